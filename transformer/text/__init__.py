@@ -1,0 +1,21 @@
+"""From text to ids and batches: vocabulary, corpora, token store, batching.
+
+Floor 0: imports nothing of the rest of the package but the types of `transformer.config`.
+"""
+
+from transformer.text.batching import Batch, batch_plan, make_batch
+from transformer.text.corpus import CorpusError, parse_pairs, read_pairs, read_references
+from transformer.text.store import TokenStore
+from transformer.text.vocabulary import Vocabulary
+
+__all__ = [
+    "Batch",
+    "CorpusError",
+    "TokenStore",
+    "Vocabulary",
+    "batch_plan",
+    "make_batch",
+    "parse_pairs",
+    "read_pairs",
+    "read_references",
+]

@@ -1,0 +1,133 @@
+"""Batches of about equal length and bounded size (section 5.1 of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from transformer.text.store import Ids, TokenStore
+
+Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pairs as padded tensors of ids (int64): what the model reads and what it must say."""
+
+    src: Int[Tensor, "batch src"]
+    tgt_in: Int[Tensor, "batch tgt"]
+    """`<s>` and the target without its `</s>`: the decoder's input."""
+    tgt_out: Int[Tensor, "batch tgt"]
+    """The target with its `</s>`: what the decoder should predict at each position."""
+    n_tokens: int
+    """Ids of source and target together, padding not counted."""
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of sentence pairs."""
+        return self.src.shape[0]
+
+    def to(self, device: torch.device | str) -> Batch:
+        """The same batch on another device."""
+        return replace(
+            self,
+            src=self.src.to(device),
+            tgt_in=self.tgt_in.to(device),
+            tgt_out=self.tgt_out.to(device),
+        )
+
+
+def batch_plan(
+    src_lengths: npt.NDArray[np.integer],
+    tgt_lengths: npt.NDArray[np.integer],
+    *,
+    batch_tokens: int,
+    seed: int,
+    epoch: int,
+) -> list[Indices]:
+    """Split the pairs into batches of similar length: every index once, batches in random order.
+
+    A batch of n pairs is padded to n * (longest source + longest target) ids, and this is at most
+    `batch_tokens`; a single pair longer than that stands alone. The plan depends on `seed` and
+    `epoch` alone. Raises ValueError for arrays of unequal length or a size below 1.
+    """
+    if src_lengths.shape != tgt_lengths.shape:
+        raise ValueError(
+            f"There are {len(src_lengths)} source lengths and {len(tgt_lengths)} target lengths; "
+            "they must be as many."
+        )
+    if batch_tokens < 1:
+        raise ValueError(f"batch_tokens is {batch_tokens}; it must be at least 1.")
+    if len(src_lengths) == 0:
+        return []
+    random = np.random.default_rng([seed, epoch])
+    order = _by_length(src_lengths, tgt_lengths, random)
+    batches = _cut(order, src_lengths[order], tgt_lengths[order], batch_tokens)
+    return [batches[number] for number in random.permutation(len(batches))]
+
+
+def _by_length(
+    src: npt.NDArray[np.integer], tgt: npt.NDArray[np.integer], random: np.random.Generator
+) -> Indices:
+    """Indices sorted by source length, then target length, ties at random."""
+    width = int(tgt.max()) + 1
+    largest = (int(src.max()) + 1) * width
+    # A key that fits 16 bits is sorted by radix, ten times faster on millions of pairs.
+    key = src.astype(np.uint16 if largest <= 1 << 16 else np.int64)
+    # Target lengths rise for even source lengths and fall for odd ones, so that a batch that spans
+    # two source lengths still has neighbouring target lengths.
+    key = key * key.dtype.type(width) + np.where(src % 2 == 0, tgt, width - 1 - tgt).astype(
+        key.dtype
+    )
+    shuffled = random.permutation(len(src))
+    return shuffled[np.argsort(key[shuffled], kind="stable")]
+
+
+def _cut(
+    order: Indices,
+    src: npt.NDArray[np.integer],
+    tgt: npt.NDArray[np.integer],
+    batch_tokens: int,
+) -> list[Indices]:
+    """Cut the order into the longest runs that fit; Python works once a batch, not once a pair."""
+    batches = []
+    start = 0
+    while start < len(order):
+        most = max(1, batch_tokens // max(1, int(src[start]) + int(tgt[start])))
+        window = slice(start, start + most)
+        longest = np.maximum.accumulate(src[window]) + np.maximum.accumulate(tgt[window])
+        padded = longest.astype(np.int64) * np.arange(1, len(longest) + 1)
+        count = max(1, int(np.searchsorted(padded, batch_tokens, side="right")))
+        batches.append(order[start : start + count])
+        start += count
+    return batches
+
+
+def make_batch(store: TokenStore, indices: Iterable[int], *, pad_id: int, bos_id: int) -> Batch:
+    """Read these pairs from the store and pad them into tensors."""
+    pairs = [store.pair(int(index)) for index in indices]
+    sources, targets = [src for src, _ in pairs], [tgt for _, tgt in pairs]
+    tgt_out = _padded(targets, pad_id)
+    tgt_in = np.full_like(tgt_out, pad_id)
+    tgt_in[:, 0] = bos_id
+    for row, ids in enumerate(targets):
+        tgt_in[row, 1 : len(ids)] = ids[:-1]
+    return Batch(
+        src=torch.from_numpy(_padded(sources, pad_id)),
+        tgt_in=torch.from_numpy(tgt_in),
+        tgt_out=torch.from_numpy(tgt_out),
+        n_tokens=sum(map(len, sources)) + sum(map(len, targets)),
+    )
+
+
+def _padded(rows: list[Ids], pad_id: int) -> npt.NDArray[np.int64]:
+    table = np.full((len(rows), max(map(len, rows))), pad_id, dtype=np.int64)
+    for row, ids in enumerate(rows):
+        table[row, : len(ids)] = ids
+    return table

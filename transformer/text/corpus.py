@@ -1,0 +1,136 @@
+"""Parallel text as streams of (source, target) pairs, with errors that name the file and the line."""
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from pathlib import Path
+
+Pair = tuple[str, str]
+PathLike = str | os.PathLike[str]
+
+
+class CorpusError(ValueError):
+    """A corpus cannot be read; the message is one sentence with the file and the line."""
+
+
+def read_pairs(path: PathLike, tgt_path: PathLike | None = None) -> Iterator[Pair]:
+    """Stream the (source, target) pairs of a corpus; gzip is recognised.
+
+    One path: a table with `source TAB target` on each line, further columns ignored. Two paths:
+    parallel files, line i of one the translation of line i of the other. Sides are stripped of
+    outer white space. A missing file is reported at once, everything else when the stream gets
+    there. Raises CorpusError.
+    """
+    if tgt_path is None:
+        _check_file(path)
+        return parse_pairs(_lines(path), str(path))
+    _check_file(path)
+    _check_file(tgt_path)
+    return _read_parallel(path, tgt_path)
+
+
+def parse_pairs(lines: Iterable[str], name: str) -> Iterator[Pair]:
+    """The pairs of `source TAB target` lines; `name` is what errors call the text.
+
+    Split pasted text with `.split("\\n")`: `.splitlines()` also breaks at rarer characters that a
+    sentence may hold. Blank lines at the end are ignored. Raises CorpusError.
+    """
+    blank = 0
+    empty = True
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            blank = blank or number
+            continue
+        if blank:
+            raise CorpusError(
+                f"{name}, line {blank} is blank; every line needs a source, a tab and a target."
+            )
+        source, tab, rest = line.partition("\t")
+        if not tab:
+            raise CorpusError(
+                f"{name}, line {number} has no tab; every line needs a source, a tab and a target."
+            )
+        empty = False
+        yield _checked_pair(source, rest.partition("\t")[0], name, name, number)
+    if empty:
+        raise CorpusError(
+            f"{name} is empty; it needs at least one line: a source, a tab, a target."
+        )
+
+
+def read_references(path: PathLike) -> tuple[list[str], list[list[str]]]:
+    """The distinct sources of an evaluation file, and for each the list of its references.
+
+    A source line that comes again brings a further reference. Sources and references keep the order
+    of the file. Raises CorpusError as `read_pairs` does.
+    """
+    references: dict[str, list[str]] = {}
+    for source, target in read_pairs(path):
+        references.setdefault(source, []).append(target)
+    return list(references), list(references.values())
+
+
+def _read_parallel(src_path: PathLike, tgt_path: PathLike) -> Iterator[Pair]:
+    number = 0
+    sources, targets = _lines(src_path), _lines(tgt_path)
+    for number, (source, target) in enumerate(zip_longest(sources, targets), start=1):
+        if source is None or target is None:
+            short, long = (src_path, tgt_path) if source is None else (tgt_path, src_path)
+            # Count the rest, so that the sentence can name both numbers.
+            total = number + sum(1 for _ in (targets if source is None else sources))
+            raise CorpusError(
+                f"{short} has {number - 1} lines and {long} has {total}; "
+                "parallel files need the same number."
+            )
+        yield _checked_pair(source, target, str(src_path), str(tgt_path), number)
+    if number == 0:
+        raise CorpusError(f"{src_path} and {tgt_path} are empty; they need at least one line each.")
+
+
+def _checked_pair(source: str, target: str, src_name: str, tgt_name: str, number: int) -> Pair:
+    source, target = source.strip(), target.strip()
+    if not source:
+        raise CorpusError(f"{src_name}, line {number} has an empty source; both sides need text.")
+    if not target:
+        raise CorpusError(f"{tgt_name}, line {number} has an empty target; both sides need text.")
+    return source, target
+
+
+def _check_file(path: PathLike) -> None:
+    if Path(path).is_dir():
+        raise CorpusError(f"{path} is a folder; give a text file or a .gz of one.")
+    if not Path(path).exists():
+        raise CorpusError(f"There is no file {path}; give the path of a text file or a .gz of one.")
+
+
+def _lines(path: PathLike) -> Iterator[str]:
+    """The lines of a UTF-8 file, without their ends. Read as bytes, so that only a newline ends a
+    line and a wrong byte is reported with its line."""
+    number = 0
+    try:
+        with open(path, "rb") as plain:
+            zipped = str(path).endswith(".gz") or plain.peek(2)[:2] == b"\x1f\x8b"
+            # gzip.open on the open file leaves closing it to the with-statement.
+            for number, raw in enumerate(gzip.open(plain) if zipped else plain, start=1):
+                if number == 1:
+                    raw = raw.removeprefix(b"\xef\xbb\xbf")
+                line = raw.decode("utf-8")
+                if "\0" in line:  # UTF-16 of English text without a mark decodes, with these
+                    raise CorpusError(
+                        f"{path}, line {number} holds a NUL character; save the file as UTF-8."
+                    )
+                yield line.rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise CorpusError(
+            f"{path}, line {number} is not UTF-8 (byte {error.object[error.start]:#04x} at "
+            f"position {error.start + 1}); save the file as UTF-8."
+        ) from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise CorpusError(
+            f"{path} is not a whole gzip file, it ends or breaks after line {number}; "
+            "fetch or compress it again."
+        ) from error
+    except OSError as error:
+        raise CorpusError(f"{path} cannot be read: {error.strerror}.") from error

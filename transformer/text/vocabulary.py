@@ -1,0 +1,251 @@
+"""The subword vocabulary shared by both languages: SentencePiece, trained and loaded by us.
+
+Unigram pieces (Kudo 2018, https://arxiv.org/abs/1804.10959) with byte fallback: a character that no
+piece covers becomes its UTF-8 bytes, so no text is ever lost to `<unk>`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, SupportsIndex
+
+import sentencepiece
+
+from transformer.text.files import atomic_path
+
+if TYPE_CHECKING:
+    from transformer.config import ModelConfig
+
+# A fixed number, not the machine's: SentencePiece writes it into the model, so the same text gives
+# the same bytes (and the same hash) on every machine.
+_TRAIN_THREADS = 4
+
+_SPECIAL = {"pad": (0, "<pad>"), "bos": (1, "<s>"), "eos": (2, "</s>"), "unk": (3, "<unk>")}
+
+
+class Vocabulary:
+    """Text to piece ids and back. Safe to share between threads; it never changes once made."""
+
+    def __init__(self, model: bytes) -> None:
+        """Wrap a serialised SentencePiece model; `train`, `load` and `from_bytes` call this.
+
+        Raises ValueError if `model` is not one, or lacks one of the four special pieces.
+        """
+        try:
+            if not model:
+                raise RuntimeError("no bytes")  # SentencePiece takes them for an empty model
+            self._model = sentencepiece.SentencePieceProcessor(model_proto=model)
+        except RuntimeError as error:
+            raise ValueError(
+                f"These {len(model)} bytes are not a SentencePiece model; the file may be cut off "
+                "or of another kind."
+            ) from error
+        self._bytes = model
+        self.pad_id: int = self._model.pad_id()
+        self.bos_id: int = self._model.bos_id()
+        self.eos_id: int = self._model.eos_id()
+        self.unk_id: int = self._model.unk_id()
+        for kind in _SPECIAL:
+            if getattr(self, f"{kind}_id") < 0:
+                raise ValueError(
+                    f"The SentencePiece model has no {kind} piece; it needs pad, bos, eos and unk "
+                    "(Vocabulary.train makes such a model)."
+                )
+
+    @classmethod
+    def train(
+        cls,
+        sentences: Iterable[str],
+        size: int,
+        *,
+        model_type: str = "unigram",
+        threads: int = 0,
+        max_sentences: int = 1_000_000,
+    ) -> Vocabulary:
+        """Learn `size` pieces from a stream of sentences (both languages in one stream).
+
+        `model_type` is "unigram" or "bpe". The result depends on the text alone, not on chance;
+        `threads=0` means a fixed number, so that the file is the same on every machine. Of a stream
+        longer than `max_sentences` an even sample of that many is kept in memory.
+        Raises ValueError when the text is too small for `size`, or `size` for the text's letters;
+        an error from `sentences` itself comes through unchanged.
+        """
+        if model_type not in ("unigram", "bpe"):
+            raise ValueError(f'model_type is "{model_type}"; it must be "unigram" or "bpe".')
+        stream = _Stream(sentences)
+        written = io.BytesIO()
+        options: dict[str, object] = {}
+        for kind, (number, piece) in _SPECIAL.items():
+            options |= {f"{kind}_id": number, f"{kind}_piece": piece}
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(stream),
+                model_writer=written,
+                model_type=model_type,
+                vocab_size=size,
+                byte_fallback=True,
+                # Soft, so that a small text tells us how many pieces it can give.
+                hard_vocab_limit=False,
+                normalization_rule_name="nmt_nfkc",
+                input_sentence_size=max_sentences,
+                shuffle_input_sentence=True,
+                num_threads=threads or _TRAIN_THREADS,
+                minloglevel=2,
+                **options,
+            )
+        except RuntimeError as error:
+            if stream.error is not None:
+                raise stream.error from None
+            raise _training_error(error, stream, size) from error
+        vocabulary = cls(written.getvalue())
+        if len(vocabulary) != size:
+            raise ValueError(
+                f"The text is too small for {size} pieces: its {stream.count} sentences give "
+                f"{len(vocabulary)}; ask for {len(vocabulary)} or fewer, or give more text."
+            )
+        return vocabulary
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Vocabulary:
+        """Read a vocabulary file. Raises FileNotFoundError, or ValueError if it is not one."""
+        if not Path(path).is_file():
+            raise FileNotFoundError(f"There is no vocabulary file at {path}.")
+        try:
+            return cls(Path(path).read_bytes())
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+
+    @classmethod
+    def from_bytes(cls, model: bytes) -> Vocabulary:
+        """The inverse of `to_bytes`. Raises ValueError if these bytes are no vocabulary."""
+        return cls(model)
+
+    def to_bytes(self) -> bytes:
+        """The serialised SentencePiece model, as `save` writes it."""
+        return self._bytes
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to `path`, all of it or nothing."""
+        with atomic_path(path) as temporary:
+            temporary.write_bytes(self._bytes)
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the model's bytes: what ties a token store to its vocabulary."""
+        return hashlib.sha256(self._bytes).hexdigest()
+
+    def __len__(self) -> int:
+        return len(self._model)
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of `text`, with `</s>` at the end and no `<s>`; empty text gives `[eos_id]`.
+
+        Any text is taken: what no piece covers becomes bytes, and "</s>" typed by a user is four
+        characters, never the control piece.
+        """
+        ids: list[int] = self._model.encode(_clean(text), add_eos=True, num_threads=1)
+        return ids
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 0) -> list[list[int]]:
+        """`encode` for many texts at once, on `threads` threads (0: one a processor core)."""
+        ids: list[list[int]] = self._model.encode(
+            [_clean(text) for text in texts], add_eos=True, num_threads=threads or -1
+        )
+        return ids
+
+    def decode(self, ids: Iterable[SupportsIndex]) -> str:
+        """The text of `ids` up to the first `</s>`; `<pad>` and `<s>` are skipped, `<unk>` is shown
+        as " ⁇ ", and bytes that form no character as "�". Raises ValueError for an id out of range.
+        """
+        kept: list[int] = []
+        for number in self._checked(ids):
+            if number == self.eos_id:
+                break
+            if number not in (self.pad_id, self.bos_id):
+                kept.append(number)
+        text: str = self._model.decode(kept)
+        return text
+
+    def token(self, id: SupportsIndex) -> str:
+        """The piece with this id as people read it: "▁I", "</s>", "<0xE2>"."""
+        return self.tokens([id])[0]
+
+    def tokens(self, ids: Iterable[SupportsIndex]) -> list[str]:
+        """The pieces of these ids, one each. Raises ValueError for an id out of range."""
+        return [self._model.id_to_piece(number) for number in self._checked(ids)]
+
+    def id(self, piece: str) -> int:
+        """The id of a piece, "▁I" say. Raises ValueError if the vocabulary does not hold it."""
+        number = self._model.piece_to_id(_clean(piece))
+        if number == self.unk_id and piece != self._model.id_to_piece(self.unk_id):
+            raise ValueError(f'The vocabulary of {len(self)} pieces has no piece "{piece}".')
+        return number
+
+    def check(self, config: ModelConfig) -> None:
+        """Raise ValueError if a model of this `config` cannot use this vocabulary."""
+        if config.vocab_size != len(self):
+            raise ValueError(
+                f"The model was made for {config.vocab_size} pieces, the vocabulary has "
+                f"{len(self)}; they must be the same."
+            )
+        for name in (f"{kind}_id" for kind in _SPECIAL):
+            wanted, found = getattr(config, name), getattr(self, name)
+            if wanted != found:
+                raise ValueError(
+                    f"The model's {name} is {wanted}, the vocabulary's is {found}; "
+                    "they must be the same."
+                )
+
+    def _checked(self, ids: Iterable[SupportsIndex]) -> Iterator[int]:
+        for item in ids:
+            number = item.__index__()
+            if not 0 <= number < len(self):
+                raise ValueError(f"Id {number} is outside the vocabulary's 0 to {len(self) - 1}.")
+            yield number
+
+
+class _Stream:
+    """A stream of sentences that counts them and keeps the error that broke it, because
+    SentencePiece turns every error of its iterator into a RuntimeError."""
+
+    def __init__(self, sentences: Iterable[str]) -> None:
+        self._sentences = sentences
+        self.count = 0
+        self.error: BaseException | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        try:
+            for sentence in self._sentences:
+                self.count += 1
+                yield _clean(sentence)
+        except BaseException as error:
+            self.error = error
+            raise
+
+
+def _training_error(error: RuntimeError, stream: _Stream, size: int) -> ValueError:
+    if stream.count == 0:
+        return ValueError(f"There is no text to learn {size} pieces from: 0 sentences were given.")
+    needed = re.search(r"required_chars\. \d+ vs (\d+)", str(error))
+    if needed:
+        return ValueError(
+            f"A vocabulary of {size} pieces is too small: the special pieces, 256 bytes and the "
+            f"text's letters alone are {needed[1]}; ask for more than {needed[1]}."
+        )
+    return ValueError(
+        f"SentencePiece could not learn {size} pieces from {stream.count} sentences: {error}"
+    )
+
+
+def _clean(text: str) -> str:
+    """`text` without lone surrogates, the only thing a str holds that UTF-8 cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
