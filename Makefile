@@ -1,0 +1,74 @@
+# `make app` opens the app, `make test` checks everything. Each sets up what it needs the first
+# time and goes straight to work afterwards. Another Python: make test PYTHON=python3.12
+
+PYTHON ?= python3
+BIN := .venv/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help app test lint format pictures benchmarks browser clean
+
+help:
+	@echo "make app         open the app in a browser (first time: installs it in .venv)"
+	@echo "make test        lint, types and every test (first time: installs Chromium too if there is none)"
+	@echo "make lint        ruff and mypy alone;  make format  puts the layout right"
+	@echo "make pictures    photograph the app for the README"
+	@echo "make benchmarks  measure speed beside other engines (first time: installs them)"
+	@echo "make clean       remove .venv and what the tools left behind"
+
+app: .venv/app.stamp
+	$(BIN)/streamlit run app.py
+
+test: lint browser
+	$(BIN)/python -m pytest
+
+lint: .venv/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/dev.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+pictures: .venv/dev.stamp browser
+	$(BIN)/python docs/pictures.py
+
+# Every file of benchmarks/ that can be started, one after the other: two at once would disturb each other.
+benchmarks: .venv/benchmarks.stamp
+	set -e; for file in $$(grep -l __main__ benchmarks/*.py); do \
+		$(BIN)/python -m benchmarks.$$(basename $$file .py); \
+	done
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- set-up: a stamp is newer than the requirements it was installed from ---
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Heads Up needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv --clear .venv || { rm -rf .venv; \
+		echo "Python's venv module did not work; on Debian and Ubuntu: apt install python3-venv"; exit 1; }
+
+.venv/app.stamp: requirements.txt | $(BIN)/python
+	$(BIN)/python -m pip install -r requirements.txt
+	@touch $@
+
+.venv/dev.stamp: requirements-dev.txt .venv/app.stamp
+	$(BIN)/python -m pip install -r requirements-dev.txt
+	@touch $@
+
+.venv/benchmarks.stamp: requirements-benchmarks.txt .venv/dev.stamp
+	$(BIN)/python -m pip install -r requirements-benchmarks.txt
+	@touch $@
+
+# The browser tests take the Chromium of the machine, or else Playwright's own copy. Ubuntu's apt
+# package is only a pointer to a snap, so what apt installed is tried before it is believed.
+browser: .venv/dev.stamp
+	@if command -v chromium >/dev/null || [ -e .venv/chromium.stamp ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y chromium; \
+	fi; \
+	if chromium --version; then exit 0; fi; \
+	$(BIN)/python -m playwright install chromium && touch .venv/chromium.stamp
