@@ -1,4 +1,4 @@
-"""Parallel text as streams of (source, target) pairs, with errors that name the file and the line."""
+"""Parallel text as streams of (source, target) pairs; errors name the file and the line."""
 
 import gzip
 import os
@@ -112,8 +112,8 @@ def _lines(path: PathLike) -> Iterator[str]:
     try:
         with open(path, "rb") as plain:
             zipped = str(path).endswith(".gz") or plain.peek(2)[:2] == b"\x1f\x8b"
-            # gzip.open on the open file leaves closing it to the with-statement.
-            for number, raw in enumerate(gzip.open(plain) if zipped else plain, start=1):
+            lines: Iterable[bytes] = gzip.GzipFile(fileobj=plain) if zipped else plain
+            for number, raw in enumerate(lines, start=1):
                 if number == 1:
                     raw = raw.removeprefix(b"\xef\xbb\xbf")
                 line = raw.decode("utf-8")

@@ -1,6 +1,7 @@
 """Writing a file so that nobody ever sees half of it."""
 
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +16,8 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     final = Path(path)
     final.parent.mkdir(parents=True, exist_ok=True)
-    # The process number keeps two processes that build the same file from sharing one name.
-    temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")
+    # A name of its own, for two processes or threads may be writing the same file.
+    temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
     try:
         yield temporary
         os.replace(temporary, final)

@@ -12,14 +12,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import Any, SupportsIndex
 
 import sentencepiece
 
+from transformer.config import ModelConfig
 from transformer.text.files import atomic_path
-
-if TYPE_CHECKING:
-    from transformer.config import ModelConfig
 
 # A fixed number, not the machine's: SentencePiece writes it into the model, so the same text gives
 # the same bytes (and the same hash) on every machine.
@@ -79,7 +77,7 @@ class Vocabulary:
             raise ValueError(f'model_type is "{model_type}"; it must be "unigram" or "bpe".')
         stream = _Stream(sentences)
         written = io.BytesIO()
-        options: dict[str, object] = {}
+        options: dict[str, Any] = {}
         for kind, (number, piece) in _SPECIAL.items():
             options |= {f"{kind}_id": number, f"{kind}_piece": piece}
         try:
@@ -223,7 +221,7 @@ class _Stream:
             for sentence in self._sentences:
                 self.count += 1
                 yield _clean(sentence)
-        except BaseException as error:
+        except (Exception, KeyboardInterrupt) as error:
             self.error = error
             raise
 
@@ -235,7 +233,7 @@ def _training_error(error: RuntimeError, stream: _Stream, size: int) -> ValueErr
     if needed:
         return ValueError(
             f"A vocabulary of {size} pieces is too small: the special pieces, 256 bytes and the "
-            f"text's letters alone are {needed[1]}; ask for more than {needed[1]}."
+            f"text's letters alone are {needed[1]}; ask for at least {needed[1]}."
         )
     return ValueError(
         f"SentencePiece could not learn {size} pieces from {stream.count} sentences: {error}"
