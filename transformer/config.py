@@ -1,0 +1,180 @@
+"""What a model and a training run are made of: frozen, validated, written as JSON.
+
+Names and defaults are those of "Attention Is All You Need" (Vaswani et al. 2017).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, Self, get_args
+
+Score = Literal["scaled_dot", "dot", "additive"]
+Positions = Literal["sinusoidal", "learned", "none"]
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "tiny": {"d_model": 64, "n_layers": 2, "n_heads": 4, "d_ff": 256},
+    "small": {"d_model": 256, "n_layers": 6, "n_heads": 8, "d_ff": 1024},
+    "base": {"d_model": 512, "n_layers": 6, "n_heads": 8, "d_ff": 2048},
+    "big": {"d_model": 1024, "n_layers": 6, "n_heads": 16, "d_ff": 4096, "dropout": 0.3},
+}
+
+
+def near(name: str, known: object) -> str:
+    """`; did you mean 'a' or 'b'?` for an error message, or nothing when no name is near."""
+    names = [str(k) for k in known] if hasattr(known, "__iter__") else []
+    close = difflib.get_close_matches(name, names, n=3)
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+class _Record:
+    """Reading and writing a frozen dataclass as a plain dictionary, with named errors."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)  # type: ignore[call-overload, no-any-return]
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Raises ValueError for a field that does not exist or has the wrong kind of value."""
+        known = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
+        for name in values:
+            if name not in known:
+                raise ValueError(f"{cls.__name__} has no field {name!r}{near(name, known)}")
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise ValueError(f"{cls.__name__}: {error}") from error
+
+    def _check_kinds(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            wants = str(field.type)
+            right = {
+                "int": isinstance(value, int) and not isinstance(value, bool),
+                "float": isinstance(value, int | float) and not isinstance(value, bool),
+            }.get(wants, True)
+            if not right:
+                raise ValueError(f"{field.name} must be a number ({wants}), not {value!r}")
+
+    def _check_at_least(self, least: float, *names: str) -> None:
+        for name in names:
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
+
+
+@dataclass(frozen=True)
+class ModelConfig(_Record):
+    """The shape of one encoder–decoder Transformer; the defaults are the paper's base model.
+
+    Attributes:
+        vocab_size: entries of the vocabulary that source and target share.
+        d_model: width of the residual stream (paper: 512).
+        n_layers: N, layers of the encoder and again of the decoder (6).
+        n_heads: h, heads of each attention (8).
+        d_ff: inner width of the feed-forward network (2048).
+        dropout: P_drop on each sublayer's output and on the embedding sums (section 5.4).
+        score: how a query and a key are compared. "scaled_dot" is eq. (1); "dot" leaves out
+            1/√d_k; "additive" is Bahdanau et al. 2015, v·tanh(q + k), for each head.
+        positions: "sinusoidal" (section 3.5), "learned" (Table 3, row E) or "none".
+        max_len: rows of the learned position table; sinusoids have no such limit.
+        pad_id, bos_id, eos_id, unk_id: special entries of the vocabulary.
+    """
+
+    vocab_size: int
+    d_model: int = 512
+    n_layers: int = 6
+    n_heads: int = 8
+    d_ff: int = 2048
+    dropout: float = 0.1
+    score: Score = "scaled_dot"
+    positions: Positions = "sinusoidal"
+    max_len: int = 512
+    pad_id: int = 0
+    bos_id: int = 1
+    eos_id: int = 2
+    unk_id: int = 3
+
+    def __post_init__(self) -> None:
+        self._check_kinds()
+        self._check_at_least(1, "d_model", "n_layers", "n_heads", "d_ff", "max_len")
+        if self.d_model % self.n_heads:
+            raise ValueError(f"d_model {self.d_model} must be a multiple of n_heads {self.n_heads}")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, not {self.dropout}")
+        for name, kind in (("score", Score), ("positions", Positions)):
+            if getattr(self, name) not in get_args(kind):
+                choices = ", ".join(get_args(kind))
+                raise ValueError(f"{name} must be one of {choices}, not {getattr(self, name)!r}")
+        special = (self.pad_id, self.bos_id, self.eos_id, self.unk_id)
+        if len(set(special)) < 4 or min(special) < 0 or max(special) >= self.vocab_size:
+            raise ValueError(
+                f"pad, bos, eos and unk need four different ids below vocab_size "
+                f"{self.vocab_size}, not {special}"
+            )
+
+    @property
+    def d_k(self) -> int:
+        """Width of one head's queries, keys and values (the paper has d_k = d_v = d_model/h)."""
+        return self.d_model // self.n_heads
+
+    @classmethod
+    def preset(cls, name: str, *, vocab_size: int, **changes: Any) -> ModelConfig:
+        """`base` and `big` of the paper's Table 3, or the compact `small` and `tiny`."""
+        if name not in PRESETS:
+            known = ", ".join(PRESETS)
+            raise ValueError(f"no preset {name!r}: choose one of {known}{near(name, PRESETS)}")
+        return cls.from_dict({"vocab_size": vocab_size, **PRESETS[name], **changes})
+
+
+@dataclass(frozen=True)
+class TrainingConfig(_Record):
+    """One training run (section 5 of the paper, and what a small machine needs besides).
+
+    Attributes:
+        steps: optimizer steps to take at most.
+        minutes: stop after so many minutes of training; 0 means no such limit. With a limit the
+            cooldown begins in time to end with it.
+        batch_tokens: source plus target positions of one step, padding included.
+        warmup: steps of rising learning rate (paper: 4000).
+        learning_rate: the peak, reached at the end of the warm-up; 0 means the paper's own,
+            d_model^-0.5 · warmup^-0.5 (eq. 3).
+        cooldown: last share of the run in which the rate falls in a line to 0 (paper: none).
+        label_smoothing: ε_ls (0.1).
+        clip_norm: largest gradient norm; 0 means no clipping.
+        valid_every: steps between two looks at the validation loss.
+        save_every: steps between two checkpoints.
+        average: how many of the last checkpoints are averaged at the end (paper: 5).
+        patience: validations without a better loss before the run stops; 0 means never.
+        precision: "auto" measures and takes the faster of "bf16" and "fp32".
+        seed: of weights, batches and dropout.
+    """
+
+    steps: int = 100_000
+    minutes: float = 0.0
+    batch_tokens: int = 4096
+    warmup: int = 4000
+    learning_rate: float = 0.0
+    cooldown: float = 0.0
+    label_smoothing: float = 0.1
+    clip_norm: float = 1.0
+    valid_every: int = 500
+    save_every: int = 500
+    average: int = 5
+    patience: int = 0
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        self._check_kinds()
+        self._check_at_least(
+            1, "steps", "batch_tokens", "warmup", "valid_every", "save_every", "average"
+        )
+        self._check_at_least(0, "minutes", "learning_rate", "clip_norm", "patience", "seed")
+        for name in ("cooldown", "label_smoothing"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(
+                    f"{name} must be at least 0 and below 1, not {getattr(self, name)}"
+                )
+        if self.precision not in ("auto", "bf16", "fp32"):
+            raise ValueError(f"precision must be auto, bf16 or fp32, not {self.precision!r}")

@@ -1,0 +1,73 @@
+"""Hooks are an argument of one call, never state of the model.
+
+One cached model serves many browser sessions at once, each on its own thread. A hook kept on the
+module would be seen by all of them; a hook passed with the call is seen by that call alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from torch import Tensor, nn
+
+from transformer.config import near
+
+HookFn = Callable[[Tensor, str], Tensor | None]
+
+
+class Hooks(Mapping[str, HookFn]):
+    """Functions to call at named sites during one forward pass.
+
+    `fn(tensor, name)` returns nothing to look, or a tensor of the same shape to put in its place.
+    """
+
+    def __init__(self, functions: Mapping[str, HookFn]) -> None:
+        self._functions = dict(functions)
+
+    def __getitem__(self, name: str) -> HookFn:
+        return self._functions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._functions)
+
+    def __len__(self) -> int:
+        return len(self._functions)
+
+    def check(self, known: Iterable[str]) -> None:
+        """Raises ValueError for a name that is no site of the model, with the near ones."""
+        names = set(known)
+        for name in self._functions:
+            if name not in names:
+                hint = near(name, names) or "; model.hook_names lists them all"
+                raise ValueError(f"the model has no hook {name!r}{hint}")
+
+
+class HookPoint(nn.Module):
+    """The identity, at a site worth seeing; `name` is its path in the model.
+
+    PyTorch's `register_forward_hook` works on it too, for a notebook with the model to itself.
+    """
+
+    name: str = ""
+
+    def forward(self, x: Tensor, hooks: Hooks | None = None) -> Tensor:
+        """Any shape in, the same shape out.
+
+        Raises:
+            ValueError: if the hook returns a tensor of another shape.
+        """
+        if hooks is None or self.name not in hooks:
+            return x
+        replaced = hooks[self.name](x, self.name)
+        if replaced is None:
+            return x
+        if replaced.shape != x.shape:
+            raise ValueError(
+                f"the hook on {self.name} returned shape {tuple(replaced.shape)}, "
+                f"the site has {tuple(x.shape)}"
+            )
+        return replaced
+
+    def watched(self, hooks: Hooks | None) -> bool:
+        """Whether anyone looks here: a hook of this call, or one of PyTorch's own."""
+        return bool(self._forward_hooks) or (hooks is not None and self.name in hooks)

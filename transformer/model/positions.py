@@ -1,0 +1,79 @@
+"""Positional encodings (section 3.5): sinusoidal, learned, or none."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from transformer.config import ModelConfig
+
+
+def sinusoidal(length: int, d_model: int, start: int = 0) -> Float[Tensor, "length d_model"]:
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same angle.
+
+    Sine and cosine of one pair share the exponent 2i/d_model (section 3.5); a cosine with
+    2i+1 in the exponent, as notes sometimes have it, breaks PE(pos+k) = M_k · PE(pos).
+    """
+    position = torch.arange(start, start + length, dtype=torch.float64)[:, None]
+    even = torch.arange(0, d_model, 2, dtype=torch.float64)
+    angle = position * torch.exp(even * (-math.log(10000.0) / d_model))
+    table = torch.empty(length, d_model, dtype=torch.float64)
+    table[:, 0::2] = torch.sin(angle)
+    table[:, 1::2] = torch.cos(angle[:, : d_model // 2])
+    return table.float()
+
+
+class SinusoidalPositions(nn.Module):
+    """The closed form, kept as a table up to `max_len` and computed afresh beyond it."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.d_model = config.d_model
+        self.register_buffer("table", sinusoidal(config.max_len, config.d_model), persistent=False)
+        self.table: Tensor
+
+    def forward(self, length: int, start: int = 0) -> Float[Tensor, "length d_model"]:
+        if start + length <= self.table.shape[0]:
+            return self.table[start : start + length]
+        # Not stored: a cached model is shared between threads and stays as it is.
+        return sinusoidal(length, self.d_model, start).to(self.table)
+
+
+class LearnedPositions(nn.Module):
+    """One trained vector a position (Table 3, row E); there is nothing beyond `max_len`."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(config.max_len, config.d_model))
+        nn.init.normal_(self.weight, std=config.d_model**-0.5)
+
+    def forward(self, length: int, start: int = 0) -> Float[Tensor, "length d_model"]:
+        """Raises ValueError past the last learned position."""
+        if start + length > self.weight.shape[0]:
+            raise ValueError(
+                f"this model learned {self.weight.shape[0]} positions; "
+                f"a sequence of {start + length} tokens needs more"
+            )
+        return self.weight[start : start + length]
+
+
+class NoPositions(nn.Module):
+    """Zeros: what is left when the model is told nothing about order."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.register_buffer("zero", torch.zeros(1, config.d_model), persistent=False)
+        self.zero: Tensor
+
+    def forward(self, length: int, start: int = 0) -> Float[Tensor, "length d_model"]:
+        return self.zero.expand(length, -1)
+
+
+POSITIONS: dict[str, type[nn.Module]] = {
+    "sinusoidal": SinusoidalPositions,
+    "learned": LearnedPositions,
+    "none": NoPositions,
+}

@@ -1,0 +1,98 @@
+"""The whole model of "Attention Is All You Need": encoder, decoder, one shared embedding."""
+
+from __future__ import annotations
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn import functional
+
+from transformer.config import ModelConfig
+from transformer.hooks import HookPoint, Hooks
+from transformer.model.layers import Decoder, Encoder
+from transformer.model.masks import padding_mask, target_mask
+
+Ids = Int[Tensor, "batch length"]
+Mask = Bool[Tensor, "..."]
+
+
+class Transformer(nn.Module):
+    """Encoder–decoder Transformer, post-norm, with a hook point at every site worth seeing.
+
+    `model(src, tgt, hooks=Hooks({name: fn}))` looks or intervenes for that call alone;
+    `hook_names` lists the sites. Both embeddings and the output projection are one matrix,
+    multiplied by √d_model where it embeds (section 3.4).
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(config.vocab_size, config.d_model)
+        nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
+        self.encoder = Encoder(config)
+        self.decoder = Decoder(config)
+        self.hook_logits = HookPoint()  # (batch, tgt, vocab)
+        points = [(n, m) for n, m in self.named_modules() if isinstance(m, HookPoint)]
+        for name, point in points:
+            point.name = name
+        self.hook_names = tuple(name for name, _ in points)
+
+    def forward(
+        self,
+        src: Int[Tensor, "batch src"],
+        tgt: Int[Tensor, "batch tgt"],
+        src_mask: Mask | None = None,
+        tgt_mask: Mask | None = None,
+        hooks: Hooks | None = None,
+    ) -> Float[Tensor, "batch tgt vocab"]:
+        """Logits of the token after each target position; `tgt` starts with `<s>`.
+
+        Masks are True where attention is allowed and are made from `pad_id` when left out.
+
+        Raises:
+            ValueError: for a hook name the model does not have.
+        """
+        if src_mask is None:
+            src_mask = padding_mask(src, self.config.pad_id)
+        memory = self.encode(src, src_mask, hooks)
+        return self.project(self.decode(tgt, memory, src_mask, tgt_mask, hooks), hooks)
+
+    def encode(
+        self,
+        src: Int[Tensor, "batch src"],
+        src_mask: Mask | None = None,
+        hooks: Hooks | None = None,
+    ) -> Float[Tensor, "batch src d_model"]:
+        """The memory: one vector a source position."""
+        self._check(hooks)
+        if src_mask is None:
+            src_mask = padding_mask(src, self.config.pad_id)
+        return self.encoder(self.embed(src), src_mask, hooks)  # type: ignore[no-any-return]
+
+    def decode(
+        self,
+        tgt: Int[Tensor, "batch tgt"],
+        memory: Float[Tensor, "batch src d_model"],
+        src_mask: Mask | None = None,
+        tgt_mask: Mask | None = None,
+        hooks: Hooks | None = None,
+    ) -> Float[Tensor, "batch tgt d_model"]:
+        """Decoder states; `src_mask` None means the memory holds no padding."""
+        self._check(hooks)
+        if tgt_mask is None:
+            tgt_mask = target_mask(tgt, self.config.pad_id)
+        return self.decoder(self.embed(tgt), memory, src_mask, tgt_mask, hooks)  # type: ignore[no-any-return]
+
+    def embed(self, ids: Ids) -> Float[Tensor, "batch length d_model"]:
+        """Rows of the shared matrix × √d_model (section 3.4)."""
+        return self.embedding(ids) * self.config.d_model**0.5  # type: ignore[no-any-return]
+
+    def project(
+        self, states: Float[Tensor, "batch tgt d_model"], hooks: Hooks | None = None
+    ) -> Float[Tensor, "batch tgt vocab"]:
+        """Decoder states to logits, with the embedding matrix again (section 3.4)."""
+        logits = functional.linear(states, self.embedding.weight)
+        return self.hook_logits(logits, hooks)  # type: ignore[no-any-return]
+
+    def _check(self, hooks: Hooks | None) -> None:
+        if hooks is not None:
+            hooks.check(self.hook_names)
