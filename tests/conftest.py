@@ -1,0 +1,95 @@
+"""What tests share: checked shapes, a tiny model and vocabulary, and a look at what they leave."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import shutil
+import sys
+from collections.abc import Iterator
+
+# One thread, here and in every process a test starts: tiny tensors gain nothing from more, and sums
+# come out the same on every machine. OpenMP reads it when torch is first imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import jaxtyping
+
+import tests.shapes
+
+# From here on every shape written in a signature of ours is checked when the function is called.
+assert "transformer" not in sys.modules, "imported too early for its shapes to be checked"
+jaxtyping.install_import_hook("transformer", f"{tests.shapes.__name__}.checked")
+
+import hypothesis
+import pytest
+import torch
+
+from tests import leaks
+from transformer.config import ModelConfig
+from transformer.model.transformer import Transformer
+from transformer.text.vocabulary import Vocabulary
+
+# The same examples on every run, so that red means the change; a deadline means nothing on a shared
+# machine. To search further: pytest --hypothesis-profile=explore
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=50)
+hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000)
+hypothesis.settings.load_profile("repeatable")
+
+torch.set_num_threads(1)
+
+_WHO = {"The baker": "Le boulanger", "My aunt": "Ma tante", "A pilot": "Un pilote", "She": "Elle"}
+_DOES = {"paints": "peint", "sells": "vend", "hides": "cache", "finds": "trouve"}
+_WHAT = {"a boat": "un bateau", "the lamp": "la lampe", "bread": "du pain", "books": "des livres"}
+_WHEN = {"today": "aujourd'hui", "at night": "la nuit", "again": "encore", "first": "d'abord"}
+
+
+@pytest.fixture(scope="session")
+def pairs() -> list[tuple[str, str]]:
+    """200 different English–French pairs, put together from a few words of our own."""
+    sentences = [
+        (" ".join(words), " ".join(mots))
+        for words, mots in (
+            zip(*chosen, strict=True)
+            for chosen in itertools.product(*(d.items() for d in (_WHO, _DOES, _WHAT, _WHEN)))
+        )
+    ]
+    chosen = random.Random(0).sample(sentences, 200)
+    return [(f"{english}.", f"{french}.") for english, french in chosen]
+
+
+@pytest.fixture(scope="session")
+def vocabulary(pairs: list[tuple[str, str]]) -> Vocabulary:
+    """320 pieces, the 256 bytes among them, learned from both sides of `pairs`."""
+    return Vocabulary.train(itertools.chain.from_iterable(pairs), 320)
+
+
+@pytest.fixture(scope="session")
+def tiny_model(vocabulary: Vocabulary) -> Transformer:
+    """The `tiny` preset over `vocabulary`, in evaluation mode; weights seeded, not trained."""
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        return leaks.share(Transformer(ModelConfig.preset("tiny", vocab_size=len(vocabulary))))
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str | None:
+    """This machine's Chromium for Playwright's `executable_path`; None: Playwright's own."""
+    return shutil.which("chromium")
+
+
+@pytest.fixture(autouse=True)
+def leaves_nothing_behind() -> Iterator[None]:
+    """Fail a test after which the next one, or another browser session, finds a changed world."""
+    torch.manual_seed(0)
+    process, children = leaks.process_state(), leaks.children()
+    models = [(model, leaks.model_state(model)) for model in leaks.shared_models]
+    yield
+    left = leaks.changes(process, leaks.process_state())
+    for model, state in models:
+        left += [
+            f"shared model, {change}" for change in leaks.changes(state, leaks.model_state(model))
+        ]
+    left += leaks.stop(leaks.children() - children)
+    if left:
+        pytest.fail("left behind: " + "; ".join(left))

@@ -1,0 +1,87 @@
+"""What of the process, of a shared model and of its children a test may not change."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+import psutil
+import torch
+from torch.nn.modules import module as torch_module
+
+State = dict[str, object]
+Model = TypeVar("Model", bound=torch.nn.Module)
+
+shared_models: list[torch.nn.Module] = []
+
+
+def share(model: Model) -> Model:
+    """Put a model in evaluation mode for several tests to use; a test that changes it fails."""
+    shared_models.append(model.eval())
+    return model
+
+
+def process_state() -> State:
+    """Settings that every thread of the app would share."""
+    state: State = {
+        "working folder": os.getcwd(),
+        "gradients on": torch.is_grad_enabled(),
+        "default dtype": torch.get_default_dtype(),
+        "torch threads": torch.get_num_threads(),
+        "deterministic algorithms": torch.are_deterministic_algorithms_enabled(),
+    }
+    for way in ("forward_pre", "forward", "backward_pre", "backward"):
+        state[f"global {way} hooks"] = len(getattr(torch_module, f"_global_{way}_hooks"))
+    return state
+
+
+def model_state(model: torch.nn.Module) -> State:
+    """What the sessions that share a model rely on; the weights by their sums."""
+    parts = list(model.modules())
+    return {
+        "modules in training mode": sum(part.training for part in parts),
+        "forward hooks": sum(len(p._forward_hooks) + len(p._forward_pre_hooks) for p in parts),
+        "gradients": sum(p.grad is not None for p in model.parameters()),
+        "frozen weights": sum(not p.requires_grad for p in model.parameters()),
+        "devices and types": {(str(p.device), p.dtype) for p in model.parameters()},
+        "weights": [p.detach().double().sum().item() for p in model.parameters()],
+    }
+
+
+def changes(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
+    """One short clause for each value that is no longer what it was."""
+    return [
+        f"{name} changed" if name == "weights" else f"{name}: {before[name]}, now {now[name]}"
+        for name in before
+        if before[name] != now[name]
+    ]
+
+
+def children() -> set[psutil.Process]:
+    """Processes that this one started and that still run.
+
+    Left out is the resource tracker of `multiprocessing`, which Python starts once and ends itself.
+    Grandchildren belong to their parent: a browser's tabs come and go as they like.
+    """
+    alive = set()
+    for child in psutil.Process().children():
+        try:
+            ended = child.status() == psutil.STATUS_ZOMBIE
+            if not ended and "multiprocessing.resource_tracker" not in " ".join(child.cmdline()):
+                alive.add(child)
+        except psutil.NoSuchProcess:
+            continue
+    return alive
+
+
+def stop(processes: Iterable[psutil.Process], patience: float = 2.0) -> list[str]:
+    """Give processes a moment to end by themselves; kill and name those that did not."""
+    waiting, deadline = set(processes), time.monotonic() + patience
+    while waiting and time.monotonic() < deadline:
+        time.sleep(0.02)
+        waiting &= children()
+    for process in waiting:
+        process.kill()
+    return [f"process {process.pid} still ran" for process in waiting]
