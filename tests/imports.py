@@ -1,0 +1,82 @@
+"""Who imports whom, read from the source without running it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+Graph = dict[str, set[str]]
+
+
+def sources(root: Path) -> dict[str, Path]:
+    """Module name to file for everything the app is made of: app.py, pages/ and transformer/."""
+    files = [*root.glob("app.py"), *root.glob("pages/*.py"), *root.glob("transformer/**/*.py")]
+    found = {}
+    for file in files:
+        parts = file.relative_to(root).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
+
+
+def imported(module: str, file: Path, modules: Iterable[str]) -> set[str]:
+    """What one file imports: our modules by their full name, anything else by its first part.
+
+    Imports inside functions and for type checkers alone count too: they are knowledge all the same.
+    """
+    known, found = set(modules), set()
+    package = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            # `from room import name`: `name` may be a file of the room, or something within it.
+            inner = {alias.name: f"{base}.{alias.name}" for alias in node.names}
+            names = [name if name in known else base for name in inner.values()]
+        else:
+            continue
+        for name in names:
+            ours = name.split(".")[0] in {"app", "pages", "transformer"}
+            found.add(name if ours else name.split(".")[0])
+    return found
+
+
+def graph(root: Path) -> Graph:
+    """Every module of the app with what it imports."""
+    files = sources(root)
+    return {module: imported(module, file, files) for module, file in files.items()}
+
+
+def circle(links: Mapping[str, set[str]]) -> list[str]:
+    """One closed way through `links`, first node repeated at the end; empty if there is none."""
+    done: set[str] = set()
+
+    def walk(node: str, way: list[str]) -> list[str]:
+        if node in way:
+            return [*way[way.index(node) :], node]
+        if node in done:
+            return []
+        for after in sorted(links.get(node, ())):
+            if found := walk(after, [*way, node]):
+                return found
+        done.add(node)
+        return []
+
+    for start in sorted(links):
+        if found := walk(start, []):
+            return found
+    return []
+
+
+def reach(start: str, links: Mapping[str, set[str]]) -> set[str]:
+    """Everything that `start` imports, directly or through others."""
+    seen: set[str] = set()
+    ahead = [start]
+    while ahead:
+        for name in links.get(ahead.pop(), ()):
+            if name not in seen:
+                seen.add(name)
+                ahead.append(name)
+    return seen

@@ -1,0 +1,167 @@
+"""The floors of the house: imports point down or stay on their floor, and never run in a circle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests import imports
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# A new room is given its floor here, and its line in the README's map.
+FLOORS = {
+    "app": 7,
+    "pages": 7,
+    "transformer.ui": 6,
+    "transformer.jobs": 5,
+    "transformer.analysis": 4,
+    "transformer.training": 4,
+    "transformer.inference": 3,
+    "transformer.checkpoint": 2,
+    "transformer.model": 1,
+    "transformer.config": 0,
+    "transformer.hooks": 0,
+    "transformer.text": 0,
+    "transformer.figures": 0,
+}
+# The doors: `import transformer` and `python -m transformer` may look into floors 0 to 5, and
+# nothing may look into them but each other.
+DOORS = {"transformer", "transformer.cli", "transformer.__main__"}
+# May be imported here alone.
+ONLY_IN = {"streamlit": {"app", "pages", "transformer.ui"}}
+# May not be reached from here, not even through another room.
+NEVER_IN = {"transformer.figures": {"torch", "streamlit", "transformer.model"}}
+
+
+def room(module: str) -> str:
+    """The room of one of our modules: `transformer.text.corpus` lies in `transformer.text`."""
+    parts = module.split(".")
+    return ".".join(parts[:2]) if parts[0] == "transformer" else parts[0]
+
+
+def ours(name: str) -> bool:
+    return name.split(".")[0] in {"app", "pages", "transformer"}
+
+
+def faults(root: Path) -> list[str]:
+    """Every import below `root` that breaks a rule of the house, a sentence each."""
+    links = imports.graph(root)
+    found = [f"{room(m)} has no floor" for m in links if room(m) not in FLOORS.keys() | DOORS]
+    if found:
+        return sorted(set(found))
+    for module, names in links.items():
+        here = room(module)
+        floor = 5 if here in DOORS else FLOORS[here]
+        for name in sorted(names):
+            if name in ONLY_IN and here not in ONLY_IN[name]:
+                found.append(f"{module} imports {name}")
+            if not ours(name):
+                continue
+            there = room(name)
+            if there in DOORS:
+                if here not in DOORS:
+                    found.append(f"{module} imports {name}, a door")
+            elif there not in FLOORS:
+                found.append(f"{module} imports {name}, which has no floor")
+            elif FLOORS[there] > floor:
+                found.append(f"{module} (floor {floor}) imports {name} (floor {FLOORS[there]})")
+        for bad in sorted(NEVER_IN.get(here, set()) & {*imports.reach(module, links)}):
+            found.append(f"{module} reaches {bad}")
+    rooms: imports.Graph = {}
+    for module, names in links.items():
+        others = {room(name) for name in names if ours(name)} - {room(module)}
+        rooms.setdefault(room(module), set()).update(others)
+    for way in (imports.circle(links), imports.circle(rooms)):
+        if way:
+            found.append("circle: " + " > ".join(way))
+    return found
+
+
+def test_imports_keep_to_the_floors() -> None:
+    assert imports.sources(ROOT), "no source found"
+    assert faults(ROOT) == []
+
+
+BROKEN = {
+    "upward": ({"text/a.py": "import transformer.model.b", "model/b.py": ""}, "floor 0"),
+    "upward inside a function": (
+        {
+            "config.py": "def f():\n    from transformer.text import a",
+            "ui/x.py": "",
+            "text/a.py": "",
+        }
+        | {"model/b.py": "def f():\n    from transformer.ui import x"},
+        "transformer.model.b (floor 1) imports transformer.ui.x (floor 6)",
+    ),
+    "relative upward": (
+        {"hooks.py": "from .jobs import queue", "jobs/queue.py": ""},
+        "transformer.hooks (floor 0) imports transformer.jobs.queue (floor 5)",
+    ),
+    "streamlit low down": ({"jobs/q.py": "import streamlit as st"}, "imports streamlit"),
+    "torch in figures": (
+        {"figures/f.py": "import torch.nn"},
+        "transformer.figures.f reaches torch",
+    ),
+    "torch behind figures": (
+        {"figures/f.py": "from transformer.text import a", "text/a.py": "import torch"},
+        "transformer.figures.f reaches torch",
+    ),
+    "a room nobody knows": ({"attic/old.py": ""}, "transformer.attic has no floor"),
+    "circle of two files": (
+        {"text/a.py": "from . import b", "text/b.py": "from transformer.text.a import c"},
+        "circle: transformer.text.a > transformer.text.b > transformer.text.a",
+    ),
+    "circle through a room's front": (
+        {"text/__init__.py": "from transformer.text.a import c", "text/a.py": "from . import d"},
+        "circle: transformer.text > transformer.text.a > transformer.text",
+    ),
+    "circle of two rooms": (
+        {"analysis/a.py": "import transformer.training.a", "training/a.py": ""}
+        | {"training/b.py": "import transformer.analysis.b", "analysis/b.py": ""},
+        "circle: transformer.analysis > transformer.training > transformer.analysis",
+    ),
+    "the front door from inside": (
+        {"__init__.py": "", "model/a.py": "from transformer import Hooks"},
+        "transformer.model.a imports transformer, a door",
+    ),
+    "the command line into the pages": (
+        {"cli.py": "from transformer.ui import x", "ui/x.py": ""},
+        "transformer.cli (floor 5) imports transformer.ui.x (floor 6)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_rule_is_found(case: str, tmp_path: Path) -> None:
+    files, fault = BROKEN[case]
+    for name, source in files.items():
+        file = tmp_path / "transformer" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(source)
+    assert fault in "\n".join(faults(tmp_path))
+
+
+def test_a_sound_house_has_no_fault(tmp_path: Path) -> None:
+    files = {
+        "app.py": "import streamlit\nfrom transformer.ui import frame",
+        "pages/translate.py": "import streamlit\nimport transformer.inference.translator",
+        "transformer/__init__.py": "from transformer.inference.translator import Translator",
+        "transformer/__main__.py": "from transformer.cli import main",
+        "transformer/cli.py": "from transformer import Translator\nimport transformer.training.a",
+        "transformer/ui/frame.py": "import streamlit\nfrom transformer.figures import heatmap",
+        "transformer/figures/heatmap.py": "import plotly",
+        "transformer/inference/translator.py": "from ..model import layers",
+        "transformer/model/__init__.py": "from transformer.model.layers import Layer",
+        "transformer/model/layers.py": "import torch\nfrom transformer.model.attention import A",
+        "transformer/model/attention.py": "import torch\nfrom transformer.config import C",
+        "transformer/config.py": "",
+        "transformer/training/a.py": "from transformer.text import corpus",
+        "transformer/text/corpus.py": "from pathlib import Path",
+    }
+    for name, source in files.items():
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(source)
+    assert faults(tmp_path) == []
