@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -107,9 +108,16 @@ def _cut(
     return batches
 
 
-def make_batch(store: TokenStore, indices: Iterable[int], *, pad_id: int, bos_id: int) -> Batch:
-    """Read these pairs from the store and pad them into tensors."""
-    pairs = [store.pair(int(index)) for index in indices]
+def make_batch(
+    store: TokenStore, indices: Iterable[SupportsIndex], *, pad_id: int, bos_id: int
+) -> Batch:
+    """Read these pairs from the store and pad them into tensors.
+
+    Raises ValueError for no indices, IndexError for one outside the store.
+    """
+    pairs = [store.pair(index.__index__()) for index in indices]
+    if not pairs:
+        raise ValueError("0 pairs make no batch; give at least 1 index.")
     sources, targets = [src for src, _ in pairs], [tgt for _, tgt in pairs]
     tgt_out = _padded(targets, pad_id)
     tgt_in = np.full_like(tgt_out, pad_id)

@@ -56,6 +56,8 @@ class TokenStore:
         `n_dropped`. `progress` is called with the number of pairs read so far. The file appears
         only when it is whole. Raises ValueError if no pair is left, and whatever `pairs` raises.
         """
+        if chunk < 1:
+            raise ValueError(f"chunk is {chunk}; it must be at least 1.")
         ids_type = pa.uint16() if len(vocabulary) <= 1 << 16 else pa.int32()
         fields = [(side, pa.list_(pa.field("id", ids_type, False))) for side in ("src", "tgt")]
         metadata = {

@@ -75,6 +75,10 @@ class Vocabulary:
         """
         if model_type not in ("unigram", "bpe"):
             raise ValueError(f'model_type is "{model_type}"; it must be "unigram" or "bpe".')
+        if size < 1:
+            raise ValueError(f"The vocabulary's size is {size}; it must be at least 1.")
+        if max_sentences <= 100:  # SentencePiece samples no fewer
+            raise ValueError(f"max_sentences is {max_sentences}; it must be more than 100.")
         stream = _Stream(sentences)
         written = io.BytesIO()
         options: dict[str, Any] = {}

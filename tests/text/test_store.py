@@ -1,0 +1,209 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.text import TokenStore, Vocabulary
+from transformer.text import store as store_module
+
+Pairs = list[tuple[str, str]]
+
+
+@pytest.fixture(scope="module")
+def other(pairs: Pairs) -> Vocabulary:
+    return Vocabulary.train((target for _, target in pairs), 290)
+
+
+def expected(
+    pairs: Pairs, vocabulary: Vocabulary, max_len: int
+) -> list[tuple[list[int], list[int]]]:
+    encoded = [(vocabulary.encode(source), vocabulary.encode(target)) for source, target in pairs]
+    return [pair for pair in encoded if max(map(len, pair)) <= max_len]
+
+
+@given(
+    texts=st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20)), max_size=25),
+    chunk=st.integers(1, 30),
+    max_len=st.integers(1, 40),
+)
+def test_the_store_holds_the_encoded_pairs_in_order(
+    tmp_path_factory: pytest.TempPathFactory,
+    vocabulary: Vocabulary,
+    texts: Pairs,
+    chunk: int,
+    max_len: int,
+) -> None:
+    path = tmp_path_factory.mktemp("store") / "pairs.arrow"
+    texts = [("", ""), *texts]  # one that any max_len keeps
+    kept = expected(texts, vocabulary, max_len)
+    TokenStore.build(path, iter(texts), vocabulary, max_len=max_len, chunk=chunk)
+    store = TokenStore.open(path, vocabulary)
+    assert len(store) == len(kept)
+    assert store.n_dropped == len(texts) - len(kept)
+    assert store.max_len == max_len
+    for number, (source, target) in enumerate(kept):
+        src, tgt = store.pair(number)
+        assert (src.tolist(), tgt.tolist()) == (source, target)
+    assert store.src_lengths.tolist() == [len(source) for source, _ in kept]
+    assert store.tgt_lengths.tolist() == [len(target) for _, target in kept]
+    assert store.src_lengths.dtype == store.tgt_lengths.dtype == np.int32
+
+
+def test_ids_are_views_of_the_mapped_file(
+    tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs
+) -> None:
+    before = pa.total_allocated_bytes()
+    store = TokenStore.build(tmp_path / "s", pairs, vocabulary, chunk=50)
+    assert pa.total_allocated_bytes() == before  # Arrow holds no copy
+    src, tgt = store.pair(120)
+    again, _ = store.pair(120)
+    assert src.dtype == tgt.dtype == np.uint16
+    assert not src.flags.owndata
+    assert np.shares_memory(src, again)
+    assert not np.shares_memory(src, tgt)
+    with pytest.raises(ValueError, match="read-only"):
+        src[0] = 1
+
+
+def test_ids_of_a_large_vocabulary_are_32_bits(
+    tmp_path: Path, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shift = 70_000
+    monkeypatch.setattr(Vocabulary, "__len__", lambda self: 1 << 16)
+    small = TokenStore.build(tmp_path / "small", [("a", "b")], vocabulary)
+    assert small.pair(0)[0].dtype == np.uint16
+    monkeypatch.setattr(Vocabulary, "__len__", lambda self: (1 << 16) + 1)
+    monkeypatch.setattr(Vocabulary, "encode_batch", lambda self, texts: [[shift, 2] for _ in texts])
+    large = TokenStore.build(tmp_path / "large", [("a", "b")], vocabulary)
+    assert large.pair(0)[0].dtype == np.int32
+    assert large.pair(0)[1].tolist() == [shift, 2]
+
+
+@pytest.mark.parametrize("index", [-1, 200, 10**9])
+def test_a_pair_out_of_range_is_named(
+    tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs, index: int
+) -> None:
+    store = TokenStore.build(tmp_path / "s", pairs, vocabulary)
+    with pytest.raises(IndexError, match=f"Pair {index} is outside the store's 0 to 199"):
+        store.pair(index)
+
+
+def test_progress_counts_the_pairs_read(
+    tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs
+) -> None:
+    seen: list[int] = []
+    TokenStore.build(tmp_path / "s", pairs, vocabulary, chunk=60, progress=seen.append)
+    assert seen == [60, 120, 180, 200]
+
+
+def test_pairs_are_read_a_chunk_at_a_time(
+    tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs
+) -> None:
+    ahead: list[int] = []
+    n_read = 0
+
+    def stream() -> Iterator[tuple[str, str]]:
+        nonlocal n_read
+        for pair in pairs:
+            n_read += 1
+            yield pair
+
+    TokenStore.build(
+        tmp_path / "s",
+        stream(),
+        vocabulary,
+        chunk=10,
+        progress=lambda done: ahead.append(n_read - done),
+    )
+    assert ahead == [0] * 20
+
+
+class StoppedError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("error", [StoppedError, KeyboardInterrupt])
+@pytest.mark.parametrize("old", [None, b"an older store"])
+def test_an_interrupted_build_leaves_no_file(
+    tmp_path: Path,
+    vocabulary: Vocabulary,
+    pairs: Pairs,
+    error: type[BaseException],
+    old: bytes | None,
+) -> None:
+    path = tmp_path / "pairs.arrow"
+    if old is not None:
+        path.write_bytes(old)
+
+    def stream() -> Iterator[tuple[str, str]]:
+        yield from pairs[:150]
+        # By now a part of the store is on the disk, under another name.
+        assert [file for file in tmp_path.iterdir() if file != path]
+        raise error
+
+    with pytest.raises(error):
+        TokenStore.build(path, stream(), vocabulary, chunk=20)
+    assert [file.read_bytes() for file in tmp_path.iterdir()] == ([] if old is None else [old])
+
+
+def test_a_store_can_be_built_again_over_itself(
+    tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs
+) -> None:
+    first = TokenStore.build(tmp_path / "s", pairs, vocabulary)
+    second = TokenStore.build(tmp_path / "s", pairs[:3], vocabulary)
+    assert (len(first), len(second)) == (200, 3)
+    assert first.pair(199)[0].tolist() == vocabulary.encode(pairs[199][0])
+
+
+def test_no_pairs_make_no_store(tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs) -> None:
+    with pytest.raises(ValueError, match="of 0 pairs, 0 have"):
+        TokenStore.build(tmp_path / "s", iter([]), vocabulary)
+    with pytest.raises(ValueError, match="of 200 pairs, 0 have both sides within max_len=2 ids"):
+        TokenStore.build(tmp_path / "s", pairs, vocabulary, max_len=2)
+    with pytest.raises(ValueError, match="chunk is 0; it must be at least 1"):
+        TokenStore.build(tmp_path / "s", pairs, vocabulary, chunk=0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_of_another_vocabulary_is_refused(
+    tmp_path: Path, vocabulary: Vocabulary, other: Vocabulary, pairs: Pairs
+) -> None:
+    TokenStore.build(tmp_path / "s", pairs, vocabulary)
+    both = f"with the vocabulary {vocabulary.sha256[:12]}, this one is {other.sha256[:12]}"
+    with pytest.raises(ValueError, match=both):
+        TokenStore.open(tmp_path / "s", other)
+
+
+def test_files_that_are_no_store_are_refused(
+    tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs
+) -> None:
+    with pytest.raises(FileNotFoundError, match="no token store at"):
+        TokenStore.open(tmp_path / "absent", vocabulary)
+    TokenStore.build(tmp_path / "s", pairs, vocabulary)
+    whole = (tmp_path / "s").read_bytes()
+    broken = tmp_path / "broken"
+    for content in (b"", b"text\n", whole[: len(whole) // 2], whole[:-1]):
+        broken.write_bytes(content)
+        with pytest.raises(
+            ValueError, match=r"broken is not a whole token store \(.*build it again"
+        ):
+            TokenStore.open(broken, vocabulary)
+    table = pa.table({"src": [1], "tgt": [2]})
+    with pa.ipc.new_file(str(tmp_path / "arrow"), table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(ValueError, match="another kind of Arrow file"):
+        TokenStore.open(tmp_path / "arrow", vocabulary)
+
+
+def test_the_metadata_is_in_the_file(tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs) -> None:
+    TokenStore.build(tmp_path / "s", pairs, vocabulary, max_len=64)
+    with pa.ipc.open_file(str(tmp_path / "s")) as reader:
+        metadata = reader.schema.metadata
+        assert metadata[b"vocabulary_sha256"].decode() == vocabulary.sha256
+        assert metadata[b"max_len"] == b"64"
+        assert metadata[b"kind"] == store_module._KIND
+        assert reader.read_all().num_rows == 200

@@ -1,0 +1,272 @@
+import io
+import threading
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sentencepiece
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.config import ModelConfig
+from transformer.text import Vocabulary
+
+Pairs = list[tuple[str, str]]
+# Letters, digits and marks of punctuation of every script, and plain spaces.
+LETTERS = st.characters(categories=["Ll", "Lu", "Lo", "Nd", "Po"], max_codepoint=0x2FFF)
+WORDS = st.lists(st.text(LETTERS, min_size=1), max_size=8).map(" ".join)
+
+
+def test_special_ids_are_those_of_the_default_config(vocabulary: Vocabulary) -> None:
+    assert vocabulary.tokens([0, 1, 2, 3]) == ["<pad>", "<s>", "</s>", "<unk>"]
+    assert len(vocabulary) == 320
+    vocabulary.check(ModelConfig(vocab_size=320))
+
+
+@given(text=st.text())
+def test_any_text_is_encoded_without_specials_and_ends_once(
+    vocabulary: Vocabulary, text: str
+) -> None:
+    *body, last = vocabulary.encode(text)
+    assert last == vocabulary.eos_id
+    assert all(4 <= number < len(vocabulary) for number in body)
+    # What comes back is the normalised text: encoding it again changes nothing more.
+    once = vocabulary.decode([*body, last])
+    assert vocabulary.decode(vocabulary.encode(once)) == once
+
+
+@given(text=WORDS)
+def test_text_comes_back_in_unicode_normal_form(vocabulary: Vocabulary, text: str) -> None:
+    expected = " ".join(unicodedata.normalize("NFKC", text).split())
+    assert vocabulary.decode(vocabulary.encode(text)) == expected
+
+
+@given(ids=st.lists(st.integers(0, 319)))
+def test_any_ids_in_range_are_decoded_up_to_the_end(vocabulary: Vocabulary, ids: list[int]) -> None:
+    whole = vocabulary.decode(ids)
+    assert vocabulary.decode([0, 1, *ids, 0, 2, 150, 3]) == whole
+    assert vocabulary.decode(np.array(ids, dtype=np.uint16)) == whole
+
+
+def test_decoding_shows_unknown_and_broken_bytes_but_no_other_special(
+    vocabulary: Vocabulary,
+) -> None:
+    body = vocabulary.encode("a boat")[:-1]
+    assert vocabulary.decode([1, *body, 0, 2, *body]) == "a boat"
+    assert vocabulary.decode([*body, 3]) == "a boat ⁇ "
+    assert vocabulary.decode([vocabulary.id("<0xE2>")]) == "�"
+
+
+@pytest.mark.parametrize(
+    "typed", ["</s>", "<s>", "<pad>", "<unk>", "<0xE2>", "a </s> b", "<s></s>"]
+)
+def test_control_pieces_typed_as_text_stay_text(vocabulary: Vocabulary, typed: str) -> None:
+    *body, last = vocabulary.encode(typed)
+    assert last == 2
+    assert not {0, 1, 2, 3, vocabulary.id("<0xE2>")} & set(body)
+    assert vocabulary.decode(body) == typed
+
+
+def test_control_pieces_in_the_training_text_stay_control(pairs: Pairs) -> None:
+    texts = [f"</s> {source} <s> {target} <unk>" for source, target in pairs]
+    vocabulary = Vocabulary.train(texts, 310)
+    assert vocabulary.tokens([0, 1, 2, 3]) == ["<pad>", "<s>", "</s>", "<unk>"]
+    assert not {0, 1, 2, 3} & set(vocabulary.encode(texts[0])[:-1])
+
+
+def test_lone_surrogates_are_taken_as_the_replacement_character(vocabulary: Vocabulary) -> None:
+    assert vocabulary.encode("a\ud800b") == vocabulary.encode("a\ufffdb")
+    # Two halves that belong together are joined.
+    assert vocabulary.decode(vocabulary.encode("\ud83d\ude00")) == "😀"
+
+
+def test_empty_and_blank_text_is_the_end_alone(vocabulary: Vocabulary) -> None:
+    assert vocabulary.encode("") == [2]
+    assert vocabulary.encode("  \t ") == [2]
+    assert vocabulary.decode([]) == ""
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2])
+def test_a_batch_equals_its_texts_one_by_one(
+    vocabulary: Vocabulary, pairs: Pairs, threads: int
+) -> None:
+    texts = [source for source, _ in pairs] + ["", "日本 ☃", "\ud800"]
+    assert vocabulary.encode_batch(texts, threads) == [vocabulary.encode(text) for text in texts]
+    assert vocabulary.encode_batch([], threads) == []
+
+
+def test_encoding_agrees_with_sentencepiece_itself(vocabulary: Vocabulary, pairs: Pairs) -> None:
+    reference = sentencepiece.SentencePieceProcessor(model_proto=vocabulary.to_bytes())
+    for source, target in pairs:
+        assert vocabulary.encode(source) == [*reference.encode(source), 2]
+        assert vocabulary.tokens(vocabulary.encode(target)[:-1]) == reference.encode(
+            target, out_type=str
+        )
+
+
+def test_pieces_and_ids_are_inverse(vocabulary: Vocabulary) -> None:
+    pieces = vocabulary.tokens(range(len(vocabulary)))
+    assert [vocabulary.id(piece) for piece in pieces] == list(range(len(vocabulary)))
+    assert vocabulary.token(np.int64(2)) == "</s>"
+    with pytest.raises(ValueError, match='320 pieces has no piece "▁zebra"'):
+        vocabulary.id("▁zebra")
+
+
+@pytest.mark.parametrize("number", [-1, 320])
+def test_ids_out_of_range_are_named(vocabulary: Vocabulary, number: int) -> None:
+    with pytest.raises(ValueError, match=f"Id {number} is outside the vocabulary's 0 to 319"):
+        vocabulary.decode([number])
+    with pytest.raises(ValueError, match=f"Id {number} is outside"):
+        vocabulary.token(number)
+
+
+@pytest.mark.parametrize("model_type", ["unigram", "bpe"])
+def test_training_gives_the_same_bytes_again(pairs: Pairs, model_type: str) -> None:
+    texts = [source for source, _ in pairs]
+    assert len(texts) == 200
+    # Fewer sentences than there are, so that the sampling is shown to be no matter of chance.
+    made = [
+        Vocabulary.train(iter(texts), 290, model_type=model_type, max_sentences=150)
+        for _ in range(2)
+    ]
+    assert made[0].to_bytes() == made[1].to_bytes()
+    assert made[0].sha256 == made[1].sha256
+
+
+def test_the_pieces_do_not_depend_on_the_threads(pairs: Pairs) -> None:
+    made = [Vocabulary.train((s for s, _ in pairs), 290, threads=n) for n in (1, 3)]
+    assert made[0].tokens(range(290)) == made[1].tokens(range(290))
+
+
+def test_training_leaves_no_word_on_the_terminal(
+    pairs: Pairs, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Vocabulary.train((source for source, _ in pairs), 290)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_text_too_small_for_the_size_is_refused(pairs: Pairs) -> None:
+    with pytest.raises(ValueError, match=r"too small for 9000 pieces: its 200 sentences give \d+;"):
+        Vocabulary.train((source for source, _ in pairs), 9000)
+
+
+def test_the_smallest_size_named_by_the_error_can_be_had(pairs: Pairs) -> None:
+    texts = [source for source, _ in pairs]
+    with pytest.raises(ValueError, match="vocabulary of 200 pieces is too small") as caught:
+        Vocabulary.train(texts, 200)
+    least = int(str(caught.value).split("at least ")[1].rstrip("."))
+    assert len(Vocabulary.train(texts, least)) == least
+    with pytest.raises(ValueError, match=f"ask for at least {least}"):
+        Vocabulary.train(texts, least - 1)
+
+
+@pytest.mark.parametrize("size", [0, -5])
+def test_a_size_below_one_is_refused(pairs: Pairs, size: int) -> None:
+    with pytest.raises(ValueError, match=f"size is {size}; it must be at least 1"):
+        Vocabulary.train([source for source, _ in pairs], size)
+
+
+def test_no_text_and_wrong_type_are_refused() -> None:
+    with pytest.raises(ValueError, match="no text to learn 300 pieces from: 0 sentences"):
+        Vocabulary.train(iter([]), 300)
+    with pytest.raises(ValueError, match="from 2 sentences"):
+        Vocabulary.train(["", " "], 300)
+    with pytest.raises(ValueError, match='model_type is "words"; it must be "unigram" or "bpe"'):
+        Vocabulary.train(["a b"], 300, model_type="words")
+    with pytest.raises(ValueError, match="max_sentences is 100; it must be more than 100"):
+        Vocabulary.train(["a b"], 300, max_sentences=100)
+
+
+def test_an_error_of_the_text_stream_comes_through(pairs: Pairs) -> None:
+    class BrokenError(Exception):
+        pass
+
+    def stream() -> Iterator[str]:
+        yield pairs[0][0]
+        raise BrokenError("line 2")
+
+    with pytest.raises(BrokenError, match="line 2"):
+        Vocabulary.train(stream(), 300)
+
+
+def test_save_and_load(vocabulary: Vocabulary, tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "vocabulary.model"
+    vocabulary.save(path)
+    vocabulary.save(path)  # over itself
+    loaded = Vocabulary.load(path)
+    assert loaded.to_bytes() == vocabulary.to_bytes() == path.read_bytes()
+    assert loaded.encode("the cat") == vocabulary.encode("the cat")
+    assert [file.name for file in path.parent.iterdir()] == ["vocabulary.model"]
+    assert Vocabulary.from_bytes(vocabulary.to_bytes()).sha256 == vocabulary.sha256
+
+
+def test_a_failed_save_leaves_the_old_file(
+    vocabulary: Vocabulary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "vocabulary.model"
+    path.write_bytes(b"old")
+
+    def half(self: Path, data: bytes) -> int:
+        with self.open("wb") as file:
+            file.write(data[:10])
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Path, "write_bytes", half)
+    with pytest.raises(OSError, match="disk full"):
+        vocabulary.save(path)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_wrong_files_are_refused(vocabulary: Vocabulary, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no vocabulary file at .*absent\.model"):
+        Vocabulary.load(tmp_path / "absent.model")
+    with pytest.raises(FileNotFoundError, match="no vocabulary file"):
+        Vocabulary.load(tmp_path)
+    broken = tmp_path / "broken.model"
+    for content in (b"", b"not a model", vocabulary.to_bytes()[:-7]):
+        broken.write_bytes(content)
+        with pytest.raises(
+            ValueError, match=rf"broken\.model: These {len(content)} bytes are not a SentencePiece"
+        ):
+            Vocabulary.load(broken)
+
+
+def test_a_model_without_padding_is_refused(pairs: Pairs) -> None:
+    written = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=(source for source, _ in pairs),
+        model_writer=written,
+        vocab_size=40,
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
+    with pytest.raises(ValueError, match="has no pad piece"):
+        Vocabulary.from_bytes(written.getvalue())
+
+
+def test_check_names_both_numbers(vocabulary: Vocabulary) -> None:
+    with pytest.raises(ValueError, match="made for 8000 pieces, the vocabulary has 320"):
+        vocabulary.check(ModelConfig(vocab_size=8000))
+    with pytest.raises(ValueError, match="eos_id is 3, the vocabulary's is 2"):
+        vocabulary.check(ModelConfig(vocab_size=320, eos_id=3, unk_id=2))
+
+
+def test_threads_may_share_one_vocabulary(vocabulary: Vocabulary, pairs: Pairs) -> None:
+    expected = [vocabulary.encode(target) for _, target in pairs]
+    wrong: list[str] = []
+
+    def work() -> None:
+        for _ in range(5):
+            for (_, target), ids in zip(pairs, expected, strict=True):
+                if vocabulary.encode(target) != ids or vocabulary.decode(ids) != target:
+                    wrong.append(target)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
