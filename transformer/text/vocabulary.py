@@ -11,6 +11,7 @@ import io
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, SupportsIndex
 
@@ -164,13 +165,8 @@ class Vocabulary:
         """The text of `ids` up to the first `</s>`; `<pad>` and `<s>` are skipped, `<unk>` is shown
         as " ⁇ ", and bytes that form no character as "�". Raises ValueError for an id out of range.
         """
-        kept: list[int] = []
-        for number in self._checked(ids):
-            if number == self.eos_id:
-                break
-            if number not in (self.pad_id, self.bos_id):
-                kept.append(number)
-        text: str = self._model.decode(kept)
+        body = list(takewhile(lambda number: number != self.eos_id, self._checked(ids)))
+        text: str = self._model.decode(body)  # shows no control pieces
         return text
 
     def token(self, id: SupportsIndex) -> str:
