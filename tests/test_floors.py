@@ -22,6 +22,7 @@ FLOORS = {
     "transformer.checkpoint": 2,
     "transformer.model": 1,
     "transformer.config": 0,
+    "transformer.device": 0,
     "transformer.hooks": 0,
     "transformer.text": 0,
     "transformer.figures": 0,

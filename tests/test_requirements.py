@@ -1,0 +1,50 @@
+"""What is pinned is exact, installed, used and explained."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests import imports
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def pins(name: str) -> dict[str, Requirement]:
+    """The packages that a requirements file names itself, without those it takes from another."""
+    lines = (line.split("#")[0].strip() for line in (ROOT / name).read_text().splitlines())
+    named = [Requirement(line) for line in lines if line and not line.startswith("-r ")]
+    return {requirement.name: requirement for requirement in named}
+
+
+@pytest.mark.parametrize(
+    "name", ["requirements.txt", "requirements-dev.txt", "requirements-benchmarks.txt"]
+)
+def test_every_pin_is_exact(name: str) -> None:
+    for requirement in pins(name).values():
+        assert re.fullmatch(r"==[\d.]+", str(requirement.specifier)), requirement
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+def test_what_is_pinned_is_what_the_tests_ran_with(name: str) -> None:
+    for package, requirement in pins(name).items():
+        assert requirement.specifier.contains(importlib.metadata.version(package)), package
+
+
+def test_what_the_app_imports_is_what_it_pins() -> None:
+    links = imports.graph(ROOT)
+    ours = {"app", "pages", "transformer", "__future__"}
+    foreign = {name for names in links.values() for name in names if "." not in name}
+    foreign -= ours | sys.stdlib_module_names
+    assert foreign == pins("requirements.txt").keys()
+
+
+def test_the_readme_says_why_for_each_package() -> None:
+    table = (ROOT / "README.md").read_text(encoding="utf-8").split("\n| package | why |\n")[1]
+    rows = re.findall(r"^\| ([\w-]+) \| .+ \|$", table.split("\n\n")[0], flags=re.M)
+    assert sorted(rows) == sorted(pins("requirements.txt"))
