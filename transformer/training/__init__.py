@@ -1,0 +1,1 @@
+"""Training: loss, schedule, trainer, run folder, evaluation."""

@@ -1,0 +1,120 @@
+"""One model being trained: its exact weights, a fast working copy, and Adam."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.model import Transformer
+from transformer.model.masks import padding_mask, target_mask
+from transformer.text import Batch
+from transformer.training.distributed import World
+from transformer.training.loss import smoothed_cross_entropy
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Totals over the target positions of a batch, on all processes together."""
+
+    smoothed: float  # nats, label-smoothed
+    plain: float  # nats, negative log-likelihood
+    positions: int
+
+
+class Learner:
+    """Forward and backward run in `dtype` on a copy; Adam keeps the exact weights in float32.
+
+    Casting all weights once a step is cheaper than autocast, which casts at every use, and small
+    updates are not lost to rounding (Micikevicius et al. 2018, "Mixed Precision Training").
+    """
+
+    def __init__(self, model: Transformer, dtype: torch.dtype, world: World) -> None:
+        self.model, self.world = model, world
+        self.working = model if dtype == torch.float32 else copy.deepcopy(model).to(dtype)
+        self._exact = list(model.parameters())
+        self._copies = list(self.working.parameters())
+        self._device = self._exact[0].device
+        self.adam = torch.optim.Adam(
+            self._exact, lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=self._device.type != "mps"
+        )
+
+    def gradients(self, batch: Batch | None, positions: int, smoothing: float) -> Sums:
+        """Set `.grad` of the exact weights to the mean loss's gradient over the global batch.
+
+        Args:
+            batch: this process's share; None if there is nothing for it.
+            positions: target positions of the whole batch, over all processes.
+        """
+        sums = torch.zeros(2, device=self._device)
+        self.working.train()
+        for weight in self._copies:
+            weight.grad = None
+        if batch is not None:
+            smoothed, plain = self._loss(batch, smoothing)
+            (smoothed / positions).backward()  # type: ignore[no-untyped-call]
+            sums = torch.stack([smoothed.detach(), plain])
+        for exact, weight in zip(self._exact, self._copies, strict=True):
+            exact.grad = torch.zeros_like(exact) if weight.grad is None else weight.grad.float()
+        self.world.sum_([sums, *(exact.grad for exact in self._exact if exact.grad is not None)])
+        return Sums(*sums.tolist(), positions)
+
+    def update(self, rate: float, clip_norm: float) -> float:
+        """One Adam step at this learning rate; returns the gradient's norm before clipping."""
+        limit = clip_norm or float("inf")
+        norm = float(torch.nn.utils.clip_grad_norm_(self._exact, limit))
+        for group in self.adam.param_groups:
+            group["lr"] = rate
+        self.adam.step()
+        self.copy_weights()
+        return norm
+
+    @torch.no_grad()
+    def copy_weights(self) -> None:
+        """Bring the working copy up to the exact weights."""
+        if self.working is not self.model:
+            torch._foreach_copy_(self._copies, self._exact)
+
+    @torch.no_grad()
+    def validate(self, batches: list[Batch]) -> Sums:
+        """Loss without dropout or smoothing over this process's share of the batches, summed."""
+        sums = torch.zeros(2, device=self._device)
+        positions = torch.zeros(1, device=self._device)
+        self.working.eval()
+        for batch in batches:
+            smoothed, plain = self._loss(batch.to(self._device), 0.0)
+            sums += torch.stack([smoothed, plain])
+            positions += (batch.tgt_out != self.model.config.pad_id).sum()
+        self.world.sum_([sums, positions])
+        return Sums(*sums.tolist(), int(positions.item()))
+
+    def _loss(self, batch: Batch, smoothing: float) -> tuple[Tensor, Tensor]:
+        model, pad_id = self.working, self.model.config.pad_id
+        src_mask = padding_mask(batch.src, pad_id)
+        memory = model.encode(batch.src, src_mask)
+        states = model.decode(batch.tgt_in, memory, src_mask, target_mask(batch.tgt_in, pad_id))
+        return smoothed_cross_entropy(
+            states, model.embedding.weight, batch.tgt_out, smoothing=smoothing, pad_id=pad_id
+        )
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything a resumed run needs, by name: weights and Adam's moments."""
+        found: dict[str, Tensor] = {}
+        for name, weight in self.model.named_parameters():
+            found[f"weight.{name}"] = weight.detach()
+            for key, value in self.adam.state.get(weight, {}).items():
+                found[f"adam.{key}.{name}"] = value
+        return found
+
+    def load_tensors(self, found: dict[str, Tensor]) -> None:
+        """The inverse of `tensors`. Raises KeyError for a missing one."""
+        with torch.no_grad():
+            for name, weight in self.model.named_parameters():
+                weight.copy_(found[f"weight.{name}"])
+                self.adam.state[weight] = {
+                    key: found[f"adam.{key}.{name}"].to(weight.device)
+                    for key in ("step", "exp_avg", "exp_avg_sq")
+                }
+        self.copy_weights()
