@@ -60,14 +60,16 @@ def parse_pairs(lines: Iterable[str], name: str) -> Iterator[Pair]:
         )
 
 
-def read_references(path: PathLike) -> tuple[list[str], list[list[str]]]:
-    """The distinct sources of an evaluation file, and for each the list of its references.
+def read_references(
+    path: PathLike, tgt_path: PathLike | None = None
+) -> tuple[list[str], list[list[str]]]:
+    """The distinct sources of an evaluation corpus, and for each the list of its references.
 
     A source line that comes again brings a further reference. Sources and references keep the order
     of the file. Raises CorpusError as `read_pairs` does.
     """
     references: dict[str, list[str]] = {}
-    for source, target in read_pairs(path):
+    for source, target in read_pairs(path, tgt_path):
         references.setdefault(source, []).append(target)
     return list(references), list(references.values())
 

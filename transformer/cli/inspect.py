@@ -1,0 +1,41 @@
+"""`inspect`: what a checkpoint is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from transformer.checkpoint import checkpoint_hash, load_checkpoint
+
+
+def add_inspect(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("checkpoint")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--hooks", action="store_true", help="list every hook by name")
+    parser.set_defaults(run_command=_inspect)
+
+
+def _inspect(options: argparse.Namespace) -> int:
+    model, vocabulary = load_checkpoint(options.checkpoint)
+    folder = Path(options.checkpoint)
+    facts = {
+        **model.config.to_dict(),
+        "d_k": model.config.d_k,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "hooks": len(model.hook_names),
+        "pieces": len(vocabulary),
+        "bytes": sum(path.stat().st_size for path in folder.iterdir() if path.is_file()),
+        "hash": checkpoint_hash(folder),
+    }
+    if options.hooks:
+        print("\n".join(model.hook_names))
+    elif options.json:
+        print(json.dumps(facts, indent=2))
+    else:
+        width = max(map(len, facts))
+        for name, value in facts.items():
+            print(
+                f"{name:<{width}}  {value:,}" if type(value) is int else f"{name:<{width}}  {value}"
+            )
+    return 0
