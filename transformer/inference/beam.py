@@ -1,0 +1,190 @@
+"""Beam search with the length penalty of Wu et al. 2016 (the paper's section 6.1), and its tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from transformer.config import ModelConfig
+from transformer.inference.options import Decoding
+from transformer.inference.plain import Session
+from transformer.inference.records import Decoded
+from transformer.inference.results import BeamNode, BeamTree, Fate, length_penalty
+from transformer.inference.search import bias
+
+
+@dataclass
+class Node:
+    """As `BeamNode`, while the search goes on; `row` holds its beam's candidates once expanded."""
+
+    parent: int | None
+    depth: int
+    id: int
+    log_probability: float
+    total: float
+    score: float
+    fate: Fate = "discarded"
+    candidates: tuple[list[int], list[float]] = ([], [])  # after this node: ids, probabilities
+
+
+@dataclass
+class Hypotheses:
+    """The search of one output: its tree, and the ends that live and that finished."""
+
+    limit: int
+    options: Decoding
+    eos_id: int
+    nodes: list[Node] = field(default_factory=list)
+    alive: list[int] = field(default_factory=list)
+    finished: list[int] = field(default_factory=list)
+
+    def start(self, bos_id: int) -> None:
+        self.nodes, self.alive = [Node(None, 0, bos_id, 0.0, 0.0, 0.0, "kept")], [0]
+
+    def expand(self, best: list[list[int]], logs: list[list[float]]) -> tuple[list[int], list[int]]:
+        """Continue each living hypothesis by its candidates, falling by probability.
+
+        Of all continuations the 2·beam best become nodes: enough, since each parent has one
+        `</s>` only. Among the first `beam_size` of them `</s>` finishes a hypothesis; the best
+        others are kept. Returns the parents' places among the living, and the new ids.
+        """
+        beam, depth = self.options.beam_size, self.nodes[self.alive[0]].depth + 1
+        pairs = [
+            (self.nodes[parent].total + log, place, id, log)
+            for place, parent in enumerate(self.alive)
+            for id, log in zip(best[place], logs[place], strict=True)
+            if log > -np.inf
+        ]
+        pairs.sort(key=lambda pair: -pair[0])
+        for place, parent in enumerate(self.alive):
+            k = self.options.candidates
+            shares = [float(np.exp(log)) for log in logs[place][:k]]
+            self.nodes[parent].candidates = (best[place][:k], shares)
+        penalty = length_penalty(depth, self.options.length_penalty)
+        places: list[int] = []
+        alive: list[int] = []
+        for rank, (total, place, id, log) in enumerate(pairs[: 2 * beam]):
+            node = Node(self.alive[place], depth, id, log, total, total / penalty)
+            if id == self.eos_id:
+                if rank < beam:
+                    node.fate = "finished"
+                    self.finished.append(len(self.nodes))
+            elif len(alive) < beam:
+                node.fate = "kept"
+                alive.append(len(self.nodes))
+                places.append(place)
+            self.nodes.append(node)
+        self.alive = alive
+        return places, [self.nodes[index].id for index in alive]
+
+    def done(self) -> bool:
+        """Whether no living hypothesis matters any more.
+
+        So it is at the length limit, with `beam_size` finished ones, or when none that lives can
+        overtake: its log probability only falls, and no penalty to come is kinder than `bound`.
+        """
+        if not self.alive or self.nodes[self.alive[0]].depth >= self.limit:
+            return True
+        if len(self.finished) >= self.options.beam_size:
+            return True
+        if not self.finished:
+            return False
+        alpha, depth = self.options.length_penalty, self.nodes[self.alive[0]].depth
+        bound = max(length_penalty(depth + 1, alpha), length_penalty(self.limit, alpha))
+        best_alive = max(self.nodes[index].total for index in self.alive) / bound
+        return max(self.nodes[index].score for index in self.finished) >= best_alive
+
+    def best(self) -> list[int]:
+        """Nodes of the way to the best end, without the root: a finished one if there is any."""
+        ends = self.finished or self.alive
+        node: int | None = max(ends, key=lambda index: self.nodes[index].score)
+        way = []
+        while node:
+            way.append(node)
+            node = self.nodes[node].parent
+        return way[::-1]
+
+    def decoded(self) -> Decoded:
+        way = self.best()
+        nodes = [self.nodes[index] for index in way]
+        before = [self.nodes[node.parent or 0].candidates for node in nodes]
+        return Decoded(
+            [node.id for node in nodes],
+            nodes[-1].id == self.eos_id,
+            np.array([node.log_probability for node in nodes]),
+            np.array([ids for ids, _ in before]),
+            np.array([shares for _, shares in before], dtype=np.float32),
+        )
+
+    def tree(self, pieces: Sequence[str]) -> BeamTree:
+        """The record of the whole search; `pieces` are the vocabulary's by id."""
+        best = {0, *self.best()}
+        nodes = (
+            BeamNode(
+                index=index,
+                parent=node.parent,
+                depth=node.depth,
+                token=pieces[node.id],
+                id=node.id,
+                probability=float(np.exp(node.log_probability)),
+                log_probability=node.total,
+                score=node.score,
+                fate=node.fate,
+                best=index in best,
+            )
+            for index, node in enumerate(self.nodes)
+        )
+        return BeamTree(tuple(nodes), self.options.beam_size, self.options.length_penalty)
+
+
+def beam_search(
+    session: Session,
+    limits: Sequence[int],
+    config: ModelConfig,
+    options: Decoding,
+    device: torch.device,
+) -> list[Hypotheses]:
+    """Search all outputs side by side; the rows of `session` are the outputs, one each."""
+    searches = [Hypotheses(limit, options, config.eos_id) for limit in limits]
+    for one in searches:
+        one.start(config.bos_id)
+    allowed = bias(config, device)
+    running = list(searches)
+    ids = torch.full((len(limits),), config.bos_id, device=device)
+    k = min(max(2 * options.beam_size, options.candidates), config.vocab_size - 3)
+    while running:
+        logits = torch.empty(len(ids), config.vocab_size, device=device)
+        session.step(ids, logits)
+        best = (logits + allowed).topk(k, dim=-1)
+        logs = (best.values - logits.logsumexp(dim=-1, keepdim=True)).tolist()
+        running, rows, tokens = _advance(running, best.indices.tolist(), logs)
+        if running:
+            session.select(_tensor(rows, device))
+            ids = _tensor(tokens, device)
+    return searches
+
+
+def _advance(
+    running: list[Hypotheses], best: list[list[int]], logs: list[list[float]]
+) -> tuple[list[Hypotheses], list[int], list[int]]:
+    """Expand every search; the rows to go on from and the ids they read next."""
+    rows: list[int] = []
+    tokens: list[int] = []
+    still, first = [], 0
+    for one in running:
+        last = first + len(one.alive)
+        places, new = one.expand(best[first:last], logs[first:last])
+        if not one.done():
+            still.append(one)
+            rows += [first + place for place in places]
+            tokens += new
+        first = last
+    return still, rows, tokens
+
+
+def _tensor(values: list[int], device: torch.device) -> Tensor:
+    return torch.tensor(values, dtype=torch.long, device=device)

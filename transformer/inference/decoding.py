@@ -1,0 +1,179 @@
+"""From source ids to output ids: one encoder pass, then the decoding that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from transformer.hooks import Hooks
+from transformer.inference.beam import Hypotheses, beam_search
+from transformer.inference.cache import CachedDecoder
+from transformer.inference.options import EXTRA_LENGTH, Decoding, output_limit, source_limit
+from transformer.inference.plain import PlainSession, Session
+from transformer.inference.records import Decoded
+from transformer.inference.sampling import Sampler, new_seed
+from transformer.inference.search import forced, greedy, search
+from transformer.model import Transformer
+from transformer.model.masks import padding_mask
+
+MAX_ROWS = 64
+"""Most sentences side by side; more gain no speed on a CPU and cost memory."""
+
+MAX_POSITIONS = 8192
+"""Most source positions side by side, padding included."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What the encoder made of some sources."""
+
+    src: Int[Tensor, "rows src"]
+    src_mask: Bool[Tensor, "rows 1 1 src"]
+    states: Float[Tensor, "rows src d_model"]
+    lengths: list[int]
+
+
+@dataclass(frozen=True)
+class Output:
+    """One decoded output, with the tree of its beam search or the seed of its sampling."""
+
+    decoded: Decoded
+    search: Hypotheses | None = None
+    seed: int | None = None
+
+
+class Decoder:
+    """All ways of decoding, over ids. Threads share it; each call keeps its own state."""
+
+    def __init__(self, model: Transformer) -> None:
+        self.model, self.config = model, model.config
+        self.device = model.embedding.weight.device
+        self.cached = CachedDecoder(model)
+
+    @torch.inference_mode()
+    def encode(self, sources: Sequence[list[int]], hooks: Hooks | None = None) -> Memory:
+        """One pass of the encoder over sources padded to the longest."""
+        src = self._padded(sources)
+        mask = padding_mask(src, self.config.pad_id)
+        lengths = [len(source) for source in sources]
+        return Memory(src, mask, self.model.encode(src, mask, hooks), lengths)
+
+    @torch.inference_mode()
+    def decode(
+        self,
+        memory: Memory,
+        options: Decoding,
+        hooks: Hooks | None = None,
+        targets: Sequence[list[int]] | None = None,
+        min_len: int = 0,
+    ) -> list[Output]:
+        """One output a source. With hooks, the whole decoder runs at each step, through them."""
+        if options.method == "forced":
+            return self._forced(memory, options, hooks, targets or [])
+        limits = [output_limit(n, self.config, options.max_len) for n in memory.lengths]
+        session = self._session(memory, max(limits), hooks)
+        if options.method == "beam":
+            searches = beam_search(session, limits, self.config, options, self.device)
+            return [Output(one.decoded(), search=one) for one in searches]
+        seeds: list[int | None] = [None] * len(limits)
+        choose = greedy
+        if options.method == "sample":
+            drawn = [new_seed() if options.seed is None else options.seed for _ in limits]
+            choose, seeds = Sampler(options, drawn, max(limits)), list(drawn)
+        found = search(
+            session,
+            choose,
+            limits,
+            self.config,
+            candidates=options.candidates,
+            device=self.device,
+            min_len=min_len,
+        )
+        return [Output(one, seed=seed) for one, seed in zip(found, seeds, strict=True)]
+
+    def run(
+        self,
+        sources: Sequence[list[int]],
+        options: Decoding,
+        hooks: Hooks | None = None,
+        targets: Sequence[list[int]] | None = None,
+        min_len: int = 0,
+    ) -> list[Output]:
+        """Encode and decode any number of sources, those of like length side by side."""
+        outputs: dict[int, Output] = {}
+        for numbers in _batches([len(source) for source in sources], options.beam_size):
+            memory = self.encode([sources[i] for i in numbers], hooks)
+            given = None if targets is None else [targets[i] for i in numbers]
+            found = self.decode(memory, options, hooks, given, min_len)
+            outputs.update(zip(numbers, found, strict=True))
+        return [outputs[i] for i in range(len(sources))]
+
+    def check_target(self, ids: list[int], options: Decoding) -> list[int]:
+        """`ids` as they are. Raises ValueError if a decoder cannot be forced to them."""
+        config = self.config
+        limit = options.max_len or source_limit(config) + EXTRA_LENGTH
+        if config.positions == "learned":
+            limit = min(limit, config.max_len)
+        if len(ids) > limit:
+            raise ValueError(f"The target has {len(ids)} pieces; at most {limit} can be forced.")
+        if not ids or ids == [config.eos_id]:
+            raise ValueError("The target is empty; write a translation to force.")
+        for place, id in enumerate(ids):
+            if not 0 <= id < config.vocab_size:
+                raise ValueError(f"Target id {id} is not from 0 to {config.vocab_size - 1}.")
+            early = id == config.eos_id and place + 1 < len(ids)
+            if early or id in (config.pad_id, config.bos_id):
+                raise ValueError(f"Target id {id} at place {place} is a control piece.")
+        return ids
+
+    def inputs(self, outputs: Sequence[list[int]]) -> Int[Tensor, "rows tgt"]:
+        """What the decoder reads to write `outputs`: `<s>`, then all but the last (section 3.1)."""
+        return self._padded([[self.config.bos_id, *output[:-1]] for output in outputs])
+
+    @torch.inference_mode()
+    def logits(
+        self, memory: Memory, outputs: Sequence[list[int]], hooks: Hooks | None = None
+    ) -> Float[Tensor, "rows tgt vocab"]:
+        """One teacher-forced pass: row i are the logits that `outputs[…][i]` was chosen from."""
+        tgt = self.inputs(outputs)
+        states = self.model.decode(tgt, memory.states, memory.src_mask, hooks=hooks)
+        return self.model.project(states, hooks)
+
+    def _forced(
+        self,
+        memory: Memory,
+        options: Decoding,
+        hooks: Hooks | None,
+        targets: Sequence[list[int]],
+    ) -> list[Output]:
+        rows = self.logits(memory, targets, hooks)
+        return [
+            Output(forced(row[: len(ids)], ids, self.config, options.candidates))
+            for row, ids in zip(rows, targets, strict=True)
+        ]
+
+    def _session(self, memory: Memory, max_len: int, hooks: Hooks | None) -> Session:
+        if hooks:
+            return PlainSession(self.model, memory.states, memory.src_mask, hooks)
+        return self.cached.start(memory.states, memory.src_mask, max_len)
+
+    def _padded(self, rows: Sequence[list[int]]) -> Int[Tensor, "rows length"]:
+        longest = max(map(len, rows))
+        padded = [row + [self.config.pad_id] * (longest - len(row)) for row in rows]
+        return torch.tensor(padded, device=self.device)
+
+
+def _batches(lengths: Sequence[int], beam_size: int) -> list[list[int]]:
+    """Numbers of the sources, grouped by length; each group fits `MAX_ROWS` and `MAX_POSITIONS`."""
+    groups: list[list[int]] = []
+    most = max(1, MAX_ROWS // beam_size)
+    for number in sorted(range(len(lengths)), key=lambda i: lengths[i]):
+        full = not groups or len(groups[-1]) >= most
+        if full or (len(groups[-1]) + 1) * lengths[number] > MAX_POSITIONS:
+            groups.append([])
+        groups[-1].append(number)
+    return groups

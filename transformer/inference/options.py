@@ -1,0 +1,124 @@
+"""The choices of one decoding, validated, and how long a text may be."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any, TypedDict, get_args
+
+from transformer.config import ModelConfig, near
+from transformer.inference.results import Method
+
+MAX_SOURCE = 512
+"""Most source pieces at once: attention grows with the square, and a page must stay readable."""
+
+EXTRA_LENGTH = 50
+"""The paper lets an output be 50 longer than its input (section 6.1)."""
+
+SAMPLING = ("temperature", "top_k", "top_p", "seed")
+
+
+class DecodingOptions(TypedDict, total=False):
+    """Keyword arguments of `translate`, `translate_batch` and `trace`; see `Decoding`."""
+
+    method: Method | None
+    beam_size: int
+    length_penalty: float
+    temperature: float | None
+    top_k: int | None
+    top_p: float | None
+    seed: int | None
+    max_len: int | None
+    candidates: int
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How to choose the next token.
+
+    Attributes:
+        method: "greedy", "beam" or "sample"; None means beam search if beam_size > 1, else greedy.
+        beam_size: hypotheses kept at each step (the paper: 4).
+        length_penalty: α of lp(Y) = ((5+|Y|)/6)^α; 0 compares plain log probabilities.
+        temperature: sampling divides the logits by it (1 if left out); above 0.
+        top_k: sampling takes only the k most probable pieces (all if left out).
+        top_p: … only the fewest pieces whose probabilities sum to p (all if left out).
+        seed: of sampling's own generator; left out, one is drawn and told in the result.
+        max_len: most pieces of the output, `</s>` counted; source length + 50 if left out.
+        candidates: how many of the most probable pieces each step keeps.
+    """
+
+    method: Method | None = None
+    beam_size: int = 1
+    length_penalty: float = 0.6
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    max_len: int | None = None
+    candidates: int = 8
+
+    def __post_init__(self) -> None:
+        if self.method is None:
+            object.__setattr__(self, "method", "beam" if self.beam_size > 1 else "greedy")
+        if self.method not in get_args(Method):
+            known = ", ".join(get_args(Method))
+            hint = near(str(self.method), get_args(Method))
+            raise ValueError(f"method must be one of {known}, not {self.method!r}{hint}")
+        for name in ("beam_size", "top_k", "max_len", "candidates"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} must be at least 1, not {value}")
+        if self.beam_size > 1 and self.method != "beam":
+            raise ValueError(f"beam_size {self.beam_size} needs method 'beam', not {self.method!r}")
+        if not math.isfinite(self.length_penalty):
+            raise ValueError(f"length_penalty must be a finite number, not {self.length_penalty}")
+        if self.temperature is not None and not 0 < self.temperature < math.inf:
+            raise ValueError(f"temperature must be above 0, not {self.temperature}")
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p must be above 0 and at most 1, not {self.top_p}")
+        if self.seed is not None and not 0 <= self.seed < 2**63:
+            raise ValueError(f"seed must be from 0 to 2**63 - 1, not {self.seed}")
+        given = [name for name in SAMPLING if getattr(self, name) is not None]
+        if given and self.method != "sample":
+            raise ValueError(
+                f"{given[0]} is for method 'sample'; method {self.method!r} draws nothing"
+            )
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> Decoding:
+        """Raises ValueError for an option that does not exist, with the near ones."""
+        known = [field.name for field in fields(cls)]
+        for name in options:
+            if name not in known:
+                raise ValueError(f"there is no option {name!r}{near(name, known)}")
+        return cls(**options)
+
+
+def source_limit(config: ModelConfig) -> int:
+    """Most source pieces, `</s>` counted: `MAX_SOURCE`, or the learned positions if fewer."""
+    return min(MAX_SOURCE, config.max_len) if config.positions == "learned" else MAX_SOURCE
+
+
+def check_source(n_pieces: int, config: ModelConfig) -> None:
+    """Raises ValueError, with both numbers, for a source that is too long."""
+    limit = source_limit(config)
+    if n_pieces > limit:
+        raise ValueError(
+            f"The text has {n_pieces} pieces; at most {limit} can be translated at once. "
+            "Split it into sentences."
+        )
+
+
+def output_limit(n_source: int, config: ModelConfig, max_len: int | None) -> int:
+    """Most pieces of an output for a source of `n_source`.
+
+    Raises ValueError if `max_len` goes beyond the positions a model has learned.
+    """
+    table = config.max_len if config.positions == "learned" else None
+    if max_len is None:
+        wanted = n_source + EXTRA_LENGTH
+        return wanted if table is None else min(wanted, table)
+    if table is not None and max_len > table:
+        raise ValueError(f"max_len is {max_len}; this model learned {table} positions")
+    return max_len

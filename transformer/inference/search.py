@@ -1,0 +1,90 @@
+"""One hypothesis an output: greedy decoding and sampling, and the scoring of a forced target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from transformer.config import ModelConfig
+from transformer.inference.plain import Session
+from transformer.inference.records import Decoded, Recorder, never_generated, read
+
+Choose = Callable[[Float[Tensor, "rows vocab"], int, list[int]], Int[Tensor, " rows"]]
+"""(logits of allowed pieces, step, which output each row is) to one id a row."""
+
+COMPACT = 0.25
+"""Share of rows whose outputs have ended, from which on they are taken out of the batch."""
+
+
+def greedy(
+    logits: Float[Tensor, "rows vocab"], step: int, owners: list[int]
+) -> Int[Tensor, " rows"]:
+    """The most probable piece (section 6.1's beam of one)."""
+    return logits.argmax(dim=-1)
+
+
+def bias(config: ModelConfig, device: torch.device) -> Float[Tensor, " vocab"]:
+    """Added to logits: -∞ for what is never generated, else 0."""
+    added = torch.zeros(config.vocab_size, device=device)
+    added[never_generated(config)] = -torch.inf
+    return added
+
+
+def search(
+    session: Session,
+    choose: Choose,
+    limits: Sequence[int],
+    config: ModelConfig,
+    *,
+    candidates: int,
+    device: torch.device,
+    min_len: int = 0,
+) -> list[Decoded]:
+    """Decode one output a row of `session` until `</s>` or its limit.
+
+    Args:
+        limits: most ids of each output.
+        candidates: how many pieces each step keeps.
+        min_len: `</s>` is not chosen before so many other pieces (for benchmarks).
+    """
+    rows = len(limits)
+    recorder = Recorder(config, candidates, rows, device)
+    outputs: list[list[int]] = [[] for _ in limits]
+    finished = [False] * rows
+    owners = list(range(rows))
+    allowed = bias(config, device)
+    early = allowed.clone()
+    early[config.eos_id] = -torch.inf
+    ids = torch.full((rows,), config.bos_id, device=device)
+    for step in range(max(limits)):
+        logits = recorder.room(len(owners))
+        session.step(ids, logits)
+        ids = choose(logits + (early if step < min_len else allowed), step, owners)
+        chosen = ids.tolist()
+        recorder.add(list(owners), chosen)
+        for row, (owner, token) in enumerate(zip(owners, chosen, strict=True)):
+            if owner < 0:
+                continue
+            outputs[owner].append(token)
+            finished[owner] = token == config.eos_id
+            if finished[owner] or len(outputs[owner]) >= limits[owner]:
+                owners[row] = -1
+        alive = [row for row, owner in enumerate(owners) if owner >= 0]
+        if not alive:
+            break
+        if len(alive) <= len(owners) * (1 - COMPACT):
+            kept = torch.tensor(alive, device=device)
+            session.select(kept)
+            ids, owners = ids[kept], [owners[row] for row in alive]
+    return recorder.decoded(outputs, finished)
+
+
+def forced(
+    logits: Float[Tensor, "tgt vocab"], ids: list[int], config: ModelConfig, candidates: int
+) -> Decoded:
+    """The record of a given output; `logits` are of the step before each of its ids."""
+    taken, best, shares = read(logits.clone(), ids, config, candidates)
+    return Decoded(ids, ids[-1] == config.eos_id, taken.astype("float64"), best, shares)

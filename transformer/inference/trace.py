@@ -1,0 +1,196 @@
+"""Every tensor of one sentence's way through the model, by name, with the tokens of its rows.
+
+A trace is finished and needs no model: the figures and the analysis read it, a file keeps it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import torch
+
+from transformer.config import near
+from transformer.inference import trace_files
+from transformer.inference.results import Translation
+
+Array = npt.NDArray[Any]
+Kind = Literal["encoder", "decoder", "cross"]
+
+WEIGHTS: dict[str, str] = {
+    "encoder": "encoder.layers.{}.self_attn.hook_weights",
+    "decoder": "decoder.layers.{}.self_attn.hook_weights",
+    "cross": "decoder.layers.{}.cross_attn.hook_weights",
+}
+_LABELS = ("src_tokens", "tgt_tokens", "predicted_tokens", "src_ids", "tgt_ids", "predicted_ids")
+
+
+@dataclass(frozen=True, eq=False)
+class Trace(Mapping[str, Array]):
+    """One encoder pass and one teacher-forced decoder pass over the finished output.
+
+    `trace[name]` is the array of a site, without the batch dimension and read-only: weights are
+    (n_heads, query, key), queries, keys and values (n_heads, length, d_k), residual streams
+    (length, d_model), `hook_logits` (tgt, vocab). `names` lists the sites recorded.
+
+    Attributes:
+        src_tokens: labels of the source positions, `</s>` last.
+        tgt_tokens: labels of the decoder's positions, what it read: `<s>` y1 … yn. They are the
+            rows of decoder and cross attention, and the columns of decoder attention.
+        predicted_tokens: what each of those rows went on to: y1 … yn `</s>`; so row i of cross
+            attention is where the model looked when it wrote `predicted_tokens[i]`.
+        src_ids, tgt_ids, predicted_ids: the same as ids.
+        config: of the model, as a dictionary.
+        translation: how the text came about: its steps, score and beam tree.
+        tensors: what was recorded, with the batch dimension; read it through `trace[name]`.
+    """
+
+    src_tokens: tuple[str, ...]
+    tgt_tokens: tuple[str, ...]
+    predicted_tokens: tuple[str, ...]
+    src_ids: tuple[int, ...]
+    tgt_ids: tuple[int, ...]
+    predicted_ids: tuple[int, ...]
+    config: dict[str, Any]
+    translation: Translation
+    tensors: Mapping[str, torch.Tensor | Array] = field(repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sites recorded, in the order of the model."""
+        return tuple(self.tensors)
+
+    @property
+    def source(self) -> str:
+        """The text given."""
+        return self.translation.source
+
+    @property
+    def text(self) -> str:
+        """Its translation, or the forced target."""
+        return self.translation.text
+
+    @property
+    def n_layers(self) -> int:
+        return int(self.config["n_layers"])
+
+    @property
+    def n_heads(self) -> int:
+        return int(self.config["n_heads"])
+
+    def __getitem__(self, name: str) -> Array:
+        """Raises KeyError for a site that was not recorded, with the near ones."""
+        if name not in self.tensors:
+            raise KeyError(f"the trace has no {name!r}{near(name, self.tensors)}")
+        found = self.tensors[name]
+        array = found.numpy() if isinstance(found, torch.Tensor) else found
+        view: Array = array[0]
+        view.flags.writeable = False
+        return view
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tensors)
+
+    def __len__(self) -> int:
+        return len(self.tensors)
+
+    def weights(self, kind: str, layer: int) -> npt.NDArray[np.float32]:
+        """Attention weights of one layer, (n_heads, query, key); each row sums to 1.
+
+        Args:
+            kind: "encoder" (source × source), "decoder" (target × target) or "cross"
+                (target × source).
+            layer: 0 is the lowest.
+
+        Raises:
+            ValueError: for another kind, a layer that is not there, or weights not recorded.
+        """
+        return self[self._site(kind, layer)]
+
+    def labels(self, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Tokens of the rows (queries) and of the columns (keys) of `weights(kind, …)`."""
+        self._check_kind(kind)
+        return (
+            self.src_tokens if kind == "encoder" else self.tgt_tokens,
+            self.tgt_tokens if kind == "decoder" else self.src_tokens,
+        )
+
+    def to_frame(self, kind: str, layer: int, head: int | None = None) -> pd.DataFrame:
+        """Weights as a long table, a line for each pair of positions (and head, if None is asked).
+
+        Columns: [head,] query_position, query_token, key_position, key_token, weight; for decoder
+        and cross attention also predicted_token. Positions keep repeated tokens apart.
+        """
+        weights = self.weights(kind, layer)
+        if head is not None and not 0 <= head < len(weights):
+            raise ValueError(f"there is no head {head}; the heads are 0 to {len(weights) - 1}")
+        heads = np.arange(len(weights)) if head is None else np.array([head])
+        rows, columns = self.labels(kind)
+        h, i, j = (
+            grid.ravel()
+            for grid in np.meshgrid(
+                heads, np.arange(len(rows)), np.arange(len(columns)), indexing="ij"
+            )
+        )
+        table: dict[str, Any] = {} if head is not None else {"head": h}
+        table |= {"query_position": i, "query_token": np.array(rows, dtype=object)[i]}
+        if kind != "encoder":
+            table["predicted_token"] = np.array(self.predicted_tokens, dtype=object)[i]
+        table |= {"key_position": j, "key_token": np.array(columns, dtype=object)[j]}
+        table["weight"] = weights[h, i, j]
+        return pd.DataFrame(table)
+
+    def save_npz(self, path: str | os.PathLike[str]) -> None:
+        """Everything into one file, all of it or nothing; `load_npz` reads it without a model."""
+        trace_files.write_npz(path, self._header(), {name: self[name] for name in self})
+
+    @classmethod
+    def load_npz(cls, path: str | os.PathLike[str]) -> Trace:
+        """Raises FileNotFoundError, or ValueError if the file is none of `save_npz`."""
+        return cls._of(*trace_files.read_npz(path))
+
+    def to_json(self, names: Iterable[str] | None = None) -> str:
+        """Labels, steps and the sites `names` (all attention weights if left out) as JSON."""
+        if names is None:
+            names = [name for name in self if name.endswith(".hook_weights")]
+        return trace_files.to_text(self._header(), {name: self[name] for name in names})
+
+    @classmethod
+    def from_json(cls, text: str) -> Trace:
+        """The inverse of `to_json`. Raises ValueError if the text is none of its making."""
+        return cls._of(*trace_files.from_text(text))
+
+    def _header(self) -> dict[str, Any]:
+        lists = {name: list(getattr(self, name)) for name in _LABELS}
+        return {"config": self.config, **lists, "translation": self.translation.to_dict()}
+
+    @classmethod
+    def _of(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Trace:
+        try:
+            return cls(
+                config=header["config"],
+                translation=Translation.from_dict(header["translation"]),
+                tensors={name: array[None] for name, array in arrays.items()},
+                **{name: tuple(header[name]) for name in _LABELS},
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"this is no trace: {error!r} is missing") from error
+
+    def _check_kind(self, kind: str) -> None:
+        if kind not in WEIGHTS:
+            known = ", ".join(map(repr, WEIGHTS))
+            raise ValueError(f"kind must be one of {known}, not {kind!r}{near(kind, WEIGHTS)}")
+
+    def _site(self, kind: str, layer: int) -> str:
+        self._check_kind(kind)
+        if not 0 <= layer < self.n_layers:
+            raise ValueError(f"there is no layer {layer}; the layers are 0 to {self.n_layers - 1}")
+        name = WEIGHTS[kind].format(layer)
+        if name not in self.tensors:
+            raise ValueError(f"this trace was recorded without {name}")
+        return name

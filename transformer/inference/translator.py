@@ -1,0 +1,188 @@
+"""Text in, text and everything about it out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Unpack
+
+import torch
+
+from transformer.checkpoint import load_checkpoint
+from transformer.device import choose_device
+from transformer.hooks import Hooks
+from transformer.inference.decoding import Decoder, Output
+from transformer.inference.options import Decoding, DecodingOptions, check_source
+from transformer.inference.recording import Recording, make_trace
+from transformer.inference.results import Candidate, StepTable, Translation, length_penalty
+from transformer.inference.trace import Trace
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+
+
+class Translator:
+    """A model and its vocabulary. Any number of threads may share one; no call changes it.
+
+    Options of `translate`, `translate_batch` and `trace` are those of `Decoding`: method
+    ("greedy", "beam", "sample"), beam_size, length_penalty, temperature, top_k, top_p, seed,
+    max_len, candidates.
+    """
+
+    def __init__(self, model: Transformer, vocabulary: Vocabulary) -> None:
+        """Takes the model as it is, in evaluation mode; it must not change afterwards.
+
+        Raises:
+            ValueError: if model and vocabulary do not fit, or the model is in training mode.
+        """
+        vocabulary.check(model.config)
+        if model.training:
+            raise ValueError("the model is in training mode; call model.eval() first")
+        self.model, self.vocabulary = model, vocabulary
+        self.device: torch.device = model.embedding.weight.device
+        self._decoder = Decoder(model)
+        self._pieces = tuple(vocabulary.tokens(range(len(vocabulary))))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], device: str = "auto") -> Translator:
+        """From a checkpoint folder, to "cpu", "cuda", "mps" or the best there is ("auto").
+
+        Raises:
+            CheckpointError: a ValueError that says what is wrong with the folder.
+            ValueError: for a device that is not there.
+        """
+        return cls(*load_checkpoint(path, choose_device(device)))
+
+    def translate(
+        self,
+        text: str,
+        *,
+        target: str | Sequence[int] | None = None,
+        hooks: Hooks | None = None,
+        **options: Unpack[DecodingOptions],
+    ) -> Translation:
+        """Translate one sentence.
+
+        Args:
+            target: a translation to score instead of searching for one: text, or ids.
+            hooks: look or intervene in every pass of this call, and of no other.
+            options: see `Decoding`.
+
+        Raises:
+            ValueError: for empty text, text longer than 512 pieces, or options that do not fit.
+        """
+        targets = None if target is None else [target]
+        return self._translate([text], targets, hooks, _options(options, targets))[0]
+
+    def translate_batch(
+        self,
+        texts: Iterable[str],
+        *,
+        targets: Sequence[str | Sequence[int]] | None = None,
+        hooks: Hooks | None = None,
+        **options: Unpack[DecodingOptions],
+    ) -> list[Translation]:
+        """Translate many sentences side by side, in the order given; see `translate`.
+
+        Hooks see batches of sentences of like length, padded; a long list makes several.
+        """
+        return self._translate(list(texts), targets, hooks, _options(options, targets))
+
+    def trace(
+        self,
+        text: str,
+        target: str | Sequence[int] | None = None,
+        *,
+        hooks: Hooks | None = None,
+        names: Iterable[str] | None = None,
+        **options: Unpack[DecodingOptions],
+    ) -> Trace:
+        """Translate, or take `target`, and record every site in one pass over the output.
+
+        The encoder runs once, and the decoder once more over the finished output. With `hooks`,
+        the trace shows the model with that intervention. Sites to record are all of
+        `model.hook_names`, or `names`.
+
+        Raises:
+            ValueError: as `translate`, and for a name that is no site.
+        """
+        decoding = _options(options, target)
+        sources = self._encode([text])
+        recording = Recording(self.model, hooks, names)
+        memory = self._decoder.encode(sources, recording.hooks)
+        given = None if target is None else [self._target(target, decoding)]
+        decoding_hooks = hooks if given is None else recording.hooks  # forced: the one pass
+        output = self._decoder.decode(memory, decoding, decoding_hooks, given)[0]
+        translation = self._translation(text, sources[0], output, decoding)
+        return make_trace(recording, self._decoder, memory, translation, self._pieces)
+
+    def _translate(
+        self,
+        texts: list[str],
+        targets: Sequence[str | Sequence[int]] | None,
+        hooks: Hooks | None,
+        decoding: Decoding,
+    ) -> list[Translation]:
+        sources = self._encode(texts)
+        if targets is not None and len(targets) != len(texts):
+            raise ValueError(f"there are {len(texts)} texts and {len(targets)} targets")
+        given = None if targets is None else [self._target(one, decoding) for one in targets]
+        outputs = self._decoder.run(sources, decoding, hooks, given)
+        triples = zip(texts, sources, outputs, strict=True)
+        return [self._translation(*triple, decoding) for triple in triples]
+
+    def _encode(self, texts: list[str]) -> list[list[int]]:
+        for text in texts:
+            if not text.strip():
+                raise ValueError("There is no text to translate; write a sentence first.")
+        sources = self.vocabulary.encode_batch(texts, threads=1)
+        for source in sources:
+            check_source(len(source), self.model.config)
+        return sources
+
+    def _target(self, target: str | Sequence[int], decoding: Decoding) -> list[int]:
+        ids = self.vocabulary.encode(target) if isinstance(target, str) else list(target)
+        return self._decoder.check_target(ids, decoding)
+
+    def _translation(
+        self, text: str, source: list[int], output: Output, decoding: Decoding
+    ) -> Translation:
+        done = output.decoded
+        pieces = self._pieces
+        tokens = tuple(pieces[id] for id in done.ids)
+        shares = [float(p) for p in torch.tensor(done.log_probabilities).exp()]
+        table = StepTable(
+            inputs=(pieces[self.model.config.bos_id], *tokens[:-1]),
+            chosen=tuple(map(Candidate, tokens, done.ids, shares)),
+            tokens=[[pieces[id] for id in row] for row in done.candidate_ids.tolist()],
+            ids=done.candidate_ids.tolist(),
+            probabilities=done.candidate_probabilities.tolist(),
+        )
+        total = done.log_probability
+        return Translation(
+            source=text,
+            src_ids=tuple(source),
+            src_tokens=tuple(pieces[id] for id in source),
+            text=self.vocabulary.decode(done.ids),
+            ids=tuple(done.ids),
+            tokens=tokens,
+            finished=done.finished,
+            log_probability=total,
+            score=total / length_penalty(len(tokens), decoding.length_penalty),
+            method=decoding.method or "greedy",
+            table=table,
+            seed=output.seed,
+            tree=None if output.search is None else output.search.tree(pieces),
+        )
+
+
+def _options(options: DecodingOptions, targets: object) -> Decoding:
+    """Raises ValueError unless there are targets exactly where the method is "forced"."""
+    if targets is None:
+        decoding = Decoding.of({**options})
+        if decoding.method == "forced":
+            raise ValueError("method 'forced' needs a target; give target=\"...\"")
+        return decoding
+    method = options.get("method")
+    if method not in (None, "forced"):
+        raise ValueError(f"a target is scored, not searched for: leave method {method!r} out")
+    return Decoding.of({**options, "method": "forced"})
