@@ -37,9 +37,9 @@ def _translate(options: argparse.Namespace) -> int:
     if options.trace:
         trace = translator.trace(options.text, options.target, **decoding)
         _save_trace(trace, Path(options.trace))
-        _show(trace.text, trace.translation, options.json)
+        _show(trace.translation, options.json)
     else:
-        _print(translator.translate(options.text, target=options.target, **decoding), options.json)
+        _show(translator.translate(options.text, target=options.target, **decoding), options.json)
     return 0
 
 
@@ -57,7 +57,7 @@ def _translate_lines(translator: Translator, decoding: dict[str, Any], *, as_jso
         read += len(batch)
         for line in batch:
             if line.strip():
-                _print(next(translations), as_json)
+                _show(next(translations), as_json)
             else:
                 print()
     if not read:
@@ -84,9 +84,8 @@ def _save_trace(trace: Trace, path: Path) -> None:
             temporary.write_text(trace.to_json(trace.names), encoding="utf-8")
 
 
-def _print(translation: Translation, as_json: bool) -> None:
-    _show(translation.text, translation.to_dict() if as_json else {}, as_json)
-
-
-def _show(text: str, steps: dict[str, Any], as_json: bool) -> None:
-    print(json.dumps(steps, ensure_ascii=False) if as_json else text, flush=True)
+def _show(translation: Translation, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(translation.to_dict(), ensure_ascii=False), flush=True)
+    else:
+        print(translation.text, flush=True)

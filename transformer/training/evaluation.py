@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from typing import Any
 
-from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 
 from transformer.inference import Translator
 

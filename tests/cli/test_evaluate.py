@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+import sacrebleu
+
+from tests.cli.conftest import Shell
+from transformer import Translator
+
+
+def test_scores_are_sacrebleus(
+    shell: Shell, checkpoint: Path, pairs: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    """With a second reference for one sentence, equal to what is said: BLEU by another door."""
+    translator = Translator.load(checkpoint, "cpu")
+    said = [translator.translate(source, max_len=8).text for source, _ in pairs[:6]]
+    path = tmp_path / "test.tsv.gz"
+    lines = [f"{source}\t{target}" for source, target in pairs[:6]]
+    lines.append(f"{pairs[0][0]}\t{said[0] or 'rien'}")
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    kept = tmp_path / "said.txt"
+    words = ("--method", "greedy", "--max-len", 8, "--json", "--batch", 4, "--output", kept)
+    found = shell("evaluate", checkpoint, path, *words)
+    assert found.status == 0
+    scores = json.loads(found.out)
+    first = [target for _, target in pairs[:6]]
+    second: list[str | None] = [said[0] or "rien", *[None] * 5]
+    bleu = sacrebleu.corpus_bleu(said, [first, second])  # type: ignore[list-item]
+    assert scores["bleu"] == pytest.approx(bleu.score)
+    assert scores["chrf"] == pytest.approx(sacrebleu.corpus_chrf(said, [first, second]).score)  # type: ignore[list-item]
+    assert "nrefs:var" in scores["bleu_signature"]
+    assert "version:" in scores["chrf_signature"]
+    assert (scores["sentences"], scores["references"]) == (6, 7)
+    assert kept.read_text("utf-8").split("\n")[:-1] == said
+
+
+def test_says_it_in_words_and_searches_with_a_beam(
+    shell: Shell, checkpoint: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "a.en").write_text("She paints.\nShe sells.\n")
+    (tmp_path / "a.fr").write_text("Elle peint.\nElle vend.\n")
+    said = shell("evaluate", checkpoint, tmp_path / "a.en", tmp_path / "a.fr", "--max-len", 4)
+    assert said.status == 0
+    assert said.out.startswith("BLEU ")
+    assert "2 sentences, 2 references, {'beam_size': 4" in said.out
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "is empty"),
+        (b"no tab here\n", "line 1 has no tab"),
+        (b"fine\tbien\n\ttarget alone\n", "line 2 has an empty source"),
+        ("héron\toiseau\n".encode("utf-16"), "UTF-8"),
+        (b"\x1f\x8bnot really gzip", "not a whole gzip file"),
+    ],
+)
+def test_refuses_a_wrong_file(
+    shell: Shell, checkpoint: Path, tmp_path: Path, content: bytes, says: str
+) -> None:
+    path = tmp_path / "wrong.tsv"
+    path.write_bytes(content)
+    said = shell("evaluate", checkpoint, path)
+    assert (said.status, said.out) == (1, "")
+    assert said.err.startswith("error: ")
+    assert says in said.err
+    assert str(path) in said.err
+
+
+def test_refuses_missing_things(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
+    assert "no file" in shell("evaluate", checkpoint, tmp_path / "none.tsv").err
+    assert "is a folder" in shell("evaluate", checkpoint, tmp_path).err
+    three = shell("evaluate", checkpoint, "a", "b", "c")
+    assert three.status == 1
+    assert "not 3 files" in three.err
+    assert "--batch must be at least 1" in shell("evaluate", checkpoint, "a", "--batch", 0).err

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Shell
+from transformer.model.transformer import Transformer
+
+
+def test_says_what_the_checkpoint_is(
+    shell: Shell, checkpoint: Path, tiny_model: Transformer
+) -> None:
+    found = json.loads(shell("inspect", checkpoint, "--json").out)
+    assert found["parameters"] == sum(p.numel() for p in tiny_model.parameters())
+    assert found["d_model"] == 64
+    assert found["d_k"] == 16
+    assert found["bytes"] == sum(path.stat().st_size for path in checkpoint.iterdir())
+    words = shell("inspect", checkpoint).out
+    assert f"parameters  {found['parameters']:,}\n" in words
+
+
+def test_lists_every_hook(shell: Shell, checkpoint: Path, tiny_model: Transformer) -> None:
+    listed = shell("inspect", checkpoint, "--hooks").out.split()
+    assert tuple(listed) == tiny_model.hook_names
+
+
+def test_refuses_what_is_none(shell: Shell, tmp_path: Path) -> None:
+    assert shell("inspect", tmp_path / "none").err.startswith("error: there is no checkpoint")
+    said = shell("inspect", tmp_path)
+    assert said.status == 1
+    assert "has no config.json; it holds nothing" in said.err
+
+
+@pytest.mark.parametrize("words", [[], ["transalte"], ["translate", "--beam", "many"]])
+def test_unknown_words_end_with_usage(shell: Shell, words: list[str]) -> None:
+    said = shell(*words)
+    assert said.status == 2
+    assert "usage: python -m transformer" in said.err

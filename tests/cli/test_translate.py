@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import Shell
+from transformer import Trace, Translator
+
+TEXT = "The baker sells bread."
+
+
+def test_prints_what_the_translator_says(shell: Shell, checkpoint: Path) -> None:
+    said = shell("translate", TEXT, "--checkpoint", checkpoint, "--max-len", 9)
+    expected = Translator.load(checkpoint, "cpu").translate(TEXT, max_len=9)
+    assert (said.status, said.out, said.err) == (0, expected.text + "\n", "")
+
+
+def test_options_reach_the_search(shell: Shell, checkpoint: Path) -> None:
+    words = ("translate", TEXT, "--checkpoint", checkpoint, "--max-len", 6, "--json")
+    beam = json.loads(shell(*words, "--beam", 3, "--length-penalty", 1.0).out)
+    assert beam["method"] == "beam"
+    assert beam["score"] == pytest.approx(beam["log_probability"] / ((5 + len(beam["ids"])) / 6))
+    drawn = [shell(*words, "--method", "sample", "--seed", seed).out for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_json_holds_every_step(shell: Shell, checkpoint: Path) -> None:
+    found = json.loads(
+        shell("translate", TEXT, "--checkpoint", checkpoint, "--json", "--target", "Le pain.").out
+    )
+    assert found["method"] == "forced"
+    assert found["text"] == "Le pain."
+    for number, step in enumerate(found["steps"]):
+        assert step["chosen"]["token"] == found["tokens"][number]
+        shares = [candidate["probability"] for candidate in step["candidates"]]
+        assert shares == sorted(shares, reverse=True)
+        assert 0 < sum(shares) <= 1.001
+    total = sum(np.log(step["chosen"]["probability"]) for step in found["steps"])
+    assert found["log_probability"] == pytest.approx(total, rel=1e-4)
+
+
+def test_lines_of_standard_input_stay_aligned(shell: Shell, checkpoint: Path) -> None:
+    lines = [*(f"{TEXT} {n}" for n in range(40)), "", "An owl 🦉 sleeps."]  # noqa: RUF001
+    stdin = ("\r\n".join(lines) + "\n").encode()
+    said = shell("translate", "--checkpoint", checkpoint, "--max-len", 4, stdin=stdin)
+    out = said.out.split("\n")[:-1]
+    assert said.status == 0
+    assert len(out) == len(lines)
+    assert out[40] == ""
+    translator = Translator.load(checkpoint, "cpu")
+    for number in (0, 39, 41):
+        assert out[number] == translator.translate(lines[number], max_len=4).text
+
+
+@pytest.mark.parametrize("suffix", ["npz", "json"])
+def test_trace_is_kept(shell: Shell, checkpoint: Path, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"kept.{suffix}"
+    words = ("--checkpoint", checkpoint, "--max-len", 5, "--trace", path)
+    assert shell("translate", TEXT, *words).status == 0
+    kept = Trace.load_npz(path) if suffix == "npz" else Trace.from_json(path.read_text("utf-8"))
+    model = Translator.load(checkpoint, "cpu").model
+    assert set(kept.names) == set(model.hook_names)
+    weights = kept.weights("cross", 1)
+    assert weights.shape == (4, len(kept.tgt_tokens), len(kept.src_tokens))
+    np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "says"),
+    [
+        (["   "], b"", "no text to translate"),
+        (["word " * 600], b"", "at most 512"),
+        ([], b"", "standard input is empty"),
+        ([], b"fine\nf\xe9e\n", "line 2 is not UTF-8 (byte 0xe9)"),
+        ([], b"word " * 600, "standard input, lines 1 to 1"),
+        ([TEXT, "--trace", "x.pt"], b"", ".npz or .json, not 'x.pt'"),
+        (["--trace", "x.npz"], b"hello", "need the text as an argument"),
+        ([TEXT, "--beam", "0"], b"", "beam_size must be at least 1, not 0"),
+        ([TEXT, "--seed", "1"], b"", "seed is for method 'sample'"),
+        ([TEXT, "--device", "tpu"], b"", "not 'tpu'"),
+        ([TEXT, "--checkpoint", "nowhere"], b"", "no checkpoint folder nowhere"),
+    ],
+)
+def test_refuses_in_one_sentence(
+    shell: Shell, checkpoint: Path, words: list[str], stdin: bytes, says: str
+) -> None:
+    given = words if "--checkpoint" in words else [*words, "--checkpoint", str(checkpoint)]
+    said = shell("translate", *given, stdin=stdin)
+    assert said.status == 1
+    assert said.out == ""
+    assert said.err.startswith("error: ")
+    assert says in said.err
+    assert said.err.count("\n") == 1
+
+
+def test_a_trace_that_cannot_be_written_leaves_nothing(
+    shell: Shell, checkpoint: Path, tmp_path: Path
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    words = ("--checkpoint", checkpoint, "--max-len", 3, "--trace", blocked / "x.npz")
+    said = shell("translate", TEXT, *words)
+    assert said.status == 1
+    assert "Traceback" not in said.err
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
