@@ -54,13 +54,18 @@ class HookPoint(nn.Module):
         """Any shape in, the same shape out.
 
         Raises:
-            ValueError: if the hook returns a tensor of another shape.
+            ValueError: if the hook returns a tensor of another shape, or no tensor.
         """
         if hooks is None or self.name not in hooks:
             return x
         replaced = hooks[self.name](x, self.name)
         if replaced is None:
             return x
+        if not isinstance(replaced, Tensor):
+            raise ValueError(
+                f"the hook on {self.name} returned a {type(replaced).__name__}; "
+                f"it must return nothing, or a tensor of shape {tuple(x.shape)}"
+            )
         if replaced.shape != x.shape:
             raise ValueError(
                 f"the hook on {self.name} returned shape {tuple(replaced.shape)}, "
@@ -70,4 +75,5 @@ class HookPoint(nn.Module):
 
     def watched(self, hooks: Hooks | None) -> bool:
         """Whether anyone looks here: a hook of this call, or one of PyTorch's own."""
-        return bool(self._forward_hooks) or (hooks is not None and self.name in hooks)
+        torchs = self._forward_hooks or self._forward_pre_hooks
+        return bool(torchs) or (hooks is not None and self.name in hooks)

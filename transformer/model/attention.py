@@ -13,6 +13,8 @@ from transformer.config import ModelConfig, Score
 from transformer.hooks import HookPoint, Hooks
 
 Heads = Float[Tensor, "batch heads length d_k"]
+Query = Float[Tensor, "batch heads query d_k"]
+Key = Float[Tensor, "batch heads key d_k"]  # of values too: d_v = d_k
 
 
 def attention_weights(
@@ -26,7 +28,7 @@ def attention_weights(
 
 def split_heads(x: Float[Tensor, "batch length d_model"], n_heads: int) -> Heads:
     """(batch, length, d_model) to (batch, heads, length, d_k), without a copy."""
-    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)  # type: ignore[no-any-return]
 
 
 def merge_heads(heads: Heads) -> Float[Tensor, "batch length d_model"]:
@@ -49,7 +51,7 @@ class ScoreFunction(nn.Module):
             self.v = nn.Parameter(torch.empty(n_heads, d_k))
             nn.init.uniform_(self.v, -(d_k**-0.5), d_k**-0.5)
 
-    def forward(self, query: Heads, key: Heads) -> Float[Tensor, "batch heads query key"]:
+    def forward(self, query: Query, key: Key) -> Float[Tensor, "batch heads query key"]:
         if self.kind == "additive":
             pairs = torch.tanh(query[..., :, None, :] + key[..., None, :, :])
             return torch.einsum("bhqkd,hd->bhqk", pairs, self.v)
@@ -93,7 +95,7 @@ class MultiHeadAttention(nn.Module):
 
     def project(
         self, x: Float[Tensor, "batch query d_model"], memory: Float[Tensor, "batch key d_model"]
-    ) -> tuple[Heads, Heads, Heads]:
+    ) -> tuple[Query, Key, Key]:
         """Queries from `x`, keys and values from `memory`; the same tensor for self-attention."""
         if memory is x:
             parts = functional.linear(x, self.w_qkv).chunk(3, dim=-1)
@@ -129,7 +131,7 @@ class MultiHeadAttention(nn.Module):
         heads = self.hook_heads(heads, hooks)
         return self.hook_output(functional.linear(merge_heads(heads), self.w_o), hooks)  # type: ignore[no-any-return]
 
-    def _fused(self, query: Heads, hooks: Hooks | None) -> bool:
+    def _fused(self, query: Query, hooks: Hooks | None) -> bool:
         """Whether the one fused kernel may run: nobody looks at scores or weights, and it pays.
 
         It knows dot products only. With gradients on a CPU the explicit form is about six times

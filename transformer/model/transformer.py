@@ -90,6 +90,7 @@ class Transformer(nn.Module):
         self, states: Float[Tensor, "batch tgt d_model"], hooks: Hooks | None = None
     ) -> Float[Tensor, "batch tgt vocab"]:
         """Decoder states to logits, with the embedding matrix again (section 3.4)."""
+        self._check(hooks)
         logits = functional.linear(states, self.embedding.weight)
         return self.hook_logits(logits, hooks)  # type: ignore[no-any-return]
 
