@@ -6,8 +6,9 @@ Names and defaults are those of "Attention Is All You Need" (Vaswani et al. 2017
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, Literal, Self, get_args
 
 Score = Literal["scaled_dot", "dot", "additive"]
@@ -36,15 +37,15 @@ class _Record:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Raises ValueError for a field that does not exist or has the wrong kind of value."""
+        """Raises ValueError for a field that is unknown, missing or has the wrong kind of value."""
         known = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
         for name in values:
             if name not in known:
                 raise ValueError(f"{cls.__name__} has no field {name!r}{near(name, known)}")
-        try:
-            return cls(**values)
-        except TypeError as error:
-            raise ValueError(f"{cls.__name__}: {error}") from error
+        missing = [n for n, f in known.items() if f.default is MISSING and n not in values]
+        if missing:
+            raise ValueError(f"{cls.__name__} needs a value for {' and '.join(missing)}")
+        return cls(**values)
 
     def _check_kinds(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
@@ -52,10 +53,12 @@ class _Record:
             wants = str(field.type)
             right = {
                 "int": isinstance(value, int) and not isinstance(value, bool),
-                "float": isinstance(value, int | float) and not isinstance(value, bool),
+                "float": isinstance(value, int | float)
+                and not isinstance(value, bool)
+                and abs(value) < math.inf,  # false for a NaN too
             }.get(wants, True)
             if not right:
-                raise ValueError(f"{field.name} must be a number ({wants}), not {value!r}")
+                raise ValueError(f"{field.name} must be a finite number ({wants}), not {value!r}")
 
     def _check_at_least(self, least: float, *names: str) -> None:
         for name in names:

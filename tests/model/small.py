@@ -1,0 +1,61 @@
+"""Small models and inputs that the tests of the model share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer.config import ModelConfig
+from transformer.hooks import Hooks
+from transformer.model import Transformer
+
+# Every size differs from every other, so that mixed-up axes do not fit.
+SIZES: dict[str, Any] = {
+    "vocab_size": 29,
+    "d_model": 24,
+    "n_layers": 2,
+    "n_heads": 4,
+    "d_ff": 40,
+    "dropout": 0.0,
+    "max_len": 32,
+}
+
+
+def make_config(**changes: Any) -> ModelConfig:
+    return ModelConfig(**(SIZES | changes))
+
+
+def make_model(seed: int = 0, dtype: torch.dtype = torch.float64, **changes: Any) -> Transformer:
+    """In evaluation mode; every weight moved a little, so that no bias is 0 and no gain 1."""
+    torch.manual_seed(seed)
+    model = Transformer(make_config(**changes)).to(dtype)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(torch.randn_like(weight), alpha=0.1)
+    return model.eval()
+
+
+def make_ids(*lengths: int, seed: int = 0, width: int | None = None) -> Tensor:
+    """A row a length of ordinary ids, padding (0) behind the shorter ones."""
+    generator = torch.Generator().manual_seed(seed)
+    longest = width or max(lengths)
+    ids = torch.randint(4, SIZES["vocab_size"], (len(lengths), longest), generator=generator)
+    keep = torch.arange(longest) < torch.tensor(lengths)[:, None]
+    return ids * keep
+
+
+def capture(
+    model: Transformer, src: Tensor, tgt: Tensor, names: Iterable[str] | None = None
+) -> dict[str, Tensor]:
+    """What the hooks of one forward pass see, and its result as `"logits"`."""
+    seen: dict[str, Tensor] = {}
+
+    def look(tensor: Tensor, name: str) -> None:
+        seen[name] = tensor
+
+    chosen = model.hook_names if names is None else names
+    seen["logits"] = model(src, tgt, hooks=Hooks(dict.fromkeys(chosen, look)))
+    return seen

@@ -1,0 +1,143 @@
+"""Positional encodings against the closed form of section 3.5, written once more by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.model.small import make_config, make_ids, make_model
+from transformer.model.positions import (
+    LearnedPositions,
+    NoPositions,
+    SinusoidalPositions,
+    sinusoidal,
+)
+
+
+def closed_form(pos: int, d_model: int) -> list[float]:
+    """One row, a number at a time, in Python's own double precision."""
+    row = []
+    for dimension in range(d_model):
+        angle = pos / 10000 ** (2 * (dimension // 2) / d_model)
+        row.append(math.sin(angle) if dimension % 2 == 0 else math.cos(angle))
+    return row
+
+
+def slip_form(pos: int, d_model: int) -> list[float]:
+    """As some notes have it: the cosine with 2i+1 in its exponent instead of 2i."""
+    row = []
+    for dimension in range(d_model):
+        angle = pos / 10000 ** (dimension / d_model)
+        row.append(math.sin(angle) if dimension % 2 == 0 else math.cos(angle))
+    return row
+
+
+def shift_matrix(k: int, d_model: int) -> Tensor:
+    """M_k: each pair (sine, cosine) turned by k times its own frequency."""
+    blocks = []
+    for i in range(d_model // 2):
+        turn = k / 10000 ** (2 * i / d_model)
+        cos, sin = math.cos(turn), math.sin(turn)
+        blocks.append(torch.tensor([[cos, sin], [-sin, cos]], dtype=torch.float64))
+    return torch.block_diag(*blocks)
+
+
+@pytest.mark.parametrize("d_model", [1, 2, 7, 16, 33, 512])
+def test_equals_the_closed_form(d_model: int) -> None:
+    expected = torch.tensor([closed_form(pos, d_model) for pos in range(50)])
+    torch.testing.assert_close(sinusoidal(50, d_model), expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("start", [1, 31, 5_000, 1_000_000])
+def test_equals_the_closed_form_from_any_start(start: int) -> None:
+    expected = torch.tensor([closed_form(pos, 9) for pos in range(start, start + 4)])
+    torch.testing.assert_close(sinusoidal(4, 9, start), expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("k", [1, 5, 64, -3])
+def test_a_shift_is_a_matrix_that_does_not_depend_on_the_position(k: int) -> None:
+    table = sinusoidal(200, 32).double()
+    moved = table[10:100] @ shift_matrix(k, 32).T
+    torch.testing.assert_close(moved, table[10 + k : 100 + k], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(("form", "holds"), [(closed_form, True), (slip_form, False)])
+def test_no_matrix_shifts_the_slip_form(
+    form: Callable[[int, int], list[float]], holds: bool
+) -> None:
+    table = torch.tensor([form(pos, 8) for pos in range(120)], dtype=torch.float64)
+    here, there = table[:-7], table[7:]
+    best = torch.linalg.lstsq(here, there).solution
+    worst = (here @ best - there).abs().max().item()
+    assert worst < 1e-9 if holds else worst > 0.05
+
+
+def test_neighbours_differ_and_rows_have_one_length() -> None:
+    table = sinusoidal(300, 64).double()
+    torch.testing.assert_close(table.square().sum(-1), torch.full((300,), 32.0).double())
+    assert all(not torch.allclose(a, b, atol=0.1) for a, b in pairwise(table))
+
+
+def test_the_table_goes_on_by_the_closed_form_beyond_max_len() -> None:
+    positions = SinusoidalPositions(make_config(max_len=8))
+    for length, start in [(8, 0), (9, 0), (40, 0), (1, 8), (5, 6), (3, 700)]:
+        expected = torch.tensor([closed_form(p, 24) for p in range(start, start + length)])
+        torch.testing.assert_close(positions(length, start), expected, rtol=0, atol=1e-6)
+    assert positions.table.shape == (8, 24)  # what other threads share has not grown
+    assert not positions.state_dict()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_rows_beyond_the_table_have_its_type(dtype: torch.dtype) -> None:
+    positions = SinusoidalPositions(make_config(max_len=8)).to(dtype)
+    assert positions(9).dtype == positions(8).dtype == dtype
+    assert torch.equal(positions(9)[:8], positions(8))
+
+
+def test_learned_positions_end_and_say_where() -> None:
+    positions = LearnedPositions(make_config(max_len=32))
+    assert torch.equal(positions(3, 29), positions.weight[29:])
+    for length, start in [(33, 0), (1, 32), (4, 29)]:
+        with pytest.raises(ValueError, match=rf"learned 32 positions; .* {start + length} tokens"):
+            positions(length, start)
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_model_with_learned_positions_refuses_longer_sentences(side: str) -> None:
+    model = make_model(positions="learned")
+    lengths = (33, 5) if side == "source" else (5, 33)
+    with pytest.raises(ValueError, match="learned 32 positions; a sequence of 33 tokens"):
+        model(*(make_ids(n) for n in lengths))
+
+
+def test_a_model_with_sinusoids_reads_longer_sentences_alike() -> None:
+    src, tgt = make_ids(50), make_ids(45)
+    short, long = make_model(max_len=8), make_model(max_len=64)
+    torch.testing.assert_close(short(src, tgt), long(src, tgt), rtol=0, atol=1e-6)
+
+
+def test_only_the_learned_rows_in_use_get_a_gradient() -> None:
+    model = make_model(positions="learned")
+    model(make_ids(6), make_ids(4)).square().sum().backward()
+    for stack, used in ((model.encoder, 6), (model.decoder, 4)):
+        gradient = stack.embed.positions.weight.grad
+        assert (gradient[:used] != 0).all()
+        assert (gradient[used:] == 0).all()
+
+
+def test_no_positions_are_zeros() -> None:
+    assert torch.equal(NoPositions(make_config())(5, 3), torch.zeros(5, 24))
+
+
+@pytest.mark.parametrize("positions", ["none", "sinusoidal", "learned"])
+def test_without_positions_the_encoder_cannot_tell_order(positions: str) -> None:
+    model, src = make_model(positions=positions), make_ids(7)
+    order = torch.tensor([3, 0, 6, 2, 1, 5, 4])
+    shuffled = model.encode(src[:, order])
+    blind = torch.allclose(shuffled, model.encode(src)[:, order], atol=1e-9)
+    assert blind == (positions == "none")
