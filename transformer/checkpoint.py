@@ -41,35 +41,72 @@ def save_checkpoint(
     *,
     dtype: torch.dtype = torch.float32,
 ) -> None:
-    """Write the folder so that a reader finds the old one whole or the new one whole.
+    """Write the folder so that a reader finds the old weights whole or the new ones whole.
+
+    A checkpoint of the same shape and vocabulary is replaced; one of another model is left alone,
+    for a reader in between would find half of each.
 
     Args:
-        folder: made, or its four files replaced one by one, each atomically.
         card: the model card, Markdown, for README.md.
         dtype: of the stored weights; float16 halves the file and rounds to 11 bits.
 
     Raises:
-        ValueError: if the vocabulary does not fit the model.
+        CheckpointError: if the vocabulary does not fit the model, a weight is not finite in
+            `dtype`, or the folder is a file or holds another model.
+        OSError: if a file cannot be written; what stood there before still stands.
     """
-    vocabulary.check(model.config)
     target = Path(folder)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    config = json.dumps({"format": FORMAT, **model.config.to_dict()}, indent=2) + "\n"
+    try:
+        vocabulary.check(model.config)
+    except ValueError as error:
+        raise CheckpointError(f"{target} was not written: {error}") from error
+    _refuse_another(target, model.config, vocabulary)
     weights = {
         name: p.detach().to("cpu", dtype).contiguous() for name, p in model.named_parameters()
     }
+    _check_finite(weights, f"{target} was not written")
+    config = json.dumps({"format": FORMAT, **model.config.to_dict()}, indent=2) + "\n"
+    contents = {
+        VOCABULARY: vocabulary.to_bytes(),
+        CONFIG: config.encode(),
+        WEIGHTS: save(weights, metadata={"format": "pt"}),
+        CARD: card.encode(),
+    }
+    target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as made:
         staged = Path(made) / "checkpoint"
         staged.mkdir()
-        (staged / VOCABULARY).write_bytes(vocabulary.to_bytes())
-        (staged / CONFIG).write_text(config, encoding="utf-8")
-        (staged / CARD).write_text(card, encoding="utf-8")
-        (staged / WEIGHTS).write_bytes(save(weights, metadata={"format": "pt"}))
+        for name, content in contents.items():
+            (staged / name).write_bytes(content)
         if not target.exists():
             os.rename(staged, target)
             return
-        for name in (VOCABULARY, CONFIG, CARD, WEIGHTS):
+        for name in contents:
             os.replace(staged / name, target / name)
+
+
+def _refuse_another(target: Path, config: ModelConfig, vocabulary: Vocabulary) -> None:
+    """Raises CheckpointError if a file, or a whole checkpoint of another model, stands there."""
+    if target.exists() and not target.is_dir():
+        raise CheckpointError(f"{target} is a file; a checkpoint is a folder")
+    try:
+        before, pieces = load_config(target), Vocabulary.load(target / VOCABULARY)
+    except (ValueError, FileNotFoundError):
+        return  # nothing that could be loaded
+    changes = [
+        f"{name} {old}, not {new}"
+        for (name, old), new in zip(
+            before.to_dict().items(), config.to_dict().values(), strict=True
+        )
+        if old != new
+    ]
+    if pieces.sha256 != vocabulary.sha256:
+        changes.append(f"the vocabulary {pieces.sha256[:12]}, not {vocabulary.sha256[:12]}")
+    if changes:
+        raise CheckpointError(
+            f"{target} holds another model, with {'; '.join(changes)}: give another folder, or "
+            "remove this one"
+        )
 
 
 def load_config(folder: str | os.PathLike[str]) -> ModelConfig:
@@ -81,11 +118,11 @@ def load_config(folder: str | os.PathLike[str]) -> ModelConfig:
     path = _file(folder, CONFIG)
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
-        made_as = values.pop("format", None)
-    except (json.JSONDecodeError, UnicodeDecodeError, AttributeError) as error:
-        raise CheckpointError(
-            f"{path} is not the JSON object of a model config: {error}"
-        ) from error
+    except (OSError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise CheckpointError(f"{path} is cut off or is no JSON: {error}") from error
+    if not isinstance(values, dict):
+        raise CheckpointError(f"{path} must hold a JSON object, not {type(values).__name__}")
+    made_as = values.pop("format", None)
     if made_as != FORMAT:
         raise CheckpointError(f"{path} has format {made_as!r}; this version reads format {FORMAT}")
     try:
@@ -105,6 +142,9 @@ def load_checkpoint(
     config = load_config(folder)
     try:
         vocabulary = Vocabulary.load(_file(folder, VOCABULARY))
+    except ValueError as error:
+        raise CheckpointError(str(error)) from error
+    try:
         vocabulary.check(config)
     except ValueError as error:
         raise CheckpointError(f"{folder}: {error}") from error
@@ -127,7 +167,11 @@ def checkpoint_hash(folder: str | os.PathLike[str]) -> str:
 def _file(folder: str | os.PathLike[str], name: str) -> Path:
     path = Path(folder)
     if not path.is_dir():
-        raise CheckpointError(f"there is no checkpoint folder {path}")
+        raise CheckpointError(
+            f"{path} is a file; a checkpoint is a folder"
+            if path.exists()
+            else f"there is no checkpoint folder {path}"
+        )
     if not (path / name).is_file():
         there = ", ".join(sorted(p.name for p in path.iterdir())[:8]) or "nothing"
         raise CheckpointError(f"the checkpoint {path} has no {name}; it holds {there}")
@@ -156,6 +200,14 @@ def _read_weights(path: Path, expected: dict[str, tuple[int, ...]]) -> dict[str,
             raise CheckpointError(
                 f"{path}: {name} has shape {tuple(found[name].shape)}, config.json asks for {shape}"
             )
-        if not bool(torch.isfinite(found[name]).all()):
-            raise CheckpointError(f"{path}: {name} holds a number that is not finite")
+    _check_finite(found, str(path))
     return found
+
+
+def _check_finite(weights: dict[str, Tensor], what: str) -> None:
+    for name, weight in weights.items():
+        wrong = weight.numel() - int(torch.isfinite(weight).sum())
+        if wrong:
+            raise CheckpointError(
+                f"{what}: {wrong} of the {weight.numel()} numbers of {name} are not finite"
+            )

@@ -1,0 +1,160 @@
+"""A checkpoint that is spoilt is told in one sentence, with both numbers; no pickle is opened."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from transformer.checkpoint import (
+    CheckpointError,
+    checkpoint_hash,
+    load_checkpoint,
+    load_config,
+    save_checkpoint,
+)
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+
+
+def edit_config(**values: Any) -> Callable[[Path], None]:
+    def edit(folder: Path) -> None:
+        path = folder / "config.json"
+        config = json.loads(path.read_text()) | values
+        path.write_text(json.dumps({k: v for k, v in config.items() if v is not ...}))
+
+    return edit
+
+
+def write(name: str, content: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).write_text(content) and None
+
+
+def remove(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).unlink()
+
+
+def edit_weights(edit: Callable[[dict[str, torch.Tensor]], object]) -> Callable[[Path], None]:
+    def rewrite(folder: Path) -> None:
+        tensors = {k: v.clone() for k, v in load_file(folder / "model.safetensors").items()}
+        edit(tensors)
+        save_file(tensors, folder / "model.safetensors")
+
+    return rewrite
+
+
+FFN = "decoder.layers.0.ffn.w_1.bias"
+SPOILT: dict[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
+    "config cut off": (write("config.json", '{"format": 1, "vocab'), ("is cut off or is no JSON",)),
+    "config not UTF-8": (
+        lambda folder: (folder / "config.json").write_bytes(b"\xff\xfe{}") and None,
+        ("is cut off or is no JSON",),
+    ),
+    "config a list": (write("config.json", "[1]"), ("must hold a JSON object, not list",)),
+    "config a number": (write("config.json", "3"), ("must hold a JSON object, not int",)),
+    "config of another format": (edit_config(format=7), ("format 7", "reads format 1")),
+    "config without format": (edit_config(format=...), ("format None", "reads format 1")),
+    "unknown field": (edit_config(d_modle=8), ("no field 'd_modle'", "did you mean 'd_model'")),
+    "value out of range": (
+        edit_config(dropout=2),
+        ("dropout must be at least 0 and below 1, not 2",),
+    ),
+    "field missing": (edit_config(vocab_size=...), ("vocab_size",)),
+    "heads that do not divide": (edit_config(n_heads=3), ("d_model 16", "n_heads 3")),
+    "vocabulary of another size": (edit_config(vocab_size=321), ("321 pieces", "320")),
+    "another width": (edit_config(d_model=32), ("has shape (320, 16)", "asks for (320, 32)")),
+    "another depth": (edit_config(n_layers=2), ("25 tensors where the config asks for 49",)),
+    "vocabulary cut off": (
+        lambda folder: os.truncate(folder / "vocabulary.model", 99),
+        ("vocabulary.model", "99 bytes"),
+    ),
+    "weights of another kind": (write("model.safetensors", "no weights"), ("(10 bytes) is cut",)),
+    "weights missing": (
+        edit_weights(lambda t: t.pop(FFN)),
+        ("24 tensors where the config asks for 25", f"{FFN} is missing"),
+    ),
+    "weights too many": (
+        edit_weights(lambda t: t.update(extra=torch.zeros(1))),
+        ("26 tensors where the config asks for 25", "extra is not in the model"),
+    ),
+    "weights of another shape": (
+        edit_weights(lambda t: t.update({FFN: torch.zeros(23)})),
+        (FFN, "has shape (23,)", "asks for (24,)"),
+    ),
+    "NaN": (
+        edit_weights(lambda t: t[FFN][3:5].fill_(float("nan"))),
+        (f"2 of the 24 numbers of {FFN} are not finite",),
+    ),
+    "infinite": (
+        edit_weights(lambda t: t[FFN][:1].fill_(float("-inf"))),
+        (f"1 of the 24 numbers of {FFN} are not finite",),
+    ),
+    "no config": (remove("config.json"), ("has no config.json", "it holds README.md, model.saf")),
+    "no vocabulary": (remove("vocabulary.model"), ("has no vocabulary.model",)),
+    "no weights": (remove("model.safetensors"), ("has no model.safetensors",)),
+    "no folder": (lambda folder: shutil.rmtree(folder), ("there is no checkpoint folder",)),
+}
+
+
+@pytest.mark.parametrize("case", SPOILT)
+def test_a_spoilt_checkpoint_is_one_sentence(case: str, folder: Path) -> None:
+    spoil, expected = SPOILT[case]
+    spoil(folder)
+    with pytest.raises(CheckpointError) as caught:
+        load_checkpoint(folder)
+    message = str(caught.value)
+    assert str(folder) in message
+    assert "\n" not in message
+    for part in expected:
+        assert part in message
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.5, 0.999])
+def test_cut_off_weights_are_told_with_their_size(share: float, folder: Path) -> None:
+    path = folder / "model.safetensors"
+    size = min(int(share * path.stat().st_size), path.stat().st_size - 1)
+    os.truncate(path, size)
+    with pytest.raises(CheckpointError, match=rf"\({size} bytes\) is cut off or is not a safe"):
+        load_checkpoint(folder)
+
+
+def test_a_file_is_no_checkpoint(
+    tmp_path: Path, model: Transformer, vocabulary: Vocabulary
+) -> None:
+    path = tmp_path / "model.bin"
+    path.write_text("mine")
+    for use in (load_checkpoint, load_config, checkpoint_hash):
+        with pytest.raises(CheckpointError, match=r"model\.bin is a file; a checkpoint is a fold"):
+            use(path)
+    with pytest.raises(CheckpointError, match=r"model\.bin is a file"):
+        save_checkpoint(path, model, vocabulary, "")
+    assert path.read_text() == "mine"
+
+
+class Trap:
+    """Unpickled, it would leave a mark."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[str]]:
+        return os.mkdir, (str(self.mark),)
+
+
+@pytest.mark.parametrize("name", ["model.pt", "pytorch_model.bin", "model.safetensors"])
+def test_a_pickle_is_never_opened(name: str, tmp_path: Path, folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / name).write_bytes(pickle.dumps(Trap(tmp_path / "mark")))
+    with pytest.raises(CheckpointError, match=r"has no model\.safetensors|not a safetensors file"):
+        load_checkpoint(folder)
+    assert not (tmp_path / "mark").exists()
+    pickle.loads((folder / name).read_bytes())
+    assert (tmp_path / "mark").exists()  # the trap was sharp
