@@ -1,0 +1,40 @@
+"""Home: what this is, one sentence already translated, and the ways on."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from transformer.ui import frame, readings, views
+from transformer.ui.address import View
+
+with frame.page("app.py") as model:
+    st.title("See attention")
+    frame.lead(
+        "A Transformer translates a sentence piece by piece, and before each piece it looks at "
+        "what it has read and written: that looking is called *attention*. The one in this app was "
+        "trained by the code you are running, and hides nothing: you can look into every head of "
+        "every layer. Type a sentence, see how each piece was chosen, and where the model looked."
+    )
+    first = View()
+    reading = readings.read(model, first)
+    layer, head = reading.clearest_head("cross")
+    left, right = st.columns([5, 6], gap="large")
+    with left:
+        st.subheader(f"“{first.text}” in French")
+        views.translation(reading)
+        with st.container(border=True):
+            frame.link("pages/translate.py", "**Translate** a sentence of your own →")
+            st.caption(
+                "Every step of the decoder: what it had read, what it considered, what it took."
+            )
+        with st.container(border=True):
+            frame.link("pages/attention.py", "**Attention** of every layer and head →")
+            st.caption("All of them side by side as small pictures, the one you choose large.")
+    with right:
+        st.subheader("Where it looked")
+        views.head(reading, "cross", layer, head)
+        st.caption(
+            f"One of {model.n_layers * model.n_heads} heads of this kind: layer {layer}, head "
+            f"{head}. Each row is a moment: the piece just read → the piece about to be written. "
+            "The stronger the colour, the more the model took from that piece of your sentence."
+        )

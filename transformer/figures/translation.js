@@ -1,0 +1,97 @@
+// A translation with the pieces that the model read and wrote, or the table of decoding steps: what
+// the decoder was given, the most probable next pieces, the one taken. `.show(data)` takes what
+// figures/steps.py makes.
+
+const FEW = 3; // candidates of a step until more are asked for
+const INPUTS = 9; // pieces of the decoder's input that are shown, the last ones
+
+function translationView(root) {
+  let shown = "";
+  const frame = el("div", { class: "hu hu-translation" });
+  root.append(frame);
+
+  function show(data) {
+    const now = JSON.stringify(data);
+    if (now === shown) return; // a rerun without news keeps what the reader has unfolded
+    shown = now;
+    frame.replaceChildren(...(data.steps ? [stepTable(data.steps)] : sentence(data)));
+  }
+
+  return { show, close: () => {} };
+}
+
+function sentence(data) {
+  return [
+    el("span", { class: "hu-label" }, "Translation"),
+    el("p", { class: "hu-text", dir: "auto", lang: data.language || null }, data.text),
+    pieces("The model reads", data.source_tokens),
+    pieces("and writes", data.tokens),
+  ];
+}
+
+function pieces(label, tokens) {
+  return el(
+    "p",
+    { class: "hu-pieces" },
+    el("span", { class: "hu-label" }, label),
+    ...tokens.map(chip),
+  );
+}
+
+const chip = (text) => el("span", { class: "hu-chip" }, tokenText(text));
+
+function stepTable(steps) {
+  const body = el("tbody");
+  const most = Math.max(...steps.map((step) => step.candidates.length));
+  const more = el("button", { type: "button", class: "hu-more", "aria-expanded": "false" });
+  const fill = (count) => {
+    more.textContent = count > FEW ? "fewer candidates" : `all ${most} candidates`;
+    more.setAttribute("aria-expanded", String(count > FEW));
+    body.replaceChildren(...steps.map((step) => stepRow(step, count)));
+  };
+  more.addEventListener("click", () => fill(more.getAttribute("aria-expanded") === "true" ? FEW : most));
+  fill(FEW);
+  const heads = ["Step", "The decoder has read", "Most probable next pieces", "Taken"];
+  const row = el("tr", {}, ...heads.map((text) => el("th", { scope: "col" }, text)));
+  if (most > FEW) row.children[2].append(" ", more);
+  return el("table", { class: "hu-steps" }, el("thead", {}, row), body);
+}
+
+function stepRow(step, count) {
+  const listed = step.candidates.slice(0, count);
+  const taken = ({ token, id }) => id === step.chosen.id;
+  const rows = listed.map((candidate) => bar(candidate, taken(candidate)));
+  if (!listed.some(taken)) rows.push(bar(step.chosen, true));
+  const input = step.input.slice(-INPUTS).map(chip);
+  if (step.input.length > INPUTS) {
+    const rest = step.input.length - INPUTS;
+    input.unshift(chip(step.input[0]), el("span", { class: "hu-label" }, rest > 1 ? `… ${rest - 1} more …` : ""));
+  }
+  return el(
+    "tr",
+    {},
+    el("th", { scope: "row" }, String(step.step)),
+    el("td", { class: "hu-input" }, ...input),
+    el("td", { class: "hu-candidates" }, ...rows),
+    el("td", { class: "hu-taken" }, chip(step.chosen.token), step.last ? el("span", { class: "hu-label" }, "the end") : null),
+  );
+}
+
+function bar({ token, probability }, taken) {
+  const share = el("span", { class: "hu-share" });
+  share.style.width = `${100 * probability}%`;
+  return el(
+    "div",
+    { class: taken ? "hu-candidate hu-this" : "hu-candidate" },
+    el("span", { class: "hu-name" }, tokenText(token)),
+    el("span", { class: "hu-track" }, share),
+    el("span", { class: "hu-number" }, percent(probability)),
+  );
+}
+
+// Two digits that matter, and never 100 % or 0 % of what is not quite that.
+function percent(p) {
+  if (p >= 0.9995 && p < 1) return "> 99.9 %";
+  if (p < 0.0001) return "< 0.01 %";
+  return p < 0.001 ? `${(100 * p).toFixed(2)} %` : `${(100 * p).toFixed(1)} %`;
+}

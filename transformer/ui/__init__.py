@@ -1,0 +1,2 @@
+"""The only room that imports streamlit: the frame of a page, what a session remembers, the caches,
+and the browser views on the page. What computes lives downstairs, where a notebook can call it."""

@@ -1,0 +1,107 @@
+"""What a person looks at, and the address that brings someone else to the same view."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+KINDS = {"encoder": "Encoder", "decoder": "Decoder, masked", "cross": "Encoder–decoder"}
+METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling", "forced": "Your own"}
+EXAMPLE = "I am a student."
+RANGES: dict[str, tuple[float, float]] = {
+    "beam_size": (2, 12),
+    "length_penalty": (0.0, 2.0),
+    "temperature": (0.1, 2.0),
+    "top_k": (0, 100),
+    "top_p": (0.05, 1.0),
+    "seed": (0, 2**31 - 1),
+    "layer": (0, 999),
+    "head": (0, 999),
+}
+"""Least and greatest value of each number."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A sentence, how it is translated, and the head that is looked at.
+
+    Attributes:
+        model: name of a checkpoint; "" is the first there is.
+        target: the translation that method "forced" gives the model.
+        top_k: 0 draws from all pieces.
+        layer, head: counted from 0, as in `trace.weights(kind, layer)`.
+    """
+
+    model: str = ""
+    text: str = EXAMPLE
+    method: str = "greedy"
+    target: str = ""
+    beam_size: int = 4
+    length_penalty: float = 0.6
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 1
+    kind: str = "cross"
+    layer: int = 0
+    head: int = 0
+
+    @classmethod
+    def from_params(cls, params: Mapping[str, str]) -> tuple[View, list[str]]:
+        """The view of an address, and a sentence for each part of it that makes no sense."""
+        values: dict[str, Any] = {}
+        problems: list[str] = []
+        types = {field.name: type(field.default) for field in fields(cls)}
+        for name, written in params.items():
+            if name not in types:
+                problems.append(f'The address asks for "{name}", which this app does not know.')
+                continue
+            try:
+                values[name] = _read(name, written, types[name])
+            except ValueError as error:
+                problems.append(f"The address has {name}={written!r}; it must be {error}.")
+        return cls(**values), problems
+
+    def to_params(self) -> dict[str, str]:
+        """What differs from a first visit; `from_params` of it gives this view again."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        first = View()
+        return {name: str(value) for name, value in values.items() if value != getattr(first, name)}
+
+    def decoding(self) -> dict[str, Any]:
+        """The options of `Translator.trace` for this view."""
+        if self.method == "forced":
+            return {"target": self.target}
+        if self.method == "beam":
+            names: tuple[str, ...] = ("beam_size", "length_penalty")
+        elif self.method == "sample":
+            names = ("temperature", "top_k", "top_p", "seed")
+        else:
+            names = ()
+        options = {name: getattr(self, name) for name in names}
+        return {
+            "method": self.method,
+            **{k: v for k, v in options.items() if (k, v) != ("top_k", 0)},
+        }
+
+
+def _read(name: str, written: str, wanted: type) -> Any:
+    """The value of one part of the address; ValueError says what it must be."""
+    choices = {"kind": KINDS, "method": METHODS}.get(name)
+    if choices is not None:
+        if written not in choices:
+            raise ValueError(f"one of {', '.join(choices)}")
+        return written
+    if wanted is str:
+        return written
+    low, high = RANGES[name]
+    sort = "a whole number" if wanted is int else "a number"
+    try:
+        number = wanted(written)
+    except ValueError:
+        number = math.nan
+    if not low <= number <= high:
+        raise ValueError(f"{sort} from {low:g} to {high:.10g}")
+    return number

@@ -1,0 +1,86 @@
+"""Groups of widgets that more than one page shows."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from transformer.ui import state
+from transformer.ui.address import EXAMPLE, METHODS
+
+EXAMPLES = (
+    EXAMPLE,
+    "She has never seen the sea.",
+    "If it rains, we will stay at home.",
+    "Who gave you that red umbrella?",
+)
+
+
+def sentence() -> None:
+    """The sentence, and a few of ours to begin with."""
+    st.text_input("English", placeholder="Type a sentence and press Enter", **state.bound("text"))
+    st.session_state["example"] = state.view().text if state.view().text in EXAMPLES else None
+    st.pills("Examples", EXAMPLES, key="example", label_visibility="collapsed", on_change=_example)
+
+
+def method() -> None:
+    """How the next piece is chosen, with what can be set about it."""
+    st.segmented_control(
+        "How is the next piece chosen?",
+        list(METHODS),
+        format_func=METHODS.__getitem__,
+        required=True,
+        **state.bound("method"),
+    )
+    chosen = state.view().method
+    if chosen == "greedy":
+        st.caption("Always the most probable one.")
+    elif chosen == "beam":
+        st.caption("Several beginnings are carried along; the one with the best score wins.")
+        left, right = st.columns(2)
+        left.slider("Beginnings carried along", 2, 12, **state.bound("beam_size"))
+        right.slider(
+            "Length penalty",
+            0.0,
+            2.0,
+            step=0.1,
+            help="0 prefers short translations; the paper takes 0.6.",
+            **state.bound("length_penalty"),
+        )
+    elif chosen == "sample":
+        st.caption("By chance, in proportion to the probabilities.")
+        columns = st.columns(4)
+        columns[0].slider(
+            "Temperature",
+            0.1,
+            2.0,
+            step=0.1,
+            help="Below 1 the probable becomes more probable still, above 1 less.",
+            **state.bound("temperature"),
+        )
+        columns[1].slider(
+            "Only the k most probable", 0, 100, help="0: all of them.", **state.bound("top_k")
+        )
+        columns[2].slider(
+            "Only the top share p",
+            0.05,
+            1.0,
+            step=0.05,
+            help="The fewest pieces that have this much probability together.",
+            **state.bound("top_p"),
+        )
+        columns[3].number_input(
+            "Seed",
+            0,
+            2**31 - 1,
+            help="The same seed draws the same translation.",
+            **state.bound("seed"),
+        )
+    else:
+        st.caption("You write the translation; the model says how probable it finds each piece.")
+        st.text_input("Your translation", placeholder="Je suis étudiante.", **state.bound("target"))
+
+
+def _example() -> None:
+    chosen = st.session_state["example"]
+    if chosen is not None:
+        state.change(text=chosen)
