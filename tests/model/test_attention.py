@@ -1,0 +1,163 @@
+"""One attention and many heads, against loops written by hand and the fused kernel against ours."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+from unittest import mock
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn import functional
+
+from tests.model.small import capture, make_config, make_ids, make_model
+from transformer.config import Score
+from transformer.hooks import Hooks
+from transformer.model.attention import (
+    MultiHeadAttention,
+    ScoreFunction,
+    attention_weights,
+    merge_heads,
+    split_heads,
+)
+
+SCORES: list[Score] = ["scaled_dot", "dot", "additive"]
+SRC, TGT = make_ids(7, 4, 1, seed=1), make_ids(5, 2, 6, seed=2)
+
+
+def score_by_hand(kind: Score, query: list[float], key: list[float], v: list[float]) -> float:
+    if kind == "additive":
+        return sum(w * math.tanh(a + b) for a, b, w in zip(query, key, v, strict=True))
+    product = sum(a * b for a, b in zip(query, key, strict=True))
+    return product / math.sqrt(len(query)) if kind == "scaled_dot" else product
+
+
+@pytest.mark.parametrize("kind", SCORES)
+def test_scores_equal_a_loop(kind: Score) -> None:
+    function = ScoreFunction(kind, n_heads=3, d_k=5).double()
+    query, key = torch.randn(2, 3, 4, 5).double(), torch.randn(2, 3, 6, 5).double()
+    found = function(query, key)
+    assert found.shape == (2, 3, 4, 6)
+    for b, h, i, j in torch.cartesian_prod(*map(torch.arange, found.shape)).tolist():
+        v = function.v[h].tolist() if kind == "additive" else []
+        expected = score_by_hand(kind, query[b, h, i].tolist(), key[b, h, j].tolist(), v)
+        assert found[b, h, i, j].item() == pytest.approx(expected, abs=1e-12)
+
+
+@given(st.lists(st.tuples(st.floats(-50, 50), st.booleans()), min_size=1, max_size=9))
+def test_weights_equal_a_softmax_by_hand(row: list[tuple[float, bool]]) -> None:
+    row[0] = (row[0][0], True)  # each query has something to attend to
+    scores, allowed = (list(column) for column in zip(*row, strict=True))
+    found = attention_weights(
+        torch.tensor(scores, dtype=torch.float64).view(1, 1, 1, -1), torch.tensor(allowed)
+    ).flatten()
+    highest = max(score for score, may in row if may)
+    parts = [math.exp(score - highest) if may else 0.0 for score, may in row]
+    assert found.tolist() == pytest.approx([part / sum(parts) for part in parts], abs=1e-12)
+    assert all(weight == 0 for weight, may in zip(found.tolist(), allowed, strict=True) if not may)
+
+
+def test_heads_are_consecutive_slices() -> None:
+    x = torch.randn(2, 5, 12)
+    heads = split_heads(x, 3)
+    for head in range(3):
+        assert torch.equal(heads[:, head], x[:, :, 4 * head : 4 * head + 4])
+    assert torch.equal(merge_heads(heads), x)
+
+
+@pytest.mark.parametrize("kind", SCORES)
+@pytest.mark.parametrize("crossed", [False, True])
+def test_multi_head_attention_is_its_equation(kind: Score, crossed: bool) -> None:
+    """head_i = softmax(score(x W_i^Q, m W_i^K)) m W_i^V; Concat(head_1, …, head_h) W^O."""
+    attention = MultiHeadAttention(make_config(score=kind)).double()
+    x = torch.randn(2, 5, 24).double()
+    memory = torch.randn(2, 7, 24).double() if crossed else x
+    heads = []
+    for i in range(4):
+        rows = slice(6 * i, 6 * i + 6)
+        query, key, value = (
+            source @ weight[rows].T
+            for source, weight in (
+                (x, attention.w_q),
+                (memory, attention.w_k),
+                (memory, attention.w_v),
+            )
+        )
+        if kind == "additive":
+            scores = torch.tanh(query[:, :, None] + key[:, None]) @ attention.score.v[i]
+        else:
+            scores = query @ key.mT / (math.sqrt(6) if kind == "scaled_dot" else 1)
+        heads.append(scores.exp() / scores.exp().sum(-1, keepdim=True) @ value)
+    expected = torch.cat(heads, dim=-1) @ attention.w_o.T
+    torch.testing.assert_close(attention(x, memory, None), expected)
+
+
+def test_one_projection_for_self_attention_equals_three() -> None:
+    attention, x = MultiHeadAttention(make_config()).double(), torch.randn(2, 5, 24).double()
+    for once, apart in zip(attention.project(x, x), attention.project(x, x.clone()), strict=True):
+        torch.testing.assert_close(once, apart)
+
+
+def fused_calls(model: Any, hooks: Hooks | None = None) -> int:
+    kernel = functional.scaled_dot_product_attention
+    with mock.patch.object(functional, "scaled_dot_product_attention", wraps=kernel) as spy:
+        model(SRC, TGT, hooks=hooks)
+    return spy.call_count
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("kind", ["scaled_dot", "dot"])
+@torch.no_grad()
+def test_the_fused_kernel_equals_the_explicit_form(kind: Score, dtype: torch.dtype) -> None:
+    model = make_model(dtype=dtype, score=kind)
+    weights = [name for name in model.hook_names if name.endswith("hook_weights")]
+    tolerance = 1e-10 if dtype == torch.float64 else 1e-4
+    explicit = capture(model, SRC, TGT, weights)["logits"]
+    torch.testing.assert_close(model(SRC, TGT), explicit, rtol=0, atol=tolerance)
+
+
+def test_the_fused_kernel_runs_where_nobody_looks_inside() -> None:
+    model = make_model()
+    assert fused_calls(model) == 0  # gradients on a CPU: the explicit form is faster
+    with torch.no_grad():
+        assert fused_calls(model) == 6  # 2 layers of encoder and decoder, the latter's have two
+        assert fused_calls(make_model(score="additive")) == 0
+        for name in model.hook_names:
+            inside = name.endswith(("hook_scores", "hook_weights"))
+            looking = Hooks({name: lambda tensor, name: None})
+            assert fused_calls(model, looking) == (5 if inside else 6)
+
+
+@pytest.mark.parametrize("d_k", [1, 8, 64, 512])
+def test_scaling_keeps_the_variance_of_scores(d_k: int) -> None:
+    """For q and k of variance 1, q·k has variance d_k and q·k/√d_k has 1 (section 3.2.1)."""
+    query, key = torch.randn(1, 40, 50, d_k), torch.randn(1, 40, 50, d_k)
+    variance = ScoreFunction("scaled_dot", 40, d_k)(query, key).var().item()
+    assert variance == pytest.approx(1, rel=0.1)
+    plain = ScoreFunction("dot", 40, d_k)(query, key).var().item()
+    assert plain == pytest.approx(d_k, rel=0.1)
+
+
+@pytest.mark.parametrize("n_heads", [1, 4, 16, 64])
+def test_a_new_model_scores_alike_at_every_head_width(n_heads: int) -> None:
+    """Inputs of variance 1, as after a norm, give scores of variance 1 before any training."""
+    attention = MultiHeadAttention(make_config(d_model=256, n_heads=n_heads))
+    x, memory = torch.randn(8, 60, 256), torch.randn(8, 60, 256)
+    scores = attention.score(*attention.project(x, memory)[:2])
+    assert scores.var().item() == pytest.approx(1, rel=0.15)
+
+
+def test_scores_cannot_overflow_the_softmax() -> None:
+    scores = torch.tensor([[[[1e4, -1e4, 1e4]]]])
+    assert torch.equal(attention_weights(scores, None), torch.tensor([[[[0.5, 0.0, 0.5]]]]))
+
+
+def test_the_additive_vector_learns() -> None:
+    model = make_model(score="additive")
+    model(SRC, TGT).square().sum().backward()
+    vectors: list[Tensor] = [w for name, w in model.named_parameters() if name.endswith("score.v")]
+    assert len(vectors) == 6
+    assert all(v.grad is not None and (v.grad != 0).all() for v in vectors)

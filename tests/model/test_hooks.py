@@ -1,0 +1,221 @@
+"""Hooks: every site once, by its name, and what a hook returns counts for that call alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import jaxtyping
+import pytest
+import torch
+from torch import Tensor
+
+from tests.model.small import capture, make_ids, make_model
+from transformer.hooks import HookPoint, Hooks
+from transformer.model import Transformer
+
+SRC, TGT = make_ids(7, 4, 1, seed=1), make_ids(5, 2, 6, seed=2)  # (3, 7) and (3, 6)
+ATTENTION = ["query", "key", "value", "scores", "weights", "heads", "output"]
+
+
+def sites(n_layers: int) -> list[str]:
+    """The names the README and the pages use, in the order of Figure 1."""
+    names = []
+    for side in ("encoder", "decoder"):
+        names += [f"{side}.embed.hook_{site}" for site in ("tokens", "positions", "output")]
+        for layer in range(n_layers):
+            for attention in ("self_attn", "cross_attn")[: 2 if side == "decoder" else 1]:
+                path = f"{side}.layers.{layer}.{attention}"
+                names += [f"{path}.hook_{site}" for site in ATTENTION]
+                names += [f"{path}_norm.hook_sum", f"{path}_norm.hook_output"]
+            path = f"{side}.layers.{layer}.ffn"
+            names += [f"{path}.hook_hidden", f"{path}.hook_output"]
+            names += [f"{path}_norm.hook_sum", f"{path}_norm.hook_output"]
+        if side == "encoder":
+            names.append("encoder.hook_memory")
+    return [*names, "hook_logits"]
+
+
+def shape_of(name: str) -> tuple[int, ...]:
+    """At 3 sentences of 7 and 6 tokens, 4 heads of width 6."""
+    length = 7 if name.startswith("encoder") else 6
+    keys = 7 if name.startswith("encoder") or "cross_attn." in name else 6
+    path, _, site = name.rpartition(".hook_")
+    if path.endswith("attn") and site != "output":
+        table = {"key": (keys, 6), "value": (keys, 6)}
+        table |= {"scores": (length, keys), "weights": (length, keys)}
+        return 3, 4, *table.get(site, (length, 6))
+    if site == "positions":
+        return 1, length, 24
+    width = {"hidden": 40, "hook_logits": 29}.get(site, 24)
+    return 3, length, width
+
+
+def swap(tensor: Tensor, name: str) -> Tensor:
+    return torch.randn_like(tensor)
+
+
+@pytest.mark.parametrize("n_layers", [1, 3])
+@pytest.mark.parametrize("gradients", [False, True])
+def test_every_site_is_called_once_in_order(n_layers: int, gradients: bool) -> None:
+    model = make_model(n_layers=n_layers)
+    calls: list[str] = []
+    looking = Hooks(dict.fromkeys(sites(n_layers), lambda tensor, name: calls.append(name)))
+    with torch.set_grad_enabled(gradients):
+        model(SRC, TGT, hooks=looking)
+    assert calls == sites(n_layers)
+    assert calls == list(model.hook_names)
+
+
+def test_every_site_has_the_shape_that_stands_beside_it() -> None:
+    seen = capture(make_model(), SRC, TGT, sites(2))
+    assert {name: tuple(seen[name].shape) for name in sites(2)} == {
+        name: shape_of(name) for name in sites(2)
+    }
+
+
+@torch.no_grad()
+def test_looking_and_an_empty_set_change_nothing() -> None:
+    model = make_model()
+    logits = model(SRC, TGT)
+    assert torch.equal(model(SRC, TGT, hooks=Hooks({})), logits)
+    torch.testing.assert_close(capture(model, SRC, TGT)["logits"], logits)
+    assert torch.equal(model(SRC, TGT), logits)
+
+
+@pytest.mark.parametrize("name", sites(2))
+@torch.no_grad()
+def test_replacing_changes_what_follows_and_that_call_alone(name: str) -> None:
+    model = make_model()
+    plain = capture(model, SRC, TGT)
+    seen: dict[str, Tensor] = {}
+    hooks: dict[str, Callable[[Tensor, str], Tensor | None]] = {
+        site: lambda tensor, site: seen.update({site: tensor}) for site in model.hook_names
+    }
+    logits = model(SRC, TGT, hooks=Hooks(hooks | {name: swap}))
+    assert (logits - plain["logits"]).abs().max() > 1e-6
+    for earlier in sites(2)[: sites(2).index(name)]:
+        assert torch.equal(seen[earlier], plain[earlier])
+    assert torch.equal(capture(model, SRC, TGT)["logits"], plain["logits"])
+
+
+def test_a_head_switched_off_is_a_slice_of_w_o_set_to_zero() -> None:
+    model, name = make_model(), "decoder.layers.1.cross_attn.hook_heads"
+
+    def off(heads: Tensor, name: str) -> Tensor:
+        return heads * (torch.arange(4) != 2).view(1, 4, 1, 1)
+
+    switched = model(SRC, TGT, hooks=Hooks({name: off}))
+    with torch.no_grad():
+        model.decoder.layers[1].cross_attn.w_o[:, 12:18] = 0
+    torch.testing.assert_close(switched, model(SRC, TGT))
+
+
+def test_forced_weights_choose_one_value() -> None:
+    """All attention on source position 0: the heads are that position's values."""
+    model, path = make_model(), "decoder.layers.0.cross_attn"
+    seen: dict[str, Tensor] = {}
+
+    def force(weights: Tensor, name: str) -> Tensor:
+        return torch.eye(7)[0].to(weights).expand_as(weights)
+
+    looking = {
+        f"{path}.hook_{site}": lambda t, n: seen.update({n: t}) for site in ("value", "heads")
+    }
+    model(SRC, TGT, hooks=Hooks({f"{path}.hook_weights": force, **looking}))
+    value, heads = seen[f"{path}.hook_value"], seen[f"{path}.hook_heads"]
+    torch.testing.assert_close(heads, value[:, :, :1].expand_as(heads))
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
+@torch.no_grad()
+def test_a_hook_that_writes_in_place_leaves_the_model_as_it_was(positions: str) -> None:
+    model = make_model(positions=positions)
+    before, state = model(SRC, TGT), [t.clone() for t in (*model.parameters(), *model.buffers())]
+    model(SRC, TGT, hooks=Hooks(dict.fromkeys(model.hook_names, lambda t, name: t.zero_())))
+    assert torch.equal(model(SRC, TGT), before)
+    now = (*model.parameters(), *model.buffers())
+    assert all(torch.equal(a, b) for a, b in zip(now, state, strict=True))
+
+
+def test_gradients_reach_what_a_hook_keeps() -> None:
+    model, name = make_model(), "encoder.layers.0.self_attn.hook_weights"
+    seen: list[Tensor] = []
+
+    def keep(weights: Tensor, name: str) -> None:
+        weights.retain_grad()
+        seen.append(weights)
+
+    model(SRC, TGT, hooks=Hooks({name: keep})).square().sum().backward()
+    assert seen[0].grad is not None
+    assert seen[0].grad.abs().max() > 0
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (torch.zeros(3, 1, 6, 7), "returned shape (3, 1, 6, 7), the site has (3, 4, 6, 7)"),
+        (torch.zeros(()), "returned shape (), the site has (3, 4, 6, 7)"),
+        (0.5, "returned a float; it must return nothing, or a tensor of shape (3, 4, 6, 7)"),
+        (torch.zeros(3, 4, 6, 7).numpy(), "returned a ndarray; it must return nothing"),
+    ],
+)
+def test_what_a_hook_may_not_return(
+    returned: Any, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user runs it
+    name = "decoder.layers.1.cross_attn.hook_weights"
+    with pytest.raises(ValueError, match=re.escape(f"the hook on {name} {message}")):
+        make_model()(SRC, TGT, hooks=Hooks({name: lambda tensor, name: returned}))
+
+
+CALLS: dict[str, Callable[[Transformer, Hooks], object]] = {
+    "model": lambda model, hooks: model(SRC, TGT, hooks=hooks),
+    "encode": lambda model, hooks: model.encode(SRC, hooks=hooks),
+    "decode": lambda model, hooks: model.decode(TGT, torch.zeros(3, 7, 24).double(), hooks=hooks),
+    "project": lambda model, hooks: model.project(torch.zeros(3, 6, 24).double(), hooks),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        (
+            "decoder.layers.1.cross_attn.hook_weight",
+            "did you mean 'decoder.layers.1.cross_attn.hook_weights'",
+        ),
+        ("encoder.layers.2.ffn.hook_output", "'encoder.layers.1.ffn.hook_output'"),
+        ("hook_logit", "did you mean 'hook_logits'"),
+        ("?", "model.hook_names lists them all"),
+    ],
+)
+def test_unknown_names_name_the_near_ones(call: str, name: str, hint: str) -> None:
+    pattern = rf"^the model has no hook {re.escape(repr(name))}.*{re.escape(hint)}"
+    with pytest.raises(ValueError, match=pattern):
+        CALLS[call](make_model(), Hooks({name: swap}))
+
+
+def test_encode_calls_the_encoders_hooks_alone() -> None:
+    model, calls = make_model(), []
+    model.encode(SRC, hooks=Hooks(dict.fromkeys(sites(2), lambda t, name: calls.append(name))))
+    assert calls == [name for name in sites(2) if name.startswith("encoder")]
+
+
+@pytest.mark.parametrize("before", [False, True])
+@torch.no_grad()
+def test_pytorchs_own_hooks_work_on_a_hook_point(before: bool) -> None:
+    model, name = make_model(), "encoder.layers.1.self_attn.hook_weights"
+    expected = capture(model, SRC, TGT, [name])[name]
+    point, seen = model.get_submodule(name), []
+    assert isinstance(point, HookPoint)
+    if before:
+        handle = point.register_forward_pre_hook(lambda module, args: seen.append(args[0]))
+    else:
+        handle = point.register_forward_hook(lambda module, args, result: seen.append(result))
+    model(SRC, TGT)
+    assert torch.equal(seen[0], expected)
+    handle.remove()
+    model(SRC, TGT)
+    assert len(seen) == 1

@@ -1,0 +1,115 @@
+"""The boxes between attention and the model, each beside an independent form of itself."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from tests.model.small import capture, make_config, make_ids, make_model
+from transformer.hooks import Hooks
+from transformer.model.layers import AddAndNorm, AddPositions, FeedForward
+
+SRC, TGT = make_ids(7, 4, 1, seed=1), make_ids(5, 2, 6, seed=2)
+
+
+def test_ffn_is_two_convolutions_of_kernel_1() -> None:
+    """Section 3.3: "two convolutions with kernel size 1"; numbers and all gradients."""
+    ffn = FeedForward(make_config()).double()
+    with torch.no_grad():
+        ffn.w_1.bias.normal_()
+        ffn.w_2.bias.normal_()
+    x = torch.randn(3, 5, 24).double().requires_grad_()
+
+    def convolutions(x: Tensor) -> Tensor:
+        hidden = functional.conv1d(x.mT, ffn.w_1.weight[:, :, None], ffn.w_1.bias)
+        out = functional.conv1d(hidden.clamp(min=0), ffn.w_2.weight[:, :, None], ffn.w_2.bias)
+        return out.mT
+
+    inputs = [x, *ffn.parameters()]
+    ours, theirs = ffn(x), convolutions(x)
+    torch.testing.assert_close(ours, theirs)
+    direction = torch.randn_like(ours)
+    for mine, other in zip(
+        torch.autograd.grad(ours, inputs, direction),
+        torch.autograd.grad(theirs, inputs, direction),
+        strict=True,
+    ):
+        assert mine.abs().max() > 0
+        torch.testing.assert_close(mine, other)
+
+
+def test_ffn_treats_each_position_alone() -> None:
+    ffn, x = FeedForward(make_config()).double(), torch.randn(1, 6, 24).double()
+    alone = torch.cat([ffn(x[:, t : t + 1]) for t in range(6)], dim=1)
+    torch.testing.assert_close(ffn(x), alone)
+
+
+def test_add_and_norm_by_hand() -> None:
+    box = AddAndNorm(make_config()).double()
+    with torch.no_grad():
+        box.norm.weight.normal_()
+        box.norm.bias.normal_()
+    x, sublayer = torch.randn(2, 3, 24).double(), torch.randn(2, 3, 24).double()
+    total = x + sublayer
+    centred = total - total.mean(-1, keepdim=True)
+    normed = centred / (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    torch.testing.assert_close(box(x, sublayer), normed * box.norm.weight + box.norm.bias)
+
+
+def test_dropout_falls_on_the_sublayer_and_not_on_the_residual() -> None:
+    box = AddAndNorm(make_config(dropout=0.5)).double()
+    box.hook_sum.name = "sum"
+    x, sublayer = torch.randn(4, 9, 24).double(), torch.randn(4, 9, 24).double()
+    seen: list[Tensor] = []
+    box(x, sublayer, Hooks({"sum": lambda tensor, name: seen.append(tensor)}))
+    share = (seen[0] - x) / sublayer
+    dropped = torch.isclose(share, torch.zeros(()).double(), atol=1e-9)
+    kept = torch.isclose(share, torch.full((), 2.0).double(), atol=1e-9)
+    assert (dropped ^ kept).all()
+    assert dropped.any()
+    assert kept.any()
+
+
+def test_positions_are_added_from_the_start_that_is_asked_for() -> None:
+    box, embedded = AddPositions(make_config()).eval(), torch.randn(2, 9, 24)
+    whole = box(embedded)
+    for t in range(9):
+        assert torch.equal(box(embedded[:, t : t + 1], start=t), whole[:, t : t + 1])
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_embedding_sums_are_dropped_in_training(side: str) -> None:
+    """Section 5.4: dropout on the sums of embeddings and positions, in both stacks."""
+    model = make_model(dropout=0.5).train()
+    seen = capture(model, SRC, TGT)
+    total = seen[f"{side}.embed.hook_tokens"] + seen[f"{side}.embed.hook_positions"]
+    share = seen[f"{side}.embed.hook_output"] / total
+    assert share.unique().tolist() == pytest.approx([0, 2])
+
+
+def test_the_residual_stream_runs_through_every_box() -> None:
+    """What each box adds to, and what comes out of it, written down from Figure 1."""
+    model = make_model()
+    seen = capture(model, SRC, TGT)
+    for side, attentions in (("encoder", ["self_attn"]), ("decoder", ["self_attn", "cross_attn"])):
+        stream = seen[f"{side}.embed.hook_output"]
+        for layer in range(2):
+            for box in [*attentions, "ffn"]:
+                path = f"{side}.layers.{layer}.{box}"
+                total = stream + seen[f"{path}.hook_output"]
+                torch.testing.assert_close(seen[f"{path}_norm.hook_sum"], total)
+                norm = model.get_submodule(f"{path}_norm.norm")
+                stream = seen[f"{path}_norm.hook_output"]
+                torch.testing.assert_close(stream, norm(total))
+        end = seen["encoder.hook_memory"] if side == "encoder" else None
+        assert end is None or torch.equal(end, stream)
+    torch.testing.assert_close(seen["logits"], stream @ model.embedding.weight.T)
+
+
+def test_hidden_units_are_never_negative_and_often_zero() -> None:
+    hidden = capture(make_model(), SRC, TGT, ["encoder.layers.0.ffn.hook_hidden"])
+    values = hidden["encoder.layers.0.ffn.hook_hidden"]
+    assert (values >= 0).all()
+    assert 0.1 < (values == 0).double().mean() < 0.9

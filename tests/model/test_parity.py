@@ -1,0 +1,137 @@
+"""The whole model beside `torch.nn.Transformer`: copied weights, same numbers, same gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from tests.model.small import make_config, make_ids, make_model
+from transformer.model import Transformer
+
+SRC, TGT = make_ids(7, 4, 1, seed=1), make_ids(5, 2, 6, seed=2)
+
+
+def make_reference(**changes: Any) -> nn.Transformer:
+    """PyTorch's stacks with their final norms left out, as in the paper; post-norm, ReLU."""
+    config = make_config(**changes)
+    sizes: dict[str, Any] = {
+        "d_model": config.d_model,
+        "nhead": config.n_heads,
+        "dim_feedforward": config.d_ff,
+        "dropout": 0.0,
+        "batch_first": True,
+        "norm_first": False,
+    }
+    encoder = nn.TransformerEncoder(
+        nn.TransformerEncoderLayer(**sizes), config.n_layers, enable_nested_tensor=False
+    )
+    decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**sizes), config.n_layers)
+    return nn.Transformer(
+        config.d_model,
+        config.n_heads,
+        custom_encoder=encoder,
+        custom_decoder=decoder,
+        batch_first=True,
+    ).double()
+
+
+def counterparts(model: Transformer, reference: nn.Transformer) -> Iterator[tuple[Tensor, Tensor]]:
+    """Each weight of ours (but the embedding) with PyTorch's."""
+    stacks = ((model.encoder, reference.encoder), (model.decoder, reference.decoder))
+    for ours, theirs in (
+        (o, t) for a, b in stacks for o, t in zip(a.layers, b.layers, strict=True)
+    ):
+        attentions = [(ours.self_attn, theirs.self_attn)]
+        norms = [(ours.self_attn_norm, theirs.norm1), (ours.ffn_norm, theirs.norm2)]
+        if hasattr(ours, "cross_attn"):
+            attentions.append((ours.cross_attn, theirs.multihead_attn))
+            norms[1:] = [(ours.cross_attn_norm, theirs.norm2), (ours.ffn_norm, theirs.norm3)]
+        for a, b in attentions:
+            yield from ((a.w_qkv, b.in_proj_weight), (a.w_o, b.out_proj.weight))
+        for c, d in norms:
+            yield from ((c.norm.weight, d.weight), (c.norm.bias, d.bias))
+        for e, f in ((ours.ffn.w_1, theirs.linear1), (ours.ffn.w_2, theirs.linear2)):
+            yield from ((e.weight, f.weight), (e.bias, f.bias))
+
+
+def copy_weights(model: Transformer, reference: nn.Transformer) -> nn.Parameter:
+    """Into PyTorch's model, attention biases 0; returns the embedding that belongs to it."""
+    with torch.no_grad():
+        for name, weight in reference.named_parameters():
+            weight.fill_(0.0 if name.endswith(("in_proj_bias", "out_proj.bias")) else math.nan)
+        for ours, theirs in counterparts(model, reference):
+            theirs.copy_(ours)
+    assert not any(weight.isnan().any() for weight in reference.parameters())
+    return nn.Parameter(model.embedding.weight.detach().clone())
+
+
+def embed(table: Tensor, ids: Tensor, positions: str) -> Tensor:
+    """Rows × √d_model, and the closed form: a cosine is a sine a quarter turn on."""
+    d_model = table.shape[1]
+    embedded = table[ids] * math.sqrt(d_model)
+    if positions == "none":
+        return embedded
+    angles = [
+        [pos / 10000 ** (2 * (j // 2) / d_model) + (j % 2) * math.pi / 2 for j in range(d_model)]
+        for pos in range(ids.shape[1])
+    ]
+    return embedded + torch.tensor(angles, dtype=table.dtype).sin()
+
+
+def reference_logits(
+    reference: nn.Transformer, table: Tensor, src: Tensor, tgt: Tensor, positions: str
+) -> Tensor:
+    """PyTorch's masks say where one may not attend."""
+    length = tgt.shape[1]
+    states = reference(
+        embed(table, src, positions),
+        embed(table, tgt, positions),
+        tgt_mask=torch.ones(length, length).triu(1).bool(),
+        src_key_padding_mask=src == 0,
+        memory_key_padding_mask=src == 0,
+        tgt_key_padding_mask=tgt == 0,
+    )
+    return states @ table.T
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("shape", [{}, {"n_heads": 1, "n_layers": 3}, {"n_heads": 24}])
+@pytest.mark.parametrize(
+    # Our table of sinusoids is float32: what follows agrees to its rounding, not to double's.
+    ("positions", "tolerance"),
+    [("none", 1e-10), ("sinusoidal", 2e-5)],
+)
+def test_equals_torch_in_numbers_and_gradients(
+    seed: int, shape: dict[str, Any], positions: str, tolerance: float
+) -> None:
+    model = make_model(seed, positions=positions, **shape).train()  # no dropout, no fused kernel
+    reference = make_reference(**shape)
+    table = copy_weights(model, reference)
+    ours, theirs = model(SRC, TGT), reference_logits(reference, table, SRC, TGT, positions)
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=tolerance)
+
+    direction = torch.randn_like(ours)
+    (ours * direction).sum().backward()
+    (theirs * direction).sum().backward()
+    pairs = [*counterparts(model, reference), (model.embedding.weight, table)]
+    assert {id(mine) for mine, _ in pairs} == {id(weight) for weight in model.parameters()}
+    for mine, torchs in pairs:
+        assert mine.grad is not None
+        assert torchs.grad is not None
+        scale = torchs.grad.abs().max().item()
+        assert scale > 0
+        torch.testing.assert_close(mine.grad, torchs.grad, rtol=0, atol=tolerance * scale)
+
+
+@torch.no_grad()
+def test_equals_torch_in_float32_by_the_fused_kernel() -> None:
+    model, reference = make_model(5, positions="none"), make_reference()
+    table = copy_weights(model, reference)
+    theirs = reference_logits(reference, table, SRC, TGT, "none")
+    ours = model.float()(SRC, TGT)
+    torch.testing.assert_close(ours.double(), theirs, rtol=0, atol=1e-4)

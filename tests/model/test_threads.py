@@ -1,0 +1,88 @@
+"""One model, eight threads: no call sees another's tensors, and no hook outlives its call."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.model.small import capture, make_ids
+from transformer.hooks import Hooks
+from transformer.model import Transformer
+
+N_THREADS, ROUNDS = 8, 5
+
+
+@pytest.fixture
+def hasty_threads() -> Iterator[None]:
+    """Python hands over between threads a hundred times as often as usual."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(interval / 100)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def sentences(thread: int, turn: int) -> tuple[Tensor, Tensor]:
+    """Of the same lengths in all threads, so that a stranger's tensor would fit unnoticed."""
+    seed = 1000 * thread + turn
+    return make_ids(6, 9, seed=seed), make_ids(8, 5, seed=seed + 1)
+
+
+def run(model: Transformer, thread: int, turn: int) -> dict[str, Tensor]:
+    """Threads differ in what they do: look everywhere, switch a head off, or nothing."""
+    src, tgt = sentences(thread, turn)
+    if thread % 4 == 0:
+        return {"logits": model(src, tgt)}
+    if thread % 4 == 1:
+        name = f"encoder.layers.{turn % 2}.self_attn.hook_heads"
+        return {"logits": model(src, tgt, hooks=Hooks({name: lambda heads, _: heads * thread}))}
+    return capture(model, src, tgt)
+
+
+@pytest.mark.usefixtures("hasty_threads")
+def test_eight_threads_see_their_own_tensors_alone(tiny_model: Transformer) -> None:
+    start = Barrier(N_THREADS)
+
+    def session(thread: int) -> list[dict[str, Tensor]]:
+        found = []
+        with torch.no_grad():
+            for turn in range(ROUNDS):
+                start.wait(timeout=60)
+                found.append(run(tiny_model, thread, turn))
+        return found
+
+    with ThreadPoolExecutor(N_THREADS) as pool:
+        together = list(pool.map(session, range(N_THREADS)))
+
+    with torch.no_grad():
+        for thread in range(N_THREADS):
+            for turn in range(ROUNDS):
+                alone, found = run(tiny_model, thread, turn), together[thread][turn]
+                assert found.keys() == alone.keys()
+                for name, tensor in alone.items():
+                    assert torch.equal(found[name], tensor), f"thread {thread}, {name}"
+
+
+@pytest.mark.usefixtures("hasty_threads")
+def test_a_call_without_hooks_is_not_watched_by_another(tiny_model: Transformer) -> None:
+    """One thread looks all the time; the others' calls must never reach its function."""
+    start, seen = Barrier(N_THREADS), []
+    name = tiny_model.hook_names[0]
+
+    def session(thread: int) -> None:
+        hooks = Hooks({name: lambda tensor, _: seen.append(tensor)}) if thread == 0 else None
+        start.wait(timeout=60)
+        with torch.no_grad():
+            for turn in range(ROUNDS):
+                tiny_model(*sentences(thread, turn), hooks=hooks)
+
+    with ThreadPoolExecutor(N_THREADS) as pool:
+        list(pool.map(session, range(N_THREADS)))
+    expected = [capture(tiny_model, *sentences(0, turn), [name])[name] for turn in range(ROUNDS)]
+    assert len(seen) == ROUNDS
+    assert all(torch.equal(a, b) for a, b in zip(seen, expected, strict=True))

@@ -1,0 +1,154 @@
+"""The whole model: one shared embedding, the paper's sizes, and parts that make up the whole."""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import pytest
+import torch
+
+from tests.model.small import make_config, make_ids, make_model
+from transformer.config import ModelConfig
+from transformer.hooks import Hooks
+from transformer.model import Transformer
+from transformer.model.masks import padding_mask
+
+SRC, TGT = make_ids(7, 4, 1, seed=1), make_ids(5, 2, 6, seed=2)
+
+
+def count(config: ModelConfig) -> int:
+    with torch.device("meta"):
+        return sum(weight.numel() for weight in Transformer(config).parameters())
+
+
+@pytest.mark.parametrize(("preset", "millions"), [("base", 65), ("big", 213)])
+def test_sizes_are_near_those_of_table_3(preset: str, millions: float) -> None:
+    n_weights = count(ModelConfig.preset(preset, vocab_size=37_000))
+    assert n_weights / 1e6 == pytest.approx(millions, rel=0.04)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
+@pytest.mark.parametrize("score", ["scaled_dot", "additive"])
+def test_every_weight_is_accounted_for(positions: str, score: str) -> None:
+    config = make_config(positions=positions, score=score)
+    d, attention = 24, 4 * 24 * 24 + (24 if score == "additive" else 0)
+    ffn, norm = d * 40 + 40 + 40 * d + d, 2 * d
+    layers = 2 * (attention + ffn + 2 * norm) + 2 * (2 * attention + ffn + 3 * norm)
+    table = 2 * 32 * d if positions == "learned" else 0  # one for the source, one for the target
+    assert count(config) == 29 * d + layers + table
+
+
+def test_embeddings_are_rows_times_the_root_of_d_model() -> None:
+    model = make_model()
+    expected = model.embedding.weight[SRC] * math.sqrt(24)
+    torch.testing.assert_close(model.embed(SRC), expected)
+
+
+def test_new_embeddings_have_variance_one_after_scaling() -> None:
+    """So that tokens are neither drowned by the sinusoids (variance 1/2) nor drown them."""
+    model = Transformer(make_config(vocab_size=2000))
+    assert model.embed(torch.arange(2000)[None]).var().item() == pytest.approx(1, rel=0.05)
+
+
+def test_source_target_and_output_share_one_matrix() -> None:
+    model = make_model()
+    (table,) = [w for w in model.parameters() if w.shape == (29, 24)]
+    assert table is model.embedding.weight
+
+    def loose(tensor: torch.Tensor, name: str) -> torch.Tensor:
+        return tensor.detach()
+
+    sites = ("encoder.embed.hook_tokens", "decoder.embed.hook_tokens")
+    whole = torch.autograd.grad(model(SRC, TGT).square().sum(), table)[0]
+    # The same gradient, one use at a time: the output alone, then each embedding alone.
+    logits = model(SRC, TGT, hooks=Hooks(dict.fromkeys(sites, loose)))
+    parts = [torch.autograd.grad(logits.square().sum(), table)[0]]
+    for other in sites:
+        states = model.decode(
+            TGT,
+            model.encode(SRC, hooks=Hooks({other: loose})),
+            padding_mask(SRC, 0),
+            hooks=Hooks({other: loose}),
+        )
+        logits = states @ table.detach().T
+        parts.append(torch.autograd.grad(logits.square().sum(), table)[0])
+    assert all(part.abs().max() > 0 for part in parts)
+    torch.testing.assert_close(sum(parts), whole)
+
+
+def test_the_output_is_linear_in_the_embedding_and_has_no_bias() -> None:
+    model, states = make_model(), torch.randn(2, 3, 24).double()
+    torch.testing.assert_close(model.project(states), states @ model.embedding.weight.T)
+    assert (model.project(torch.zeros(1, 1, 24).double()) == 0).all()
+
+
+@pytest.mark.parametrize("gradients", [False, True])
+def test_encode_decode_project_make_up_the_model(gradients: bool) -> None:
+    model = make_model()
+    with torch.set_grad_enabled(gradients):
+        memory = model.encode(SRC)
+        states = model.decode(TGT, memory, padding_mask(SRC, 0))
+        assert torch.equal(model.project(states), model(SRC, TGT))
+
+
+def test_a_memory_without_padding_needs_no_mask() -> None:
+    model, src = make_model(), make_ids(6, 6, 6)
+    torch.testing.assert_close(model.project(model.decode(TGT, model.encode(src))), model(src, TGT))
+
+
+def test_another_padding_id_is_respected() -> None:
+    """The same sentences, their padding written as 3 instead of 0."""
+    usual, other = make_model(), make_model(pad_id=3, unk_id=0)
+    other.load_state_dict(usual.state_dict())
+    src, tgt = SRC + 3 * (SRC == 0), TGT + 3 * (TGT == 0)
+    real = TGT != 0
+    torch.testing.assert_close(other(src, tgt)[real], usual(SRC, TGT)[real])
+
+
+def test_evaluation_is_repeatable_and_training_drops() -> None:
+    model = make_model(dropout=0.3)
+    assert torch.equal(model(SRC, TGT), model(SRC, TGT))
+    model.train()
+    assert not torch.allclose(model(SRC, TGT), model(SRC, TGT))
+
+
+@torch.no_grad()
+def test_a_copy_and_a_loaded_twin_give_the_same_numbers() -> None:
+    model = make_model(positions="learned", score="additive")
+    twin = make_model(seed=1, positions="learned", score="additive")
+    logits = model(SRC, TGT)
+    assert not torch.allclose(twin(SRC, TGT), logits)
+    twin.load_state_dict(model.state_dict())
+    for other in (twin, copy.deepcopy(model)):
+        assert torch.equal(other(SRC, TGT), logits)
+        assert other.hook_names == model.hook_names
+
+
+@torch.no_grad()
+def test_bfloat16_stays_near_float32() -> None:
+    model = make_model(dtype=torch.float32)
+    exact = model(SRC, TGT).log_softmax(-1)[TGT != 0]
+    rounded = model.bfloat16()(SRC, TGT)[TGT != 0]
+    assert rounded.dtype == torch.bfloat16
+    difference = (rounded.float().log_softmax(-1) - exact).abs()
+    assert difference.mean() < 0.05 * exact.std()
+
+
+@pytest.mark.parametrize("score", ["scaled_dot", "dot", "additive"])
+def test_a_few_steps_learn_one_sentence(score: str) -> None:
+    """Gradients of the whole model point downhill."""
+    model = make_model(dtype=torch.float32, score=score, n_layers=1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    target = TGT[0, 1:5]
+
+    def loss() -> torch.Tensor:
+        logits = model(SRC[:1], TGT[:1, :4])[0]
+        return torch.nn.functional.cross_entropy(logits, target)
+
+    first = loss().item()
+    for _ in range(30):
+        optimizer.zero_grad()
+        loss().backward()
+        optimizer.step()
+    assert loss().item() < 0.05 * first

@@ -1,0 +1,203 @@
+"""The sliced loss beside PyTorch's own, in numbers and gradients."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from transformer.training import loss
+from transformer.training.loss import SLICE_ROWS, smoothed_cross_entropy
+
+PAD = 0
+
+
+class Found(NamedTuple):
+    smoothed: Tensor
+    plain: Tensor
+    grad_states: Tensor
+    grad_weight: Tensor
+
+
+def inputs(
+    batch: int, tgt: int, d_model: int = 8, vocab: int = 13, dtype: torch.dtype = torch.float64
+) -> tuple[Tensor, Tensor, Tensor]:
+    """States and weights of a size that makes some tokens likely; about a third padding."""
+    states = torch.randn(batch, tgt, d_model, dtype=torch.float64).to(dtype)
+    weight = torch.randn(vocab, d_model, dtype=torch.float64).to(dtype)
+    target = torch.randint(1, vocab, (batch, tgt)) * (torch.rand(batch, tgt) < 0.7)
+    target[0, 0] = 1
+    return states, weight, target
+
+
+def ours(states: Tensor, weight: Tensor, target: Tensor, smoothing: float) -> Found:
+    leaves = states.clone().requires_grad_(), weight.clone().requires_grad_()
+    smoothed, plain = smoothed_cross_entropy(*leaves, target, smoothing=smoothing, pad_id=PAD)
+    return Found(smoothed.detach(), plain, *torch.autograd.grad(smoothed, leaves))
+
+
+def torchs(states: Tensor, weight: Tensor, target: Tensor, smoothing: float) -> Found:
+    leaves = states.clone().requires_grad_(), weight.clone().requires_grad_()
+    logits = (leaves[0] @ leaves[1].T).flatten(0, 1)
+
+    def cross_entropy(label_smoothing: float) -> Tensor:
+        return functional.cross_entropy(
+            logits,
+            target.flatten(),
+            ignore_index=PAD,
+            reduction="sum",
+            label_smoothing=label_smoothing,
+        )
+
+    smoothed = cross_entropy(smoothing)
+    return Found(
+        smoothed.detach(), cross_entropy(0.0).detach(), *torch.autograd.grad(smoothed, leaves)
+    )
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
+@pytest.mark.parametrize("slice_rows", [1, 7, 34, 35, 512])
+def test_equals_torch_in_float64(
+    smoothing: float, slice_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loss, "SLICE_ROWS", slice_rows)
+    data = inputs(7, 5)
+    for mine, other in zip(ours(*data, smoothing), torchs(*data, smoothing), strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_equals_torch_in_float32_over_several_slices(smoothing: float) -> None:
+    data = inputs(50, 41, d_model=16, vocab=60, dtype=torch.float32)
+    assert (data[2] != PAD).sum() > 2 * SLICE_ROWS
+    for mine, other in zip(ours(*data, smoothing), torchs(*data, smoothing), strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-4)
+
+
+def test_bfloat16_is_within_two_percent() -> None:
+    data = inputs(40, 30, d_model=32, vocab=300, dtype=torch.bfloat16)
+    exact = torchs(data[0].double(), data[1].double(), data[2], 0.1)
+    rounded = ours(*data, 0.1)
+    assert rounded.smoothed.dtype == rounded.plain.dtype == torch.float32
+    assert rounded.grad_states.dtype == rounded.grad_weight.dtype == torch.bfloat16
+    for mine, other in zip(rounded, exact, strict=True):
+        assert (mine.double() - other).norm() < 0.02 * other.norm()
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+def test_gradients_equal_finite_differences(
+    smoothing: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loss, "SLICE_ROWS", 4)
+    states, weight, target = inputs(3, 4, d_model=3, vocab=5)
+
+    def smoothed(states: Tensor, weight: Tensor) -> Tensor:
+        return smoothed_cross_entropy(states, weight, target, smoothing=smoothing, pad_id=PAD)[0]
+
+    assert torch.autograd.gradcheck(smoothed, (states.requires_grad_(), weight.requires_grad_()))
+
+
+def test_the_plain_value_is_the_smoothed_one_at_no_smoothing() -> None:
+    data = inputs(6, 5)
+    none, some = ours(*data, 0.0), ours(*data, 0.2)
+    assert torch.equal(none.plain, none.smoothed)
+    assert torch.equal(none.plain, some.plain)
+    assert not torch.allclose(some.plain, some.smoothed)
+
+
+def test_padding_counts_nowhere() -> None:
+    states, weight, target = inputs(6, 5)
+    found = ours(states, weight, target, 0.1)
+    assert (found.grad_states[target == PAD] == 0).all()
+    changed = torch.where((target == PAD)[..., None], 1e3, states)
+    again = ours(changed, weight, target, 0.1)
+    assert all(torch.equal(a, b) for a, b in zip(found, again, strict=True))
+    real = target != PAD
+    alone = ours(states[real][None], weight, target[real][None], 0.1)
+    torch.testing.assert_close(alone.smoothed, found.smoothed)
+    torch.testing.assert_close(alone.grad_weight, found.grad_weight)
+
+
+def test_another_padding_id_is_respected() -> None:
+    states, weight, target = inputs(6, 5)
+    swapped = torch.where(target == PAD, 4, torch.where(target == 4, PAD, target))
+    order = [4, 1, 2, 3, PAD, *range(5, 13)]
+    plain = smoothed_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
+    other = smoothed_cross_entropy(states, weight[order], swapped, smoothing=0.1, pad_id=4)
+    torch.testing.assert_close(other, plain)
+
+
+def test_nothing_but_padding_costs_nothing() -> None:
+    states, weight, target = inputs(2, 3)
+    assert all((part == 0).all() for part in ours(states, weight, torch.zeros_like(target), 0.1))
+
+
+def test_a_batch_is_the_sum_of_its_sentences() -> None:
+    states, weight, target = inputs(5, 4)
+    whole = ours(states, weight, target, 0.1)
+    rows = [ours(states[i : i + 1], weight, target[i : i + 1], 0.1) for i in range(5)]
+    torch.testing.assert_close(whole.smoothed, sum(row.smoothed for row in rows))
+    torch.testing.assert_close(whole.grad_weight, sum(row.grad_weight for row in rows))
+
+
+def test_a_factor_on_the_loss_is_a_factor_on_its_gradients() -> None:
+    states, weight, target = inputs(4, 3)
+    leaf = states.clone().requires_grad_()
+    smoothed, _ = smoothed_cross_entropy(leaf, weight, target, smoothing=0.1, pad_id=PAD)
+    (smoothed / 8).backward()
+    torch.testing.assert_close(leaf.grad, ours(states, weight, target, 0.1).grad_states / 8)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_impossible_gold_tokens_stay_finite(dtype: torch.dtype) -> None:
+    """Logits a thousand apart: the value is cut at the smallest number, the gradient is right."""
+    states, weight, target = inputs(4, 3, dtype=dtype)
+    found = ours(states * 400, weight, target, 0.1)
+    exact = torchs((states * 400).double(), weight.double(), target, 0.1)
+    assert all(part.isfinite().all() for part in found)
+    assert 87 < found.plain < exact.plain
+    if dtype == torch.float32:  # bfloat16 rounds such logits to multiples of 8
+        torch.testing.assert_close(
+            found.grad_states.double(), exact.grad_states, rtol=1e-4, atol=1e-4
+        )
+
+
+@pytest.mark.parametrize("leaf", ["states", "weight"])
+def test_one_gradient_can_be_asked_for_alone(leaf: str) -> None:
+    states, weight, target = inputs(4, 3)
+    asked = {"states": states, "weight": weight}[leaf].requires_grad_()
+    smoothed, plain = smoothed_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
+    smoothed.backward()
+    assert not plain.requires_grad
+    expected = ours(states.detach(), weight.detach(), target, 0.1)
+    torch.testing.assert_close(asked.grad, getattr(expected, f"grad_{leaf}"))
+
+
+def test_validation_makes_no_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    states, weight, target = inputs(4, 3)
+    weight.requires_grad_()
+    expected = ours(states, weight.detach(), target, 0.1)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a gradient was made for nobody")
+
+    monkeypatch.setattr(torch, "mm", refuse)
+    with torch.no_grad():
+        found = smoothed_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
+    torch.testing.assert_close(found, (expected.smoothed, expected.plain))
+    with pytest.raises(AssertionError, match="for nobody"):
+        smoothed_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
+
+
+def test_second_derivatives_are_refused() -> None:
+    """They would be silently zero: the gradient was computed without a record."""
+    states, weight, target = inputs(4, 3)
+    leaf = states.requires_grad_()
+    smoothed, _ = smoothed_cross_entropy(leaf, weight, target, smoothing=0.1, pad_id=PAD)
+    factor = torch.ones((), dtype=torch.float64, requires_grad=True)
+    (gradient,) = torch.autograd.grad(smoothed * factor, leaf, create_graph=True)
+    with pytest.raises(RuntimeError, match="twice"):
+        gradient.sum().backward()
