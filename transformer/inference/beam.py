@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from transformer.config import ModelConfig
 from transformer.inference.options import Decoding
 from transformer.inference.plain import Session
 from transformer.inference.records import Decoded
 from transformer.inference.results import BeamNode, BeamTree, Fate, length_penalty
-from transformer.inference.search import bias
+from transformer.inference.search import Allowed
 
 
 @dataclass
@@ -152,19 +151,19 @@ def beam_search(
     searches = [Hypotheses(limit, options, config.eos_id) for limit in limits]
     for one in searches:
         one.start(config.bos_id)
-    allowed = bias(config, device)
+    allowed = Allowed(config, device)
     running = list(searches)
     ids = torch.full((len(limits),), config.bos_id, device=device)
     k = min(max(2 * options.beam_size, options.candidates), config.vocab_size - 3)
     while running:
         logits = torch.empty(len(ids), config.vocab_size, device=device)
         session.step(ids, logits)
-        best = (logits + allowed).topk(k, dim=-1)
+        best = allowed(logits, [0]).topk(k, dim=-1)
         logs = (best.values - logits.logsumexp(dim=-1, keepdim=True)).tolist()
         running, rows, tokens = _advance(running, best.indices.tolist(), logs)
         if running:
-            session.select(_tensor(rows, device))
-            ids = _tensor(tokens, device)
+            session.select(rows)
+            ids = torch.tensor(tokens, device=device)
     return searches
 
 
@@ -184,7 +183,3 @@ def _advance(
             tokens += new
         first = last
     return still, rows, tokens
-
-
-def _tensor(values: list[int], device: torch.device) -> Tensor:
-    return torch.tensor(values, dtype=torch.long, device=device)

@@ -1,143 +1,120 @@
-"""The lean decoder: keys and values of earlier positions are kept, each token computed once.
-
-Built once a model, and never changed: threads share it. What changes is in the session of a call.
-"""
+"""Decoding some outputs side by side, with the keys and values of earlier positions kept."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from torch.nn import functional
 
-from transformer.model import Transformer
-from transformer.model.attention import ScoreFunction, attention_weights, split_heads
-from transformer.model.layers import AddAndNorm, DecoderLayer
+from transformer.inference.weights import DecoderWeights, LayerWeights
+from transformer.model.attention import ScoreFunction
 
-Row = Float[Tensor, "rows d_model"]
+BLOCK = 16
+"""Keys are kept in multiples of this; torch's batched product is slow below 13 of them."""
 
-
-@dataclass(frozen=True)
-class _Norm:
-    weight: Tensor
-    bias: Tensor
-    eps: float
-
-    @classmethod
-    def of(cls, module: AddAndNorm) -> _Norm:
-        norm = module.norm
-        return cls(norm.weight.detach(), norm.bias.detach(), norm.eps)
-
-    def __call__(self, x: Row) -> Row:
-        return torch.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
-
-
-class _Layer:
-    """The weights of one decoder layer, transposed so that rows multiply from the left."""
-
-    def __init__(self, layer: DecoderLayer) -> None:
-        self_attn, cross_attn = layer.self_attn, layer.cross_attn
-        self.n_heads = self_attn.n_heads
-        self.self_score, self.cross_score = self_attn.score, cross_attn.score
-        self.w_qkv, self.w_o = self_attn.w_qkv.detach().t(), self_attn.w_o.detach().t()
-        self.w_cross_q = cross_attn.w_q.detach().t()
-        self.w_cross_kv = cross_attn.w_qkv[cross_attn.d_model :].detach().t()
-        self.w_cross_o = cross_attn.w_o.detach().t()
-        self.w_1, self.b_1 = layer.ffn.w_1.weight.detach().t(), layer.ffn.w_1.bias.detach()
-        self.w_2, self.b_2 = layer.ffn.w_2.weight.detach().t(), layer.ffn.w_2.bias.detach()
-        self.self_norm, self.cross_norm = (
-            _Norm.of(layer.self_attn_norm),
-            _Norm.of(layer.cross_attn_norm),
-        )
-        self.ffn_norm = _Norm.of(layer.ffn_norm)
-
-
-class CachedDecoder:
-    """The decoder's weights, arranged for one token at a time."""
-
-    def __init__(self, model: Transformer) -> None:
-        self.config = model.config
-        self.layers = [_Layer(layer) for layer in model.decoder.layers]  # type: ignore[arg-type]
-        self.embedding = (model.embedding.weight * self.config.d_model**0.5).detach()
-        self.output = model.embedding.weight.detach().t()
-        self.positions = model.decoder.embed.positions
-
-    def start(
-        self,
-        memory: Float[Tensor, "rows src d_model"],
-        src_mask: Bool[Tensor, "rows 1 1 src"],
-        max_len: int,
-    ) -> CachedSession:
-        """A session for outputs of at most `max_len` tokens."""
-        return CachedSession(self, memory, src_mask, max_len)
+Flat = Float[Tensor, "rows_heads length d_k"]
 
 
 class CachedSession:
-    """`Session` with preallocated keys and values."""
+    """`Session` for any number of rows; one token a row and step goes through the decoder."""
 
     def __init__(
         self,
-        decoder: CachedDecoder,
+        weights: DecoderWeights,
         memory: Float[Tensor, "rows src d_model"],
         src_mask: Bool[Tensor, "rows 1 1 src"],
         max_len: int,
     ) -> None:
-        self.decoder, self.length = decoder, 0
-        config = decoder.config
-        shape = (config.n_layers, 2, len(memory), config.n_heads, max_len, config.d_k)
-        self.cache = memory.new_empty(shape)
-        self.cross = []
-        for layer in decoder.layers:
-            parts = (memory @ layer.w_cross_kv).chunk(2, dim=-1)
-            self.cross.append([split_heads(part, layer.n_heads).contiguous() for part in parts])
-        self.src_mask = None if bool(src_mask.all()) else src_mask
-        self.positions = decoder.positions(max_len)
+        self.weights, self.length, self.max_len = weights, 0, max_len
+        config = weights.config
+        self.n_layers, self.n_heads, self.d_k = config.n_layers, config.n_heads, config.d_k
+        self.rows, self.owners = len(memory), list(range(len(memory)))
+        self.positions = weights.positions(max_len)
+        self.cache = memory.new_zeros(self.n_layers, 2, self.rows, self.n_heads, 0, self.d_k)
+        self._grow()
+        spare = max(0, BLOCK - memory.shape[1])
+        seen = torch.nn.functional.pad(src_mask[:, 0, 0], (0, spare))
+        memory = torch.nn.functional.pad(memory, (0, 0, 0, spare))
+        self.cross = memory.new_empty(*self.cache.shape[:4], memory.shape[1], self.d_k)
+        for kept, layer in zip(self.cross, weights.layers, strict=True):
+            kept.copy_(self._cross(layer, memory))
+        hidden = memory.new_zeros(seen.shape).masked_fill_(~seen, -torch.inf)
+        self.cross_mask = hidden[:, None, None].repeat(1, self.n_heads, 1, 1)
+        self._lay_out()
 
     def step(self, ids: Int[Tensor, " rows"], out: Float[Tensor, "rows vocab"]) -> None:
-        decoder, t = self.decoder, self.length
-        x = decoder.embedding[ids] + self.positions[t]
-        for number, layer in enumerate(decoder.layers):
-            query, key, value = (
-                split_heads(part[:, None], layer.n_heads) for part in (x @ layer.w_qkv).chunk(3, -1)
+        weights, t = self.weights, self.length
+        if t == self.cache.shape[4]:
+            self._grow()
+            self._lay_out()
+        x = torch.add(self.positions[t], weights.embedding[ids], alpha=weights.embedding_scale)
+        mask, width = self.masks[t], self.n_heads * self.d_k
+        layers = zip(weights.layers, self.flat_cache, self.flat_cross, strict=True)
+        for layer, (cache, keys, values), (cross_keys, cross_values) in layers:
+            parts = x.new_empty(3, self.rows, self.n_heads, self.d_k)
+            parts.copy_(layer.qkv(x).view(self.rows, 3, self.n_heads, self.d_k).transpose(0, 1))
+            flat = parts.view(3, -1, 1, self.d_k)
+            cache[:, :, t] = flat[1:, :, 0]
+            heads = self._attend(layer.own_score, flat[0], keys, values, mask)
+            x = layer.own_norm(layer.o.plus(x, heads.view(self.rows, width)))
+            query = layer.cross_q(x).to(x.dtype).view(-1, 1, self.d_k)
+            heads = self._attend(
+                layer.cross_score, query, cross_keys, cross_values, self.flat_cross_mask
             )
-            cache = self.cache[number]
-            cache[0, :, :, t], cache[1, :, :, t] = key[:, :, 0], value[:, :, 0]
-            keys, values = cache[0, :, :, : t + 1], cache[1, :, :, : t + 1]
-            heads = attend(layer.self_score, query, keys, values, None)
-            x = layer.self_norm(torch.addmm(x, heads.flatten(1), layer.w_o))
-            query = split_heads((x @ layer.w_cross_q)[:, None], layer.n_heads)
-            keys, values = self.cross[number]
-            heads = attend(layer.cross_score, query, keys, values, self.src_mask)
-            x = layer.cross_norm(torch.addmm(x, heads.flatten(1), layer.w_cross_o))
-            hidden = torch.addmm(layer.b_1, x, layer.w_1).relu_()
-            x = layer.ffn_norm(torch.addmm(x, hidden, layer.w_2) + layer.b_2)
-        torch.mm(x, decoder.output, out=out)
+            x = layer.cross_norm(layer.cross_o.plus(x, heads.view(self.rows, width)))
+            hidden = layer.w_1.plus(layer.b_1, x).relu_()
+            x = layer.ffn_norm(layer.w_2.plus(x, hidden))
+        weights.output.into(x, out)
         self.length = t + 1
 
-    def select(self, rows: Int[Tensor, " new"]) -> None:
-        t = self.length
-        shape = list(self.cache.shape)
-        shape[2] = len(rows)
-        cache = self.cache.new_empty(shape)
-        cache[..., :t, :] = self.cache[..., :t, :].index_select(2, rows)
+    def select(self, rows: list[int]) -> None:
+        if rows == list(range(self.rows)):
+            return
+        index = torch.tensor(rows, device=self.cache.device)
+        self.cache = self.cache.index_select(2, index)
+        owners = [self.owners[row] for row in rows]
+        if owners != self.owners:
+            self.cross = self.cross.index_select(2, index)
+            self.cross_mask = self.cross_mask.index_select(0, index)
+        self.owners, self.rows = owners, len(rows)
+        self._lay_out()
+
+    def _attend(
+        self,
+        score: ScoreFunction,
+        query: Float[Tensor, "rows_heads 1 d_k"],
+        keys: Flat,
+        values: Flat,
+        mask: Float[Tensor, "#rows_heads 1 length"],
+    ) -> Float[Tensor, "rows_heads 1 d_k"]:
+        """One query a row and head; `mask` is added to the scores, -∞ where nothing may be seen."""
+        if score.kind == "additive":
+            shape = (self.rows, self.n_heads, -1, self.d_k)
+            scores = score(query.view(shape), keys.view(shape)).flatten(0, 1) + mask
+        else:
+            scores = torch.baddbmm(mask, query, keys.transpose(1, 2), alpha=score.scale)
+        return torch.bmm(scores.softmax(dim=-1), values)
+
+    def _cross(
+        self, layer: LayerWeights, memory: Float[Tensor, "rows src d_model"]
+    ) -> Float[Tensor, "2 rows heads src d_k"]:
+        both = layer.cross_kv(memory.flatten(0, 1)).unflatten(0, memory.shape[:2])
+        return both.unflatten(-1, (2, self.n_heads, self.d_k)).permute(2, 0, 3, 1, 4)  # type: ignore[no-any-return]
+
+    def _grow(self) -> None:
+        """Twice the room for keys and values, and masks that hide what is not there yet."""
+        had = self.cache.shape[4]
+        room = max(BLOCK, 2 * had)
+        cache = self.cache.new_zeros(*self.cache.shape[:4], room, self.d_k)
+        cache[:, :, :, :, :had] = self.cache
         self.cache = cache
-        self.cross = [[part[rows] for part in parts] for parts in self.cross]
-        if self.src_mask is not None:
-            self.src_mask = self.src_mask[rows]
+        later = torch.ones(room, room, dtype=torch.bool, device=cache.device).triu(1)
+        masks = cache.new_zeros(room, 1, 1, room)
+        self.masks = masks.masked_fill_(later[:, None, None], -torch.inf).unbind(0)
 
-
-def attend(
-    score: ScoreFunction,
-    query: Float[Tensor, "rows heads 1 d_k"],
-    keys: Float[Tensor, "rows heads length d_k"],
-    values: Float[Tensor, "rows heads length d_k"],
-    mask: Bool[Tensor, "rows 1 1 length"] | None,
-) -> Float[Tensor, "rows heads 1 d_k"]:
-    """One query a row and head."""
-    if score.kind == "additive":
-        return attention_weights(score(query, keys), mask) @ values
-    return functional.scaled_dot_product_attention(
-        query, keys, values, attn_mask=mask, scale=score.scale
-    )
+    def _lay_out(self) -> None:
+        """Views that every step needs, rows and heads as one dimension."""
+        caches = self.cache.flatten(2, 3).unbind(0)
+        self.flat_cache = [(cache, *cache.unbind(0)) for cache in caches]
+        self.flat_cross = [tuple(both.flatten(1, 2).unbind(0)) for both in self.cross.unbind(0)]
+        self.flat_cross_mask = self.cross_mask.flatten(0, 1)

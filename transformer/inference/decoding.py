@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -11,12 +11,14 @@ from torch import Tensor
 
 from transformer.hooks import Hooks
 from transformer.inference.beam import Hypotheses, beam_search
-from transformer.inference.cache import CachedDecoder
+from transformer.inference.draft import drafted
+from transformer.inference.engine import Engine, Precision
 from transformer.inference.options import EXTRA_LENGTH, Decoding, output_limit, source_limit
 from transformer.inference.plain import PlainSession, Session
 from transformer.inference.records import Decoded
 from transformer.inference.sampling import Sampler, new_seed
-from transformer.inference.search import forced, greedy, search
+from transformer.inference.search import Choose, forced, greedy, search
+from transformer.inference.single import SingleSession
 from transformer.model import Transformer
 from transformer.model.masks import padding_mask
 
@@ -39,20 +41,24 @@ class Memory:
 
 @dataclass(frozen=True)
 class Output:
-    """One decoded output, with the tree of its beam search or the seed of its sampling."""
+    """One decoded output, with the tree of its beam search or the seed of its sampling.
+
+    `passed` are the ids that one pass of the whole decoder was made over, if there was one.
+    """
 
     decoded: Decoded
     search: Hypotheses | None = None
     seed: int | None = None
+    passed: list[int] | None = None
 
 
 class Decoder:
     """All ways of decoding, over ids. Threads share it; each call keeps its own state."""
 
-    def __init__(self, model: Transformer) -> None:
+    def __init__(self, model: Transformer, precision: Precision = "auto") -> None:
         self.model, self.config = model, model.config
         self.device = model.embedding.weight.device
-        self.cached = CachedDecoder(model)
+        self.engine = Engine(model, precision)
 
     @torch.inference_mode()
     def encode(self, sources: Sequence[list[int]], hooks: Hooks | None = None) -> Memory:
@@ -60,7 +66,10 @@ class Decoder:
         src = self._padded(sources)
         mask = padding_mask(src, self.config.pad_id)
         lengths = [len(source) for source in sources]
-        return Memory(src, mask, self.model.encode(src, mask, hooks), lengths)
+        half = not hooks and self.engine.half(len(sources)) is not None
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=half):
+            states = self.model.encode(src, mask, hooks)
+        return Memory(src, mask, states.float(), lengths)
 
     @torch.inference_mode()
     def decode(
@@ -70,22 +79,31 @@ class Decoder:
         hooks: Hooks | None = None,
         targets: Sequence[list[int]] | None = None,
         min_len: int = 0,
+        watch: Hooks | None = None,
     ) -> list[Output]:
-        """One output a source. With hooks, the whole decoder runs at each step, through them."""
+        """One output a source.
+
+        With `hooks`, which may change what they see, the whole decoder runs through them at each
+        step. `watch` only looks: it is given to passes over a whole output, if any are made.
+        """
         if options.method == "forced":
-            return self._forced(memory, options, hooks, targets or [])
+            return self._forced(memory, options, watch or hooks, targets or [])
         limits = [output_limit(n, self.config, options.max_len) for n in memory.lengths]
-        session = self._session(memory, max(limits), hooks)
         if options.method == "beam":
+            session = self._session(memory, max(limits), hooks)
             searches = beam_search(session, limits, self.config, options, self.device)
             return [Output(one.decoded(), search=one) for one in searches]
         seeds: list[int | None] = [None] * len(limits)
-        choose = greedy
+        choose: Choose = greedy
         if options.method == "sample":
             drawn = [new_seed() if options.seed is None else options.seed for _ in limits]
             choose, seeds = Sampler(options, drawn, max(limits)), list(drawn)
+        if len(limits) == 1 and not hooks:
+            output = self._drafted(memory, choose, limits[0], options, min_len, watch)
+            if output is not None:
+                return [replace(output, seed=seeds[0])]
         found = search(
-            session,
+            self._session(memory, max(limits), hooks),
             choose,
             limits,
             self.config,
@@ -152,14 +170,44 @@ class Decoder:
     ) -> list[Output]:
         rows = self.logits(memory, targets, hooks)
         return [
-            Output(forced(row[: len(ids)], ids, self.config, options.candidates))
+            Output(forced(row[: len(ids)], ids, self.config, options.candidates), passed=ids)
             for row, ids in zip(rows, targets, strict=True)
         ]
+
+    def _drafted(
+        self,
+        memory: Memory,
+        choose: Choose,
+        limit: int,
+        options: Decoding,
+        min_len: int,
+        watch: Hooks | None,
+    ) -> Output | None:
+        """One output by drafting and checking, or None where that does not pay."""
+        weights = self.engine.draft()
+        if weights is None:
+            return None
+        passed: list[int] = []
+
+        def check(ids: list[int]) -> Float[Tensor, "tgt vocab"]:
+            passed[:] = ids
+            return self.logits(memory, [ids], watch)[0]
+
+        decoded = drafted(
+            SingleSession(weights, memory.states, limit),
+            check,
+            choose,
+            limit,
+            self.config,
+            candidates=options.candidates,
+            min_len=min_len,
+        )
+        return None if decoded is None else Output(decoded, passed=passed)
 
     def _session(self, memory: Memory, max_len: int, hooks: Hooks | None) -> Session:
         if hooks:
             return PlainSession(self.model, memory.states, memory.src_mask, hooks)
-        return self.cached.start(memory.states, memory.src_mask, max_len)
+        return self.engine.many(memory.states, memory.src_mask, max_len)
 
     def _padded(self, rows: Sequence[list[int]]) -> Int[Tensor, "rows length"]:
         longest = max(map(len, rows))

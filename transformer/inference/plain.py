@@ -23,7 +23,7 @@ class Session(Protocol):
     def step(self, ids: Int[Tensor, " rows"], out: Float[Tensor, "rows vocab"]) -> None:
         """Read one more token a row (`<s>` first); write the logits of the next into `out`."""
 
-    def select(self, rows: Int[Tensor, " new"]) -> None:
+    def select(self, rows: list[int]) -> None:
         """Go on with these rows, in this order; a row may be taken more than once."""
 
 
@@ -45,6 +45,6 @@ class PlainSession:
         states = self.model.decode(self.prefix, self.memory, self.src_mask, hooks=self.hooks)
         out.copy_(self.model.project(states, self.hooks)[:, -1])
 
-    def select(self, rows: Int[Tensor, " new"]) -> None:
+    def select(self, rows: list[int]) -> None:
         self.prefix = self.prefix[rows]
         self.memory, self.src_mask = self.memory[rows], self.src_mask[rows]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from torch import Tensor
 
 from transformer.hooks import Hooks
-from transformer.inference.decoding import Decoder, Memory
+from transformer.inference.decoding import Decoder, Memory, Output
 from transformer.inference.results import Translation
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
@@ -40,14 +40,15 @@ def make_trace(
     recording: Recording,
     decoder: Decoder,
     memory: Memory,
+    output: Output,
     translation: Translation,
     pieces: Sequence[str],
 ) -> Trace:
-    """The trace of one finished translation; the decoder runs once, unless it was forced."""
-    output = list(translation.ids)
-    if translation.method != "forced":
-        decoder.logits(memory, [output], recording.hooks)
-    tgt = (decoder.config.bos_id, *output[:-1])
+    """The trace of one finished translation; one more decoder pass, unless there was one."""
+    ids = output.decoded.ids
+    if output.passed != ids:
+        decoder.logits(memory, [ids], recording.hooks)
+    tgt = (decoder.config.bos_id, *ids[:-1])
     return Trace(
         src_tokens=translation.src_tokens,
         tgt_tokens=tuple(pieces[id] for id in tgt),

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from transformer.config import ModelConfig
 
-BUFFER = 4_000_000
-"""Floats of logits kept before they are read (16 MB)."""
+BUFFER = 1_000_000
+"""Floats of logits kept before they are read: 4 MB, still near the processor then."""
 
 
 @dataclass(frozen=True)

@@ -12,25 +12,35 @@ from transformer.config import ModelConfig
 from transformer.inference.plain import Session
 from transformer.inference.records import Decoded, Recorder, never_generated, read
 
-Choose = Callable[[Float[Tensor, "rows vocab"], int, list[int]], Int[Tensor, " rows"]]
-"""(logits of allowed pieces, step, which output each row is) to one id a row."""
+Choose = Callable[[Float[Tensor, "rows vocab"], list[int], list[int]], Int[Tensor, " rows"]]
+"""(logits, -∞ for what is not allowed; which step and which output each row is) to one id a row."""
 
 COMPACT = 0.25
 """Share of rows whose outputs have ended, from which on they are taken out of the batch."""
 
 
 def greedy(
-    logits: Float[Tensor, "rows vocab"], step: int, owners: list[int]
+    logits: Float[Tensor, "rows vocab"], steps: list[int], owners: list[int]
 ) -> Int[Tensor, " rows"]:
     """The most probable piece (section 6.1's beam of one)."""
     return logits.argmax(dim=-1)
 
 
-def bias(config: ModelConfig, device: torch.device) -> Float[Tensor, " vocab"]:
-    """Added to logits: -∞ for what is never generated, else 0."""
-    added = torch.zeros(config.vocab_size, device=device)
-    added[never_generated(config)] = -torch.inf
-    return added
+class Allowed:
+    """Logits with -∞ for `<pad>`, `<s>`, `<unk>`, and for `</s>` in the first `min_len` steps."""
+
+    def __init__(self, config: ModelConfig, device: torch.device, min_len: int = 0) -> None:
+        self.config, self.min_len = config, min_len
+        self.bias = torch.zeros(config.vocab_size, device=device)
+        self.bias[never_generated(config)] = -torch.inf
+
+    def __call__(
+        self, logits: Float[Tensor, "rows vocab"], steps: list[int]
+    ) -> Float[Tensor, "rows vocab"]:
+        allowed = logits + self.bias
+        if steps[0] < self.min_len:
+            allowed[[step < self.min_len for step in steps], self.config.eos_id] = -torch.inf
+        return allowed
 
 
 def search(
@@ -55,14 +65,13 @@ def search(
     outputs: list[list[int]] = [[] for _ in limits]
     finished = [False] * rows
     owners = list(range(rows))
-    allowed = bias(config, device)
-    early = allowed.clone()
-    early[config.eos_id] = -torch.inf
+    allowed = Allowed(config, device, min_len)
     ids = torch.full((rows,), config.bos_id, device=device)
     for step in range(max(limits)):
         logits = recorder.room(len(owners))
         session.step(ids, logits)
-        ids = choose(logits + (early if step < min_len else allowed), step, owners)
+        steps = [step] * len(owners)
+        ids = choose(allowed(logits, steps), steps, owners)
         chosen = ids.tolist()
         recorder.add(list(owners), chosen)
         for row, (owner, token) in enumerate(zip(owners, chosen, strict=True)):
@@ -76,9 +85,8 @@ def search(
         if not alive:
             break
         if len(alive) <= len(owners) * (1 - COMPACT):
-            kept = torch.tensor(alive, device=device)
-            session.select(kept)
-            ids, owners = ids[kept], [owners[row] for row in alive]
+            session.select(alive)
+            ids, owners = ids[alive], [owners[row] for row in alive]
     return recorder.decoded(outputs, finished)
 
 

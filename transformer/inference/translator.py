@@ -12,6 +12,7 @@ from transformer.checkpoint import load_checkpoint
 from transformer.device import choose_device
 from transformer.hooks import Hooks
 from transformer.inference.decoding import Decoder, Output
+from transformer.inference.engine import Precision
 from transformer.inference.options import Decoding, DecodingOptions, check_source
 from transformer.inference.recording import Recording, make_trace
 from transformer.inference.results import Candidate, StepTable, Translation, length_penalty
@@ -28,8 +29,14 @@ class Translator:
     max_len, candidates.
     """
 
-    def __init__(self, model: Transformer, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, model: Transformer, vocabulary: Vocabulary, precision: Precision = "auto"
+    ) -> None:
         """Takes the model as it is, in evaluation mode; it must not change afterwards.
+
+        `precision` is of batches: with "auto", eight sentences or more at once are computed with
+        bfloat16 products if that is faster here, and rounding may then exchange two nearly
+        equal words; "fp32" never does so. Single sentences and traces are always float32's.
 
         Raises:
             ValueError: if model and vocabulary do not fit, or the model is in training mode.
@@ -39,18 +46,23 @@ class Translator:
             raise ValueError("the model is in training mode; call model.eval() first")
         self.model, self.vocabulary = model, vocabulary
         self.device: torch.device = model.embedding.weight.device
-        self._decoder = Decoder(model)
+        self._decoder = Decoder(model, precision)
         self._pieces = tuple(vocabulary.tokens(range(len(vocabulary))))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], device: str = "auto") -> Translator:
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        device: str = "auto",
+        precision: Precision = "auto",
+    ) -> Translator:
         """From a checkpoint folder, to "cpu", "cuda", "mps" or the best there is ("auto").
 
         Raises:
             CheckpointError: a ValueError that says what is wrong with the folder.
             ValueError: for a device that is not there.
         """
-        return cls(*load_checkpoint(path, choose_device(device)))
+        return cls(*load_checkpoint(path, choose_device(device)), precision)
 
     def translate(
         self,
@@ -110,10 +122,10 @@ class Translator:
         recording = Recording(self.model, hooks, names)
         memory = self._decoder.encode(sources, recording.hooks)
         given = None if target is None else [self._target(target, decoding)]
-        decoding_hooks = hooks if given is None else recording.hooks  # forced: the one pass
-        output = self._decoder.decode(memory, decoding, decoding_hooks, given)[0]
+        watch = recording.hooks
+        output = self._decoder.decode(memory, decoding, hooks, given, watch=watch)[0]
         translation = self._translation(text, sources[0], output, decoding)
-        return make_trace(recording, self._decoder, memory, translation, self._pieces)
+        return make_trace(recording, self._decoder, memory, output, translation, self._pieces)
 
     def _translate(
         self,

@@ -1,0 +1,157 @@
+"""The decoder's weights, arranged for one token at a time, in three kinds of number.
+
+Only matrix products change with the kind: sums, norms, softmax and attention are float32 always.
+At one row a product is as fast as its weights can be read, so eight bits beat thirty-two; at many
+rows it is bound by arithmetic, where some processors do bfloat16 several times faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from transformer.model import Transformer
+from transformer.model.attention import ScoreFunction
+from transformer.model.layers import AddAndNorm, DecoderLayer
+
+
+class Matrix(Protocol):
+    """A weight that rows are multiplied by: (rows, in) to (rows, out)."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """x @ W, in the number kind of the matrix."""
+
+    def plus(self, base: Tensor, x: Tensor) -> Tensor:
+        """base + x @ W, in float32."""
+
+    def into(self, x: Tensor, out: Tensor) -> None:
+        """x @ W written to `out`."""
+
+
+class Exact:
+    """float32. A contiguous transposed copy is faster at one row, the plain view at many."""
+
+    def __init__(self, weight: Tensor) -> None:
+        self.weight = weight.detach().t()
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return torch.mm(x, self.weight)
+
+    def plus(self, base: Tensor, x: Tensor) -> Tensor:
+        return torch.addmm(base, x, self.weight)
+
+    def into(self, x: Tensor, out: Tensor) -> None:
+        torch.mm(x, self.weight, out=out)
+
+
+class ExactCopy(Exact):
+    """float32, laid out for one row."""
+
+    def __init__(self, weight: Tensor) -> None:
+        self.weight = weight.detach().t().contiguous()
+
+
+class Half:
+    """bfloat16 products."""
+
+    def __init__(self, weight: Tensor) -> None:
+        self.weight = weight.detach().t().to(torch.bfloat16)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return torch.mm(x.to(torch.bfloat16), self.weight)
+
+    def plus(self, base: Tensor, x: Tensor) -> Tensor:
+        return base + self(x)
+
+    def into(self, x: Tensor, out: Tensor) -> None:
+        out.copy_(self(x))
+
+
+class Int8:
+    """Weights of eight bits with a scale an output, multiplied by bfloat16 rows."""
+
+    def __init__(self, weight: Tensor) -> None:
+        scale = weight.detach().abs().amax(dim=1).clamp(min=1e-12) / 127
+        self.weight = (weight.detach() / scale[:, None]).round().to(torch.int8)
+        self.scale = scale.to(torch.bfloat16)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return torch._weight_int8pack_mm(x.to(torch.bfloat16), self.weight, self.scale)
+
+    def plus(self, base: Tensor, x: Tensor) -> Tensor:
+        return base + self(x)
+
+    def into(self, x: Tensor, out: Tensor) -> None:
+        out.copy_(self(x))
+
+
+@dataclass(frozen=True)
+class Norm:
+    """LayerNorm's weights; `shift` is added to what comes out."""
+
+    weight: Tensor
+    bias: Tensor
+    eps: float
+
+    @classmethod
+    def of(cls, module: AddAndNorm, shift: Tensor | None = None) -> Norm:
+        weight, bias = module.norm.weight.detach(), module.norm.bias.detach()
+        return cls(weight, bias if shift is None else bias + shift, module.norm.eps)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return torch.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
+
+
+class LayerWeights:
+    """One decoder layer.
+
+    The bias after the feed-forward network is added by the norm before it already, where it costs
+    nothing: with x' = x + b_2, x' W_1 + (b_1 - b_2 W_1) is x W_1 + b_1, and the residual
+    brings b_2 along.
+    """
+
+    def __init__(
+        self,
+        layer: DecoderLayer,
+        wide: Callable[[Tensor], Matrix],
+        small: Callable[[Tensor], Matrix],
+    ) -> None:
+        own, cross, ffn = layer.self_attn, layer.cross_attn, layer.ffn
+        self.own_score: ScoreFunction = own.score
+        self.cross_score: ScoreFunction = cross.score
+        self.qkv, self.o = wide(own.w_qkv), small(own.w_o)
+        self.cross_q, self.cross_o = small(cross.w_q), small(cross.w_o)
+        self.raw_q, self.raw_o = cross.w_q.detach(), cross.w_o.detach()
+        self.cross_kv = small(cross.w_qkv[cross.d_model :])
+        self.raw_kv = cross.w_qkv[cross.d_model :].detach().t()
+        self.w_1, self.w_2 = wide(ffn.w_1.weight), wide(ffn.w_2.weight)
+        late = ffn.w_2.bias.detach()
+        self.b_1 = (ffn.w_1.bias - ffn.w_1.weight @ late).detach()
+        self.own_norm = Norm.of(layer.self_attn_norm)
+        self.cross_norm = Norm.of(layer.cross_attn_norm, shift=late)
+        self.ffn_norm = Norm.of(layer.ffn_norm)
+
+
+class DecoderWeights:
+    """All of a decoder in one kind of number. Built once and never changed: threads share it."""
+
+    def __init__(
+        self,
+        model: Transformer,
+        wide: Callable[[Tensor], Matrix] = Exact,
+        small: Callable[[Tensor], Matrix] | None = None,
+    ) -> None:
+        """`wide` makes the larger matrices, `small` the square ones (the same if left out)."""
+        self.config = model.config
+        self.layers = [
+            LayerWeights(layer, wide, small or wide)  # type: ignore[arg-type]
+            for layer in model.decoder.layers
+        ]
+        self.embedding = model.embedding.weight.detach()
+        self.embedding_scale = self.config.d_model**0.5
+        self.output = wide(model.embedding.weight)
+        self.positions = model.decoder.embed.positions
