@@ -12,7 +12,7 @@ from torch import Tensor
 from transformer.hooks import Hooks
 from transformer.inference.beam import Hypotheses, beam_search
 from transformer.inference.draft import drafted
-from transformer.inference.engine import Engine, Precision
+from transformer.inference.engine import Engine
 from transformer.inference.options import EXTRA_LENGTH, Decoding, output_limit, source_limit
 from transformer.inference.plain import PlainSession, Session
 from transformer.inference.records import Decoded
@@ -55,7 +55,7 @@ class Output:
 class Decoder:
     """All ways of decoding, over ids. Threads share it; each call keeps its own state."""
 
-    def __init__(self, model: Transformer, precision: Precision = "auto") -> None:
+    def __init__(self, model: Transformer, precision: str = "auto") -> None:
         self.model, self.config = model, model.config
         self.device = model.embedding.weight.device
         self.engine = Engine(model, precision)

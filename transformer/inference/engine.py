@@ -36,7 +36,7 @@ class Engine:
     faster here; then two nearly equal tokens may change places. "fp32" never does, "bf16" always.
     """
 
-    def __init__(self, model: Transformer, precision: Precision = "auto") -> None:
+    def __init__(self, model: Transformer, precision: str = "auto") -> None:
         if precision not in get_args(Precision):
             known = ", ".join(get_args(Precision))
             raise ValueError(f"precision must be one of {known}, not {precision!r}")

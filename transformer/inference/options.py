@@ -15,6 +15,9 @@ MAX_SOURCE = 512
 EXTRA_LENGTH = 50
 """The paper lets an output be 50 longer than its input (section 6.1)."""
 
+MOST = {"beam_size": 64, "max_len": MAX_SOURCE + EXTRA_LENGTH, "candidates": 100}
+"""Upper ends of options that cost memory."""
+
 SAMPLING = ("temperature", "top_k", "top_p", "seed")
 
 
@@ -67,8 +70,9 @@ class Decoding:
             raise ValueError(f"method must be one of {known}, not {self.method!r}{hint}")
         for name in ("beam_size", "top_k", "max_len", "candidates"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be at least 1, not {value}")
+            if value is not None and not 1 <= value <= MOST.get(name, value):
+                most = f" and at most {MOST[name]}" if name in MOST else ""
+                raise ValueError(f"{name} must be at least 1{most}, not {value}")
         if self.beam_size > 1 and self.method != "beam":
             raise ValueError(f"beam_size {self.beam_size} needs method 'beam', not {self.method!r}")
         if not math.isfinite(self.length_penalty):

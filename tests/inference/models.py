@@ -1,0 +1,66 @@
+"""Small models: one trained a moment, so that outputs differ, end, and have close calls."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from transformer.config import ModelConfig
+from transformer.model.transformer import Transformer
+
+VOCABULARY = 20
+SOURCES = [[5, 6, 7, 2], [8, 9, 10, 11, 12, 13, 2], [4, 2], [19, 5, 19, 5, 18, 2], [7, 7, 7, 2]]
+
+
+def untrained(seed: int = 0, **changes: Any) -> Transformer:
+    """Random weights, biases included, so that no term of a sum is zero by chance."""
+    shape = {"d_model": 16, "n_layers": 2, "n_heads": 2, "d_ff": 24, "vocab_size": VOCABULARY}
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = Transformer(ModelConfig(**{**shape, **changes})).eval()
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                if name.endswith("bias"):
+                    parameter.normal_(0, 0.5)
+    return model
+
+
+@functools.cache
+def copier() -> Transformer:
+    """A model that has half learned to write its source twice; do not change it.
+
+    Half only: its outputs are of several lengths, some are cut off, and second choices come near.
+    """
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        config = ModelConfig(
+            vocab_size=VOCABULARY, d_model=32, n_layers=2, n_heads=4, d_ff=64, dropout=0.0
+        )
+        model = Transformer(config)
+        optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+        for _ in range(140):
+            length = int(torch.randint(1, 6, ()))
+            words = torch.randint(4, VOCABULARY, (32, length))
+            end = torch.full((32, 1), config.eos_id)
+            out = torch.cat([words, words, end], dim=1)
+            tgt = torch.cat([torch.full((32, 1), config.bos_id), out[:, :-1]], dim=1)
+            logits = model(torch.cat([words, end], dim=1), tgt)
+            optimizer.zero_grad()
+            functional.cross_entropy(logits.flatten(0, 1), out.flatten()).backward()
+            optimizer.step()
+    return model.eval().requires_grad_(False)
+
+
+def greedy_by_hand(model: Transformer, source: list[int], limit: int) -> list[int]:
+    """Greedy decoding as a plain loop over the whole model, in double precision."""
+    config, output = model.config, []
+    src = torch.tensor([source])
+    while len(output) < limit and config.eos_id not in output:
+        with torch.no_grad():
+            logits = model(src, torch.tensor([[config.bos_id, *output]]))[0, -1].double()
+        logits[[config.pad_id, config.bos_id, config.unk_id]] = -torch.inf
+        output.append(int(logits.argmax()))
+    return output

@@ -1,0 +1,159 @@
+"""Beam search against counting out every sequence there is."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.inference import models
+from transformer.inference.beam import Hypotheses
+from transformer.inference.decoding import Decoder
+from transformer.inference.options import Decoding
+from transformer.inference.results import BeamTree, length_penalty
+from transformer.model.transformer import Transformer
+
+WORDS = 7  # <pad>, <s>, </s>, <unk> and three words
+
+
+def small(seed: int) -> Transformer:
+    """A random model of three words, its distributions made neither flat nor certain."""
+    model = models.untrained(seed, vocab_size=WORDS)
+    with torch.no_grad():
+        model.embedding.weight.mul_(0.6)
+    return model
+
+
+def best_of_all(
+    model: Transformer, source: list[int], longest: int, alpha: float
+) -> tuple[list[int], float]:
+    """Every sequence that ends within `longest` ids, scored by the whole model."""
+    best: tuple[list[int], float] = ([], -math.inf)
+    for length in range(longest):
+        for words in itertools.product(range(4, WORDS), repeat=length):
+            ids = [*words, 2]
+            with torch.no_grad():
+                logits = model(torch.tensor([source]), torch.tensor([[1, *words]]))[0]
+            total = float(logits.double().log_softmax(-1)[range(len(ids)), ids].sum())
+            score = total / ((5 + len(ids)) / 6) ** alpha
+            if score > best[1]:
+                best = (ids, score)
+    return best
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5, -0.5])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_beam_that_holds_everything_finds_the_best_of_all(seed: int, alpha: float) -> None:
+    model, source = small(seed), [5, 4, 6, 2]
+    expected, score = best_of_all(model, source, 4, alpha)
+    options = Decoding(method="beam", beam_size=64, length_penalty=alpha, max_len=4)
+    output = Decoder(model).run([source], options)[0]
+    assert output.decoded.ids == expected
+    total = output.decoded.log_probability
+    assert total / length_penalty(len(expected), alpha) == pytest.approx(score, abs=1e-5)
+
+
+def test_a_beam_of_one_is_greedy() -> None:
+    decoder = Decoder(models.copier())
+    greedy = decoder.run(models.SOURCES, Decoding())
+    beam = decoder.run(models.SOURCES, Decoding(method="beam", beam_size=1))
+    for one, other in zip(greedy, beam, strict=True):
+        assert one.decoded.ids == other.decoded.ids
+        assert one.decoded.finished == other.decoded.finished
+        assert (one.decoded.candidate_ids == other.decoded.candidate_ids).all()
+        torch.testing.assert_close(
+            torch.tensor(one.decoded.candidate_probabilities),
+            torch.tensor(other.decoded.candidate_probabilities),
+            atol=1e-5,
+            rtol=0,
+        )
+
+
+def test_a_batch_equals_its_sentences_one_by_one() -> None:
+    decoder, options = Decoder(models.copier()), Decoding(beam_size=4)
+    for source, output in zip(models.SOURCES, decoder.run(models.SOURCES, options), strict=True):
+        alone = decoder.run([source], options)[0]
+        assert output.decoded.ids == alone.decoded.ids
+        assert output.search is not None
+        assert alone.search is not None
+        shape = [(node.parent, node.id, node.fate) for node in output.search.nodes]
+        assert shape == [(node.parent, node.id, node.fate) for node in alone.search.nodes]
+
+
+def trees() -> list[tuple[BeamTree, list[int]]]:
+    pieces = [f"w{i}" for i in range(models.VOCABULARY)]
+    outputs = Decoder(models.copier()).run(models.SOURCES, Decoding(beam_size=3, max_len=15))
+    return [(o.search.tree(pieces), o.decoded.ids) for o in outputs if o.search is not None]
+
+
+def test_the_tree_holds_every_hypothesis_and_the_discarded_ones() -> None:
+    for tree, ids in trees():
+        root = tree.nodes[0]
+        assert (root.parent, root.depth, root.token) == (None, 0, "w1")
+        for node in tree.nodes[1:]:
+            parent = tree.nodes[node.parent]
+            assert parent.index < node.index
+            assert node.depth == parent.depth + 1
+            assert parent.fate == "kept", "only what was kept goes on"
+            assert node.log_probability == pytest.approx(
+                parent.log_probability + math.log(node.probability), abs=1e-4
+            )
+            assert node.score == pytest.approx(
+                node.log_probability / ((5 + node.depth) / 6) ** 0.6, abs=1e-6
+            )
+            assert (node.fate == "finished") <= (node.id == 2)
+        deepest = max(node.depth for node in tree.nodes)
+        for depth in range(1, deepest + 1):
+            level = [node for node in tree.nodes if node.depth == depth]
+            assert len(level) <= 6
+            assert sum(node.fate == "kept" for node in level) <= 3
+        best = [node for node in tree.nodes if node.best]
+        assert [node.id for node in best[1:]] == ids
+        assert tree.path(best[-1]) == tuple(best)
+        assert best[-1] in tree.hypotheses or not tree.hypotheses
+        if tree.hypotheses:
+            assert tree.hypotheses[0].score == max(node.score for node in tree.hypotheses)
+        assert any(node.fate == "discarded" for node in tree.nodes)
+        assert set(tree.children(root)) == {node for node in tree.nodes if node.parent == 0}
+
+
+def test_steps_show_what_the_best_way_saw() -> None:
+    """Candidates of a step belong to the hypothesis that was returned, not to another row."""
+    model = models.copier()
+    for source, output in zip(
+        models.SOURCES, Decoder(model).run(models.SOURCES, Decoding(beam_size=4)), strict=True
+    ):
+        done = output.decoded
+        with torch.no_grad():
+            logits = model(torch.tensor([source]), torch.tensor([[1, *done.ids[:-1]]]))[0]
+        logs = logits.log_softmax(dim=-1)
+        ids = torch.tensor(done.candidate_ids)
+        torch.testing.assert_close(
+            torch.tensor(done.candidate_probabilities),
+            logs.gather(1, ids).exp(),
+            atol=1e-4,
+            rtol=0,
+        )
+        assert ids.shape == (len(done.ids), 8)
+
+
+@given(st.integers(1, 500), st.floats(-2, 3))
+def test_the_length_penalty_is_that_of_wu_et_al(length: int, alpha: float) -> None:
+    assert length_penalty(length, alpha) == pytest.approx((5 + length) ** alpha / (5 + 1) ** alpha)
+    assert length_penalty(1, alpha) == 1.0
+
+
+def test_a_finished_hypothesis_that_none_can_overtake_ends_the_search() -> None:
+    search = Hypotheses(limit=50, options=Decoding(beam_size=2, length_penalty=0.0), eos_id=2)
+    search.start(1)
+    places, ids = search.expand([[2, 5, 6]], [[-0.1, -3.0, -4.0]])
+    assert (places, ids) == ([0, 0], [5, 6])
+    assert search.done(), "-3 can only fall; -0.1 is in hand"
+    search = Hypotheses(limit=50, options=Decoding(beam_size=2, length_penalty=1.0), eos_id=2)
+    search.start(1)
+    search.expand([[2, 5, 6]], [[-0.5, -3.0, -4.0]])
+    assert not search.done(), "at 50 tokens the penalty would divide -3 by 9"

@@ -1,0 +1,119 @@
+"""The cached decoders give the logits of the whole model, at every step, in every variant."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tests.inference import models
+from transformer.inference.cache import BLOCK, CachedSession
+from transformer.inference.plain import PlainSession
+from transformer.inference.single import SingleSession
+from transformer.inference.weights import DecoderWeights, Exact, ExactCopy, Half, Int8
+from transformer.model.masks import padding_mask
+from transformer.model.transformer import Transformer
+
+SCORES = ["scaled_dot", "dot", "additive"]
+POSITIONS = ["sinusoidal", "learned", "none"]
+SRC = torch.tensor([[5, 6, 7, 2, 0, 0], [8, 9, 10, 11, 12, 2], [4, 2, 0, 0, 0, 0]])
+
+
+def targets(length: int, rows: int = 3) -> torch.Tensor:
+    words = torch.randint(4, models.VOCABULARY, (rows, length))
+    words[:, 0] = 1
+    return words
+
+
+def stepped(session: object, tgt: torch.Tensor) -> torch.Tensor:
+    logits = torch.empty(*tgt.shape, models.VOCABULARY)
+    for t in range(tgt.shape[1]):
+        out = torch.empty(len(tgt), models.VOCABULARY)
+        session.step(tgt[:, t], out)
+        logits[:, t] = out
+    return logits
+
+
+@torch.inference_mode()
+def whole(model: Transformer, src: torch.Tensor, tgt: torch.Tensor) -> torch.Tensor:
+    return model(src, tgt)
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("score", SCORES)
+@torch.inference_mode()
+def test_a_padded_batch_equals_the_whole_model(score: str, positions: str) -> None:
+    """Longer than the room first made for keys, so that it has to grow."""
+    model = models.untrained(score=score, positions=positions)
+    tgt, mask = targets(2 * BLOCK + 3), padding_mask(SRC, 0)
+    session = CachedSession(DecoderWeights(model), model.encode(SRC, mask), mask, tgt.shape[1])
+    torch.testing.assert_close(stepped(session, tgt), whole(model, SRC, tgt), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("score", ["scaled_dot", "dot"])
+@pytest.mark.parametrize("kind", [Exact, ExactCopy])
+@torch.inference_mode()
+def test_one_row_folded_equals_the_whole_model(kind: type, score: str, positions: str) -> None:
+    model = models.untrained(score=score, positions=positions)
+    src, tgt = SRC[1:2], targets(70, rows=1)
+    session = SingleSession(DecoderWeights(model, kind), model.encode(src), 70)
+    torch.testing.assert_close(stepped(session, tgt), whole(model, src, tgt), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("src_length", [1, 12, 13, 16, 17, 40])
+@torch.inference_mode()
+def test_sources_of_any_length(src_length: int) -> None:
+    """On both sides of the length that short memories are padded to."""
+    model = models.untrained()
+    src = torch.randint(4, models.VOCABULARY, (2, src_length))
+    tgt, mask = targets(5, rows=2), padding_mask(src, 0)
+    session = CachedSession(DecoderWeights(model), model.encode(src), mask, 5)
+    torch.testing.assert_close(stepped(session, tgt), whole(model, src, tgt), atol=1e-5, rtol=0)
+    one = SingleSession(DecoderWeights(model), model.encode(src[:1]), 5)
+    torch.testing.assert_close(
+        stepped(one, tgt[:1]), whole(model, src[:1], tgt[:1]), atol=1e-5, rtol=0
+    )
+
+
+@pytest.mark.parametrize("rows", [[2, 0], [1, 1, 0, 2], [0, 0, 0], [2]])
+@torch.inference_mode()
+def test_selected_rows_go_on_as_if_they_had_been_alone(rows: list[int]) -> None:
+    """Beam search takes rows twice and drops others; a batch drops those that have ended."""
+    model = models.untrained()
+    mask, first, more = padding_mask(SRC, 0), targets(9), targets(9, len(rows))
+    memory = model.encode(SRC, mask)
+    cached = CachedSession(DecoderWeights(model), memory, mask, 18)
+    plain = PlainSession(model, memory, mask)
+    expected = whole(model, SRC[rows], torch.cat([first[rows], more], dim=1))[:, 9:]
+    for session in (cached, plain):
+        stepped(session, first)
+        session.select(rows)
+        torch.testing.assert_close(stepped(session, more), expected, atol=1e-5, rtol=0)
+
+
+@torch.inference_mode()
+def test_rewinding_forgets_what_came_after() -> None:
+    model = models.untrained()
+    src, tgt = SRC[1:2], targets(12, rows=1)
+    session = SingleSession(DecoderWeights(model), model.encode(src), 20)
+    stepped(session, torch.cat([tgt[:, :7], targets(5, rows=1)], dim=1))
+    session.rewind(7)
+    torch.testing.assert_close(
+        stepped(session, tgt[:, 7:]), whole(model, src, tgt)[:, 7:], atol=1e-5, rtol=0
+    )
+    with pytest.raises(ValueError, match="one row"):
+        session.select([0, 0])
+
+
+@pytest.mark.parametrize(("kind", "error"), [(Half, 0.02), (Int8, 0.03)])
+@torch.inference_mode()
+def test_fewer_bits_come_near(kind: type, error: float) -> None:
+    """Not the same numbers, but the same matrices: within a few hundredths of the spread."""
+    model = models.untrained(d_model=64, n_heads=4, d_ff=128)
+    src, tgt = SRC[1:2], targets(20, rows=1)
+    exact = whole(model, src, tgt)
+    memory, mask = model.encode(src), padding_mask(src, 0)
+    weights = DecoderWeights(model, kind, Exact if kind is Int8 else None)
+    for session in (SingleSession(weights, memory, 20), CachedSession(weights, memory, mask, 20)):
+        off = (stepped(session, tgt) - exact).square().mean().sqrt() / exact.std()
+        assert 0 < off < error
