@@ -8,22 +8,29 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 def choose_device(name: str = "auto") -> torch.device:
-    """`auto` takes CUDA if there is one, else MPS, else the CPU.
+    """`auto` takes CUDA if there is one, else MPS, else the CPU; `cuda:1` is the second GPU.
 
     Raises:
         ValueError: for a name that is none of `DEVICES`, or a device this machine lacks.
     """
-    kind, _, number = name.partition(":")
-    if kind not in DEVICES or (number and not number.isdigit()):
-        raise ValueError(f"device must be one of {', '.join(DEVICES)}, not {name!r}")
-    there = {
-        "cuda": torch.cuda.is_available(),
-        "mps": torch.backends.mps.is_available(),
-        "cpu": True,
+    kind, colon, number = name.partition(":")
+    if kind not in DEVICES or (colon and (kind == "auto" or not number.isdecimal())):
+        raise ValueError(f"device must be one of {', '.join(DEVICES)} (or cuda:1), not {name!r}")
+    count = {
+        "cuda": torch.cuda.device_count() if torch.cuda.is_available() else 0,
+        "mps": int(torch.backends.mps.is_available()),
+        "cpu": 1,
     }
+    here = [kind for kind in count if count[kind]]
     if kind == "auto":
-        return torch.device(next(device for device, found in there.items() if found))
-    if not there[kind]:
-        has = ", ".join(device for device, found in there.items() if found)
-        raise ValueError(f"this machine has no {kind} device (or this torch cannot use it): {has}")
+        return torch.device(here[0])
+    if not count[kind]:
+        raise ValueError(
+            f"this machine has no {kind} device, or this torch cannot use it; "
+            f"it has {', '.join(here)}"
+        )
+    if colon and int(number) >= count[kind]:
+        raise ValueError(
+            f"there is no {name}: this machine has {count[kind]} {kind} device(s), numbered from 0"
+        )
     return torch.device(name)

@@ -13,7 +13,14 @@ from transformer.training.command import train_command
 def add_train(parser: argparse.ArgumentParser) -> None:
     add_pairs(parser, "train", "pairs to learn from")
     add_pairs(parser, "--valid", "validation pairs, else a part is set aside")
-    parser.add_argument("--run", required=True, help="run folder; an existing one is resumed")
+    parser.add_argument(
+        "--run-folder",
+        "--run",  # torchrun takes this one for a beginning of its own --run-path, and refuses it
+        dest="run",
+        required=True,
+        metavar="FOLDER",
+        help="where the run is kept; an existing one is resumed",
+    )
     parser.add_argument("--preset", default="small", choices=PRESETS)
     parser.add_argument("--vocab-size", type=int, default=8000)
     parser.add_argument("--max-pieces", type=int, default=128, help="longer pairs are left out")

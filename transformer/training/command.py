@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import ExitStack
 from typing import Any
-
-from tqdm import tqdm
 
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.device import choose_device
+from transformer.training.console import Console, say
 from transformer.training.data import Corpus, open_prepared, prepare
-from transformer.training.distributed import World, join_world
+from transformer.training.distributed import join_world, own_device
 from transformer.training.run import RunError, RunFolder
 from transformer.training.saving import Progress
-from transformer.training.trainer import Trainer
+from transformer.training.trainer import Report, Trainer
 
 
 def train_command(
@@ -29,118 +26,113 @@ def train_command(
     max_pieces: int,
     device_name: str,
 ) -> int:
-    """Prepare the text, then train or resume; 0 when the run ended as asked."""
-    device = choose_device(device_name)
+    """Prepare the text, then train or resume; 0 when the run ended as asked.
+
+    Several processes read one run folder, so several machines need it on a disk they share.
+    Raises ValueError, OSError or RuntimeError with a sentence for the user.
+    """
+    device = own_device(choose_device(device_name))
     run = RunFolder(run_path)
-    with join_world(device) as world:
-        asked = {
-            "model": model_config.to_dict(),
-            "training": config.to_dict(),
-            "data": {"train": train, "valid": valid, "max_pieces": max_pieces},
-        }
+    asked = {
+        "model": model_config.to_dict(),
+        "training": config.to_dict(),
+        "data": {"train": train, "valid": valid, "max_pieces": max_pieces},
+    }
+    with join_world(device) as world, ExitStack() as stack:
+        report: Report = lambda _: None  # noqa: E731
         if world.leads:
-            _claim(run, asked)
-            corpus = Corpus.of_files(list(train), list(valid) if valid else None)
-            prepare(
-                run, corpus, vocab_size=model_config.vocab_size, max_len=max_pieces, progress=_say
-            )
+            corpus = Corpus.of_files(train, valid)
+            stack.enter_context(run.held())
+            claim(run, asked)
+            prepare(run, corpus, vocab_size=model_config.vocab_size, max_len=max_pieces, tell=say)
         world.wait()
         data = open_prepared(run)
-        with _bar(config, world) as report:
-            trainer = Trainer(
-                run,
-                model_config,
-                config,
-                data,
-                device=device,
-                world=world,
-                card=lambda progress: model_card(asked, progress, len(data.train)),
-                report=report,
-            )
-            if world.leads:
-                parameters = sum(p.numel() for p in trainer.learner.model.parameters())
-                _say(
-                    f"{len(data.train)} pairs, {parameters:,} parameters, {device} in "
-                    f"{str(trainer.dtype).removeprefix('torch.')}, {world.size} process(es)"
-                )
-            status = trainer.train()
         if world.leads:
-            _say(f"{status}: {run.state()['reason']}; {run.checkpoint_path}")
+            report = stack.enter_context(Console())
+        trainer = Trainer(
+            run,
+            model_config,
+            config,
+            data,
+            device=device,
+            world=world,
+            card=lambda progress, averaged: model_card(
+                asked, progress, n_pairs=len(data.train), averaged=averaged
+            ),
+            report=report,
+        )
+        if world.leads:
+            say(_summary(trainer, config))
+        status = trainer.train()
+    if world.leads:
+        where = f"; the model is {run.checkpoint_path}" if trainer.progress.step else ""
+        say(f"{status}: {run.state()['reason']}{where}")
     return 0
 
 
-def _claim(run: RunFolder, asked: dict[str, Any]) -> None:
-    """A new folder takes what is asked; an old one must have been asked the same model and text.
+def claim(run: RunFolder, asked: dict[str, Any]) -> None:
+    """Write what is asked into the run's config.json.
+
+    Training settings may differ from the last time. Model and text may not, once the text is
+    encoded: a start that failed before (at a mistake in the text, say) binds nobody.
 
     Raises:
         RunError: naming what differs.
     """
-    if not run.exists:
-        run.write_config(asked)
-        return
-    before = run.config()
-    for part in ("model", "data"):
-        if before.get(part) != asked[part]:
+    if run.exists:
+        before = run.config()
+        changes = [
+            f"{name} {old!r}, not {new!r}"
+            for part in ("model", "data")
+            for name, old, new in _differences(before.get(part), asked[part])
+        ]
+        if changes and run.is_prepared:
             raise RunError(
-                f"{run.path} was started with {part} {before.get(part)}, not {asked[part]}: "
-                "resume with the same, or give another --run"
+                f"{run.path} was started with {'; '.join(changes)}: resume it with the same, or "
+                "give another run folder"
             )
+        if changes:
+            run.forget_text()
     run.write_config(asked)
 
 
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+def _differences(before: Any, asked: dict[str, Any]) -> list[tuple[str, Any, Any]]:
+    """(name, old, new) of what is not the same; a name that one side lacks has its default."""
+    old = before if isinstance(before, dict) else {}
+    return [
+        (name, old[name], asked[name])
+        for name in asked
+        if old.get(name, asked[name]) != asked[name]
+    ]
 
 
-class _Bar:
-    """tqdm over steps, or over the minutes when they are what ends the run."""
-
-    def __init__(self, config: TrainingConfig) -> None:
-        self.bar = tqdm(total=100.0, unit="%", file=sys.stderr, bar_format=_FORMAT, mininterval=1)
-        self.speed = 0.0
-        self.valid = ""
-
-    def __enter__(self) -> Callable[[dict[str, Any]], None]:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.bar.close()
-
-    def __call__(self, line: dict[str, Any]) -> None:
-        if "valid_loss" in line:
-            self.valid = f" valid {line['valid_loss']:.3f}"
-            return
-        speed = line["tokens"] / line["seconds"]
-        self.speed = 0.95 * self.speed + 0.05 * speed if self.speed else speed
-        self.bar.set_postfix_str(
-            f"step {line['step']} loss {line['loss']:.3f}{self.valid} {self.speed:,.0f} tokens/s"
-        )
-        self.bar.update(100 * line["share"] - self.bar.n)
+def _summary(trainer: Trainer, config: TrainingConfig) -> str:
+    parameters = sum(weight.numel() for weight in trainer.learner.model.parameters())
+    measured = " (measured: the faster here)" if config.precision == "auto" else ""
+    size, step = trainer.world.size, trainer.progress.step
+    return (
+        f"{len(trainer.data.train):,} pairs, {parameters:,} parameters, on {trainer.device} in "
+        f"{trainer.progress.precision}{measured}"
+        + (f", {size} processes" if size > 1 else "")
+        + (f", resuming after step {step:,}" if step else "")
+    )
 
 
-_FORMAT = "{percentage:3.1f}% {bar} {elapsed}, {remaining} left {postfix}"
-
-
-def _bar(config: TrainingConfig, world: World) -> Any:
-    return _Bar(config) if world.leads else nullcontext(lambda _: None)
-
-
-def model_card(asked: dict[str, Any], progress: Progress, n_pairs: int) -> str:
+def model_card(asked: dict[str, Any], progress: Progress, *, n_pairs: int, averaged: int) -> str:
     """What a run knows of its own model; people add licence and scores."""
     model, training = asked["model"], asked["training"]
     files = ", ".join(os.path.basename(path) for path in asked["data"]["train"])
-    shape = (
-        f"{model['n_layers']}+{model['n_layers']} layers, d_model {model['d_model']}, "
-        f"{model['n_heads']} heads, d_ff {model['d_ff']}, {model['vocab_size']} pieces, "
-        f"{model['score']} scores, {model['positions']} positions"
-    )
+    layers = f"{model['n_layers']}+{model['n_layers']}"
+    best = f" Best validation loss {progress.best_valid:.3f} nats a token."
     return (
         "# Model card\n\n"
-        f"An encoder–decoder Transformer: {shape}.\n\n"
-        f"Trained on {n_pairs:,} pairs ({files}): {progress.step:,} steps of "
-        f"{training['batch_tokens']:,} positions, epoch {progress.epoch + 1}, "
-        f"{progress.seconds / 60:.0f} minutes, dropout {model['dropout']}, label smoothing "
-        f"{training['label_smoothing']}, seed {training['seed']}. Best validation loss "
-        f"{progress.best_valid:.3f} nats a token; the weights are the mean of the last "
-        f"{training['average']} saved.\n"
+        f"An encoder–decoder Transformer: {layers} layers, d_model {model['d_model']}, "
+        f"{model['n_heads']} heads, d_ff {model['d_ff']}, {model['vocab_size']} pieces, "
+        f"{model['score']} scores, {model['positions']} positions.\n\n"
+        f"Trained on {n_pairs:,} pairs ({files}): {progress.step:,} steps of at most "
+        f"{training['batch_tokens']:,} positions, to epoch {progress.epoch + 1}, in "
+        f"{progress.seconds / 60:.1f} minutes; dropout {model['dropout']}, label smoothing "
+        f"{training['label_smoothing']}, seed {training['seed']}, {progress.precision}."
+        f"{best if progress.best_valid < float('inf') else ''} The weights are the mean of the "
+        f"last {averaged} saved.\n"
     )

@@ -1,16 +1,20 @@
-"""From text files to what the trainer reads: a vocabulary and two token stores in the run folder."""
+"""From text files to what the trainer reads: a vocabulary and two token stores, kept in the run."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from transformer.text import TokenStore, Vocabulary, read_pairs
+import numpy as np
+import numpy.typing as npt
+
+from transformer.text import CorpusError, TokenStore, Vocabulary, batch_plan, read_pairs
 from transformer.training.run import RunFolder
 
 Pairs = Callable[[], Iterator[tuple[str, str]]]
 SET_ASIDE_EVERY, SET_ASIDE_MOST = 50, 2000
+TELL_EVERY = 1_000_000  # pairs
 
 
 @dataclass(frozen=True)
@@ -22,23 +26,40 @@ class Corpus:
 
     @classmethod
     def of_files(
-        cls, train: list[str | os.PathLike[str]], valid: list[str | os.PathLike[str]] | None
+        cls,
+        train: Sequence[str | os.PathLike[str]],
+        valid: Sequence[str | os.PathLike[str]] | None = None,
     ) -> Corpus:
-        """One TSV file, or two parallel files, a side. Without `valid`, every 50th training pair
-        (2,000 at most) is set aside."""
+        """One table, or two parallel files, each. Without `valid`, the first training pair and
+        every 50th after it (2,000 at most) are set aside.
+
+        Raises:
+            CorpusError: at once for more than two files, a missing one or a folder; any other
+                mistake in a text when the reading gets there.
+        """
+        for files in (train, valid or train):
+            if len(files) > 2:
+                raise CorpusError(f"give one table or two parallel files, not {len(files)} files")
+            read_pairs(*files)  # opens nothing yet, but misses what is not there
         if valid:
             return cls(lambda: read_pairs(*train), lambda: read_pairs(*valid))
+        name = " and ".join(map(str, train))
         return cls(
-            lambda: _part(read_pairs(*train), aside=False),
-            lambda: _part(read_pairs(*train), aside=True),
+            lambda: _part(read_pairs(*train), name, aside=False),
+            lambda: _part(read_pairs(*train), name, aside=True),
         )
 
 
-def _part(pairs: Iterator[tuple[str, str]], *, aside: bool) -> Iterator[tuple[str, str]]:
-    last = SET_ASIDE_EVERY * SET_ASIDE_MOST
-    for number, pair in enumerate(pairs, start=1):
-        if (number % SET_ASIDE_EVERY == 0 and number <= last) == aside:
+def _part(pairs: Iterator[tuple[str, str]], name: str, *, aside: bool) -> Iterator[tuple[str, str]]:
+    count = 0
+    for count, pair in enumerate(pairs, start=1):
+        is_aside = count % SET_ASIDE_EVERY == 1 and count <= SET_ASIDE_EVERY * SET_ASIDE_MOST
+        if is_aside == aside:
             yield pair
+    if count < 2:
+        raise CorpusError(
+            f"{name} has {count} pair; at least 2 are needed to set one aside, or --valid"
+        )
 
 
 @dataclass(frozen=True)
@@ -56,32 +77,62 @@ def prepare(
     *,
     vocab_size: int,
     max_len: int,
-    progress: Callable[[str], None] = lambda _: None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Prepared:
     """Make what is not there yet, so that a resumed run reads the very same ids.
+
+    Args:
+        max_len: most ids of a side, `</s>` counted; longer pairs are left out.
+        tell: called with a sentence for the user when something takes time or leaves pairs out.
 
     Raises:
         ValueError: for a text that cannot be read, is empty, or is too small for `vocab_size`.
     """
     if not run.vocabulary_path.is_file():
-        progress(f"learning {vocab_size} pieces from the training text")
+        tell(f"learning {vocab_size:,} pieces from the training text")
         sentences = (side for pair in corpus.train() for side in pair)
         Vocabulary.train(sentences, vocab_size).save(run.vocabulary_path)
     vocabulary = Vocabulary.load(run.vocabulary_path)
     for name, pairs in (("train", corpus.train), ("valid", corpus.valid)):
-        path = run.path / f"{name}.arrow"
+        path = run.text_path(name)
         if not path.is_file():
-            progress(f"encoding the {name} pairs")
-            store = TokenStore.build(path, pairs(), vocabulary, max_len=max_len)
+            store = TokenStore.build(
+                path, pairs(), vocabulary, max_len=max_len, progress=_counter(name, tell)
+            )
             if store.n_dropped:
-                progress(f"{store.n_dropped} {name} pairs of more than {max_len} pieces left out")
+                tell(f"{store.n_dropped:,} {name} pairs of more than {max_len} pieces left out")
     return open_prepared(run)
 
 
+def _counter(name: str, tell: Callable[[str], None]) -> Callable[[int], None]:
+    """A sentence now, and one for every million pairs."""
+    tell(f"encoding the {name} pairs")
+    told = 0
+
+    def progress(n_read: int) -> None:
+        nonlocal told
+        if n_read >= told + TELL_EVERY:
+            told = n_read
+            tell(f"{n_read:,} {name} pairs encoded")
+
+    return progress
+
+
 def open_prepared(run: RunFolder) -> Prepared:
-    """What `prepare` made before."""
+    """What `prepare` made before.
+
+    Raises:
+        FileNotFoundError, ValueError: if a file is missing, or does not fit the vocabulary.
+    """
     vocabulary = Vocabulary.load(run.vocabulary_path)
-    train, valid = (
-        TokenStore.open(run.path / f"{name}.arrow", vocabulary) for name in ("train", "valid")
-    )
+    train, valid = (TokenStore.open(run.text_path(part), vocabulary) for part in ("train", "valid"))
     return Prepared(vocabulary, train, valid)
+
+
+def epoch_plan(
+    store: TokenStore, batch_tokens: int, seed: int = 0, epoch: int = 0
+) -> list[npt.NDArray[np.int64]]:
+    """The batches of one epoch as indices of the store; they depend on nothing else."""
+    return batch_plan(
+        store.src_lengths, store.tgt_lengths, batch_tokens=batch_tokens, seed=seed, epoch=epoch
+    )

@@ -10,10 +10,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+
+# The others wait while the first process encodes a corpus; torchrun ends them if it fails.
+PATIENCE = timedelta(days=2)
 
 
 @dataclass(frozen=True)
@@ -54,16 +58,37 @@ class World:
             dist.barrier()
 
 
+def own_device(device: torch.device) -> torch.device:
+    """The device of this process when torchrun started several: each on a GPU of its own.
+
+    Raises:
+        ValueError: if several processes would have to share a GPU.
+    """
+    if device.type == "cpu" or int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        return device
+    if device.type == "mps":
+        raise ValueError("several processes train on cpu or cuda, not on mps; give --device cpu")
+    processes = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    if processes > 1 and device.index is not None:
+        raise ValueError(f"{processes} processes cannot share {device}; give --device cuda")
+    if processes > torch.cuda.device_count():
+        raise ValueError(
+            f"{processes} processes need a GPU each, this machine has {torch.cuda.device_count()}"
+        )
+    return torch.device("cuda", device.index or int(os.environ.get("LOCAL_RANK", "0")))
+
+
 @contextmanager
 def join_world(device: torch.device) -> Iterator[World]:
-    """The processes that torchrun started, or this one alone."""
+    """The processes that torchrun started, or this one alone; `device` is this process's own."""
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
         yield World()
         return
     if device.type == "cuda":
-        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+        torch.cuda.set_device(device)
+    backend = "nccl" if device.type == "cuda" else "gloo"
+    dist.init_process_group(backend, timeout=PATIENCE)
     try:
         yield World(dist.get_rank(), size)
     finally:

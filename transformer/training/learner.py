@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -34,9 +35,10 @@ class Learner:
     def __init__(self, model: Transformer, dtype: torch.dtype, world: World) -> None:
         self.model, self.world = model, world
         self.working = model if dtype == torch.float32 else copy.deepcopy(model).to(dtype)
-        self._exact = list(model.parameters())
-        self._copies = list(self.working.parameters())
+        self._exact: list[Tensor] = list(model.parameters())
+        self._copies: list[Tensor] = list(self.working.parameters())
         self._device = self._exact[0].device
+        # Section 5.3. PyTorch adds epsilon to √v̂, as Kingma and Ba (2015) do in their algorithm 1.
         self.adam = torch.optim.Adam(
             self._exact, lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=self._device.type != "mps"
         )
@@ -54,12 +56,15 @@ class Learner:
             weight.grad = None
         if batch is not None:
             smoothed, plain = self._loss(batch, smoothing)
-            (smoothed / positions).backward()  # type: ignore[no-untyped-call]
+            (smoothed / positions).backward()
             sums = torch.stack([smoothed.detach(), plain])
+        gradients = []
         for exact, weight in zip(self._exact, self._copies, strict=True):
-            exact.grad = torch.zeros_like(exact) if weight.grad is None else weight.grad.float()
-        self.world.sum_([sums, *(exact.grad for exact in self._exact if exact.grad is not None)])
-        return Sums(*sums.tolist(), positions)
+            gradient = torch.zeros_like(exact) if weight.grad is None else weight.grad.float()
+            exact.grad = gradient
+            gradients.append(gradient)
+        self.world.sum_([sums, *gradients])
+        return self._totals(sums, positions)
 
     def update(self, rate: float, clip_norm: float) -> float:
         """One Adam step at this learning rate; returns the gradient's norm before clipping."""
@@ -78,17 +83,24 @@ class Learner:
             torch._foreach_copy_(self._copies, self._exact)
 
     @torch.no_grad()
-    def validate(self, batches: list[Batch]) -> Sums:
-        """Loss without dropout or smoothing over this process's share of the batches, summed."""
+    def validate(self, batches: Iterable[Batch], positions: int) -> Sums:
+        """Loss without dropout or smoothing, summed over every process's share of the batches.
+
+        Args:
+            batches: this process's share.
+            positions: target positions of all shares together.
+        """
         sums = torch.zeros(2, device=self._device)
-        positions = torch.zeros(1, device=self._device)
         self.working.eval()
         for batch in batches:
-            smoothed, plain = self._loss(batch.to(self._device), 0.0)
-            sums += torch.stack([smoothed, plain])
-            positions += (batch.tgt_out != self.model.config.pad_id).sum()
-        self.world.sum_([sums, positions])
-        return Sums(*sums.tolist(), int(positions.item()))
+            sums += torch.stack(self._loss(batch.to(self._device), 0.0))
+        self.world.sum_([sums])
+        return self._totals(sums, positions)
+
+    @staticmethod
+    def _totals(sums: Tensor, positions: int) -> Sums:
+        smoothed, plain = sums.tolist()
+        return Sums(smoothed, plain, positions)
 
     def _loss(self, batch: Batch, smoothing: float) -> tuple[Tensor, Tensor]:
         model, pad_id = self.working, self.model.config.pad_id
@@ -100,7 +112,7 @@ class Learner:
         )
 
     def tensors(self) -> dict[str, Tensor]:
-        """Everything a resumed run needs, by name: weights and Adam's moments."""
+        """Everything a resumed run needs, by name: weights and, after a step, Adam's moments."""
         found: dict[str, Tensor] = {}
         for name, weight in self.model.named_parameters():
             found[f"weight.{name}"] = weight.detach()
@@ -108,13 +120,25 @@ class Learner:
                 found[f"adam.{key}.{name}"] = value
         return found
 
+    def shapes(self) -> dict[str, torch.Size]:
+        """The names and shapes that `load_tensors` needs."""
+        shapes: dict[str, torch.Size] = {}
+        for name, weight in self.model.named_parameters():
+            shapes[f"weight.{name}"] = weight.shape
+            shapes[f"adam.step.{name}"] = torch.Size()
+            shapes[f"adam.exp_avg.{name}"] = shapes[f"adam.exp_avg_sq.{name}"] = weight.shape
+        return shapes
+
+    @torch.no_grad()
     def load_tensors(self, found: dict[str, Tensor]) -> None:
-        """The inverse of `tensors`. Raises KeyError for a missing one."""
-        with torch.no_grad():
-            for name, weight in self.model.named_parameters():
-                weight.copy_(found[f"weight.{name}"])
-                self.adam.state[weight] = {
-                    key: found[f"adam.{key}.{name}"].to(weight.device)
-                    for key in ("step", "exp_avg", "exp_avg_sq")
-                }
+        """The inverse of `tensors`; `found` has everything of `shapes`."""
+        fused = self.adam.defaults["fused"]
+        for name, weight in self.model.named_parameters():
+            weight.copy_(found[f"weight.{name}"])
+            self.adam.state[weight] = {
+                # Adam counts its steps on the CPU, the fused kernel where the weights are.
+                "step": found[f"adam.step.{name}"].to(weight.device if fused else "cpu"),
+                "exp_avg": found[f"adam.exp_avg.{name}"].to(weight.device),
+                "exp_avg_sq": found[f"adam.exp_avg_sq.{name}"].to(weight.device),
+            }
         self.copy_weights()

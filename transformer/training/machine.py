@@ -8,6 +8,8 @@ import time
 
 import torch
 
+from transformer.training.distributed import World
+
 
 def keep_freed_memory() -> bool:
     """Ask glibc to keep freed memory for the next step instead of handing it back.
@@ -26,8 +28,16 @@ def keep_freed_memory() -> bool:
     return all(mallopt(option, value) == 1 for option, value in settings)
 
 
+def choose_precision(asked: str, device: torch.device, world: World) -> tuple[str, torch.dtype]:
+    """ "bf16" or "fp32" as asked, or for "auto" the faster one; the same on every process."""
+    if asked == "auto":
+        faster = float(fastest_precision(device) == torch.bfloat16)
+        asked = "bf16" if world.agree([faster], device)[0] else "fp32"
+    return asked, {"bf16": torch.bfloat16, "fp32": torch.float32}[asked]
+
+
 def fastest_precision(device: torch.device) -> torch.dtype:
-    """bfloat16 where a feed-forward sized product and its gradients run faster in it, or float32."""
+    """bfloat16 where a product of feed-forward size and its gradients run faster, or float32."""
     took = {dtype: _seconds(device, dtype) for dtype in (torch.float32, torch.bfloat16)}
     return torch.bfloat16 if took[torch.bfloat16] < 0.9 * took[torch.float32] else torch.float32
 

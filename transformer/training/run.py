@@ -1,14 +1,17 @@
-"""A training run is a folder: what it was asked to do, every step's figures, and where it stands."""
+"""A training run is a folder: what it was asked to do, every step's figures, where it stands."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from transformer.text.files import atomic_path
+from transformer.training.process import AlreadyLockedError, locked
 
 Status = Literal["queued", "running", "paused", "finished", "cancelled", "failed"]
 
@@ -23,10 +26,12 @@ class RunFolder:
 
     config.json     model, training and data, as asked for
     metrics.jsonl   one line a step: {"step", "loss", …}; validation lines have "valid_loss"
-    state.json      {"status", "reason", "step", …}
+    state.json      {"status", "reason", "step", …}, brought up to date with every save
     vocabulary.model, train.arrow, valid.arrow: the text, encoded
-    resume.safetensors  weights, optimizer and the last weights to average
+    resume.safetensors  weights, Adam's moments and where the run stands
+    weights/        the last saved weights, to average
     checkpoint/     the model as every page and command can load it
+    lock            the process that trains here
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -36,9 +41,57 @@ class RunFolder:
         self.vocabulary_path = self.path / "vocabulary.model"
         self.checkpoint_path = self.path / "checkpoint"
 
+    def text_path(self, part: str) -> Path:
+        """The encoded pairs of "train" or "valid"."""
+        return self.path / f"{part}.arrow"
+
     @property
     def exists(self) -> bool:
         return (self.path / "config.json").is_file()
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether all text is encoded; the validation pairs come last."""
+        return self.text_path("valid").is_file()
+
+    def forget_text(self) -> None:
+        """Remove vocabulary and encoded pairs, to begin with another text."""
+        for path in (self.vocabulary_path, self.text_path("train"), self.text_path("valid")):
+            path.unlink(missing_ok=True)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Make the folder if need be and keep every other process from training in it.
+
+        What a killed process left half written is cleared away.
+
+        Raises:
+            RunError: if the folder cannot be made or written to, or another process trains in it.
+        """
+        if self.path.exists() and not self.path.is_dir():
+            raise RunError(f"the run {self.path} is a file; give a folder, or a new name")
+        with ExitStack() as stack:
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(locked(self.path / "lock"))
+            except AlreadyLockedError as error:
+                raise RunError(
+                    f"process {error.owner} is training in {self.path}; wait for its end, or give "
+                    "another run folder"
+                ) from error
+            except OSError as error:
+                raise RunError(
+                    f"the run folder {self.path} cannot be written to: {error.strerror}"
+                ) from error
+            self._sweep()
+            yield
+
+    def _sweep(self) -> None:
+        """Remove the temporary files of a process that was killed while it wrote."""
+        for folder in (self.path, self.path / "weights"):
+            for pattern in (".*.tmp", ".tmp*", ".checkpoint.*"):  # ours, safetensors', a folder
+                for left in folder.glob(pattern):
+                    shutil.rmtree(left) if left.is_dir() else left.unlink()
 
     def write_config(self, config: Mapping[str, Any]) -> None:
         self._write("config.json", config)
@@ -49,8 +102,6 @@ class RunFolder:
 
     def write_state(self, status: Status, reason: str = "", **more: Any) -> None:
         """The one status field, and why."""
-        if status not in get_args(Status):
-            raise RunError(f"status must be one of {', '.join(get_args(Status))}, not {status!r}")
         self._write("state.json", {"status": status, "reason": reason, **more})
 
     def state(self) -> dict[str, Any]:

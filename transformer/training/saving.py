@@ -6,11 +6,15 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from transformer.checkpoint import save_checkpoint
+from transformer.config import ModelConfig
 from transformer.model import Transformer
+from transformer.text import Vocabulary
 from transformer.text.files import atomic_path
 from transformer.training.learner import Learner
 from transformer.training.run import RunError, RunFolder
@@ -26,40 +30,61 @@ class Progress:
     seconds: float = 0.0  # of training so far, over all starts
     best_valid: float = float("inf")
     worse: int = 0  # validations since the best
+    precision: str = ""  # what "auto" chose: a resumed run does not choose again
 
 
 def save_resume(run: RunFolder, learner: Learner, progress: Progress) -> None:
-    """One file, written whole or not at all."""
+    """One file, written whole or not at all. Raises OSError."""
     tensors = {name: tensor.cpu().contiguous() for name, tensor in learner.tensors().items()}
-    with atomic_path(run.resume_path) as temporary:
-        save_file(tensors, temporary, metadata={"progress": json.dumps(asdict(progress))})
+    _save(tensors, run.resume_path, {"progress": json.dumps(asdict(progress))})
 
 
-def load_resume(run: RunFolder, learner: Learner) -> Progress:
-    """Put the learner back to where the file was written.
+def load_progress(run: RunFolder) -> Progress:
+    """Where the run stood when it was last saved; the very start if it never was.
+
+    Raises:
+        RunError: if the file is cut off or is none of ours.
+    """
+    if not run.resume_path.is_file():
+        return Progress()
+    try:
+        with safe_open(run.resume_path, framework="pt") as file:
+            return Progress(**json.loads((file.metadata() or {})["progress"]))
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+        raise _cannot_resume(run, f"it is cut off or of another kind ({error})") from error
+
+
+def load_resume(run: RunFolder, learner: Learner) -> None:
+    """Put the learner back to where `save_resume` wrote it.
 
     Raises:
         RunError: if the file is cut off or belongs to another model.
     """
     try:
-        with safe_open(run.resume_path, framework="pt") as file:
-            progress = Progress(**json.loads((file.metadata() or {})["progress"]))
-        learner.load_tensors(load_file(run.resume_path))
-    except (SafetensorError, OSError, KeyError, RuntimeError, TypeError, ValueError) as error:
-        raise RunError(f"{run.resume_path} cannot be resumed from: {error}") from error
-    return progress
+        tensors = load_file(run.resume_path)
+    except (SafetensorError, OSError) as error:
+        raise _cannot_resume(run, f"it is cut off or of another kind ({error})") from error
+    for name, shape in learner.shapes().items():
+        if name not in tensors or tensors[name].shape != shape:
+            has = f"shape {tuple(tensors[name].shape)}" if name in tensors else "nothing"
+            raise _cannot_resume(run, f"for {name} it has {has}, the model needs {tuple(shape)}")
+    learner.load_tensors(tensors)
+
+
+def _cannot_resume(run: RunFolder, why: str) -> RunError:
+    return RunError(f"{run.resume_path} cannot be resumed from: {why}; give another run folder")
 
 
 class LastWeights:
     """The weights of the last `count` saved steps, a file each, and their mean (section 6.1)."""
 
     def __init__(self, run: RunFolder, count: int) -> None:
-        self.folder, self.count = run.path / "weights", count
+        self.run, self.folder, self.count = run, run.path / "weights", count
 
     def add(self, model: Transformer, step: int) -> None:
+        """Keep the weights of this step, and of earlier ones only the last. Raises OSError."""
         weights = {name: p.detach().cpu().contiguous() for name, p in model.named_parameters()}
-        with atomic_path(self.folder / f"{step:08d}.safetensors") as temporary:
-            save_file(weights, temporary)
+        _save(weights, self.folder / f"{step:08d}.safetensors")
         for old in self._files()[: -self.count]:
             old.unlink()
 
@@ -78,5 +103,22 @@ class LastWeights:
                 total[name] = total[name] + tensor if name in total else tensor
         return {name: tensor / len(files) for name, tensor in total.items()}
 
+    def save_mean(self, config: ModelConfig, vocabulary: Vocabulary, card: str) -> None:
+        """Write the average as the run's checkpoint, in float16. Raises OSError."""
+        model = Transformer(config)
+        model.load_state_dict(self.mean())
+        save_checkpoint(self.run.checkpoint_path, model, vocabulary, card, dtype=torch.float16)
+
+    def __len__(self) -> int:
+        return len(self._files())
+
     def _files(self) -> list[Path]:
         return sorted(self.folder.glob("[0-9]*.safetensors"))
+
+
+def _save(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str] | None = None) -> None:
+    with atomic_path(path) as temporary:
+        try:
+            save_file(tensors, temporary, metadata=metadata)
+        except SafetensorError as error:  # how it reports a full disk, for one
+            raise OSError(f"{path} cannot be written: {error}") from error

@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
-import signal
 import time
 from collections.abc import Callable, Iterator
-from types import FrameType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
-from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.model import Transformer
-from transformer.text import Batch, TokenStore, batch_plan, make_batch
-from transformer.training.data import Prepared
+from transformer.text import make_batch
+from transformer.training.data import Prepared, epoch_plan
 from transformer.training.distributed import World
 from transformer.training.learner import Learner
-from transformer.training.machine import fastest_precision, keep_freed_memory
+from transformer.training.machine import choose_precision, keep_freed_memory
+from transformer.training.process import StopSignal
 from transformer.training.run import RunFolder, Status
-from transformer.training.saving import LastWeights, Progress, load_resume, save_resume
+from transformer.training.saving import (
+    LastWeights,
+    Progress,
+    load_progress,
+    load_resume,
+    save_resume,
+)
 from transformer.training.schedule import learning_rate
 
 Report = Callable[[dict[str, Any]], None]
-Card = Callable[[Progress], str]
+Card = Callable[[Progress, int], str]  # where the run stands, how many weights are averaged
+_SEEDS = 1 << 63  # torch's generators take no larger number
 
 
 class TrainingError(RuntimeError):
@@ -34,7 +41,11 @@ class TrainingError(RuntimeError):
 
 
 class Trainer:
-    """Trains one model in one run folder; `train()` starts or resumes and returns the status."""
+    """Trains one model in one run folder; `train()` starts or resumes and returns the status.
+
+    A run that resumes takes the very steps that it would have taken without the stop. With
+    `minutes` the clock has a say in when the rate falls, so there the steps differ a little.
+    """
 
     def __init__(
         self,
@@ -48,87 +59,131 @@ class Trainer:
         card: Card,
         report: Report = lambda _: None,
     ) -> None:
+        """`card` makes the checkpoint's model card; `report` gets every line of metrics.jsonl.
+
+        Raises:
+            ValueError: if vocabulary and model do not fit, or the run cannot be resumed.
+        """
         data.vocabulary.check(model_config)
         keep_freed_memory()
         self.run, self.config, self.data = run, config, data
         self.device, self.world, self.card, self.report = device, world, card, report
-        self.dtype = {"bf16": torch.bfloat16, "fp32": torch.float32}.get(config.precision)
-        if self.dtype is None:
-            chosen = float(fastest_precision(device) == torch.bfloat16)
-            self.dtype = torch.bfloat16 if world.agree([chosen], device)[0] else torch.float32
-        torch.manual_seed(config.seed)
-        model = Transformer(model_config).to(device)
-        self.learner = Learner(model, self.dtype, world)
-        self.progress = Progress()
+        self.progress = load_progress(run)
+        again = config.precision == "auto" and self.progress.precision
+        precision, dtype = choose_precision(again or config.precision, device, world)
+        self.progress.precision = precision
+        torch.manual_seed(config.seed % _SEEDS)
+        self.learner = Learner(Transformer(model_config).to(device), dtype, world)
+        self._make_batch = functools.partial(
+            make_batch, pad_id=model_config.pad_id, bos_id=model_config.bos_id
+        )
         self.last = LastWeights(run, config.average)
-        self._stop = False
+        self._signal = StopSignal()
+        self._stopped = False  # by a signal, and all processes know
+        self._saved_step = -1
 
     def train(self) -> Status:
-        """Run until the steps, the minutes or the patience are used up, or until told to stop."""
-        if self.run.resume_path.is_file():
-            self.progress = load_resume(self.run, self.learner)
-            if self.world.leads:
-                self.run.rewind(self.progress.step)
-                self.last.rewind(self.progress.step)
-        self._say("running")
+        """Run until the steps, the minutes or the patience are used up, or until told to stop.
+
+        Raises:
+            TrainingError: if the loss is no longer a number, or a file cannot be written; then
+                the state is "failed" and the next start resumes from the last save.
+        """
         try:
-            with self._listening():
+            self._rewind()
+            with self._signal.heard():
                 reason = self._loop()
-        except TrainingError as error:
-            self._say("failed", str(error))
+                self._save()
+        except OSError as error:
+            failure = TrainingError(
+                f"a file could not be written at step {self.progress.step} "
+                f"({error.strerror or error}); once it can, the same command goes on from the "
+                "last save"
+            )
+            self._fail(failure)
+            raise failure from error
+        except Exception as error:
+            self._fail(error)
             raise
-        status: Status = "cancelled" if self._stop else "finished"
-        self._save(final=True)
-        self._say(status, reason)
+        status: Status = "cancelled" if self._stopped else "finished"
+        self._write_state(status, reason)
         return status
 
-    def _loop(self) -> str:
-        config, now = self.config, self.progress
-        started = time.perf_counter() - now.seconds
-        for epoch in range(now.epoch, 1 << 31):
-            plan = batch_plan(
-                self.data.train.src_lengths,
-                self.data.train.tgt_lengths,
-                batch_tokens=config.batch_tokens,
-                seed=config.seed,
-                epoch=epoch,
-            )
-            for number in range(now.batch, len(plan)):
-                share, self._stop = self._share_done(started)
-                if self._stop:
-                    return f"stopped by hand after step {now.step}"
-                if share >= 1:
-                    return f"all {now.step} steps taken"
-                self._step(plan[number], share)
-                now.epoch, now.batch = epoch, number + 1
-                now.seconds = time.perf_counter() - started
-                if now.step % config.valid_every == 0 and self._no_better():
-                    return f"no better validation loss in {config.patience} looks"
-                if now.step % config.save_every == 0:
-                    self._save()
-            now.epoch, now.batch = epoch + 1, 0
-        raise AssertionError("unreachable: the run ends by steps")
+    def _rewind(self) -> None:
+        """Go back to the last save: what a killed run did after it is done again."""
+        if self.progress.step:
+            load_resume(self.run, self.learner)
+        if self.world.leads:
+            self.run.rewind(self.progress.step)
+            self.last.rewind(self.progress.step)
+        self._write_state("running")
 
-    def _share_done(self, started: float) -> tuple[float, bool]:
-        """How much of the run is over (0 to 1), and whether someone asked to stop."""
+    def _fail(self, error: Exception) -> None:
+        with contextlib.suppress(OSError):  # a full disk may be what failed
+            self._write_state("failed", str(error))
+
+    def _loop(self) -> str:
+        """Take steps until there is a reason to end, and return it."""
+        config, progress = self.config, self.progress
+        started = time.perf_counter() - progress.seconds
+        batches = self._batches()
+        while True:
+            share = self._share_done(started)
+            if reason := self._reason_to_end(share):
+                return reason
+            self._step(next(batches), share)
+            progress.batch += 1
+            progress.seconds = time.perf_counter() - started
+            if progress.step % config.valid_every == 0:
+                self._validate()
+            if progress.step % config.save_every == 0:
+                self._save()
+
+    def _batches(self) -> Iterator[npt.NDArray[np.int64]]:
+        """The pairs of the next batch, from where the run stands, epoch after epoch."""
+        progress = self.progress
+        while True:
+            plan = epoch_plan(
+                self.data.train, self.config.batch_tokens, self.config.seed, progress.epoch
+            )
+            while progress.batch < len(plan):
+                yield plan[progress.batch]
+            progress.epoch, progress.batch = progress.epoch + 1, 0
+
+    def _reason_to_end(self, share: float) -> str:
+        config, progress = self.config, self.progress
+        if self._stopped:
+            return f"stopped after step {progress.step}"
+        if 0 < config.patience <= progress.worse:
+            return f"no better validation loss in {progress.worse} looks, at step {progress.step}"
+        if progress.step >= config.steps:
+            return f"all {config.steps} steps taken"
+        if share >= 1:
+            return f"{config.minutes:g} minutes used up, after step {progress.step}"
+        return ""
+
+    def _share_done(self, started: float) -> float:
+        """How much of the run is over (0 to 1 and more); looks whether someone asked to stop."""
         share = self.progress.step / self.config.steps
         if self.config.minutes:
             share = max(share, (time.perf_counter() - started) / (60 * self.config.minutes))
-        share, stop = self.world.agree([share, float(self._stop)], self.device)
-        return share, bool(stop)
+        share, stop = self.world.agree([share, float(self._signal.came)], self.device)
+        self._stopped = bool(stop)
+        return share
 
-    def _step(self, indices: np.ndarray[Any, Any], share: float) -> None:
-        config, now = self.config, self.progress
+    def _step(self, indices: npt.NDArray[np.int64], share: float) -> None:
+        config, progress = self.config, self.progress
         began = time.perf_counter()
-        now.step += 1
+        progress.step += 1
         # Each step has its own seed, so that a resumed run draws the same dropout masks.
-        torch.manual_seed((config.seed << 40) + now.step * self.world.size + self.world.rank)
+        draw = progress.step * self.world.size + self.world.rank
+        torch.manual_seed(((config.seed << 40) + draw) % _SEEDS)
         mine = indices[self.world.rank :: self.world.size]
-        batch = self._batch(self.data.train, mine).to(self.device) if len(mine) else None
+        batch = self._make_batch(self.data.train, mine).to(self.device) if len(mine) else None
         positions = int(self.data.train.tgt_lengths[indices].sum())
         sums = self.learner.gradients(batch, positions, config.label_smoothing)
         rate = learning_rate(
-            now.step,
+            progress.step,
             d_model=self.learner.model.config.d_model,
             warmup=config.warmup,
             peak=config.learning_rate,
@@ -139,7 +194,7 @@ class Trainer:
         if not math.isfinite(sums.smoothed) or not math.isfinite(norm):
             raise TrainingError(
                 f"the loss was {sums.smoothed / positions} and the gradient's norm {norm} at step "
-                f"{now.step}: lower the learning rate, or raise warmup above {config.warmup}"
+                f"{progress.step}: lower the learning rate, or raise warmup above {config.warmup}"
             )
         self._log(
             loss=sums.smoothed / positions,
@@ -151,48 +206,29 @@ class Trainer:
             share=share,
         )
 
-    def _no_better(self) -> bool:
-        """Validate; True when the patience is used up."""
-        now = self.progress
-        loss = self.validation_loss()
-        now.worse = 0 if loss < now.best_valid else now.worse + 1
-        now.best_valid = min(loss, now.best_valid)
+    def _validate(self) -> None:
+        progress, loss = self.progress, self.validation_loss()
+        progress.worse = 0 if loss < progress.best_valid else progress.worse + 1
+        progress.best_valid = min(loss, progress.best_valid)
         self._log(valid_loss=loss, perplexity=math.exp(min(loss, 700.0)))
-        return 0 < self.config.patience <= now.worse
 
     def validation_loss(self) -> float:
         """Mean negative log-likelihood of a validation token, in nats."""
         valid = self.data.valid
-        plan = batch_plan(
-            valid.src_lengths,
-            valid.tgt_lengths,
-            batch_tokens=self.config.batch_tokens,
-            seed=0,
-            epoch=0,
-        )
-        mine = plan[self.world.rank :: self.world.size]
-        sums = self.learner.validate([self._batch(valid, indices) for indices in mine])
+        mine = epoch_plan(valid, self.config.batch_tokens)[self.world.rank :: self.world.size]
+        batches = (self._make_batch(valid, indices) for indices in mine)
+        sums = self.learner.validate(batches, int(valid.tgt_lengths.sum()))
         return sums.plain / sums.positions
 
-    def _batch(self, store: TokenStore, indices: np.ndarray[Any, Any]) -> Batch:
-        config = self.learner.model.config
-        return make_batch(store, indices, pad_id=config.pad_id, bos_id=config.bos_id)
-
-    def _save(self, *, final: bool = False) -> None:
+    def _save(self) -> None:
         """The state to resume from, and the checkpoint of the averaged weights."""
-        if self.world.leads and self.progress.step:
-            if not final or self.progress.step % self.config.save_every:
-                self.last.add(self.learner.model, self.progress.step)
+        if self.world.leads and self.progress.step not in (0, self._saved_step):
+            self.last.add(self.learner.model, self.progress.step)
             save_resume(self.run, self.learner, self.progress)
-            averaged = Transformer(self.learner.model.config)
-            averaged.load_state_dict(self.last.mean())
-            save_checkpoint(
-                self.run.checkpoint_path,
-                averaged,
-                self.data.vocabulary,
-                self.card(self.progress),
-                dtype=torch.float16,
-            )
+            card = self.card(self.progress, len(self.last))
+            self.last.save_mean(self.learner.model.config, self.data.vocabulary, card)
+            self._write_state("running")
+            self._saved_step = self.progress.step
         self.world.wait()
 
     def _log(self, **figures: Any) -> None:
@@ -201,7 +237,7 @@ class Trainer:
             self.run.append_metrics(line)
             self.report(line)
 
-    def _say(self, status: Status, reason: str = "") -> None:
+    def _write_state(self, status: Status, reason: str = "") -> None:
         if self.world.leads:
             self.run.write_state(
                 status,
@@ -209,23 +245,6 @@ class Trainer:
                 step=self.progress.step,
                 seconds=round(self.progress.seconds, 1),
                 device=str(self.device),
-                precision=str(self.dtype).removeprefix("torch."),
+                precision=self.progress.precision,
                 processes=self.world.size,
             )
-
-    @contextlib.contextmanager
-    def _listening(self) -> Iterator[None]:
-        """Ctrl-C and a polite kill end the run after the step in hand, with everything saved."""
-
-        def stop(number: int, frame: FrameType | None) -> None:
-            self._stop = True
-
-        try:
-            before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
-        except ValueError:  # not the main thread: whoever started it stops it
-            before = {}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)

@@ -1,0 +1,57 @@
+"""`auto` takes the fastest kind of device there is; any other must be there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from transformer.device import choose_device
+
+Machine = Callable[[int, bool], None]
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """Pretend to a number of GPUs, and to Apple's or not."""
+
+    def pretend(gpus: int, mps: bool) -> None:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+        monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+
+    return pretend
+
+
+@pytest.mark.parametrize(
+    ("gpus", "mps", "chosen"), [(0, False, "cpu"), (0, True, "mps"), (2, False, "cuda")]
+)
+def test_the_best_there_is(machine: Machine, gpus: int, mps: bool, chosen: str) -> None:
+    machine(gpus, mps)
+    assert choose_device() == choose_device("auto") == torch.device(chosen)
+    assert choose_device(chosen) == torch.device(chosen)
+    assert choose_device(f"{chosen}:0") == torch.device(chosen, 0)
+    assert choose_device("cpu") == torch.device("cpu")
+
+
+def test_a_gpu_by_its_number(machine: Machine) -> None:
+    machine(2, False)
+    assert choose_device("cuda:1") == torch.device("cuda", 1)
+    with pytest.raises(ValueError, match=r"no cuda:2: this machine has 2 cuda device\(s\)"):
+        choose_device("cuda:2")
+
+
+@pytest.mark.parametrize("name", ["cuda", "mps", "cuda:0"])
+def test_what_is_not_there_is_refused_with_what_is(machine: Machine, name: str) -> None:
+    machine(0, False)
+    kind = name.split(":")[0]
+    with pytest.raises(ValueError, match=rf"no {kind} device, .* it has cpu$"):
+        choose_device(name)
+
+
+@pytest.mark.parametrize("name", ["", "gpu", "CUDA", "auto:0", "cuda:", "cuda:one", "cuda:-1"])
+def test_any_other_name_is_refused_with_the_right_ones(machine: Machine, name: str) -> None:
+    machine(2, True)
+    with pytest.raises(ValueError, match=rf"one of auto, cpu, cuda, mps .*, not '{name}'$"):
+        choose_device(name)

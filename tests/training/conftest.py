@@ -1,0 +1,76 @@
+"""A corpus on disk, its encoded pairs, and trainers of a model with a few thousand weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from transformer.config import ModelConfig, TrainingConfig
+from transformer.text import Vocabulary
+from transformer.training.data import Corpus, Prepared, prepare
+from transformer.training.distributed import World
+from transformer.training.run import RunFolder
+from transformer.training.trainer import Trainer
+
+SMALL: dict[str, Any] = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32, "dropout": 0.1}
+QUICK: dict[str, Any] = {
+    "steps": 12,
+    "batch_tokens": 400,
+    "warmup": 10,
+    "learning_rate": 0.01,
+    "valid_every": 4,
+    "save_every": 5,
+    "average": 2,
+    "precision": "fp32",
+}
+MakeTrainer = Callable[..., Trainer]
+
+
+@pytest.fixture(scope="session")
+def table(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> Path:
+    """The 200 pairs as a file."""
+    path = tmp_path_factory.mktemp("corpus") / "pairs.tsv"
+    path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), "utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory, table: Path, vocabulary: Vocabulary) -> Prepared:
+    """The encoded pairs, four of them for validation."""
+    run = RunFolder(tmp_path_factory.mktemp("prepared"))
+    vocabulary.save(run.vocabulary_path)
+    return prepare(run, Corpus.of_files([table]), vocab_size=len(vocabulary), max_len=64)
+
+
+@pytest.fixture
+def make_trainer(tmp_path: Path, data: Prepared) -> MakeTrainer:
+    """`make_trainer("run", steps=9)`: a new or resuming trainer in that run folder."""
+
+    def make(
+        name: str = "run", shape: dict[str, Any] | None = None, report: Any = None, **config: Any
+    ) -> Trainer:
+        model_config = ModelConfig(vocab_size=len(data.vocabulary), **(SMALL | (shape or {})))
+        return Trainer(
+            RunFolder(tmp_path / name),
+            model_config,
+            TrainingConfig(**(QUICK | config)),
+            data,
+            device=torch.device("cpu"),
+            world=World(),
+            card=lambda progress, averaged: f"step {progress.step}, mean of {averaged}",
+            report=report or (lambda line: None),
+        )
+
+    return make
+
+
+def losses(run: RunFolder) -> list[tuple[int, float]]:
+    """(step, loss) of every line, with -step for a validation."""
+    return [
+        (line["step"], line["loss"]) if "loss" in line else (-line["step"], line["valid_loss"])
+        for line in run.metrics()
+    ]

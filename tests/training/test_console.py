@@ -1,0 +1,73 @@
+"""What people see of a run: few lines in a log, one bar on a terminal, an honest time left."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+import pytest
+
+from transformer.training.console import LINE_EVERY, Console
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def line(step: int, share: float, **more: Any) -> dict[str, Any]:
+    return {"step": step, "share": share, "loss": 2.5, "tokens": 300, "seconds": 0.1} | more
+
+
+def test_a_log_gets_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    with Console(clock) as console:
+        for step in range(1, 1001):
+            console(line(step, (step - 1) / 1000))
+            clock.now += 0.1
+    out, log = capsys.readouterr()
+    lines = log.splitlines()
+    assert out == ""  # standard output is for results
+    assert "\r" not in log
+    assert len(lines) == 1 + int(99.9 // LINE_EVERY)
+    assert lines[0] == "  0.0% step 1, loss 2.500, 3,000 tokens/s, ? left"
+
+
+def test_the_time_left_is_that_of_this_start(capsys: pytest.CaptureFixture[str]) -> None:
+    """Resumed at 40%, the run takes 10 s for each percent: 600 s in all, whatever came before."""
+    clock = Clock()
+    with Console(clock) as console:
+        for percent in range(40, 80):
+            console(line(percent, percent / 100))
+            clock.now += 10
+    left = re.findall(r"^ *([\d.]+)% .* ([\d:]+) left$", capsys.readouterr().err, flags=re.M)
+    assert len(left) > 8
+    for percent, text in left:
+        minutes, seconds = map(int, text.split(":"))
+        assert 60 * minutes + seconds == pytest.approx(10 * (100 - float(percent)), abs=1)
+
+
+def test_the_validation_loss_is_shown_with_the_next_step(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Console(Clock()) as console:
+        console({"step": 1, "valid_loss": 1.23456, "perplexity": 3.4})
+        console(line(2, 0.1))
+    assert "loss 2.500, valid 1.235, 3,000 tokens/s" in capsys.readouterr().err
+
+
+def test_a_terminal_gets_one_bar_that_moves(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Console() as console:
+        assert capsys.readouterr().err == ""  # nothing before there is something to show
+        for step in range(1, 101):
+            console(line(step, (step - 1) / 100))
+    shown = capsys.readouterr().err
+    assert "step 100, loss 2.500" in shown
+    assert shown.count("\n") == 1
+    assert 1 <= shown.count("\r") < 20  # not drawn at every step

@@ -1,0 +1,112 @@
+"""Two processes train the same model as one does; who sits where, and who may not."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from transformer.cli import main
+from transformer.training.distributed import World, join_world, own_device
+from transformer.training.run import RunFolder
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, pairs: list[tuple[str, str]]) -> Path:
+    """100 pairs, and one so long that it makes a batch of its own: fewer than two processes."""
+    path = tmp_path / "pairs.tsv"
+    long = " ".join(source for source, _ in pairs[:14])
+    rows = [pairs[0], (long, long), *pairs[1:100]]
+    path.write_text("".join(f"{source}\t{target}\n" for source, target in rows), "utf-8")
+    return path
+
+
+def test_two_processes_take_the_steps_of_one(corpus: Path, tmp_path: Path) -> None:
+    """Without dropout, which each process draws for itself; an epoch has about ten batches."""
+    torchrun = shlex.split(
+        "torch.distributed.run --nproc-per-node=2 --standalone -m transformer train"
+    )
+    options = shlex.split(
+        "--preset tiny --d-model 16 --n-layers 1 --n-heads 2 --d-ff 32 --dropout 0 --vocab-size 300"
+        " --steps 12 --batch-tokens 400 --warmup 10 --learning-rate 0.01 --valid-every 4"
+        " --save-every 12 --max-pieces 400 --precision fp32 --device cpu --cooldown 0.5"
+    )
+    one, two = RunFolder(tmp_path / "one"), RunFolder(tmp_path / "two")
+    done = subprocess.run(
+        [sys.executable, "-m", *torchrun, str(corpus), "--run-folder", str(two.path), *options],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "2 processes" in done.stderr
+    assert done.stderr.count("finished: all 12 steps taken") == 1  # one of them speaks
+    assert main(["train", str(corpus), "--run", str(one.path), *options]) == 0
+    assert (one.state()["processes"], two.state()["processes"]) == (1, 2)
+    single = alone = 0
+    for ours, theirs in zip(two.metrics(), one.metrics(), strict=True):
+        for name in ("step", "tokens", "learning_rate", "share"):
+            assert ours.get(name) == theirs.get(name)
+        for name in ("loss", "nll", "valid_loss"):
+            assert ours.get(name, 0) == pytest.approx(theirs.get(name, 0), rel=1e-5)
+        single += 1
+        alone += ours.get("tokens", 0) > 400
+    assert single == 15  # 12 steps and 3 looks at the validation pairs
+    assert alone >= 1  # the batch of one pair was among them
+    weights = [load_file(run.path / "weights" / "00000012.safetensors") for run in (one, two)]
+    for name, weight in weights[0].items():
+        torch.testing.assert_close(weights[1][name], weight, rtol=1e-3, atol=1e-4)
+
+
+def test_one_process_alone_is_the_world() -> None:
+    with join_world(torch.device("cpu")) as world:
+        assert world == World(rank=0, size=1)
+        assert world.leads
+        tensor = torch.ones(2)
+        world.sum_([tensor])
+        world.wait()
+        assert tensor.tolist() == [1, 1]
+        assert world.agree([1.5, 2.0], torch.device("cpu")) == [1.5, 2.0]
+    assert not World(rank=1, size=2).leads
+
+
+def pretend_torchrun(
+    monkeypatch: pytest.MonkeyPatch, world: int, local: int, rank: int, gpus: int
+) -> None:
+    """What torchrun tells a process, on a machine with this many GPUs."""
+    for name, value in (("WORLD_SIZE", world), ("LOCAL_WORLD_SIZE", local), ("LOCAL_RANK", rank)):
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+
+
+def test_each_process_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda = torch.device("cuda")
+    assert own_device(cuda) == cuda  # not under torchrun
+    pretend_torchrun(monkeypatch, world=4, local=2, rank=1, gpus=2)
+    assert own_device(cuda) == torch.device("cuda", 1)
+    assert own_device(torch.device("cpu")) == torch.device("cpu")
+    pretend_torchrun(
+        monkeypatch, world=2, local=1, rank=0, gpus=3
+    )  # two machines, one process each
+    assert own_device(cuda) == torch.device("cuda", 0)
+    assert own_device(torch.device("cuda", 2)) == torch.device("cuda", 2)
+
+
+def test_gpus_are_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend_torchrun(monkeypatch, world=4, local=4, rank=3, gpus=2)
+    with pytest.raises(ValueError, match="4 processes need a GPU each, this machine has 2"):
+        own_device(torch.device("cuda"))
+    with pytest.raises(ValueError, match=r"4 processes cannot share cuda:1; give --device cuda$"):
+        own_device(torch.device("cuda", 1))
+    with pytest.raises(ValueError, match="on cpu or cuda, not on mps; give --device cpu"):
+        own_device(torch.device("mps"))

@@ -1,0 +1,179 @@
+"""One step of the Learner is what plain PyTorch, and the paper's formulas by hand, make of it."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch.nn import functional
+
+from tests.training.conftest import SMALL
+from transformer.config import ModelConfig
+from transformer.model import Transformer
+from transformer.text import Batch, make_batch
+from transformer.training.data import Prepared
+from transformer.training.distributed import World
+from transformer.training.learner import Learner, Sums
+
+
+@pytest.fixture
+def model(data: Prepared) -> Transformer:
+    torch.manual_seed(2)
+    shape = SMALL | {"dropout": 0.0}
+    return Transformer(ModelConfig(vocab_size=len(data.vocabulary), **shape))
+
+
+@pytest.fixture
+def batches(data: Prepared) -> list[Batch]:
+    """Five batches of ten pairs, with padding."""
+    return [
+        make_batch(data.train, range(start, start + 10), pad_id=0, bos_id=1)
+        for start in range(0, 50, 10)
+    ]
+
+
+def n_positions(batch: Batch) -> int:
+    return int((batch.tgt_out != 0).sum())
+
+
+def plain_loss(model: Transformer, batch: Batch, smoothing: float) -> torch.Tensor:
+    """PyTorch's own cross-entropy over all logits at once."""
+    logits = model(batch.src, batch.tgt_in)
+    return functional.cross_entropy(
+        logits.flatten(0, 1), batch.tgt_out.flatten(), ignore_index=0, label_smoothing=smoothing
+    )
+
+
+def step(learner: Learner, batch: Batch, rate: float = 0.003, clip: float = 1.0) -> Sums:
+    sums = learner.gradients(batch, n_positions(batch), 0.1)
+    learner.update(rate, clip)
+    return sums
+
+
+def test_steps_are_those_of_autograd_and_pytorchs_adam(
+    model: Transformer, batches: list[Batch]
+) -> None:
+    plain = copy.deepcopy(model).train()
+    adam = torch.optim.Adam(plain.parameters(), lr=0.003, betas=(0.9, 0.98), eps=1e-9, fused=False)
+    learner = Learner(model, torch.float32, World())
+    for batch in batches:
+        adam.zero_grad()
+        loss = plain_loss(plain, batch, 0.1)
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(plain.parameters(), 1.0)
+        adam.step()
+        sums = learner.gradients(batch, n_positions(batch), 0.1)
+        assert sums.smoothed / sums.positions == pytest.approx(loss.item(), rel=1e-5)
+        assert learner.update(0.003, 1.0) == pytest.approx(float(norm), rel=1e-4)
+    for name, weight in plain.named_parameters():
+        torch.testing.assert_close(model.get_parameter(name), weight, rtol=1e-3, atol=1e-5)
+
+
+def test_adam_is_the_papers_with_epsilon_outside_the_root(model: Transformer) -> None:
+    """θ ← θ - α·m̂ / (√v̂ + ε), β₁ = 0.9, β₂ = 0.98, ε = 1e-9 (section 5.3; Kingma and Ba 2015).
+
+    Study notes sometimes have √(v̂ + ε). Gradients of about 1e-9, as used here, tell the two
+    apart: with ε outside the weights move by about α/2, with it inside by α/30,000.
+    """
+    learner = Learner(model, torch.float32, World())
+    weight = model.get_parameter("decoder.layers.0.ffn.w_1.weight")
+    expected, inside = weight.detach().double(), weight.detach().double()
+    m, v = torch.zeros_like(expected), torch.zeros_like(expected)
+    start = expected.clone()
+    for t in range(1, 5):
+        for parameter in model.parameters():
+            parameter.grad = torch.zeros_like(parameter)
+        gradient = (torch.rand(weight.shape) + 0.5) * 1e-9 * (-1) ** t
+        weight.grad = gradient.clone()
+        learner.update(0.01, 0.0)
+        m = 0.9 * m + 0.1 * gradient.double()
+        v = 0.98 * v + 0.02 * gradient.double() ** 2
+        m_hat, v_hat = m / (1 - 0.9**t), v / (1 - 0.98**t)
+        expected = expected - 0.01 * m_hat / (v_hat.sqrt() + 1e-9)
+        inside = inside - 0.01 * m_hat / (v_hat + 1e-9).sqrt()
+    torch.testing.assert_close(weight.double(), expected, rtol=0, atol=1e-6)
+    assert (expected - start).abs().mean() > 1e-3
+    assert (inside - start).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("clip", [0.01, 0.5, 1e6, 0.0])
+def test_clipping_scales_the_gradient_down_to_the_norm(
+    clip: float, model: Transformer, batches: list[Batch]
+) -> None:
+    learner = Learner(model, torch.float32, World())
+    learner.gradients(batches[0], n_positions(batches[0]), 0.1)
+    before = [p.grad.clone() for p in model.parameters() if p.grad is not None]
+    norm = learner.update(1e-3, clip)
+    true = torch.cat([gradient.flatten() for gradient in before]).norm()
+    assert norm == pytest.approx(float(true), rel=1e-5)
+    scale = min(1.0, clip / norm) if clip else 1.0
+    for parameter, gradient in zip(model.parameters(), before, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient * scale, rtol=1e-4, atol=1e-9)
+
+
+def test_the_bf16_copy_follows_the_exact_weights(model: Transformer, batches: list[Batch]) -> None:
+    exact = Learner(copy.deepcopy(model), torch.float32, World())
+    mixed = Learner(model, torch.bfloat16, World())
+    for batch in batches:
+        a, b = step(exact, batch), step(mixed, batch)
+        assert b.smoothed == pytest.approx(a.smoothed, rel=0.02)
+        for weight, rounded in zip(
+            mixed.model.parameters(), mixed.working.parameters(), strict=True
+        ):
+            assert weight.dtype == torch.float32
+            assert torch.equal(rounded, weight.bfloat16())
+    moved = [
+        torch.cat([p.detach().flatten() for p in learner.model.parameters()])
+        for learner in (exact, mixed)
+    ]
+    assert torch.corrcoef(torch.stack(moved))[0, 1] > 0.999
+
+
+def test_updates_too_small_for_bf16_are_not_lost(model: Transformer, batches: list[Batch]) -> None:
+    """An update of 1e-5 on a weight of 1 is less than half of bf16's last place (2^-9)."""
+    learner = Learner(model, torch.bfloat16, World())
+    scale = model.get_parameter("encoder.layers.0.ffn_norm.norm.weight").detach()
+    for _ in range(10):
+        step(learner, batches[0], rate=1e-5)
+    assert 0 < float((scale - 1).abs().max()) < 2**-9
+
+
+def test_validation_is_the_plain_loss_without_dropout(data: Prepared, batches: list[Batch]) -> None:
+    torch.manual_seed(0)
+    model = Transformer(ModelConfig(vocab_size=len(data.vocabulary), **(SMALL | {"dropout": 0.5})))
+    learner = Learner(model, torch.float32, World())
+    positions = sum(map(n_positions, batches))
+    sums = learner.validate(batches, positions)
+    model.eval()
+    with torch.no_grad():
+        expected = sum(float(plain_loss(model, b, 0.0)) * n_positions(b) for b in batches)
+    assert sums.plain == pytest.approx(expected, rel=1e-5)
+    assert sums.smoothed == pytest.approx(expected, rel=1e-5)
+    assert sums.positions == positions
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_a_share_without_pairs_gives_a_gradient_of_zero(model: Transformer) -> None:
+    learner = Learner(model, torch.bfloat16, World())
+    assert learner.gradients(None, 10, 0.1) == Sums(0.0, 0.0, 10)
+    assert all(not p.grad.any() for p in model.parameters() if p.grad is not None)
+    assert sum(p.grad is not None for p in model.parameters()) == len(list(model.parameters()))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_tensors_carry_everything_to_the_next_step(
+    dtype: torch.dtype, model: Transformer, batches: list[Batch]
+) -> None:
+    first = Learner(model, dtype, World())
+    for batch in batches[:2]:
+        step(first, batch)
+    tensors = {name: tensor.clone() for name, tensor in first.tensors().items()}
+    assert {name: tensor.shape for name, tensor in tensors.items()} == first.shapes()
+    torch.manual_seed(99)
+    second = Learner(Transformer(model.config), dtype, World())
+    second.load_tensors(tensors)
+    for batch in batches[2:]:
+        assert step(first, batch) == step(second, batch)
+    for name, tensor in first.tensors().items():
+        assert torch.equal(second.tensors()[name], tensor), name

@@ -1,0 +1,159 @@
+"""A run that was interrupted ends as if it had not been, bit for bit."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from tests.training.conftest import MakeTrainer, losses
+from transformer.cli import main
+from transformer.training.run import RunError, RunFolder
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class KilledError(BaseException):
+    """Ends a run where it stands, with nothing said or saved."""
+
+
+def kill_at(step: int) -> Any:
+    def report(line: dict[str, Any]) -> None:
+        if line["step"] == step:
+            raise KilledError
+
+    return report
+
+
+@pytest.mark.parametrize(("killed_at", "precision"), [(3, "fp32"), (9, "bf16")])
+def test_a_killed_run_takes_the_same_steps(
+    killed_at: int, precision: str, make_trainer: MakeTrainer
+) -> None:
+    """Before the first save (at 5) and after; an epoch has about 25 batches."""
+    settings = {"steps": 32, "cooldown": 0.5, "precision": precision}
+    whole = make_trainer("whole", **settings)
+    whole.train()
+    with pytest.raises(KilledError):
+        make_trainer("killed", report=kill_at(killed_at), **settings).train()
+    with pytest.raises(KilledError):
+        make_trainer("killed", report=kill_at(28), **settings).train()
+    again = make_trainer("killed", **settings)
+    assert again.progress.step == 25
+    again.train()
+    assert whole.progress.epoch == again.progress.epoch == 1
+    assert losses(again.run) == losses(whole.run)
+    for name, weight in whole.learner.model.named_parameters():
+        assert torch.equal(again.learner.model.get_parameter(name), weight), name
+    for file in ("checkpoint/model.safetensors", "weights/00000032.safetensors"):
+        assert (again.run.path / file).read_bytes() == (whole.run.path / file).read_bytes()
+    weights = [sorted(os.listdir(t.run.path / "weights")) for t in (whole, again)]
+    assert weights[0] == weights[1]
+
+
+OPTIONS = shlex.split(
+    "--preset tiny --d-model 16 --n-layers 1 --n-heads 2 --d-ff 32 --vocab-size 320 --steps 40 "
+    "--batch-tokens 400 --warmup 20 --learning-rate 0.01 --valid-every 7 --save-every 5 "
+    "--precision fp32 --device cpu"
+)
+
+
+def test_after_kill_9_the_same_command_goes_on(table: Path, tmp_path: Path) -> None:
+    """A process of its own, really killed; and a last line that is cut off."""
+    runs = {name: RunFolder(tmp_path / name) for name in ("whole", "killed")}
+    commands = {
+        name: ["train", str(table), "--run", str(run.path), *OPTIONS] for name, run in runs.items()
+    }
+    killed = runs["killed"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "transformer", *commands["killed"]],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        deadline = time.monotonic() + 120
+        while len(killed.metrics()) < 9:
+            assert process.poll() is None, process.stderr and process.stderr.read().decode()
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == -9
+    assert killed.state()["status"] == "running"  # it had no time to say anything
+    reached = killed.metrics()[-1]["step"]
+    assert reached < 40
+    with killed.metrics_path.open("a") as file:
+        file.write(f'{{"step": {reached + 1}, "loss": 4.')
+    assert main(commands["killed"]) == 0
+    assert main(commands["whole"]) == 0
+    assert losses(killed) == losses(runs["whole"])
+    models = [(run.checkpoint_path / "model.safetensors").read_bytes() for run in runs.values()]
+    assert models[0] == models[1]
+
+
+def test_only_the_same_model_and_text_are_resumed(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = RunFolder(tmp_path / "run")
+    command = ["train", str(table), "--run", str(run.path), *OPTIONS]
+    assert main([*command, "--steps", "2"]) == 0
+    before = run.metrics()
+    other = tmp_path / "other.tsv"
+    other.write_bytes(table.read_bytes())
+    for change, message in {
+        ("--d-ff", "48"): "was started with d_ff 32, not 48: resume it with the same",
+        ("--max-pieces", "99"): "was started with max_pieces 128, not 99",
+        ("--valid", str(other)): "was started with valid None, not ['",
+    }.items():
+        capsys.readouterr()
+        assert main([*command, *change]) == 1
+        assert message in capsys.readouterr().err
+    assert main(["train", str(other), *command[2:]]) == 1
+    assert "was started with train ['" in capsys.readouterr().err
+    assert run.metrics() == before
+    assert main([*command, "--steps", "3", "--warmup", "5"]) == 0  # settings may change
+    assert [line["step"] for line in run.metrics()] == [1, 2, 3]
+    assert run.config()["training"]["warmup"] == 5
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (
+            lambda tensors: tensors.pop("adam.exp_avg.embedding.weight"),
+            r"exp_avg\S+ it has nothing",
+        ),
+        (
+            lambda tensors: tensors.update({"weight.embedding.weight": torch.zeros(5, 16)}),
+            r"it has shape \(5, 16\), the model needs \(320, 16\)",
+        ),
+    ],
+)
+def test_the_state_of_another_model_is_refused(
+    spoil: Any, message: str, make_trainer: MakeTrainer
+) -> None:
+    trainer = make_trainer(steps=1)
+    trainer.train()
+    tensors = {k: v.clone() for k, v in load_file(trainer.run.resume_path).items()}
+    spoil(tensors)
+    save_file(tensors, trainer.run.resume_path, {"progress": '{"step": 1}'})
+    with pytest.raises(RunError, match=rf"resume\.safetensors cannot be resumed .*{message}"):
+        make_trainer(steps=2).train()
+    assert trainer.run.state()["status"] == "failed"
+
+
+@pytest.mark.parametrize("size", [0, 7, 500, 5000])
+def test_a_state_that_is_cut_off_is_refused(size: int, make_trainer: MakeTrainer) -> None:
+    trainer = make_trainer(steps=1)
+    trainer.train()
+    os.truncate(trainer.run.resume_path, size)
+    with pytest.raises(RunError, match=r"cannot be resumed from: it is cut off or of another kind"):
+        make_trainer(steps=2)

@@ -1,0 +1,125 @@
+"""A run folder keeps whole files, forgets what a kill cut off, and belongs to one process."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.training.run import RunError, RunFolder
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFolder:
+    folder = RunFolder(tmp_path / "runs" / "one")
+    folder.write_config({"model": {"d_model": 8}})
+    return folder
+
+
+def test_config_and_state_come_back(run: RunFolder) -> None:
+    assert run.exists
+    assert run.config() == {"model": {"d_model": 8}}
+    run.write_state("failed", "the loss was nan", step=7)
+    assert run.state() == {"status": "failed", "reason": "the loss was nan", "step": 7}
+    run.write_state("finished")
+    assert run.state() == {"status": "finished", "reason": ""}
+
+
+def test_a_folder_without_a_run_says_so(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    assert not run.exists
+    assert run.metrics() == []
+    with pytest.raises(RunError, match=r"is not a run folder: it has no config\.json"):
+        run.config()
+    with pytest.raises(RunError, match=r"is not a run folder: it has no state\.json"):
+        run.state()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("{", "cannot be read"), (b"\xff\xfe", "cannot be read"), ("[]", "a JSON object, not list")],
+)
+def test_a_spoilt_state_is_one_sentence(run: RunFolder, content: str | bytes, message: str) -> None:
+    path = run.path / "state.json"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(RunError, match=message) as caught:
+        run.state()
+    assert str(path) in str(caught.value)
+
+
+def test_metrics_are_lines_of_json(run: RunFolder) -> None:
+    lines = [{"step": n, "loss": 1 / n} for n in range(1, 4)]
+    for line in lines:
+        run.append_metrics(line)
+    assert run.metrics() == lines
+    assert run.metrics_path.read_text().count("\n") == 3
+
+
+@given(cut=st.integers(1, 200), keep=st.integers(0, 6))
+def test_a_cut_off_end_is_forgotten(
+    tmp_path_factory: pytest.TempPathFactory, cut: int, keep: int
+) -> None:
+    """After a kill the file may end anywhere; `rewind` leaves whole lines, up to its step."""
+    run = RunFolder(tmp_path_factory.mktemp("run"))
+    lines = [{"step": n, "loss": n / 7} for n in range(1, 6)]
+    for line in lines:
+        run.append_metrics(line)
+    size = run.metrics_path.stat().st_size
+    os.truncate(run.metrics_path, max(0, size - cut))
+    left = run.metrics()
+    # A line may lack its newline only.
+    assert left == lines[: len(left)]
+    run.rewind(keep)
+    run.append_metrics({"step": keep + 1})
+    assert run.metrics() == [line for line in left if line["step"] <= keep] + [{"step": keep + 1}]
+
+
+def test_a_folder_in_use_is_refused(run: RunFolder) -> None:
+    with run.held():
+        with (
+            pytest.raises(
+                RunError, match=rf"process {os.getpid()} is training in .*runs/one; wait"
+            ),
+            RunFolder(run.path).held(),
+        ):
+            pytest.fail("held twice")
+        assert (run.path / "lock").read_text() == str(os.getpid())
+    with run.held():  # free again
+        pass
+
+
+def test_the_lock_of_a_process_that_was_killed_holds_nobody_up(run: RunFolder) -> None:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with run.held():
+            (run.path / "weights").mkdir()
+            for left in (".resume.safetensors.0a.tmp", ".tmpX1", "weights/.tmpY2"):
+                (run.path / left).write_text("half")
+            (run.path / ".checkpoint.7").mkdir()
+            (run.path / ".checkpoint.7" / "config.json").write_text("half")
+            os.write(writing, b"held")
+            os.kill(os.getpid(), 9)
+    assert os.read(reading, 4) == b"held"
+    os.waitpid(child, 0)
+    os.close(reading)
+    os.close(writing)
+    assert (run.path / "lock").read_text() == str(child)
+    with run.held():
+        assert (run.path / "lock").read_text() == str(os.getpid())
+        # ... and what it left half written is gone.
+        assert sorted(p.name for p in run.path.rglob("*")) == ["config.json", "lock", "weights"]
+
+
+def test_a_run_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "taken"
+    file.write_text("mine")
+    with pytest.raises(RunError, match=r"taken is a file; give a folder"), RunFolder(file).held():
+        pytest.fail("held")
+    for path in (file / "below", Path("/proc/none/of/it")):
+        with pytest.raises(RunError, match=r"cannot be written to: \w+"), RunFolder(path).held():
+            pytest.fail("held")
+    assert file.read_text() == "mine"

@@ -1,0 +1,62 @@
+"""The learning rate is the closed form of equation 3, and can end in a straight fall."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.training.schedule import learning_rate, paper_rate
+
+steps = st.integers(1, 10**6)
+warmups = st.integers(1, 20_000)
+widths = st.integers(1, 4096)
+shares = st.floats(0, 1.5)
+
+
+@given(step=steps, d_model=widths, warmup=warmups)
+def test_it_rises_in_a_line_and_falls_with_the_root(step: int, d_model: int, warmup: int) -> None:
+    """Equation 3 in its two parts, told apart by the step and not by a minimum."""
+    top = (d_model * warmup) ** -0.5
+    expected = top * step / warmup if step <= warmup else top * (warmup / step) ** 0.5
+    assert paper_rate(step, d_model, warmup) == pytest.approx(expected)
+    assert learning_rate(step, d_model=d_model, warmup=warmup) == pytest.approx(expected)
+
+
+def test_the_papers_own_numbers() -> None:
+    """Base model, 4,000 steps of warm-up: the figure everyone draws peaks at 0.0007."""
+    assert paper_rate(4000, 512, 4000) == pytest.approx(6.9877e-4, rel=1e-4)
+    assert paper_rate(1, 512, 4000) == pytest.approx(1.7469e-7, rel=1e-4)
+    assert paper_rate(100_000, 512, 4000) == pytest.approx(1.3975e-4, rel=1e-4)
+
+
+@given(d_model=widths, warmup=warmups, peak=st.floats(1e-6, 1), step=steps)
+def test_the_peak_is_at_the_end_of_the_warm_up(
+    d_model: int, warmup: int, peak: float, step: int
+) -> None:
+    rate = {s: learning_rate(s, d_model=d_model, warmup=warmup, peak=peak) for s in (step, warmup)}
+    assert rate[warmup] == pytest.approx(peak)
+    assert rate[step] <= peak * (1 + 1e-9)
+    # A given peak changes the scale and not the form.
+    ratio = paper_rate(step, d_model, warmup) / paper_rate(warmup, d_model, warmup)
+    assert rate[step] == pytest.approx(peak * ratio)
+
+
+@given(step=steps, share=shares, cooldown=st.floats(0.01, 0.99))
+def test_the_last_share_of_the_run_falls_in_a_line_to_nothing(
+    step: int, share: float, cooldown: float
+) -> None:
+    plain = learning_rate(step, d_model=64, warmup=100)
+    rate = learning_rate(step, d_model=64, warmup=100, progress=share, cooldown=cooldown)
+    begins = 1 - cooldown
+    if share <= begins:
+        assert rate == pytest.approx(plain)
+    elif share >= 1:
+        assert rate == 0
+    else:
+        assert rate == pytest.approx(plain * (1 - (share - begins) / cooldown))
+
+
+@given(share=shares)
+def test_without_a_cooldown_the_share_has_no_say(share: float) -> None:
+    assert learning_rate(7, d_model=64, warmup=5, progress=share) == paper_rate(7, 64, 5)

@@ -1,0 +1,196 @@
+"""`python -m transformer train`: what it says, what it writes, and a sentence for each mistake."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from transformer.checkpoint import load_checkpoint
+from transformer.cli import main
+from transformer.training.command import model_card
+from transformer.training.run import RunFolder
+from transformer.training.saving import Progress
+
+Train = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Train:
+    """Status and standard error of `train …` with a model of a few thousand weights."""
+
+    def run(*words: object) -> tuple[int, str]:
+        shape = "--preset tiny --d-model 16 --n-layers 1 --n-heads 2 --d-ff 32 --vocab-size 320"
+        training = "--steps 3 --batch-tokens 400 --device cpu"
+        defaults = [*shape.split(), *training.split(), "--run", str(tmp_path / "run")]
+        files = list(itertools.takewhile(lambda word: word[:1] != "-", map(str, words)))
+        command = ["train", *files, *defaults, *map(str, words[len(files) :])]
+        try:
+            status = main(command)
+        except SystemExit as stop:  # argparse's own way out
+            status = int(stop.code or 0)
+        out, err = capsys.readouterr()
+        assert out == ""
+        return status, err
+
+    return run
+
+
+def test_a_run_from_text_to_checkpoint(train: Train, table: Path, tmp_path: Path) -> None:
+    status, said = train(table, "--precision", "auto", "--valid-every", 2)
+    assert status == 0
+    run = RunFolder(tmp_path / "run")
+    model, vocabulary = load_checkpoint(run.checkpoint_path)
+    assert len(vocabulary) == model.config.vocab_size == 320
+    assert model.config.d_ff == 32
+    precision = run.state()["precision"]
+    n_weights = sum(weight.numel() for weight in model.parameters())
+    assert f"196 pairs, {n_weights:,} parameters, on cpu in {precision} (measured:" in said
+    assert "finished: all 3 steps taken; the model is " in said
+    config = run.config()
+    assert config["training"]["batch_tokens"] == 400
+    assert config["data"] == {"train": [str(table)], "valid": None, "max_pieces": 128}
+    card = (run.checkpoint_path / "README.md").read_text("utf-8")
+    for words in ("1+1 layers, d_model 16", "196 pairs (pairs.tsv)", "3 steps", precision):
+        assert words in card
+
+
+def test_a_finished_run_says_so_again(train: Train, table: Path) -> None:
+    assert train(table)[0] == 0
+    status, said = train(table)
+    assert status == 0
+    assert "resuming after step 3" in said
+    assert "finished: all 3 steps taken" in said
+
+
+def write(name: str, content: bytes) -> Callable[[Path], list[Any]]:
+    def make(folder: Path) -> list[Any]:
+        (folder / name).write_bytes(content)
+        return [folder / name]
+
+    return make
+
+
+ROWS = "".join(f"a{n}\tb{n}\n" for n in range(60))
+WRONG: dict[str, tuple[Callable[[Path], list[Any]], str]] = {
+    "no file": (lambda folder: [folder / "gone.tsv"], "There is no file"),
+    "a folder": (lambda folder: [folder], "is a folder; give a text file"),
+    "empty": (write("t.tsv", b""), "t.tsv is empty"),
+    "one pair": (write("t.tsv", b"a\tb\n"), "has 1 pair; at least 2 are needed"),
+    "no tab": (write("t.tsv", b"a\tb\nc d\n"), "t.tsv, line 2 has no tab"),
+    "an empty side": (write("t.tsv", b"a\tb\n\tc\n"), "line 2 has an empty source"),
+    "UTF-16": (write("t.tsv", ROWS.encode("utf-16")), "line 1 is not UTF-8 (byte 0xff"),
+    "Latin-1": (write("t.tsv", "a\tb\ncaf\xe9\tx\n".encode("latin-1")), "line 2 is not UTF-8"),
+    "half a gzip": (
+        write("t.tsv.gz", gzip.compress(ROWS.encode())[:-20]),
+        "t.tsv.gz is not a whole gzip file",
+    ),
+    "too small for the vocabulary": (write("t.tsv", ROWS.encode()), "too small for 320 pieces"),
+    "unequal files": (
+        lambda folder: write("en", b"a\nb\n")(folder) + write("fr", b"c\n")(folder),
+        "parallel files need the same number",
+    ),
+    "three files": (
+        lambda folder: write("t.tsv", ROWS.encode())(folder) * 3,
+        "two parallel text files, not 3",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_text_is_one_sentence(case: str, train: Train, tmp_path: Path) -> None:
+    make, message = WRONG[case]
+    status, said = train(*make(tmp_path))
+    assert status == 1
+    assert said.splitlines()[-1].startswith("error: ")
+    assert message in said.splitlines()[-1]
+    assert "Traceback" not in said
+    # Nothing binds the next try, with the right text, in the same folder.
+    config = tmp_path / "run" / "config.json"
+    if config.is_file():
+        assert not RunFolder(tmp_path / "run").is_prepared
+
+
+def test_after_a_mistake_the_right_text_is_taken(train: Train, table: Path, tmp_path: Path) -> None:
+    """The first try learns a vocabulary and encodes, and then stumbles over validation pairs."""
+    valid = tmp_path / "valid.tsv"
+    valid.write_text("no tab\n")
+    status, said = train(table, "--valid", valid)
+    assert status == 1
+    assert "valid.tsv, line 1 has no tab" in said
+    other = tmp_path / "other.tsv"
+    lines = table.read_text("utf-8").splitlines(keepends=True)
+    other.write_text("".join(lines[:150]), "utf-8")
+    status, said = train(other)
+    assert status == 0
+    assert "147 pairs" in said
+    assert "learning 320 pieces" in said  # not those of the first text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--device", "gpu"], "device must be one of auto, cpu"),
+        (["--device", "cpu:x"], "device must be one of"),
+        (["--steps", "0"], "steps must be at least 1, not 0"),
+        (["--dropout", "1.5"], "dropout must be at least 0 and below 1, not 1.5"),
+        (["--vocab-size", "3"], "ids below vocab_size 3"),
+        (["--n-heads", "3"], "d_model 16 must be a multiple of n_heads 3"),
+        (["--max-pieces", "1"], "0 have both sides within max_len=1"),
+    ],
+)
+def test_a_wrong_option_is_one_sentence(
+    words: list[str], message: str, train: Train, table: Path, tmp_path: Path
+) -> None:
+    status, said = train(table, "--run", tmp_path / "run", *words)
+    assert status == 1
+    assert message in said.splitlines()[-1]
+    assert "Traceback" not in said
+
+
+def test_a_run_folder_that_is_a_file_is_refused(train: Train, table: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine")
+    status, said = train(table, "--run", tmp_path / "taken")
+    assert status == 1
+    assert "taken is a file; give a folder, or a new name" in said
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_a_folder_in_use_is_refused(train: Train, table: Path, tmp_path: Path) -> None:
+    with RunFolder(tmp_path / "run").held():
+        status, said = train(table)
+    assert status == 1
+    assert "is training in" in said
+
+
+def test_a_spoilt_config_is_one_sentence(train: Train, table: Path, tmp_path: Path) -> None:
+    train(table)
+    config = tmp_path / "run" / "config.json"
+    config.write_text(json.dumps({"model": None, "data": []}))
+    assert train(table)[0] == 0  # nothing there contradicts what is asked
+    config.write_text("[")
+    status, said = train(table)
+    assert status == 1
+    assert "config.json cannot be read" in said
+
+
+def test_a_card_without_validation_names_no_loss() -> None:
+    asked = {
+        "model": dict.fromkeys(
+            ["n_layers", "d_model", "n_heads", "d_ff", "vocab_size", "score", "positions"], 1
+        )
+        | {"dropout": 0.1},
+        "training": {"batch_tokens": 4096, "label_smoothing": 0.1, "seed": 1},
+        "data": {"train": ["there/pairs.tsv"]},
+    }
+    card = model_card(asked, Progress(step=7), n_pairs=9, averaged=2)
+    assert "Best validation" not in card
+    assert "inf" not in card
+    card = model_card(asked, Progress(step=7, best_valid=1.5), n_pairs=9, averaged=2)
+    assert "Best validation loss 1.500 nats a token." in card
+    assert "9 pairs (pairs.tsv)" in card

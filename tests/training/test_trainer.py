@@ -1,0 +1,254 @@
+"""The loop learns, ends when it should, averages, and says why it stopped."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import random
+import resource
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.training.conftest import MakeTrainer
+from transformer.checkpoint import load_checkpoint
+from transformer.config import ModelConfig, TrainingConfig
+from transformer.text import TokenStore, Vocabulary
+from transformer.training import trainer as trainer_module
+from transformer.training.data import Prepared
+from transformer.training.distributed import World
+from transformer.training.run import RunFolder
+from transformer.training.trainer import Trainer, TrainingError
+
+
+def test_it_learns_to_reverse(tmp_path: Path) -> None:
+    """Four of eight words at random, to be said backwards, in pairs that it has not seen.
+
+    Who does not read the source cannot do better than ln 8 nats for each word and 0 for `</s>`.
+    """
+    words = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen"]
+    rows = list(itertools.product(words, repeat=4))
+    random.Random(1).shuffle(rows)
+    pairs = [(" ".join(row), " ".join(reversed(row))) for row in rows]
+    vocabulary = Vocabulary.train((source for source, _ in pairs), 284)
+    stores = {
+        name: TokenStore.build(tmp_path / name, part, vocabulary)
+        for name, part in (("train", pairs[:3500]), ("valid", pairs[3500:3700]))
+    }
+    data = Prepared(vocabulary, stores["train"], stores["valid"])
+    assert set(stores["train"].tgt_lengths) == {5}
+    trainer = Trainer(
+        RunFolder(tmp_path / "run"),
+        ModelConfig(vocab_size=284, d_model=32, n_layers=1, n_heads=4, d_ff=64, dropout=0.0),
+        TrainingConfig.from_dict(
+            {"steps": 150, "batch_tokens": 640, "warmup": 30, "learning_rate": 0.01}
+            | {"cooldown": 0.3, "label_smoothing": 0.0, "valid_every": 75, "save_every": 150}
+            | {"precision": "fp32"}
+        ),
+        data,
+        device=torch.device("cpu"),
+        world=World(),
+        card=lambda progress, averaged: "",
+    )
+    before = trainer.validation_loss()
+    assert before == pytest.approx(math.log(284), abs=0.7)
+    assert trainer.train() == "finished"
+    blind = 4 * math.log(8) / 5
+    assert trainer.validation_loss() < blind / 4
+    assert trainer.progress.best_valid == trainer.validation_loss()
+
+
+def test_a_finished_run_is_all_in_its_folder(make_trainer: MakeTrainer) -> None:
+    lines: list[dict[str, Any]] = []
+    trainer = make_trainer(steps=12, report=lines.append)
+    assert trainer.train() == "finished"
+    run = trainer.run
+    assert run.metrics() == lines
+    steps, looks = ([line for line in lines if kind in line] for kind in ("loss", "valid_loss"))
+    assert [line["step"] for line in steps] == [*range(1, 13)]
+    assert [line["step"] for line in looks] == [4, 8, 12]
+    assert looks[0]["perplexity"] == pytest.approx(math.exp(looks[0]["valid_loss"]))
+    assert steps[9]["learning_rate"] == pytest.approx(0.01)  # the end of the warm-up
+    assert [line["share"] for line in steps] == [n / 12 for n in range(12)]
+    state = run.state()
+    assert state.pop("seconds") > 0
+    assert state == {
+        "status": "finished",
+        "reason": "all 12 steps taken",
+        "step": 12,
+        "device": "cpu",
+        "precision": "fp32",
+        "processes": 1,
+    }
+    # Started again, a finished run is finished.
+    again = make_trainer(steps=12)
+    assert again.train() == "finished"
+    assert run.metrics() == lines
+
+
+def test_the_checkpoint_is_the_mean_of_the_saved_weights(make_trainer: MakeTrainer) -> None:
+    """Saved at 3, 6, 9 and, at the end, 11; the last three count."""
+    trainer = make_trainer(steps=11, save_every=3, average=3)
+    trainer.train()
+    files = sorted((trainer.run.path / "weights").iterdir())
+    assert [file.name for file in files] == [f"{n:08d}.safetensors" for n in (6, 9, 11)]
+    saved = [load_file(file) for file in files]
+    for name, weight in trainer.learner.model.named_parameters():
+        assert torch.equal(saved[-1][name], weight)
+    model, _ = load_checkpoint(trainer.run.checkpoint_path)
+    for name, weight in model.named_parameters():
+        mean = torch.stack([weights[name] for weights in saved]).double().mean(0)
+        torch.testing.assert_close(weight.double(), mean, rtol=2**-11, atol=1e-7)
+    card = (trainer.run.checkpoint_path / "README.md").read_text()
+    assert card == "step 11, mean of 3"
+
+
+def test_validation_without_progress_uses_the_patience_up(
+    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = iter([3.0, 2.0, 2.5, 2.0, 1.0, 1.5, 1.0, 1.25])
+    monkeypatch.setattr(Trainer, "validation_loss", lambda self: next(looks))
+    settings: dict[str, Any] = {"steps": 100, "valid_every": 2, "save_every": 16, "patience": 3}
+    trainer = make_trainer(**settings)
+    assert trainer.train() == "finished"
+    assert trainer.run.state()["reason"] == "no better validation loss in 3 looks, at step 16"
+    assert trainer.progress.best_valid == 1.0
+    # The last weights are among those averaged, and starting again adds no step ...
+    assert [*(trainer.run.path / "weights").glob("*16.safetensors")]
+    assert make_trainer(**settings).train() == "finished"
+    assert trainer.run.metrics()[-1]["step"] == 16
+    # ... unless with more patience.
+    monkeypatch.setattr(Trainer, "validation_loss", lambda self: 5.0)
+    assert make_trainer(**settings | {"patience": 4}).train() == "finished"
+    assert trainer.run.state()["reason"] == "no better validation loss in 4 looks, at step 18"
+
+
+def test_minutes_end_a_run_and_its_cooldown_in_time(
+    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock on which every step takes six seconds: ten steps in a minute."""
+    now = itertools.count(0.0, 2.0)  # read once between steps, twice in a step
+    monkeypatch.setattr(trainer_module.time, "perf_counter", lambda: next(now))
+    trainer = make_trainer(steps=1000, minutes=1.0, cooldown=0.5, warmup=1, valid_every=100)
+    assert trainer.train() == "finished"
+    state = trainer.run.state()
+    assert 6 <= state["step"] <= 10
+    assert state["reason"] == f"1 minutes used up, after step {state['step']}"
+    shares = [line["share"] for line in trainer.run.metrics()]
+    rates = [line["learning_rate"] for line in trainer.run.metrics()]
+    assert shares == sorted(shares)
+    assert shares[-1] < 1
+    for step, (share, rate) in enumerate(zip(shares, rates, strict=True), start=1):
+        assert rate == pytest.approx(0.01 * step**-0.5 * min(1.0, (1 - share) / 0.5))
+
+
+def test_a_loss_that_is_no_number_fails_the_run(make_trainer: MakeTrainer) -> None:
+    trainer = make_trainer(save_every=2)
+
+    def spoil(line: dict[str, Any]) -> None:
+        if line["step"] == 3:
+            trainer.learner.working.embedding.weight.data[5] = math.nan
+
+    trainer.report = spoil
+    with pytest.raises(TrainingError, match=r"loss was nan .* at step 4: lower the learning rate"):
+        trainer.train()
+    state = trainer.run.state()
+    assert (state["status"], state["step"]) == ("failed", 4)
+    assert "the loss was nan" in state["reason"]
+    # What was saved before is sound, and the run goes on from there.
+    assert load_checkpoint(trainer.run.checkpoint_path)
+    again = make_trainer(save_every=2)
+    assert again.progress.step == 2
+    assert again.train() == "finished"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_polite_kill_ends_the_step_and_saves(
+    number: signal.Signals, make_trainer: MakeTrainer
+) -> None:
+    before = signal.getsignal(number)
+
+    def kill(line: dict[str, Any]) -> None:
+        if line["step"] == 7:
+            os.kill(os.getpid(), number)
+
+    trainer = make_trainer(report=kill)
+    assert trainer.train() == "cancelled"
+    assert signal.getsignal(number) is before
+    state = trainer.run.state()
+    assert (state["status"], state["reason"]) == ("cancelled", "stopped after step 7")
+    weights = load_file(trainer.run.path / "weights" / "00000007.safetensors")
+    assert torch.equal(weights["embedding.weight"], trainer.learner.model.embedding.weight)
+    assert load_checkpoint(trainer.run.checkpoint_path)
+    assert make_trainer().progress.step == 7
+
+
+def test_a_full_disk_fails_the_run_and_keeps_the_last_save(make_trainer: MakeTrainer) -> None:
+    """No file may grow past 20 kB from step 6 on: the next save, at 10, cannot be written."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def fill(line: dict[str, Any]) -> None:
+        if line["step"] == 6:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+
+    trainer = make_trainer(report=fill)
+    try:
+        with pytest.raises(TrainingError, match=r"could not be written at step 10 \(.+\); once"):
+            trainer.train()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    state = trainer.run.state()
+    assert state["status"] == "failed"
+    assert "could not be written at step 10" in state["reason"]
+    names = {path.name for path in trainer.run.path.rglob("*")}
+    assert not [name for name in names if name.startswith(".")]
+    again = make_trainer()
+    assert again.progress.step == 5
+    assert again.train() == "finished"
+
+
+def test_any_other_error_is_kept_as_the_reason(make_trainer: MakeTrainer) -> None:
+    def fail(line: dict[str, Any]) -> None:
+        raise RuntimeError("CUDA out of memory")
+
+    trainer = make_trainer(report=fail)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        trainer.train()
+    assert trainer.run.state()["status"] == "failed"
+    assert trainer.run.state()["reason"] == "CUDA out of memory"
+
+
+def test_a_seed_may_be_a_date_or_larger(make_trainer: MakeTrainer) -> None:
+    """torch's generators take 64 bits; step and seed together once needed more."""
+    starts = set()
+    for number, seed in enumerate((20_261_121, 2**70 + 1, 2**70 + 2)):
+        trainer = make_trainer(str(number), steps=1, seed=seed)
+        trainer.train()
+        starts.add(trainer.run.metrics()[0]["loss"])
+    assert len(starts) == 3
+
+
+def test_auto_measures_once(make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A resumed run keeps to what it began with, whatever a busy machine measures then."""
+    chosen = iter([("bf16", torch.bfloat16)])
+    real = trainer_module.choose_precision
+    monkeypatch.setattr(
+        trainer_module,
+        "choose_precision",
+        lambda asked, device, world: (
+            next(chosen) if asked == "auto" else real(asked, device, world)
+        ),
+    )
+    first = make_trainer(steps=2, precision="auto")
+    first.train()
+    again = make_trainer(steps=3, precision="auto")
+    assert again.learner.working.embedding.weight.dtype == torch.bfloat16
+    assert again.train() == "finished"
+    assert json.loads((again.run.path / "state.json").read_text())["precision"] == "bf16"
+    assert make_trainer(precision="fp32").learner.working.embedding.weight.dtype == torch.float32

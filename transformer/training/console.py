@@ -1,0 +1,75 @@
+"""A run as people watch it: a bar on a terminal, a line now and then in a log file."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+from tqdm import tqdm
+
+LINE_EVERY = 30.0  # seconds, where standard error is no terminal
+
+
+def say(text: str) -> None:
+    """A sentence for the user; standard output stays free for results."""
+    print(text, file=sys.stderr, flush=True)
+
+
+class Console:
+    """Called with each line of metrics.jsonl; use it in a `with` block, which ends the bar.
+
+    Tokens/s counts source and target, padding not. The time left is what the share of the run
+    done since this start took, carried on to the whole; an early stop comes sooner.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self.bar: tqdm[NoReturn] | None = None  # made when there is something to show
+        self.speed = 0.0
+        self.valid = ""
+        self.start: tuple[float, float] | None = None  # time and share of the first line
+        self.told = clock() - LINE_EVERY
+
+    def __enter__(self) -> Console:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+    def __call__(self, line: Mapping[str, Any]) -> None:
+        if "valid_loss" in line:
+            self.valid = f", valid {line['valid_loss']:.3f}"
+            return
+        now, share = self.clock(), float(line["share"])
+        speed = line["tokens"] / line["seconds"]
+        self.speed = 0.95 * self.speed + 0.05 * speed if self.speed else speed
+        text = (
+            f"step {line['step']:,}, loss {line['loss']:.3f}{self.valid}, "
+            f"{self.speed:,.0f} tokens/s, {self._left(now, share)} left"
+        )
+        if sys.stderr.isatty():
+            self._draw(share, text)
+        elif now - self.told >= LINE_EVERY:
+            self.told = now
+            say(f"{100 * share:5.1f}% {text}")
+
+    def _draw(self, share: float, text: str) -> None:
+        if self.bar is None:
+            self.bar = tqdm(
+                total=1.0,
+                bar_format="{percentage:5.1f}% {bar:20} {desc}",
+                mininterval=0.5,
+                dynamic_ncols=True,
+            )
+        self.bar.set_description_str(text, refresh=False)
+        self.bar.update(share - self.bar.n)
+
+    def _left(self, now: float, share: float) -> str:
+        """Hours, minutes and seconds to the end at the pace since this start; at first unknown."""
+        began, from_share = self.start = self.start or (now, share)
+        if share <= from_share:
+            return "?"
+        return tqdm.format_interval((1 - share) * (now - began) / (share - from_share))
