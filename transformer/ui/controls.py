@@ -17,7 +17,8 @@ EXAMPLES = (
 
 def sentence() -> None:
     """The sentence, and a few of ours to begin with."""
-    st.text_input("English", placeholder="Type a sentence and press Enter", **state.bound("text"))
+    # Taken over after a pause in typing: what is typed is never lost on the way to another page.
+    st.text_input("English", placeholder="Type a sentence", live="400ms", **state.bound("text"))
     st.session_state["example"] = state.view().text if state.view().text in EXAMPLES else None
     st.pills("Examples", EXAMPLES, key="example", label_visibility="collapsed", on_change=_example)
 
@@ -77,7 +78,12 @@ def method() -> None:
         )
     else:
         st.caption("You write the translation; the model says how probable it finds each piece.")
-        st.text_input("Your translation", placeholder="Je suis étudiante.", **state.bound("target"))
+        st.text_input(
+            "Your translation",
+            placeholder="Je suis étudiante.",
+            live="400ms",
+            **state.bound("target"),
+        )
 
 
 def _example() -> None:

@@ -46,7 +46,7 @@ def page(file: str) -> Iterator[Model]:
     try:
         yield model
     except ValueError as error:
-        st.error(plain(str(error)))
+        st.warning(plain(str(error)))
     if not home:
         state.write_address()
 

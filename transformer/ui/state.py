@@ -32,12 +32,12 @@ def change(**values: Any) -> None:
 def bound(name: str) -> dict[str, Any]:
     """Arguments that tie a widget to the field `name` of the view.
 
-    A widget that is not on the page loses its key; it finds its value in the view when it returns.
+    A widget that is not drawn loses its key; it finds its value in the view when it returns.
     """
     key = _key(name)
     if key not in st.session_state:
         st.session_state[key] = getattr(view(), name)
-    return {"key": key, "on_change": _take, "args": (name,)}
+    return {"key": key, "on_change": _take, "args": (name, key)}
 
 
 def settle(**values: Any) -> None:
@@ -75,8 +75,13 @@ def open_address(page: str) -> list[str]:
     params = dict(st.query_params.items())
     acted = st.session_state.pop(_ACTED, False)
     turned = st.session_state.get(_PAGE) != page
-    st.session_state[_PAGE] = page
     known = _VIEW in st.session_state
+    if turned and acted:
+        # A widget of a page that the user has just left spoke last, and took the browser back
+        # with it. Go on to where the user went.
+        st.session_state[_WRITTEN] = view().to_params()
+        st.switch_page(st.session_state[_PAGE], query_params=view().to_params())
+    st.session_state[_PAGE] = page
     stale = known and (turned or acted or params == st.session_state.get(_WRITTEN))
     if turned or not stale:
         st.session_state[_VISIT] = visit() + 1
@@ -98,16 +103,17 @@ def write_address() -> None:
 def _put(new: View) -> None:
     st.session_state[_VIEW] = new
     for field in fields(View):
-        key = _key(field.name)
-        if key in st.session_state and st.session_state[key] != getattr(new, field.name):
-            st.session_state[key] = getattr(new, field.name)
+        key, value = _key(field.name), getattr(new, field.name)
+        if key in st.session_state and st.session_state[key] != value:
+            st.session_state[key] = value
 
 
-def _take(name: str) -> None:
-    value = st.session_state[_key(name)]
+def _take(name: str, key: str) -> None:
+    value = st.session_state[key]
     if value is not None:
         change(**{name: value})
 
 
 def _key(name: str) -> str:
-    return f"view.{name}"
+    """Of the widget for this field on this page: another page's is another widget."""
+    return f"{st.session_state[_PAGE]}:{name}"

@@ -1,0 +1,143 @@
+"""The app in a real browser: opening, translating, choosing a head; and the server's memory.
+
+    python -m benchmarks.app [CHECKPOINTS]
+
+CHECKPOINTS is a folder of checkpoints, `checkpoints` if left out. Medians in milliseconds.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import psutil
+from playwright.sync_api import Browser, Page
+
+from benchmarks.browser import ROOT, chromium, served, settled
+from transformer import Translator
+
+SENTENCES = [
+    "My neighbour sold his boat before the cold winter came.",
+    "We left the windows open because the kitchen was full of smoke.",
+    "The child asked why the moon follows the train at night.",
+    "Nobody told the driver that the bridge was closed today.",
+    "She reads the last page of every book before she buys it.",
+]
+LONG = " ".join(SENTENCES)
+
+# From the click to the frame after the one in which the picture was drawn.
+CLICK = """([layer, head]) => new Promise((done) => {
+  const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
+  const root = views.find((view) => view && view.querySelector(".hu-thumb"));
+  const name = `layer ${layer}, head ${head}`;
+  const start = performance.now();
+  root.querySelector(`[aria-label="${name}"]`).click();
+  requestAnimationFrame(() => requestAnimationFrame(() => {
+    const drawn = root.querySelector(".hu-title").textContent === `Layer ${layer}, head ${head}`;
+    done(drawn ? performance.now() - start : NaN);
+  }));
+})"""
+
+
+def milliseconds(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return 1000 * (time.perf_counter() - start)
+
+
+def report(what: str, times: list[float], limit: float | None = None) -> None:
+    least = f"   (at most {limit:.0f} wanted)" if limit else ""
+    print(f"{what:<58} {median(times):8.0f}{least}", flush=True)
+
+
+def open_home(browser: Browser, address: str) -> float:
+    """A visitor with nothing in the browser's cache, until the example's picture is drawn."""
+    context = browser.new_context()
+    page = context.new_page()
+
+    def visit() -> None:
+        page.goto(address)
+        page.locator(".hu-canvas").wait_for()
+
+    spent = milliseconds(visit)
+    context.close()
+    return spent
+
+
+def translate(page: Page, text: str) -> float:
+    """From the last letter to the new translation; the pause that the box waits is taken off."""
+    box = page.get_by_label("English")
+    steps = page.locator(".hu-steps tbody tr")
+    before = page.locator(".hu-pieces").first.inner_text()
+
+    def act() -> None:
+        box.fill(text)
+        box.press("Enter")
+        page.wait_for_function(
+            "(old) => { for (const node of document.querySelectorAll('*')) {"
+            " const found = node.shadowRoot && node.shadowRoot.querySelector('.hu-pieces');"
+            " if (found) return found.innerText !== old; } return false; }",
+            arg=before,
+            polling=5,
+        )
+        steps.first.wait_for()
+
+    return milliseconds(act)
+
+
+def in_python(folder: Path) -> None:
+    translator = Translator.load(folder, device="cpu")
+    translator.trace(SENTENCES[0])
+    whole, shown = [], []
+    names = [name for name in translator.model.hook_names if name.endswith("hook_weights")]
+    for text in SENTENCES * 3:
+        whole.append(milliseconds(lambda text=text: translator.trace(text)))
+        shown.append(milliseconds(lambda text=text: translator.trace(text, names=names)))
+    tokens = median(len(translator.translate(text).tokens) for text in SENTENCES)
+    report(f"translate and trace everything ({tokens:.0f} tokens out)", whole, 150)
+    report("translate and trace what the pages show", shown)
+
+
+def main(checkpoints: Path) -> None:
+    folders = sorted(path.parent for path in checkpoints.glob("*/config.json"))
+    if not folders:
+        sys.exit(f"There is no checkpoint in {checkpoints}.")
+    in_python(folders[0])
+    with chromium() as browser:
+        start = time.perf_counter()
+        with served(checkpoints) as (address, server):
+            ready = 1000 * (time.perf_counter() - start)
+            first = open_home(browser, address)
+            report("start the server", [ready])
+            report("open the app, the first visitor (model not loaded)", [first], 3000)
+            report("open the app, later visitors", [open_home(browser, address) for _ in range(7)])
+            page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
+            page.goto(f"{address}/translate")
+            page.locator(".hu-steps").wait_for()
+            settled(page)
+            report(
+                "type a sentence, read its steps (browser)", [translate(page, s) for s in SENTENCES]
+            )
+            for what, text in (("", SENTENCES[0]), (" (long text)", LONG)):
+                page.goto(f"{address}/attention?text={text}&kind=encoder")
+                page.locator(".hu-thumb").first.wait_for()
+                settled(page)
+                clicks = [page.evaluate(CLICK, [n % 6, n % 8]) for n in range(1, 20)]
+                report(f"choose another head, click to picture{what}", clicks, 150)
+                settled(page)
+            process = psutil.Process(server.pid)
+            peak = max(
+                int(line.split()[1])
+                for line in Path(f"/proc/{process.pid}/status").read_text().splitlines()
+                if line.startswith("VmHWM")
+            )
+            print(
+                f"{'peak memory of the server, MB':<58} {peak / 1024:8.0f}   (at most 1000 wanted)"
+            )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "checkpoints")

@@ -1,0 +1,77 @@
+"""The app under test: a server on a free port, and a browser to drive it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[1]
+QUIET = "notRunning"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@contextmanager
+def served(checkpoints: Path, **env: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The app, started as a person starts it; gives its address and its process."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
+    server = subprocess.Popen(
+        [*command, "--server.port", str(port)],
+        cwd=ROOT,
+        env={**os.environ, "HEADS_UP_CHECKPOINTS": str(checkpoints), **env},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    address = f"http://localhost:{port}"
+    try:
+        wait_for(f"{address}/_stcore/health", server)
+        yield address, server
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+def wait_for(address: str, server: subprocess.Popen[bytes], patience: float = 60) -> None:
+    """Until the server answers. Raises RuntimeError if it ends or stays silent."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            with urllib.request.urlopen(address, timeout=5):
+                return
+        except OSError:
+            time.sleep(0.02)
+    raise RuntimeError(f"The app did not answer at {address} within {patience} s.")
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """This machine's Chromium, or else Playwright's own."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        yield browser
+        browser.close()
+
+
+def settled(page: Page) -> None:
+    """Until the page's script has run to its end."""
+    page.locator(f"[data-test-script-state={QUIET}]").wait_for()
