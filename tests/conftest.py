@@ -8,6 +8,7 @@ import random
 import shutil
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 # One thread, here and in every process a test starts: tiny tensors gain nothing from more, and sums
 # come out the same on every machine. OpenMP reads it when torch is first imported.
@@ -26,6 +27,7 @@ import pytest
 import torch
 
 from tests import leaks
+from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
@@ -70,6 +72,16 @@ def tiny_model(vocabulary: Vocabulary) -> Transformer:
     with torch.random.fork_rng():
         torch.manual_seed(1)
         return leaks.share(Transformer(ModelConfig.preset("tiny", vocab_size=len(vocabulary))))
+
+
+@pytest.fixture(scope="session")
+def checkpoints(
+    tmp_path_factory: pytest.TempPathFactory, tiny_model: Transformer, vocabulary: Vocabulary
+) -> Path:
+    """A folder of checkpoints, as the app wants it: `tiny` alone lies there."""
+    folder = tmp_path_factory.mktemp("app") / "checkpoints"
+    save_checkpoint(folder / "tiny", tiny_model, vocabulary, "# A tiny model\n")
+    return folder
 
 
 @pytest.fixture(scope="session")

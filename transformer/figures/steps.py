@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
+@runtime_checkable
 class Choice(Protocol):
     """A piece and the model's probability for it; `inference.results.Candidate` is one."""
 
@@ -17,6 +18,7 @@ class Choice(Protocol):
     def probability(self) -> float: ...
 
 
+@runtime_checkable
 class Step(Protocol):
     """A step of decoding; `inference.results.Step` is one."""
 
