@@ -51,7 +51,7 @@ class Decoding:
         candidates: how many of the most probable pieces each step keeps.
     """
 
-    method: Method | None = None
+    method: str | None = None
     beam_size: int = 1
     length_penalty: float = 0.6
     temperature: float | None = None

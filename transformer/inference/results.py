@@ -138,7 +138,7 @@ class Translation:
     finished: bool
     log_probability: float
     score: float
-    method: Method
+    method: str
     table: StepTable = field(repr=False)
     seed: int | None = None
     tree: BeamTree | None = field(default=None, repr=False)

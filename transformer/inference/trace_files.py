@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -35,10 +36,18 @@ def read_npz(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Ar
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no trace file at {path}.")
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
         header = json.loads(arrays.pop(HEADER).tobytes().decode())
-    except (KeyError, ValueError, EOFError, OSError, TypeError, zipfile.BadZipFile) as error:
+    except (
+        KeyError,
+        ValueError,
+        EOFError,
+        OSError,
+        TypeError,
+        AttributeError,
+        zipfile.BadZipFile,
+    ) as error:
         raise ValueError(f"{path} is cut off or is not a trace file: {error}") from error
     return checked(header, str(path)), arrays
 

@@ -1,0 +1,309 @@
+"""The trace: whole matrices of one pass, the same as step by step, with the right labels."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.inference import models
+from transformer.hooks import Hooks
+from transformer.inference.trace import Trace
+from transformer.inference.translator import Translator
+from transformer.inference.weights import DecoderWeights, Exact, Int8
+from transformer.model.transformer import Transformer
+from transformer.text.vocabulary import Vocabulary
+
+TEXT = "The baker sells the lamp again."
+KINDS = ["encoder", "decoder", "cross"]
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
+    return Translator(tiny_model, vocabulary)
+
+
+@pytest.fixture(scope="module")
+def trace(translator: Translator) -> Trace:
+    return translator.trace(TEXT, max_len=14)
+
+
+def test_labels_say_what_each_row_read_and_what_it_wrote(
+    trace: Trace, translator: Translator
+) -> None:
+    result = translator.translate(TEXT, max_len=14)
+    assert (trace.source, trace.text) == (TEXT, result.text)
+    assert trace.src_tokens == result.src_tokens
+    assert trace.src_tokens[-1] == "</s>"
+    assert trace.predicted_tokens == result.tokens
+    assert trace.tgt_tokens == ("<s>", *result.tokens[:-1])
+    assert trace.translation.steps[-1].input_tokens == result.steps[-1].input_tokens
+    assert trace.translation.score == pytest.approx(result.score, abs=1e-4)
+    assert trace.config == translator.model.config.to_dict()
+    for kind, rows, columns in (
+        ("encoder", trace.src_tokens, trace.src_tokens),
+        ("decoder", trace.tgt_tokens, trace.tgt_tokens),
+        ("cross", trace.tgt_tokens, trace.src_tokens),
+    ):
+        assert trace.labels(kind) == (rows, columns)
+        assert trace.weights(kind, 1).shape == (4, len(rows), len(columns))
+    vocabulary = translator.vocabulary
+    assert vocabulary.tokens(trace.src_ids) == list(trace.src_tokens)
+    assert vocabulary.tokens(trace.tgt_ids) == list(trace.tgt_tokens)
+    assert vocabulary.tokens(trace.predicted_ids) == list(trace.predicted_tokens)
+
+
+def test_an_output_that_ends_has_its_end_as_the_last_prediction(translator: Translator) -> None:
+    trace = translator.trace(TEXT, "Le boulanger vend la lampe.")
+    assert trace.predicted_tokens[-1] == "</s>"
+    assert trace.tgt_tokens[1:] == trace.predicted_tokens[:-1]
+    assert trace.text == "Le boulanger vend la lampe."
+    assert trace.translation.method == "forced"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_sum_to_one_and_the_future_is_hidden(trace: Trace, kind: str) -> None:
+    for layer in range(2):
+        weights = trace.weights(kind, layer)
+        assert weights.dtype == np.float32
+        np.testing.assert_allclose(weights.sum(axis=-1), 1.0, atol=1e-6)
+        if kind == "decoder":
+            assert (np.triu(weights, 1) == 0).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_are_the_softmax_of_query_times_key(trace: Trace, kind: str) -> None:
+    side = "encoder" if kind == "encoder" else "decoder"
+    for layer in range(2):
+        site = f"{side}.layers.{layer}.{'cross' if kind == 'cross' else 'self'}_attn"
+        query, key, value, heads = (
+            trace[f"{site}.hook_{part}"] for part in ("query", "key", "value", "heads")
+        )
+        scores = query.astype(np.float64) @ key.transpose(0, 2, 1) / np.sqrt(16)
+        np.testing.assert_allclose(trace[f"{site}.hook_scores"], scores, atol=1e-5)
+        if kind == "decoder":
+            scores[:, ~np.tri(scores.shape[1], dtype=bool)] = -np.inf
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        weights /= weights.sum(axis=-1, keepdims=True)
+        np.testing.assert_allclose(trace.weights(kind, layer), weights, atol=1e-6)
+        np.testing.assert_allclose(heads, weights @ value, atol=1e-5)
+
+
+def test_the_one_pass_equals_the_rows_of_every_step(trace: Trace, translator: Translator) -> None:
+    """Row i of each decoder tensor is the last row of a pass over the first i + 1 tokens."""
+    rows: dict[str, list[torch.Tensor]] = {}
+
+    def last_row(tensor: torch.Tensor, name: str) -> None:
+        rows.setdefault(name, []).append(tensor[0])
+
+    names = [
+        name
+        for name in translator.model.hook_names
+        if not name.startswith("encoder") and "hook_positions" not in name
+    ]
+    seen = translator.translate(TEXT, max_len=14, hooks=Hooks(dict.fromkeys(names, last_row)))
+    assert seen.ids == trace.predicted_ids
+    for name in names:
+        whole, steps = trace[name], rows[name]
+        assert len(steps) == len(trace.tgt_tokens)
+        for i, step in enumerate(steps):
+            if name.endswith(("hook_key", "hook_value")):
+                expected, found = whole[:, : i + 1] if "self" in name else whole, step
+            elif whole.ndim == 3:
+                expected, found = whole[:, i, : step.shape[-1]], step[:, -1]
+            else:
+                expected, found = whole[i], step[-1]
+            np.testing.assert_allclose(expected, found, atol=1e-5, err_msg=f"{name}, step {i}")
+
+
+def test_the_logits_are_those_the_steps_were_chosen_from(trace: Trace) -> None:
+    shares = torch.tensor(trace["hook_logits"]).softmax(dim=-1)
+    for i, step in enumerate(trace.translation.steps):
+        assert step.probability == pytest.approx(float(shares[i, step.chosen.id]), abs=1e-5)
+
+
+def test_a_checked_draft_is_its_own_traced_pass(
+    tiny_model: Transformer, vocabulary: Vocabulary, trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pass that confirms a draft is recorded; the decoder does not run once more."""
+    translator = Translator(tiny_model, vocabulary)
+    engine = translator._decoder.engine
+    engine._worth_it, engine._one = True, [DecoderWeights(tiny_model, Int8, Exact)]
+    calls: list[int] = []
+    decode, encode = tiny_model.decode, tiny_model.encode
+    monkeypatch.setattr(tiny_model, "decode", lambda *a, **k: calls.append(1) or decode(*a, **k))
+    monkeypatch.setattr(tiny_model, "encode", lambda *a, **k: calls.append(100) or encode(*a, **k))
+    drafted = translator.trace(TEXT, max_len=14)
+    passes = sum(calls)
+    assert 101 <= passes <= 104, "the encoder once; a decoder pass for each draft, none besides"
+    same_trace(drafted, trace, atol=1e-5)
+    calls.clear()
+    translator.trace(TEXT, "Le boulanger vend la lampe.")
+    assert sum(calls) == 101
+
+
+def same_trace(one: Trace, other: Trace, atol: float = 0.0) -> None:
+    for field in dataclasses.fields(Trace):
+        if field.name not in ("tensors", "translation"):
+            assert getattr(one, field.name) == getattr(other, field.name)
+    assert one.translation.ids == other.translation.ids
+    assert one.names == other.names
+    for name in one:
+        np.testing.assert_allclose(one[name], other[name], atol=atol, rtol=0, err_msg=name)
+
+
+def test_every_site_is_there_in_the_order_of_the_model(
+    trace: Trace, translator: Translator
+) -> None:
+    assert trace.names == tuple(trace) == translator.model.hook_names
+    assert len(trace) == len(trace.names)
+    assert trace["encoder.hook_memory"].shape == (len(trace.src_tokens), 64)
+    assert trace["encoder.embed.hook_positions"].shape == (len(trace.src_tokens), 64)
+    assert trace["hook_logits"].shape == (len(trace.tgt_tokens), len(translator.vocabulary))
+
+
+def test_a_trace_is_frozen(trace: Trace) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        trace["encoder.hook_memory"][0, 0] = 1.0
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        trace.tgt_ids = ()  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("kind", "layer", "message"),
+    [
+        ("cros", 0, "'encoder', 'decoder', 'cross', not 'cros'; did you mean 'cross'"),
+        ("Decoder", 0, "did you mean 'encoder' or 'decoder'"),
+        ("cross", 2, "no layer 2; the layers are 0 to 1"),
+        ("cross", -1, "no layer -1"),
+    ],
+)
+def test_what_is_not_there_is_said(trace: Trace, kind: str, layer: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        trace.weights(kind, layer)
+
+
+def test_other_errors_name_what_would_be_right(trace: Trace, translator: Translator) -> None:
+    with pytest.raises(KeyError, match=r"did you mean 'encoder\.hook_memory'"):
+        trace["encoder.hook_memry"]
+    with pytest.raises(ValueError, match="no head 4; the heads are 0 to 3"):
+        trace.to_frame("cross", 0, 4)
+    few = translator.trace(TEXT, names=["hook_logits", "encoder.hook_memory"], max_len=5)
+    assert few.names == ("hook_logits", "encoder.hook_memory")
+    with pytest.raises(ValueError, match=r"recorded without decoder\.layers\.0\.cross_attn"):
+        few.weights("cross", 0)
+    with pytest.raises(ValueError, match="no hook 'hook_logit'; did you mean 'hook_logits'"):
+        translator.trace(TEXT, names=["hook_logit"])
+
+
+def test_frames_keep_repeated_tokens_apart(translator: Translator) -> None:
+    trace = translator.trace("the lamp the lamp the lamp", max_len=6)
+    frame = trace.to_frame("cross", layer=1, head=2)
+    weights = trace.weights("cross", 1)
+    assert list(frame.columns) == [
+        "query_position",
+        "query_token",
+        "predicted_token",
+        "key_position",
+        "key_token",
+        "weight",
+    ]
+    assert len(set(frame.key_token)) < frame.key_position.nunique() == len(trace.src_tokens)
+    wide = frame.pivot(index="query_position", columns="key_position", values="weight")
+    np.testing.assert_array_equal(wide.to_numpy(), weights[2])
+    for line in frame.sample(20, random_state=0).itertuples():
+        assert line.query_token == trace.tgt_tokens[line.query_position]
+        assert line.predicted_token == trace.predicted_tokens[line.query_position]
+        assert line.key_token == trace.src_tokens[line.key_position]
+    every = trace.to_frame("encoder", layer=0)
+    assert "predicted_token" not in every
+    assert len(every) == 4 * len(trace.src_tokens) ** 2
+    one = every[every["head"] == 3].drop(columns="head").reset_index(drop=True)
+    assert one.equals(trace.to_frame("encoder", layer=0, head=3))
+
+
+def test_npz_brings_everything_back(trace: Trace, tmp_path: Path) -> None:
+    trace.save_npz(tmp_path / "deep" / "one.npz")
+    again = Trace.load_npz(tmp_path / "deep" / "one.npz")
+    same_trace(again, trace)
+    assert again.translation == trace.translation
+    assert again.translation.steps == trace.translation.steps
+    assert [file.name for file in (tmp_path / "deep").iterdir()] == ["one.npz"]
+
+
+def test_json_brings_attention_back(translator: Translator) -> None:
+    trace = translator.trace(TEXT, beam_size=3, max_len=9)
+    again = Trace.from_json(trace.to_json())
+    assert again.translation == trace.translation
+    assert again.translation.tree is not None
+    assert len(again) == 6
+    for kind in KINDS:
+        for layer in range(2):
+            np.testing.assert_array_equal(again.weights(kind, layer), trace.weights(kind, layer))
+    every = Trace.from_json(trace.to_json(trace.names))
+    same_trace(every, trace)
+
+
+def test_files_of_other_kinds_are_refused(trace: Trace, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no trace file"):
+        Trace.load_npz(tmp_path / "none.npz")
+    trace.save_npz(tmp_path / "whole.npz")
+    data = (tmp_path / "whole.npz").read_bytes()
+    (tmp_path / "cut.npz").write_bytes(data[: len(data) // 2])
+    np.savez(tmp_path / "other.npz", a=np.zeros(3))
+    (tmp_path / "text.npz").write_text("hello")
+    for name in ("cut", "other", "text"):
+        with pytest.raises(ValueError, match=f"{name}.npz is cut off or is not a trace file"):
+            Trace.load_npz(tmp_path / f"{name}.npz")
+    header = json.loads(trace.to_json(["encoder.hook_memory"]))
+    for broken, message in (
+        ("[]", "no trace"),
+        ("{", "not the JSON"),
+        (json.dumps({**header, "format": 99}), "format 99; this version reads 1"),
+        (json.dumps({k: v for k, v in header.items() if k != "src_ids"}), "src_ids"),
+        (json.dumps({**header, "translation": {"text": "?"}}), "no translation"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Trace.from_json(broken)
+
+
+def test_json_refuses_what_json_cannot_say(translator: Translator) -> None:
+    name = "encoder.hook_memory"
+    broken = Hooks({"hook_logits": lambda x, name: x.index_fill(-1, torch.tensor([9]), -torch.inf)})
+    trace = translator.trace(TEXT, hooks=broken, max_len=3)
+    trace.to_json([name])
+    with pytest.raises(ValueError, match="hook_logits holds a number that is not finite"):
+        trace.to_json(["hook_logits"])
+
+
+def test_an_intervention_is_traced_as_it_ran(translator: Translator, trace: Trace) -> None:
+    """A head switched off: off in the trace, the words follow, and other calls know nothing."""
+    name = "decoder.layers.1.cross_attn.hook_heads"
+
+    def off(tensor: torch.Tensor, name: str) -> torch.Tensor:
+        changed = tensor.clone()
+        changed[:, 2] = 0
+        return changed
+
+    hooks = Hooks({name: off})
+    changed = translator.trace(TEXT, hooks=hooks, max_len=14)
+    assert (changed[name][2] == 0).all()
+    assert (changed[name][1] != 0).any()
+    assert changed.predicted_ids == translator.translate(TEXT, hooks=hooks, max_len=14).ids
+    shares = torch.tensor(changed["hook_logits"]).softmax(dim=-1)
+    for i, step in enumerate(changed.translation.steps):
+        assert step.probability == pytest.approx(float(shares[i, step.chosen.id]), abs=1e-5)
+    same_trace(translator.trace(TEXT, max_len=14), trace)
+
+
+@pytest.mark.parametrize("score", ["dot", "additive"])
+@pytest.mark.parametrize("positions", ["learned", "none"])
+def test_other_models_can_be_traced(score: str, positions: str, vocabulary: Vocabulary) -> None:
+    model = models.untrained(score=score, positions=positions, vocab_size=len(vocabulary))
+    trace = Translator(model, vocabulary).trace(TEXT, max_len=7)
+    for kind in KINDS:
+        np.testing.assert_allclose(trace.weights(kind, 1).sum(axis=-1), 1.0, atol=1e-6)

@@ -1,0 +1,226 @@
+"""Text in, text out: the public calls, and what they say to a wrong one."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.inference import models
+from transformer.checkpoint import CheckpointError, save_checkpoint
+from transformer.hooks import Hooks
+from transformer.inference.results import Candidate, Translation
+from transformer.inference.translator import Translator
+from transformer.model.transformer import Transformer
+from transformer.text.vocabulary import Vocabulary
+
+TEXT = "The baker sells the lamp again."
+TARGET = "Le boulanger vend encore la lampe."
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
+    return Translator(tiny_model, vocabulary)
+
+
+def test_a_translation_says_how_it_came_about(translator: Translator) -> None:
+    result = translator.translate(TEXT, max_len=10, candidates=4)
+    vocabulary = translator.vocabulary
+    assert result.source == TEXT
+    assert result.src_ids == tuple(vocabulary.encode(TEXT))
+    assert result.text == vocabulary.decode(result.ids)
+    assert list(result.tokens) == vocabulary.tokens(result.ids)
+    assert result.method == "greedy"
+    assert len(result.steps) == len(result.ids)
+    for i, step in enumerate(result.steps):
+        assert step.position == i
+        assert step.input_tokens == ("<s>", *result.tokens[:i])
+        assert len(step.candidates) == 4
+        assert step.candidates[0].token == step.chosen.token == result.tokens[i]
+        assert step.probability == pytest.approx(step.candidates[0].probability, abs=1e-6)
+        for candidate in step.candidates:
+            assert candidate.token == vocabulary.token(candidate.id)
+    total = sum(torch.tensor(step.probability).log().item() for step in result.steps)
+    assert result.log_probability == pytest.approx(total, abs=1e-4)
+    assert result.score == pytest.approx(result.log_probability / (15 / 6) ** 0.6, abs=1e-6)
+
+
+def test_a_forced_target_is_scored_as_the_whole_model_scores_it(translator: Translator) -> None:
+    result = translator.translate(TEXT, target=TARGET)
+    ids = translator.vocabulary.encode(TARGET)
+    src = torch.tensor([translator.vocabulary.encode(TEXT)])
+    with torch.no_grad():
+        logits = translator.model(src, torch.tensor([[1, *ids[:-1]]]))[0]
+    logs = logits.log_softmax(dim=-1)[range(len(ids)), ids]
+    assert list(result.ids) == ids
+    assert (result.text, result.method, result.finished) == (TARGET, "forced", True)
+    for step, log in zip(result.steps, logs, strict=True):
+        assert step.probability == pytest.approx(float(log.exp()), abs=1e-6)
+    assert result.log_probability == pytest.approx(float(logs.sum()), abs=1e-4)
+    assert translator.translate(TEXT, target=ids[:-1]).finished is False
+
+
+def test_targets_of_a_batch_are_each_scored_alone(translator: Translator) -> None:
+    texts = [TEXT, "She hides bread.", "A pilot finds books at night."]
+    targets = [TARGET, "Elle cache du pain.", "Un pilote trouve des livres la nuit."]
+    together = translator.translate_batch(texts, targets=targets)
+    for text, target, result in zip(texts, targets, together, strict=True):
+        alone = translator.translate(text, target=target)
+        assert result.ids == alone.ids
+        assert result.score == pytest.approx(alone.score, abs=1e-5)
+
+
+def test_a_batch_keeps_its_order(translator: Translator) -> None:
+    texts = ["She paints a boat first.", "Bread.", TEXT, "My aunt hides the lamp at night."] * 3
+    together = translator.translate_batch(texts, max_len=8)
+    assert [result.source for result in together] == texts
+    for text, result in zip(texts[:4], together, strict=False):
+        assert result.ids == translator.translate(text, max_len=8).ids
+    assert translator.translate_batch([]) == []
+
+
+def test_hooks_change_their_own_call_only(translator: Translator) -> None:
+    before = translator.translate(TEXT, max_len=8)
+    other = Hooks({"encoder.hook_memory": lambda memory, name: torch.flip(memory, [1]) * 3})
+    changed = translator.translate(TEXT, max_len=8, hooks=other)
+    assert changed.log_probability != before.log_probability
+    assert translator.translate(TEXT, max_len=8) == before
+    batch = translator.translate_batch([TEXT], max_len=8, hooks=other)[0]
+    assert batch.ids == changed.ids
+    forced = translator.translate(TEXT, target=TARGET, hooks=other)
+    assert forced.score != translator.translate(TEXT, target=TARGET).score
+    with pytest.raises(ValueError, match=r"no hook 'encoder\.hook_memry'; did you mean"):
+        translator.translate(TEXT, hooks=Hooks({"encoder.hook_memry": lambda x, name: None}))
+
+
+def test_results_go_through_json_and_pickle(translator: Translator) -> None:
+    for options in ({}, {"beam_size": 3}, {"method": "sample"}, {"target": TARGET}):
+        limit = {} if "target" in options else {"max_len": 7}
+        result = translator.translate(TEXT, **options, **limit)
+        again = Translation.from_dict(json.loads(json.dumps(result.to_dict())))
+        assert again == result
+        assert again.steps == result.steps
+        assert pickle.loads(pickle.dumps(result)) == result
+    assert isinstance(result.steps[0].candidates[0], Candidate)
+    with pytest.raises(ValueError, match="no translation"):
+        Translation.from_dict({"text": "?"})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "gredy"}, "must be one of greedy, beam, sample, forced, not 'gredy'.*'greedy'"),
+        ({"beam_sise": 3}, "no option 'beam_sise'; did you mean 'beam_size'"),
+        ({"beam_size": 0}, "beam_size must be at least 1 and at most 64, not 0"),
+        ({"beam_size": 65}, "at most 64, not 65"),
+        ({"max_len": 0}, "max_len must be at least 1 and at most 562, not 0"),
+        ({"candidates": 0}, "candidates must be at least 1"),
+        ({"beam_size": 3, "method": "greedy"}, "beam_size 3 needs method 'beam', not 'greedy'"),
+        ({"length_penalty": float("nan")}, "length_penalty must be a finite number"),
+        ({"temperature": 0.5}, "temperature is for method 'sample'; method 'greedy' draws"),
+        ({"seed": 3, "beam_size": 2}, "seed is for method 'sample'; method 'beam' draws nothing"),
+        ({"method": "sample", "temperature": 0.0}, "temperature must be above 0, not 0"),
+        ({"method": "sample", "top_p": 1.5}, "top_p must be above 0 and at most 1, not 1.5"),
+        ({"method": "sample", "top_k": 0}, "top_k must be at least 1, not 0"),
+        ({"method": "sample", "seed": -1}, "seed must be from 0"),
+        ({"method": "forced"}, "needs a target"),
+        ({"method": "greedy", "target": TARGET}, "leave method 'greedy' out"),
+        ({"beam_size": 4, "target": TARGET}, "beam_size 4 needs method 'beam', not 'forced'"),
+        ({"target": ""}, "The target is empty"),
+        ({"target": [5, 2, 6]}, "Target id 2 at place 1 is a control piece"),
+        ({"target": [5, 999]}, "Target id 999 is not from 0 to 319"),
+        ({"target": [5] * 563}, "The target has 563 pieces; at most 562 can be forced"),
+    ],
+)
+def test_wrong_options_are_said(
+    translator: Translator, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        translator.translate(TEXT, **options)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
+def test_no_text_is_said_kindly(translator: Translator, text: str) -> None:
+    for call in (translator.translate, translator.trace, lambda t: translator.translate_batch([t])):
+        with pytest.raises(ValueError, match="no text to translate; write a sentence first"):
+            call(text)
+
+
+def test_too_long_a_text_is_said_with_both_numbers(
+    translator: Translator, vocabulary: Vocabulary
+) -> None:
+    text = "baker " * 800
+    pieces = len(vocabulary.encode(text))
+    with pytest.raises(ValueError, match=f"has {pieces} pieces; at most 512 can be translated"):
+        translator.translate(text)
+    learned = models.untrained(positions="learned", max_len=9, vocab_size=len(vocabulary))
+    short = Translator(learned, vocabulary)
+    assert len(short.translate("bread.").ids) <= 9
+    with pytest.raises(ValueError, match=r"pieces; at most 9 can"):
+        short.translate(TEXT)
+    with pytest.raises(ValueError, match="max_len is 10; this model learned 9 positions"):
+        short.translate("bread.", max_len=10)
+    with pytest.raises(ValueError, match="pieces; at most 9 can be forced"):
+        short.translate("bread.", target=TARGET)
+    with pytest.raises(ValueError, match="2 texts and 1 targets"):
+        translator.translate_batch([TEXT, TEXT], targets=[TARGET])
+
+
+def test_the_longest_text_is_translated(translator: Translator, vocabulary: Vocabulary) -> None:
+    """512 pieces, beyond the table of positions while it writes."""
+    text = " ".join(["bread"] * 120) + "."
+    assert 400 < len(vocabulary.encode(text)) <= 512
+    assert len(translator.translate(text, max_len=20).ids) == 20
+
+
+@pytest.mark.parametrize("text", ["</s>", "<s> <pad> <unk>", "日本語 🚀", "\x00", "a" * 300])
+def test_odd_texts_do_not_crash(translator: Translator, text: str) -> None:
+    result = translator.translate(text, max_len=5)
+    assert set(result.src_ids[:-1]).isdisjoint({0, 1, 2})
+
+
+def test_a_model_that_does_not_fit_is_refused(vocabulary: Vocabulary) -> None:
+    with pytest.raises(ValueError, match="made for 20 pieces, the vocabulary has 320"):
+        Translator(models.untrained(), vocabulary)
+    training = models.untrained(vocab_size=len(vocabulary)).train()
+    with pytest.raises(ValueError, match="training mode"):
+        Translator(training, vocabulary)
+
+
+def test_a_checkpoint_folder_becomes_the_same_translator(
+    translator: Translator, tmp_path: Path
+) -> None:
+    save_checkpoint(tmp_path / "here", translator.model, translator.vocabulary, "A card.")
+    loaded = Translator.load(tmp_path / "here", device="cpu")
+    assert loaded.device == torch.device("cpu")
+    assert loaded.translate(TEXT, max_len=9) == translator.translate(TEXT, max_len=9)
+    with pytest.raises(CheckpointError, match="no checkpoint folder"):
+        Translator.load(tmp_path / "nowhere", device="cpu")
+    with pytest.raises(ValueError, match="device must be one of"):
+        Translator.load(tmp_path / "here", device="tpu")
+
+
+def test_the_front_door_opens_without_torch() -> None:
+    """`import transformer` alone is quick; the names come when they are asked for."""
+    script = (
+        "import sys, transformer\n"
+        "assert 'torch' not in sys.modules\n"
+        "assert 'Translator' in dir(transformer)\n"
+        "from transformer import Hooks, Trace, Translator\n"
+        "assert Translator.__module__ == 'transformer.inference.translator'\n"
+        "try: transformer.Translater\n"
+        "except AttributeError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "no attribute 'Translater'" in done.stdout
