@@ -53,7 +53,10 @@ def test_no_address_is_too_odd(params: dict[str, str]) -> None:
         ({"layer": "1.5"}, "The address has layer='1.5'; it must be a whole number from 0 to 999."),
         ({"top_p": "nan"}, "The address has top_p='nan'; it must be a number from 0.05 to 1."),
         ({"seed": "2147483648"}, "a whole number from 0 to 2147483647."),
-        ({"kind": "both"}, "The address has kind='both'; it must be one of encoder, decoder, cross."),
+        (
+            {"kind": "both"},
+            "The address has kind='both'; it must be one of encoder, decoder, cross.",
+        ),
         ({"tokens": "3"}, 'The address asks for "tokens", which this app does not know.'),
     ],
 )

@@ -1,0 +1,33 @@
+"""A page as a browser session runs it, without the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).resolve().parents[2]
+Visit = Callable[..., AppTest]
+
+
+@pytest.fixture
+def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
+    """Open a page by its own address, as the first of a new session."""
+    monkeypatch.chdir(ROOT)
+
+    def open_page(page: str, folder: Path = checkpoints, **params: str) -> AppTest:
+        monkeypatch.setenv("HEADS_UP_CHECKPOINTS", str(folder))
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+        if page != "app.py":
+            app.switch_page(page)
+        for name, value in params.items():
+            app.query_params[name] = value
+        app.run()
+        assert not app.exception, app.exception[0].message
+        return app
+
+    yield open_page
+    st.cache_resource.clear()

@@ -1,0 +1,198 @@
+"""Every page opens, keeps what belongs to the session, and answers mistakes with a message."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import Visit
+from transformer import Translator
+from transformer.figures import unpack
+from transformer.ui.address import View
+
+PAGES = ("app.py", "pages/translate.py", "pages/attention.py")
+OURS = PAGES[1:]
+
+
+def view(app: AppTest) -> View:
+    found = app.session_state["view"]
+    assert isinstance(found, View)
+    return found
+
+
+def shown(app: AppTest) -> list[Any]:
+    """What the browser views on the page were given: a header of packed attention, or a dict."""
+    protos = [element.proto for element in app.get("bidi_component")]
+    return [unpack(p.bytes).header if p.bytes else json.loads(p.json) for p in protos]
+
+
+def messages(app: AppTest) -> list[str]:
+    """Warnings and errors as people read them."""
+    return [box.value.replace("\\", "") for box in [*app.warning, *app.error]]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_opens_by_its_address_with_the_way_around(visit: Visit, page: str) -> None:
+    app = visit(page)
+    assert len(app.title) == 1
+    ways = [link.proto.label for link in app.get("page_link")][:3]
+    assert ways == ["Heads Up", "Translate", "Attention"]
+    assert shown(app)
+    assert not messages(app)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_without_a_checkpoint_a_page_says_what_to_do(
+    visit: Visit, page: str, tmp_path: Path
+) -> None:
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        app = visit(page, folder)
+        assert app.header[0].value == "There is no model yet"
+        words = " ".join(text.value for text in [*app.markdown, *app.code])
+        assert str(folder) in words
+        assert "HEADS_UP_CHECKPOINTS" in words
+        assert "python -m transformer train" in words
+        assert not shown(app)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_broken_checkpoint_is_one_sentence(
+    visit: Visit, page: str, tmp_path: Path, checkpoints: Path
+) -> None:
+    shutil.copytree(checkpoints / "tiny", tmp_path / "cut")
+    weights = tmp_path / "cut" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    app = visit(page, tmp_path)
+    assert len(app.error) == 1
+    assert "The checkpoint cut cannot be opened" in messages(app)[0]
+    assert "1000 bytes" in messages(app)[0]
+
+
+def test_the_translation_and_its_steps_are_those_of_the_translator(
+    visit: Visit, checkpoints: Path
+) -> None:
+    text = "The baker paints a boat."
+    app = visit("pages/translate.py", text=text, method="beam", beam_size="3")
+    sentence, table = shown(app)
+    wanted = Translator.load(checkpoints / "tiny", device="cpu").translate(
+        text, method="beam", beam_size=3, length_penalty=0.6
+    )
+    assert sentence["text"] == wanted.text
+    assert sentence["tokens"] == list(wanted.tokens)
+    assert [step["chosen"]["token"] for step in table["steps"]] == list(wanted.tokens)
+    first = table["steps"][0]
+    assert first["input"] == ["<s>"]
+    assert [c["token"] for c in first["candidates"]] == [
+        c.token for c in wanted.steps[0].candidates
+    ]
+
+
+def test_a_translation_of_ones_own_is_scored(visit: Visit) -> None:
+    app = visit("pages/translate.py", method="forced")
+    assert "Write a translation" in app.info[0].value
+    assert not shown(app)
+    app.text_input[1].set_value("Le pilote vend un bateau.").run()
+    assert not app.info
+    sentence, table = shown(app)
+    assert sentence["text"] == "Le pilote vend un bateau."
+    assert len(table["steps"]) == len(sentence["tokens"])
+    assert table["steps"][-1]["last"]
+
+
+def test_sampling_repeats_with_its_seed(visit: Visit) -> None:
+    app = visit("pages/translate.py", method="sample", seed="5")
+    first = shown(app)[0]["text"]
+    assert shown(app.number_input[0].set_value(6).run())[0]["text"] != first
+    assert shown(app.number_input[0].set_value(5).run())[0]["text"] == first
+    assert view(app).seed == 5
+
+
+@pytest.mark.parametrize("page", OURS)
+def test_an_empty_sentence_explains_itself(visit: Visit, page: str) -> None:
+    app = visit(page)
+    app.text_input[0].set_value("   ").run()
+    assert messages(app) == ["There is no text to translate; write a sentence first."]
+    assert not shown(app)
+    app.text_input[0].set_value("She hides the lamp.").run()
+    assert not messages(app)
+    assert shown(app)
+
+
+@pytest.mark.parametrize("page", OURS)
+def test_a_text_that_is_too_long_is_refused_with_both_numbers(visit: Visit, page: str) -> None:
+    app = visit(page, text="the lamp " * 2500)
+    assert len(messages(app)) == 1
+    assert "at most 512" in messages(app)[0]
+
+
+def test_a_broken_link_says_what_is_wrong_and_shows_the_rest(visit: Visit) -> None:
+    app = visit(
+        "pages/attention.py", text="She hides books.", kind="encoder", layer="77", seed="x", hed="1"
+    )
+    assert messages(app) == [
+        "The address has seed='x'; it must be a whole number from 0 to 2147483647.",
+        'The address asks for "hed", which this app does not know.',
+        "There is no layer 77 in this model; it has 2, from 0 to 1.",
+    ]
+    assert (view(app).text, view(app).kind, view(app).layer) == ("She hides books.", "encoder", 1)
+    assert shown(app)[0]["kind"] == "encoder"
+    assert dict(app.query_params) == {"text": "She hides books.", "kind": "encoder", "layer": "1"}
+
+
+def test_an_unknown_model_is_named_beside_those_there_are(visit: Visit) -> None:
+    app = visit("pages/attention.py", model="![x](http://there)")
+    assert "There is no checkpoint '![x](http://there)'; this app has tiny." in messages(app)[0]
+    assert "![x](" not in app.warning[0].value
+    assert shown(app)
+
+
+def test_model_and_sentence_stay_when_the_page_changes(
+    visit: Visit, tmp_path: Path, checkpoints: Path
+) -> None:
+    for name in ("first", "second"):
+        shutil.copytree(checkpoints / "tiny", tmp_path / name)
+    app = visit("pages/translate.py", tmp_path)
+    app.selectbox[0].select("second").run()
+    app.text_input[0].set_value("A pilot finds bread.").run()
+    for page in ("pages/attention.py", "app.py", "pages/translate.py"):
+        app.switch_page(page).run()
+        assert not app.exception
+        assert app.selectbox[0].value == "second"
+        assert (view(app).model, view(app).text) == ("second", "A pilot finds bread.")
+    assert app.text_input[0].value == "A pilot finds bread."
+    assert dict(app.query_params) == {"model": "second", "text": "A pilot finds bread."}
+
+
+@pytest.mark.parametrize("page", OURS)
+def test_an_example_is_taken_with_one_click(visit: Visit, page: str) -> None:
+    app = visit(page)
+    example = app.button_group[0].options[1]
+    app.button_group[0].set_value(example).run()
+    assert view(app).text == example
+    assert app.text_input[0].value == example
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_each_kind_of_attention_has_its_picture_and_its_line(visit: Visit, kind: str) -> None:
+    app = visit("pages/attention.py", kind=kind, head="1")
+    header = shown(app)[0]
+    assert header["kind"] == kind
+    assert header["shape"][:2] == [2, 4]
+    assert header["start"]["head"] == 1
+    assert any(header["title"] in text.value for text in app.markdown)
+
+
+@pytest.mark.parametrize(
+    "text", ["<script>alert(1)</script>", "🙂👩🏽‍🚀", "مرحبا بالعالم", "e\u0301", "</s>"]
+)
+def test_any_text_is_only_text(visit: Visit, text: str) -> None:
+    app = visit("pages/translate.py", text=text)
+    assert not messages(app)
+    assert app.text_input[0].value == text
+    assert shown(app)[0]["source_tokens"][-1] == "</s>"
+    assert shown(app.switch_page("pages/attention.py").run())[0]["columns"][-1] == "</s>"
