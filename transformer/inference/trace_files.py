@@ -17,6 +17,11 @@ from transformer.text.files import atomic_path
 
 FORMAT = 1
 HEADER = "header.json"
+UNREADABLE = (
+    *(KeyError, ValueError, TypeError, AttributeError),
+    *(EOFError, OSError, zipfile.BadZipFile, zlib.error),
+)
+"""What numpy and zlib raise for a file of another kind, or half a file."""
 
 Array = npt.NDArray[Any]
 
@@ -39,15 +44,7 @@ def read_npz(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Ar
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         header = json.loads(arrays.pop(HEADER).tobytes().decode())
-    except (
-        KeyError,
-        ValueError,
-        EOFError,
-        OSError,
-        TypeError,
-        AttributeError,
-        zipfile.BadZipFile,
-    ) as error:
+    except UNREADABLE as error:
         raise ValueError(f"{path} is cut off or is not a trace file: {error}") from error
     return checked(header, str(path)), arrays
 
