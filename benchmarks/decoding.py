@@ -28,6 +28,9 @@ from transformer.inference.translator import Translator
 from transformer.model import Transformer
 
 TOKENS = 20
+PAUSE = 0.3
+"""Seconds between two engines: threads of one go on turning for a while, waiting for more work."""
+
 SENTENCES = [
     "My sister has been waiting for the last train since nine.",
     "They sold the house by the lake and moved to the city.",
@@ -96,6 +99,7 @@ def measure(entries: list[Contestant], rounds: int) -> dict[tuple[str, str], lis
     times: dict[tuple[str, str], list[float]] = {(group, name): [] for group, name, _, _ in entries}
     for number in range(rounds + 1):
         for group, name, _, run in entries:
+            time.sleep(PAUSE)
             begun = time.perf_counter()
             run()
             if number:

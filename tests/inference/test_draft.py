@@ -90,21 +90,17 @@ def test_the_engine_measures_once_and_only_where_it_can_pay(
     assert small.draft() is None
     assert small.half(64) is None
     monkeypatch.setattr("transformer.inference.engine.WORTH_IT", 0)
-    measured: list[int] = []
-    for single, many, drafts in ((1.0, 2.0, True), (1.0, 1.1, False)):
+    measured: list[float] = []
+    for ratio, drafts, halves in ((0.5, True, True), (0.7, False, True), (0.9, False, False)):
         engine = Engine(models.untrained())
-        monkeypatch.setattr(engine, "_single", lambda w, s=single: measured.append(1) or s)
-        monkeypatch.setattr(engine, "_many", lambda w, rows=32, m=many: m)
+        monkeypatch.setattr(engine, "_ratio", lambda *given, r=ratio: measured.append(r) or r)
         assert (engine.draft() is not None) == drafts
+        assert (engine.half(8) is not None) == halves
+        assert engine.half(7) is None
         assert engine.draft() is engine.draft()
-    assert len(measured) == 2
-    times = {True: 1.0, False: 2.0}
-    engine = Engine(models.untrained())
-    monkeypatch.setattr(engine, "_many", lambda w, rows=32: times[w is not engine.exact])
-    assert engine.half(64) is not None
-    assert engine.half(7) is None
-    engine = Engine(models.untrained(), "fp32")
-    assert engine.half(64) is None
+        assert engine.half(64) is engine.half(8)
+    assert len(measured) == 6
+    assert Engine(models.untrained(), "fp32").half(64) is None
     assert Engine(models.untrained(score="additive")).draft() is None
     with pytest.raises(ValueError, match="precision must be one of auto, fp32, bf16, not 'fp16'"):
         Engine(models.untrained(), "fp16")

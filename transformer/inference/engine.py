@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from typing import Literal, get_args
 
 import torch
@@ -23,6 +22,9 @@ Precision = Literal["auto", "fp32", "bf16"]
 
 MANY = 8
 """From so many rows on, bfloat16 products may be used."""
+
+TRIALS = 10
+"""Steps of each kind that are timed before one is chosen."""
 
 WORTH_IT = 2_000_000
 """Weights of a decoder below which float32 is as fast, and nothing is measured."""
@@ -41,7 +43,7 @@ class Engine:
             known = ", ".join(get_args(Precision))
             raise ValueError(f"precision must be one of {known}, not {precision!r}")
         self.model, self.precision = model, precision
-        self.exact, self.vocab = DecoderWeights(model, Exact), model.config.vocab_size
+        self.exact = DecoderWeights(model, Exact)
         self._lock = threading.Lock()
         self._half: list[DecoderWeights | None] = []  # empty until it is known
         self._one: list[DecoderWeights | None] = []
@@ -57,9 +59,7 @@ class Engine:
             return None
         with self._lock:
             if not self._half:
-                half = DecoderWeights(self.model, Half)
-                faster = self.precision == "bf16" or self._many(half) < 0.8 * self._many(self.exact)
-                self._half = [half if faster else None]
+                self._half = [self._best_for_many()]
         return self._half[0]
 
     def draft(self) -> DecoderWeights | None:
@@ -79,29 +79,42 @@ class Engine:
         return CachedSession(weights or self.exact, memory, src_mask, max_len)
 
     def _best_for_one(self) -> DecoderWeights | None:
+        memory, mask = self._made_up(1)
         try:
             int8 = DecoderWeights(self.model, Int8, ExactCopy)
-            return int8 if self._single(int8) < 0.6 * self._many(self.exact, 1) else None
+            draft = SingleSession(int8, memory, TRIALS)
+            ratio = self._ratio(draft, CachedSession(self.exact, memory, mask, TRIALS), 1)
         except (AttributeError, RuntimeError):  # a torch or a processor without this product
             return None
+        return int8 if ratio < 0.6 else None  # the check takes its time as well
 
-    def _many(self, weights: DecoderWeights, rows: int = 32) -> float:
+    def _best_for_many(self) -> DecoderWeights | None:
+        half, rows = DecoderWeights(self.model, Half), 32
+        if self.precision == "bf16":
+            return half
+        memory, mask = self._made_up(rows)
+        one, other = (CachedSession(w, memory, mask, TRIALS) for w in (half, self.exact))
+        return half if self._ratio(one, other, rows) < 0.8 else None
+
+    def _made_up(self, rows: int) -> tuple[Tensor, Tensor]:
+        """Memory and mask of sentences of 16 pieces."""
         memory = self.exact.embedding.new_ones(rows, 16, self.model.config.d_model)
-        mask = torch.ones(rows, 1, 1, 16, dtype=torch.bool)
-        return _seconds(lambda: CachedSession(weights, memory, mask, 8), rows, self.vocab)
+        return memory, torch.ones(rows, 1, 1, 16, dtype=torch.bool, device=memory.device)
 
-    def _single(self, weights: DecoderWeights) -> float:
-        memory = self.exact.embedding.new_ones(1, 16, self.model.config.d_model)
-        return _seconds(lambda: SingleSession(weights, memory, 8), 1, self.vocab)
+    @torch.inference_mode()
+    def _ratio(self, one: Session, other: Session, rows: int) -> float:
+        """How long a step of `one` takes, in steps of `other`.
 
-
-@torch.inference_mode()
-def _seconds(start: Callable[[], Session], rows: int, vocab: int) -> float:
-    """The quickest of some steps."""
-    session, times = start(), []
-    out, ids = torch.empty(rows, vocab), torch.full((rows,), vocab - 1)
-    for _ in range(6):
-        begun = time.perf_counter()
-        session.step(ids, out)
-        times.append(time.perf_counter() - begun)
-    return min(times)
+        They take turns, and the quickest of each counts: another process may disturb some steps,
+        seldom all of one kind.
+        """
+        vocab, device = self.model.config.vocab_size, self.exact.embedding.device
+        out = torch.empty(rows, vocab, device=device)
+        ids = torch.full((rows,), vocab - 1, device=device)
+        best = [float("inf")] * 2
+        for _ in range(TRIALS):
+            for number, session in enumerate((one, other)):
+                begun = time.perf_counter()
+                session.step(ids, out)
+                best[number] = min(best[number], time.perf_counter() - begun)
+        return best[0] / best[1]
