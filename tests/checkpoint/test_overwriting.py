@@ -98,6 +98,7 @@ def test_a_reader_is_served_while_another_writes(folder: Path, vocabulary: Vocab
     assert seen == {1.0, 2.0}
 
 
+@pytest.mark.skipif(os.name != "posix", reason="no fork")
 @pytest.mark.parametrize("call", ["write", "rename"])
 @pytest.mark.parametrize("number", [1, 3, 4])
 def test_a_kill_while_saving_leaves_a_whole_checkpoint(

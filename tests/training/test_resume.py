@@ -86,7 +86,7 @@ def test_after_kill_9_the_same_command_goes_on(table: Path, tmp_path: Path) -> N
     finally:
         process.kill()
         process.communicate()
-    assert process.returncode == -9
+    assert process.returncode != 0
     assert killed.state()["status"] == "running"  # it had no time to say anything
     reached = killed.metrics()[-1]["step"]
     assert reached < 40

@@ -91,6 +91,7 @@ def test_a_folder_in_use_is_refused(run: RunFolder) -> None:
         pass
 
 
+@pytest.mark.skipif(os.name != "posix", reason="no fork")
 def test_the_lock_of_a_process_that_was_killed_holds_nobody_up(run: RunFolder) -> None:
     reading, writing = os.pipe()
     child = os.fork()
@@ -119,7 +120,7 @@ def test_a_run_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     file.write_text("mine")
     with pytest.raises(RunError, match=r"taken is a file; give a folder"), RunFolder(file).held():
         pytest.fail("held")
-    for path in (file / "below", Path("/proc/none/of/it")):
-        with pytest.raises(RunError, match=r"cannot be written to: \w+"), RunFolder(path).held():
-            pytest.fail("held")
+    below = RunFolder(file / "below")
+    with pytest.raises(RunError, match=r"below cannot be written to: \w+"), below.held():
+        pytest.fail("held")
     assert file.read_text() == "mine"

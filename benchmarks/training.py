@@ -1,0 +1,120 @@
+"""Training steps per second, ours beside `torch.nn.Transformer`, and what each choice brings.
+
+    python -m benchmarks.training [--rounds 5] [--only ours|peer]
+
+The small preset (d_model 256, 6+6 layers, 8 heads, d_ff 1024), 8,000 pieces, 128 pairs of 16 + 16
+tokens without padding. All steps take turns, round after round, so that a busy machine disturbs
+each alike; medians are shown. Processes of their own, so that the allocator settings of one do not
+help another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from statistics import median
+from typing import Any
+
+from benchmarks.training_engines import LENGTH, PAIRS
+
+PEER = "nn.Transformer"
+_SERVE = "from benchmarks.training_engines import serve; serve"
+# (process, its setting, step) and what the table calls it.
+ENGINES = {
+    ("ours", "keep", "bf16"): "ours, bf16",
+    ("ours", "", "bf16"): "  without keeping freed memory",
+    ("ours", "keep", "nn.Dropout"): "  with nn.Dropout's masks",
+    ("ours", "keep", "fused attention"): "  with fused attention",
+    ("ours", "keep", "F.cross_entropy"): "  with F.cross_entropy over all logits",
+    ("ours", "keep", "fp32"): "ours, fp32",
+    ("peer", "", "bf16"): f"{PEER}, bf16",
+    ("peer", "keep", "bf16"): "  keeping freed memory",
+    ("peer", "keep", "bf16, dropout as in the paper"): "  … and dropout where the paper has it",
+    ("peer", "", "fp32"): f"{PEER}, fp32",
+    ("peer", "keep", "fp32"): "  keeping freed memory ",
+}
+
+
+class Engine:
+    """A process that takes steps when told to."""
+
+    def __init__(self, which: str, setting: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", f"{_SERVE}({which!r}, {setting == 'keep'})"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.peak_mb = 0.0
+        self.ready = self._read()
+
+    def step(self, name: str) -> float:
+        """Seconds of one step."""
+        assert self.process.stdin is not None
+        print(name, file=self.process.stdin, flush=True)
+        answer = self._read()
+        self.peak_mb = answer["peak_mb"]
+        return float(answer["seconds"])
+
+    def _read(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"an engine ended with status {self.process.wait()}")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise SystemExit(answer["error"])
+        return answer
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", choices=("ours", "peer"), help="half of the table")
+    options = parser.parse_args()
+    chosen = {key: name for key, name in ENGINES.items() if options.only in (None, key[0])}
+    engines = {kind: Engine(*kind) for kind in dict.fromkeys(key[:2] for key in chosen)}
+    print("warming up", flush=True)
+    seconds: dict[tuple[str, str, str], list[float]] = {key: [] for key in chosen}
+    for round_ in range(-2, options.rounds):  # two rounds for caches and allocators to settle
+        for key in chosen:
+            took = engines[key[:2]].step(key[2])
+            if round_ >= 0:
+                seconds[key].append(took)
+    threads = next(iter(engines.values())).ready["threads"]
+    print(
+        f"{threads} threads, {options.rounds} rounds, {PAIRS} pairs of {LENGTH} + {LENGTH} tokens"
+    )
+    print(table(chosen, {key: median(times) for key, times in seconds.items()}))
+    for (which, setting), engine in engines.items():
+        print(
+            f"peak memory of {which} {setting or 'with glibc as it is'}: {engine.peak_mb:,.0f} MB"
+        )
+        engine.close()
+
+
+def table(names: dict[tuple[str, str, str], str], step: dict[tuple[str, str, str], float]) -> str:
+    """A line an engine; ratios to our step and to the peer's as it comes (bf16)."""
+    ours, peer = step.get(("ours", "keep", "bf16")), step.get(("peer", "", "bf16"))
+    lines = [
+        f"{'':<40} {'ms/step':>8} {'tgt tok/s':>10} {'src+tgt':>8} {'/ ours':>7} {'/ peer':>7}"
+    ]
+    for key, name in names.items():
+        each = step[key]
+        rate = PAIRS * LENGTH / each
+        ratios = [f"{base / each:7.2f}" if base else f"{'':7}" for base in (ours, peer)]
+        lines.append(
+            f"{name:<40} {1000 * each:8.0f} {rate:10,.0f} {2 * rate:8,.0f} {' '.join(ratios)}"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

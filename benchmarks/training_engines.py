@@ -1,0 +1,186 @@
+"""The training steps that `benchmarks.training` times: ours, with each choice undone, and
+`torch.nn.Transformer`; the same shape, the same random ids.
+
+`serve` runs in a process that `benchmarks.training` starts: it reads the name of a step on standard
+input, takes it, and answers with its seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+from unittest import mock
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from transformer.config import ModelConfig
+from transformer.model import Transformer
+from transformer.model.attention import MultiHeadAttention
+from transformer.model.dropout import Dropout
+from transformer.model.positions import sinusoidal
+from transformer.text import Batch
+from transformer.training import learner as learner_module
+from transformer.training.distributed import World
+from transformer.training.learner import Learner
+from transformer.training.machine import keep_freed_memory
+
+PAIRS, LENGTH, VOCABULARY = 128, 16, 8000
+RATE, SMOOTHING = 1e-4, 0.1
+Step = Callable[[], object]
+
+
+def random_batch() -> Batch:
+    src, tgt_out = torch.randint(4, VOCABULARY, (2, PAIRS, LENGTH))
+    start = torch.full((PAIRS, 1), 1)
+    return Batch(src, torch.cat([start, tgt_out[:, :-1]], 1), tgt_out, 2 * PAIRS * LENGTH)
+
+
+# --- ours ---
+
+
+def our_step(dtype: torch.dtype) -> Step:
+    """As the trainer takes it: seed, gradients, clipping, Adam, the working copy."""
+    model = Transformer(ModelConfig.preset("small", vocab_size=VOCABULARY))
+    learner, batch = Learner(model, dtype, World()), random_batch()
+
+    def step() -> None:
+        torch.manual_seed(1)
+        learner.gradients(batch, PAIRS * LENGTH, SMOOTHING)
+        learner.update(RATE, 1.0)
+
+    return step
+
+
+def plain_dropout(self: Dropout, x: Tensor) -> Tensor:
+    return functional.dropout(x, self.p, self.training)
+
+
+def whole_cross_entropy(
+    states: Tensor, weight: Tensor, target: Tensor, *, smoothing: float, pad_id: int
+) -> tuple[Tensor, Tensor]:
+    """PyTorch's own loss over all logits at once, in float32 as autocast has it."""
+    logits = functional.linear(states, weight).flatten(0, 1).float()
+    loss = functional.cross_entropy(
+        logits,
+        target.flatten(),
+        ignore_index=pad_id,
+        label_smoothing=smoothing,
+        reduction="sum",
+    )
+    return loss, loss.detach()
+
+
+def ours() -> dict[str, Step]:
+    bf16 = our_step(torch.bfloat16)
+
+    def without(change: Callable[[], AbstractContextManager[Any]]) -> Step:
+        def step() -> None:
+            with change():
+                bf16()
+
+        return step
+
+    return {
+        "bf16": bf16,
+        "fp32": our_step(torch.float32),
+        "nn.Dropout": without(lambda: mock.patch.object(Dropout, "forward", plain_dropout)),
+        "fused attention": without(
+            lambda: mock.patch.object(MultiHeadAttention, "_fused", return_value=True)
+        ),
+        "F.cross_entropy": without(
+            lambda: mock.patch.object(learner_module, "smoothed_cross_entropy", whole_cross_entropy)
+        ),
+    }
+
+
+# --- the peer ---
+
+
+class Peer(nn.Module):
+    """`nn.Transformer` with what it leaves to its user: embedding, positions, tied output."""
+
+    def __init__(self, dropout: float = 0.1, paper: bool = False) -> None:
+        """`paper`: no dropout on attention weights and inside the FFN, where the paper has none."""
+        super().__init__()
+        self.embedding = nn.Embedding(VOCABULARY, 256)
+        nn.init.normal_(self.embedding.weight, std=256**-0.5)
+        self.dropout = nn.Dropout(dropout)
+        self.body = nn.Transformer(256, 8, 6, 6, 1024, dropout, batch_first=True)
+        self.register_buffer("positions", sinusoidal(LENGTH, 256))
+        for layer in self.body.modules() if paper else ():
+            if isinstance(layer, nn.MultiheadAttention):
+                layer.dropout = 0.0
+            elif isinstance(layer, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
+                layer.dropout.p = 0.0
+
+    def embed(self, ids: Tensor) -> Tensor:
+        embedded: Tensor = self.dropout(self.embedding(ids) * 16 + self.positions)
+        return embedded
+
+    def forward(self, batch: Batch) -> Tensor:
+        src_padding, tgt_padding = batch.src == 0, batch.tgt_in == 0
+        future = torch.ones(LENGTH, LENGTH, dtype=torch.bool).triu(1)
+        states = self.body(
+            self.embed(batch.src),
+            self.embed(batch.tgt_in),
+            tgt_mask=future,
+            src_key_padding_mask=src_padding,
+            tgt_key_padding_mask=tgt_padding,
+            memory_key_padding_mask=src_padding,
+            tgt_is_causal=True,
+        )
+        return functional.linear(states, self.embedding.weight)
+
+
+def peer_step(bf16: bool, paper: bool = False) -> Step:
+    """The usual way: autocast, cross-entropy, clipping, fused Adam."""
+    model, batch = Peer(paper=paper).train(), random_batch()
+    adam = torch.optim.Adam(model.parameters(), lr=RATE, betas=(0.9, 0.98), eps=1e-9, fused=True)
+
+    def step() -> float:
+        adam.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16) if bf16 else nullcontext():
+            logits = model(batch)
+            loss = functional.cross_entropy(
+                logits.flatten(0, 1),
+                batch.tgt_out.flatten(),
+                ignore_index=0,
+                label_smoothing=SMOOTHING,
+            )
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        adam.step()
+        return loss.item()
+
+    return step
+
+
+def peer() -> dict[str, Step]:
+    return {
+        "bf16": peer_step(bf16=True),
+        "fp32": peer_step(bf16=False),
+        "bf16, dropout as in the paper": peer_step(bf16=True, paper=True),
+    }
+
+
+def serve(which: str, keep: bool) -> None:
+    """`keep`: ask the C library to keep freed memory, as our trainer does."""
+    if keep and not keep_freed_memory():
+        print(json.dumps({"error": "this C library cannot be asked to keep memory"}), flush=True)
+        return
+    torch.manual_seed(0)
+    steps = {"ours": ours, "peer": peer}[which]()
+    print(json.dumps({"steps": list(steps), "threads": torch.get_num_threads()}), flush=True)
+    for name in map(str.strip, sys.stdin):
+        start = time.perf_counter()
+        steps[name]()
+        seconds = time.perf_counter() - start
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps({"seconds": seconds, "peak_mb": peak}), flush=True)
