@@ -197,6 +197,12 @@ def test_unknown_names_name_the_near_ones(call: str, name: str, hint: str) -> No
         CALLS[call](make_model(), Hooks({name: swap}))
 
 
+def test_a_plain_dictionary_is_told_what_to_become(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user runs it
+    with pytest.raises(ValueError, match=r"hooks must be Hooks\(\{name: fn\}\), not a dict"):
+        make_model()(SRC, TGT, hooks={"hook_logits": swap})  # type: ignore[arg-type]
+
+
 def test_encode_calls_the_encoders_hooks_alone() -> None:
     model, calls = make_model(), []
     model.encode(SRC, hooks=Hooks(dict.fromkeys(sites(2), lambda t, name: calls.append(name))))

@@ -95,5 +95,8 @@ class Transformer(nn.Module):
         return self.hook_logits(logits, hooks)  # type: ignore[no-any-return]
 
     def _check(self, hooks: Hooks | None) -> None:
-        if hooks is not None:
-            hooks.check(self.hook_names)
+        if hooks is None:
+            return
+        if not isinstance(hooks, Hooks):
+            raise ValueError(f"hooks must be Hooks({{name: fn}}), not a {type(hooks).__name__}")
+        hooks.check(self.hook_names)
