@@ -48,7 +48,11 @@ def served(checkpoints: Path, **env: str) -> Iterator[tuple[str, subprocess.Pope
         yield address, server
     finally:
         server.terminate()
-        server.wait(10)
+        try:
+            server.wait(2)
+        except subprocess.TimeoutExpired:  # it waits for open pages, and there may be one
+            server.kill()
+            server.wait()
 
 
 def wait_for(address: str, server: subprocess.Popen[bytes], patience: float = 60) -> None:

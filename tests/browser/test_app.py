@@ -1,0 +1,182 @@
+"""The app as a person uses it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from benchmarks.browser import served, settled
+from tests.browser.conftest import NewPage
+from transformer import Translator
+
+pytestmark = pytest.mark.browser
+
+TEXT = "The baker hides books."
+
+
+@pytest.fixture(scope="session")
+def translator(checkpoints: Path) -> Translator:
+    return Translator.load(checkpoints / "tiny", device="cpu")
+
+
+def address(page: Page) -> tuple[str, dict[str, str]]:
+    parts = urlsplit(page.url)
+    return parts.path, {name: values[0] for name, values in parse_qs(parts.query).items()}
+
+
+def wait_for_address(page: Page, path: str, **params: str) -> None:
+    page.wait_for_function(
+        """([path, params]) => {
+          const now = Object.fromEntries(new URLSearchParams(location.search));
+          const same = Object.keys(params).length === Object.keys(now).length;
+          return location.pathname === path && same
+            && Object.entries(params).every(([name, value]) => now[name] === value);
+        }""",
+        arg=[path, params],
+    )
+    settled(page)
+
+
+def pieces(page: Page) -> list[str]:
+    """What the model wrote, as chips on the page."""
+    return page.locator(".hu-pieces").nth(1).locator(".hu-chip").all_inner_texts()
+
+
+def test_a_typed_sentence_is_translated_and_its_steps_are_shown(
+    app: str, page: Page, translator: Translator
+) -> None:
+    page.goto(f"{app}/translate")
+    page.get_by_label("English").fill(TEXT)  # and no Enter: a pause is enough
+    wanted = translator.translate(TEXT)
+    expect(page.locator(".hu-text")).to_have_text(wanted.text.strip())
+    assert pieces(page) == list(wanted.tokens)
+    rows = page.locator(".hu-steps tbody tr")
+    expect(rows).to_have_count(len(wanted.tokens))
+    first = rows.first
+    expect(first.locator(".hu-input")).to_have_text("<s>")
+    expect(first.locator(".hu-candidate")).to_have_count(3)
+    best = wanted.steps[0].candidates[0]
+    expect(first.locator(".hu-candidate").first).to_contain_text(best.token)
+    expect(first.locator(".hu-number").first).to_have_text(f"{100 * best.probability:.1f} %")
+    expect(rows.nth(1).locator(".hu-input")).to_have_text(f"<s>{wanted.tokens[0]}")
+    page.get_by_role("button", name="all 8 candidates").click()
+    expect(first.locator(".hu-candidate")).to_have_count(8)
+    wait_for_address(page, "/translate", text=TEXT)
+
+
+def test_the_last_step_is_the_end(app: str, page: Page) -> None:
+    page.goto(f"{app}/translate?text=She+hides+books.&method=forced&target=Elle.")
+    last = page.locator(".hu-steps tbody tr").last
+    expect(last.locator(".hu-taken")).to_have_text("</s>the end")
+
+
+def test_a_head_chosen_in_the_mosaic_is_shown_and_goes_into_the_address(
+    app: str, page: Page, translator: Translator
+) -> None:
+    page.goto(f"{app}/attention?text={TEXT}&kind=encoder")
+    page.get_by_role("radio", name="layer 1, head 2").click()
+    expect(page.locator(".hu-title")).to_have_text("Layer 1, head 2")
+    wait_for_address(page, "/attention", text=TEXT, kind="encoder", layer="1", head="2")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".hu-title")).to_have_text("Layer 1, head 1")
+    wait_for_address(page, "/attention", text=TEXT, kind="encoder", layer="1", head="1")
+    page.locator(".hu-canvas").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    weight = translator.trace(TEXT).weights("encoder", 1)[1, 0, 1]
+    shown = float(page.locator(".hu-tip strong").inner_text())
+    assert shown == pytest.approx(weight, abs=1e-4)
+
+
+def test_kind_and_head_survive_each_other_and_the_way_back(app: str, page: Page) -> None:
+    page.goto(f"{app}/attention")
+    page.get_by_role("radio", name="layer 1, head 3").click()
+    wait_for_address(page, "/attention", layer="1", head="3")
+    page.get_by_role("radio", name="Encoder", exact=True).click()
+    code = page.locator(".hu-code")
+    expect(code).to_have_text('trace.weights("encoder", layer=1)[3]')
+    page.go_back()
+    expect(code).to_have_text('trace.weights("cross", layer=1)[3]')
+    page.go_back()
+    expect(code).to_have_text('trace.weights("cross", layer=0)[0]')
+
+
+def test_the_sentence_stays_when_the_page_changes(app: str, page: Page) -> None:
+    page.goto(app)
+    page.get_by_role("link", name="Translate", exact=True).click()
+    box = page.get_by_label("English")
+    box.fill(TEXT)
+    wait_for_address(page, "/translate", text=TEXT)
+    page.get_by_role("link", name="See where the model looked").click()
+    expect(page.locator(".hu-thumb").first).to_be_visible()
+    expect(box).to_have_value(TEXT)
+    wait_for_address(page, "/attention", text=TEXT)
+    page.get_by_role("link", name="Heads Up").click()
+    expect(page.get_by_role("heading", name="See attention")).to_be_visible()
+    wait_for_address(page, "/")
+    page.get_by_role("link", name="Attention", exact=True).click()
+    expect(box).to_have_value(TEXT)
+
+
+def test_typing_and_leaving_at_once_goes_where_the_user_went(app: str, page: Page) -> None:
+    page.goto(f"{app}/attention")
+    expect(page.locator(".hu-thumb").first).to_be_visible()
+    settled(page)
+    page.get_by_label("English").fill(TEXT)
+    page.get_by_role("link", name="Translate", exact=True).click()
+    expect(page.locator(".hu-steps")).to_be_visible()
+    settled(page)
+    assert address(page)[0] == "/translate"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_shows_every_page_without_scrolling_sideways(
+    app: str, new_page: NewPage, scheme: str
+) -> None:
+    page = new_page(390, scheme, has_touch=True)
+    for path in ("", f"translate?text={TEXT}", f"attention?text={TEXT}"):
+        page.goto(f"{app}/{path}")
+        expect(page.locator(".hu").first).to_be_visible()
+        settled(page)
+        wide = page.evaluate(
+            "[document.documentElement, document.querySelector('[data-testid=stMain]')]"
+            ".map((node) => node.scrollWidth)"
+        )
+        assert max(wide) <= 390, path
+        ground = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+        light = sum(map(int, re.findall(r"\d+", ground)[:3]))
+        assert (light < 150) == (scheme == "dark")
+
+
+@pytest.mark.parametrize(
+    "text", ["<script>alert(1)</script><b>x", "مرحبا 👩🏽‍🚀 é", "![x](http://no.no)"]
+)
+def test_hostile_text_stays_text(app: str, page: Page, translator: Translator, text: str) -> None:
+    page.goto(f"{app}/translate")
+    page.get_by_label("English").fill(text)
+    wait_for_address(page, "/translate", text=text)
+    read = page.locator(".hu-pieces").first.locator(".hu-chip")
+    expect(read).to_have_text(list(translator.translate(text, max_len=1).src_tokens))
+    page.get_by_role("link", name="Attention", exact=True).click()
+    expect(page.locator(".hu-canvas")).to_be_visible()
+    expect(page.get_by_label("English")).to_have_value(text)
+    assert page.locator(".hu script, .hu b, .stApp img").count() == 0
+
+
+def test_a_deep_link_opens_on_a_server_that_has_just_started(checkpoints: Path, page: Page) -> None:
+    with served(checkpoints) as (fresh, _):
+        page.goto(f"{fresh}/attention?text=A+pilot+sells+bread.&kind=decoder&layer=1&head=1")
+        expect(page.locator(".hu-code")).to_have_text('trace.weights("decoder", layer=1)[1]')
+        expect(page.get_by_label("English")).to_have_value("A pilot sells bread.")
+        expect(page.get_by_role("link", name="Heads Up")).to_be_visible()
+        assert page.get_by_test_id("stSidebarNav").count() == 0
+        assert page.get_by_test_id("stSidebar").count() == 0
+        page.locator(".hu-canvas").focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".hu-tip strong")).to_have_text("masked")
+        page.close()  # before the server, whose end it would report
