@@ -43,7 +43,7 @@ def test_json_holds_every_step(shell: Shell, checkpoint: Path) -> None:
 
 
 def test_lines_of_standard_input_stay_aligned(shell: Shell, checkpoint: Path) -> None:
-    lines = [*(f"{TEXT} {n}" for n in range(40)), "", "An owl 🦉 sleeps."]  # noqa: RUF001
+    lines = [*(f"{TEXT} {n}" for n in range(40)), "", "An owl 🦉 sleeps."]
     stdin = ("\r\n".join(lines) + "\n").encode()
     said = shell("translate", "--checkpoint", checkpoint, "--max-len", 4, stdin=stdin)
     out = said.out.split("\n")[:-1]

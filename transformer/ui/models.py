@@ -10,8 +10,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer import Translator
 from transformer.checkpoint import checkpoint_hash
+from transformer.inference import Translator
 
 FOLDER = "HEADS_UP_CHECKPOINTS"
 """Environment variable: the folder whose folders are checkpoints, instead of `checkpoints/`."""

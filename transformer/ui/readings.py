@@ -10,8 +10,8 @@ from threading import Lock, Semaphore
 import numpy as np
 import streamlit as st
 
-from transformer import Trace
 from transformer.figures import Labels, pack
+from transformer.inference import Trace
 from transformer.ui.address import View
 from transformer.ui.models import Model
 

@@ -1,0 +1,82 @@
+"""Plotly figures, for a notebook, a slide or a paper: arrays and labels in, a figure out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+import numpy.typing as npt
+import plotly.graph_objects as go
+
+RAMP = ("#f3f8fc", "#bfd9ec", "#75aed4", "#2f7db4", "#084d82", "#053560")
+"""One hue from light to dark, so that colour-blind eyes and grey print read it too."""
+
+TICKS = (0.0, 0.01, 0.1, 0.25, 0.5, 1.0)
+CELL, MARGIN = 34, 130  # pixels
+
+
+def heatmap(
+    weights: npt.NDArray[np.floating],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    title: str = "",
+) -> go.Figure:
+    """One head's attention as a heatmap with hover values.
+
+    Args:
+        weights: (query, key), each from 0 to 1; the colour follows the square root, so that small
+            weights show.
+        rows: a label for each query ("attends from"); columns: one for each key ("attends to").
+        title: above the figure.
+
+    Raises:
+        ValueError: if labels and weights do not match, or a weight is not from 0 to 1.
+    """
+    if weights.shape != (len(rows), len(columns)):
+        raise ValueError(
+            f"weights of shape {weights.shape} do not fit {len(rows)} row labels and "
+            f"{len(columns)} column labels"
+        )
+    if not bool(np.all((weights >= 0) & (weights <= 1 + 1e-5))):
+        raise ValueError("weights must be numbers from 0 to 1")
+    figure = go.Figure(
+        go.Heatmap(
+            z=np.sqrt(np.asarray(weights, dtype=np.float64)),
+            customdata=np.asarray(weights, dtype=np.float64),
+            zmin=0,
+            zmax=1,
+            colorscale=[[i / (len(RAMP) - 1), colour] for i, colour in enumerate(RAMP)],
+            colorbar={
+                "title": "weight",
+                "tickvals": [math.sqrt(tick) for tick in TICKS],
+                "ticktext": [f"{tick:g}" for tick in TICKS],
+            },
+            hovertemplate="%{y} → %{x}<br>weight %{customdata:.4f}<extra></extra>",
+            xgap=1,
+            ygap=1,
+        )
+    )
+    figure.update_layout(
+        template="none",
+        title=escape(title),
+        width=MARGIN * 2 + CELL * len(columns),
+        height=MARGIN * 2 + CELL * len(rows),
+        margin={"l": MARGIN, "t": MARGIN},
+    )
+    # Positions, not labels, place the cells: a token that comes twice is two columns.
+    figure.update_xaxes(title="attends to", side="top", **_ticks(columns))
+    figure.update_yaxes(title="attends from", autorange="reversed", **_ticks(rows))
+    return figure
+
+
+def _ticks(labels: Sequence[str]) -> dict[str, object]:
+    """Plotly reads a little HTML in labels; a token `<b>` is to be seen, not obeyed."""
+    return {
+        "tickvals": list(range(len(labels))),
+        "ticktext": [escape(label, quote=False) for label in labels],
+        "showgrid": False,
+        "zeroline": False,
+    }
