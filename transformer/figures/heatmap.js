@@ -150,11 +150,12 @@ function drawLabels(pen, view, place, look, cell) {
 
 // Right-aligned at x, in at most `limit` pixels: "read → written", what was read drawn lighter.
 function drawRowLabel(pen, parts, x, y, limit, look, chosen) {
-  if (parts.length > 1) {
+  const whole = parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
+  if (whole > limit && parts.length > 1) {
     const arrow = tokenWidth(pen, parts[1]);
     const written = shorten(pen, parts[2], (limit - arrow) * 0.6);
     parts = [shorten(pen, parts[0], limit - arrow - tokenWidth(pen, written)), parts[1], written];
-  } else {
+  } else if (whole > limit) {
     parts = [shorten(pen, parts[0], limit)];
   }
   let at = x - parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);

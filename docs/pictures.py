@@ -1,0 +1,64 @@
+"""Photograph the app for the README: each page wide and on a phone, light and dark.
+
+    python docs/pictures.py [CHECKPOINTS]
+
+CHECKPOINTS is a folder of checkpoints, `checkpoints` if left out. Writes docs/<page>.png, with
+-dark and -phone in the names of the others.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Browser
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.browser import chromium, served, settled  # noqa: E402
+
+PAGES = {
+    "home": "",
+    "translate": "translate?text=She has never seen the sea.&method=beam",
+    "attention": "attention?text=If it rains, we will stay at home.&layer=3&head=2",
+}
+LOOKS = {
+    "": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "light"},
+    "-dark": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "dark"},
+    "-phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
+    "-phone-dark": {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"},
+}
+LARGEST = 250_000
+"""Bytes of a picture; a repository keeps every version of it."""
+
+
+def photograph(browser: Browser, address: str, target: Path, look: dict[str, object]) -> None:
+    """One page, from its top to the end of the window."""
+    context = browser.new_context(**look)
+    page = context.new_page()
+    page.goto(address)
+    page.locator(".hu").last.wait_for()
+    settled(page)
+    page.evaluate("document.fonts.ready")
+    page.mouse.move(0, 0)
+    page.screenshot(path=target, animations="disabled")
+    context.close()
+    size = target.stat().st_size
+    if size > LARGEST:
+        sys.exit(f"{target} has {size} bytes; at most {LARGEST} are wanted.")
+    print(f"{target.relative_to(ROOT)}  {size / 1000:.0f} kB")
+
+
+def main(checkpoints: Path) -> None:
+    if not list(checkpoints.glob("*/config.json")):
+        sys.exit(f"There is no checkpoint in {checkpoints}.")
+    with served(checkpoints) as (address, _), chromium() as browser:
+        for name, path in PAGES.items():
+            for suffix, look in LOOKS.items():
+                target = ROOT / "docs" / f"{name}{suffix}.png"
+                photograph(browser, f"{address}/{path}", target, look)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "checkpoints")
