@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from transformer.checkpoint import load_checkpoint
 from transformer.cli import main
@@ -54,7 +55,12 @@ def test_a_run_from_text_to_checkpoint(train: Train, table: Path, tmp_path: Path
     assert "finished: all 3 steps taken; the model is " in said
     config = run.config()
     assert config["training"]["batch_tokens"] == 400
-    assert config["data"] == {"train": [str(table)], "valid": None, "max_pieces": 128}
+    assert config["data"] == {
+        "train": [str(table)],
+        "valid": None,
+        "max_pieces": 128,
+        "start_from": None,
+    }
     card = (run.checkpoint_path / "README.md").read_text("utf-8")
     for words in ("1+1 layers, d_model 16", "196 pairs (pairs.tsv)", "3 steps", precision):
         assert words in card
@@ -194,3 +200,29 @@ def test_a_card_without_validation_names_no_loss() -> None:
     card = model_card(asked, Progress(step=7, best_valid=1.5), n_pairs=9, averaged=2)
     assert "Best validation loss 1.500 nats a token." in card
     assert "9 pairs (pairs.tsv)" in card
+
+
+def test_a_run_that_starts_from_a_checkpoint(train: Train, table: Path, tmp_path: Path) -> None:
+    assert train(table, "--precision", "fp32")[0] == 0
+    first = RunFolder(tmp_path / "run").checkpoint_path
+    where = ("--run", tmp_path / "again", "--start-from", first)
+    status, _ = train(table, *where, "--warmup", 10**9, "--steps", 1, "--precision", "fp32")
+    assert status == 0
+    run = RunFolder(tmp_path / "again")
+    before, vocabulary = load_checkpoint(first)
+    after, same = load_checkpoint(run.checkpoint_path)
+    assert same.sha256 == vocabulary.sha256
+    for old, new in zip(before.parameters(), after.parameters(), strict=True):
+        torch.testing.assert_close(new, old, rtol=0, atol=2e-3)  # one step at a rate of nearly 0
+    assert "begun with the weights of checkpoint" in (run.checkpoint_path / "README.md").read_text()
+
+
+def test_a_start_of_another_shape_is_refused(train: Train, table: Path, tmp_path: Path) -> None:
+    assert train(table)[0] == 0
+    first = RunFolder(tmp_path / "run").checkpoint_path
+    status, said = train(table, "--run", tmp_path / "b", "--start-from", first, "--d-ff", 64)
+    assert status == 1
+    assert "has d_ff 32; a run that starts from it cannot have 64" in said
+    status, said = train(table, "--run", tmp_path / "c", "--start-from", tmp_path / "none")
+    assert status == 1
+    assert "there is no checkpoint folder" in said

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import fields
+from typing import Any
 
+from transformer.checkpoint import load_config
 from transformer.cli.options import add_device, add_pairs, check_pairs
 from transformer.config import PRESETS, ModelConfig, TrainingConfig
 from transformer.training.command import train_command
@@ -20,6 +22,11 @@ def add_train(parser: argparse.ArgumentParser) -> None:
         required=True,
         metavar="FOLDER",
         help="where the run is kept; an existing one is resumed",
+    )
+    parser.add_argument(
+        "--start-from",
+        metavar="CHECKPOINT",
+        help="begin with its weights, its vocabulary and its shape instead of a preset",
     )
     parser.add_argument("--preset", default="small", choices=PRESETS)
     parser.add_argument("--vocab-size", type=int, default=8000)
@@ -46,7 +53,7 @@ def _add_fields(
 
 def _given(
     options: argparse.Namespace, config: type[ModelConfig] | type[TrainingConfig]
-) -> dict[str, object]:
+) -> dict[str, Any]:
     names = [field.name for field in fields(config)]
     return {n: getattr(options, n) for n in names if getattr(options, n, None) is not None}
 
@@ -54,14 +61,21 @@ def _given(
 def _train(options: argparse.Namespace) -> int:
     check_pairs(options.train)
     check_pairs(options.valid)
-    shape = _given(options, ModelConfig)
-    shape.pop("vocab_size", None)
     return train_command(
         train=options.train,
         valid=options.valid,
         run_path=options.run,
-        model_config=ModelConfig.preset(options.preset, vocab_size=options.vocab_size, **shape),
+        model_config=_model_config(options),
         config=TrainingConfig.from_dict(_given(options, TrainingConfig)),
         max_pieces=options.max_pieces,
         device_name=options.device,
+        start_from=options.start_from,
     )
+
+
+def _model_config(options: argparse.Namespace) -> ModelConfig:
+    shape = _given(options, ModelConfig)
+    if options.start_from is None:
+        return ModelConfig.preset(options.preset, **shape)
+    del shape["vocab_size"]  # has a default here; the checkpoint's vocabulary says it
+    return ModelConfig.from_dict({**load_config(options.start_from).to_dict(), **shape})

@@ -6,8 +6,11 @@ import os
 from contextlib import ExitStack
 from typing import Any
 
+from transformer.checkpoint import load_checkpoint
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.device import choose_device
+from transformer.model import Transformer
+from transformer.text import Vocabulary
 from transformer.training.console import Console, say
 from transformer.training.data import Corpus, open_prepared, prepare
 from transformer.training.distributed import join_world, own_device
@@ -25,6 +28,7 @@ def train_command(
     config: TrainingConfig,
     max_pieces: int,
     device_name: str,
+    start_from: str | None = None,
 ) -> int:
     """Prepare the text, then train or resume; 0 when the run ended as asked.
 
@@ -36,14 +40,22 @@ def train_command(
     asked = {
         "model": model_config.to_dict(),
         "training": config.to_dict(),
-        "data": {"train": train, "valid": valid, "max_pieces": max_pieces},
+        "data": {
+            "train": train,
+            "valid": valid,
+            "max_pieces": max_pieces,
+            "start_from": start_from,
+        },
     }
+    start = load_start(start_from, model_config)
     with join_world(device) as world, ExitStack() as stack:
         report: Report = lambda _: None  # noqa: E731
         if world.leads:
             corpus = Corpus.of_files(train, valid)
             stack.enter_context(run.held())
             claim(run, asked)
+            if start and not run.vocabulary_path.is_file():
+                start[1].save(run.vocabulary_path)
             prepare(run, corpus, vocab_size=model_config.vocab_size, max_len=max_pieces, tell=say)
         world.wait()
         data = open_prepared(run)
@@ -60,6 +72,7 @@ def train_command(
                 asked, progress, n_pairs=len(data.train), averaged=averaged
             ),
             report=report,
+            start=start[0] if start else None,
         )
         if world.leads:
             say(_summary(trainer, config))
@@ -68,6 +81,27 @@ def train_command(
         where = f"; the model is {run.checkpoint_path}" if trainer.progress.step else ""
         say(f"{status}: {run.state()['reason']}{where}")
     return 0
+
+
+def load_start(
+    folder: str | None, model_config: ModelConfig
+) -> tuple[Transformer, Vocabulary] | None:
+    """The checkpoint that a run begins with.
+
+    Raises:
+        CheckpointError: if there is none.
+        ValueError: if its shape is not the one asked for; dropout may differ.
+    """
+    if folder is None:
+        return None
+    model, vocabulary = load_checkpoint(folder)
+    has = {**model.config.to_dict(), "dropout": model_config.dropout}
+    if changes := _differences(has, model_config.to_dict()):
+        name, old, new = changes[0]
+        raise ValueError(
+            f"{folder} has {name} {old!r}; a run that starts from it cannot have {new!r}"
+        )
+    return model, vocabulary
 
 
 def claim(run: RunFolder, asked: dict[str, Any]) -> None:
@@ -123,13 +157,15 @@ def model_card(asked: dict[str, Any], progress: Progress, *, n_pairs: int, avera
     model, training = asked["model"], asked["training"]
     files = ", ".join(os.path.basename(path) for path in asked["data"]["train"])
     layers = f"{model['n_layers']}+{model['n_layers']}"
+    start = asked["data"].get("start_from")
+    begun = f", begun with the weights of {os.path.basename(start)}" if start else ""
     best = f" Best validation loss {progress.best_valid:.3f} nats a token."
     return (
         "# Model card\n\n"
         f"An encoder–decoder Transformer: {layers} layers, d_model {model['d_model']}, "
         f"{model['n_heads']} heads, d_ff {model['d_ff']}, {model['vocab_size']} pieces, "
         f"{model['score']} scores, {model['positions']} positions.\n\n"
-        f"Trained on {n_pairs:,} pairs ({files}): {progress.step:,} steps of at most "
+        f"Trained on {n_pairs:,} pairs ({files}){begun}: {progress.step:,} steps of at most "
         f"{training['batch_tokens']:,} positions, to epoch {progress.epoch + 1}, in "
         f"{progress.seconds / 60:.1f} minutes; dropout {model['dropout']}, label smoothing "
         f"{training['label_smoothing']}, seed {training['seed']}, {progress.precision}."

@@ -58,8 +58,11 @@ class Trainer:
         world: World,
         card: Card,
         report: Report = lambda _: None,
+        start: Transformer | None = None,
     ) -> None:
         """`card` makes the checkpoint's model card; `report` gets every line of metrics.jsonl.
+
+        A new run begins with the weights of `start`, if given, instead of random ones.
 
         Raises:
             ValueError: if vocabulary and model do not fit, or the run cannot be resumed.
@@ -73,7 +76,10 @@ class Trainer:
         precision, dtype = choose_precision(again or config.precision, device, world)
         self.progress.precision = precision
         torch.manual_seed(config.seed % _SEEDS)
-        self.learner = Learner(Transformer(model_config).to(device), dtype, world)
+        model = Transformer(model_config)
+        if start is not None:
+            model.load_state_dict(start.state_dict())
+        self.learner = Learner(model.to(device), dtype, world)
         self._make_batch = functools.partial(
             make_batch, pad_id=model_config.pad_id, bos_id=model_config.bos_id
         )
