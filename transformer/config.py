@@ -121,6 +121,16 @@ class ModelConfig(_Record):
         """Width of one head's queries, keys and values (the paper has d_k = d_v = d_model/h)."""
         return self.d_model // self.n_heads
 
+    @property
+    def branch_gain(self) -> float:
+        """Of the starting weights that end a sublayer, (2·n_layers)^-0.5 (Radford et al. 2019).
+
+        A post-norm stack whose sublayers start as loud as the residual stream tends to drown it:
+        the encoder's memory becomes one vector for all positions (Liu et al. 2020, "Understanding
+        the Difficulty of Training Transformers").
+        """
+        return float((2 * self.n_layers) ** -0.5)
+
     @classmethod
     def preset(cls, name: str, *, vocab_size: int, **changes: Any) -> ModelConfig:
         """`base` and `big` of the paper's Table 3, or the compact `small` and `tiny`."""

@@ -78,7 +78,7 @@ def test_trace_is_kept(shell: Shell, checkpoint: Path, tmp_path: Path, suffix: s
         ([], b"word " * 600, "standard input, lines 1 to 1"),
         ([TEXT, "--trace", "x.pt"], b"", ".npz or .json, not 'x.pt'"),
         (["--trace", "x.npz"], b"hello", "need the text as an argument"),
-        ([TEXT, "--beam", "0"], b"", "beam_size must be at least 1, not 0"),
+        ([TEXT, "--beam", "0"], b"", "beam_size must be at least 1"),
         ([TEXT, "--seed", "1"], b"", "seed is for method 'sample'"),
         ([TEXT, "--device", "tpu"], b"", "not 'tpu'"),
         ([TEXT, "--checkpoint", "nowhere"], b"", "no checkpoint folder nowhere"),

@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from tests.model.small import capture, make_config, make_ids, make_model
 from transformer.hooks import Hooks
+from transformer.model import Transformer
 from transformer.model.layers import AddAndNorm, AddPositions, FeedForward
 
 SRC, TGT = make_ids(7, 4, 1, seed=1), make_ids(5, 2, 6, seed=2)
@@ -113,3 +114,14 @@ def test_hidden_units_are_never_negative_and_often_zero() -> None:
     values = hidden["encoder.layers.0.ffn.hook_hidden"]
     assert (values >= 0).all()
     assert 0.1 < (values == 0).double().mean() < 0.9
+
+
+@pytest.mark.parametrize("n_layers", [1, 6])
+def test_a_new_encoder_keeps_its_positions_apart(n_layers: int) -> None:
+    """Post-norm encoders can drown each token in what all share; ours must not start near it."""
+    model = Transformer(make_config(vocab_size=50, d_model=64, n_layers=n_layers, n_heads=4)).eval()
+    memory = model.encode(torch.randint(4, 50, (8, 20)))
+    shared = memory.mean(1, keepdim=True)
+    assert (memory - shared).var() > 0.6 * memory.var()
+    first = model.encoder.layers[0]
+    assert first.ffn.w_2.weight.std() < 1.1 * (2 * n_layers) ** -0.5 * first.ffn.w_1.weight.std()

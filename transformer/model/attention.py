@@ -70,8 +70,9 @@ class MultiHeadAttention(nn.Module):
         self.n_heads, self.d_model = config.n_heads, config.d_model
         self.w_qkv = nn.Parameter(torch.empty(3 * config.d_model, config.d_model))
         self.w_o = nn.Parameter(torch.empty(config.d_model, config.d_model))
-        for weight in (*self.w_qkv.chunk(3), self.w_o):
-            nn.init.xavier_uniform_(weight)
+        for weight in self.w_qkv.chunk(3):
+            nn.init.xavier_uniform_(weight, gain=2**-0.5)
+        nn.init.xavier_uniform_(self.w_o, gain=config.branch_gain)
         self.score = ScoreFunction(config.score, config.n_heads, config.d_k)
         self.hook_query = HookPoint()  # (batch, heads, query, d_k)
         self.hook_key = HookPoint()  # (batch, heads, key, d_k)

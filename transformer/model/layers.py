@@ -23,9 +23,10 @@ class FeedForward(nn.Module):
         super().__init__()
         self.w_1 = nn.Linear(config.d_model, config.d_ff)
         self.w_2 = nn.Linear(config.d_ff, config.d_model)
-        for linear in (self.w_1, self.w_2):
-            nn.init.xavier_uniform_(linear.weight)
-            nn.init.zeros_(linear.bias)
+        nn.init.xavier_uniform_(self.w_1.weight)
+        nn.init.xavier_uniform_(self.w_2.weight, gain=config.branch_gain)
+        nn.init.zeros_(self.w_1.bias)
+        nn.init.zeros_(self.w_2.bias)
         self.hook_hidden = HookPoint()  # (batch, length, d_ff), after max(0, ·)
         self.hook_output = HookPoint()  # (batch, length, d_model)
 
