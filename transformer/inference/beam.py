@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -44,12 +45,18 @@ class Hypotheses:
     def start(self, bos_id: int) -> None:
         self.nodes, self.alive = [Node(None, 0, bos_id, 0.0, 0.0, 0.0, "kept")], [0]
 
-    def expand(self, best: list[list[int]], logs: list[list[float]]) -> tuple[list[int], list[int]]:
+    def expand(
+        self,
+        best: list[list[int]],
+        logs: list[list[float]],
+        given: tuple[int, float] | None = None,
+    ) -> tuple[list[int], list[int]]:
         """Continue each living hypothesis by its candidates, falling by probability.
 
         Of all continuations the 2·beam best become nodes: enough, since each parent has one
         `</s>` only. Among the first `beam_size` of them `</s>` finishes a hypothesis; the best
         others are kept. Returns the parents' places among the living, and the new ids.
+        With `given`, an id and its log probability, the only living one goes on by that alone.
         """
         beam, depth = self.options.beam_size, self.nodes[self.alive[0]].depth + 1
         pairs = [
@@ -58,6 +65,8 @@ class Hypotheses:
             for id, log in zip(best[place], logs[place], strict=True)
             if log > -np.inf
         ]
+        if given is not None:
+            pairs = [(self.nodes[self.alive[0]].total + given[1], 0, *given)]
         pairs.sort(key=lambda pair: -pair[0])
         for place, parent in enumerate(self.alive):
             k = self.options.candidates
@@ -146,8 +155,12 @@ def beam_search(
     config: ModelConfig,
     options: Decoding,
     device: torch.device,
+    prefix: Sequence[int] = (),
 ) -> list[Hypotheses]:
-    """Search all outputs side by side; the rows of `session` are the outputs, one each."""
+    """Search all outputs side by side; the rows of `session` are the outputs, one each.
+
+    Each begins with `prefix`, the trunk of its tree, and is searched for from there on.
+    """
     searches = [Hypotheses(limit, options, config.eos_id) for limit in limits]
     for one in searches:
         one.start(config.bos_id)
@@ -155,28 +168,42 @@ def beam_search(
     running = list(searches)
     ids = torch.full((len(limits),), config.bos_id, device=device)
     k = min(max(2 * options.beam_size, options.candidates), config.vocab_size - 3)
-    while running:
+    for step in itertools.count():
         logits = torch.empty(len(ids), config.vocab_size, device=device)
         session.step(ids, logits)
         best = allowed(logits, [0]).topk(k, dim=-1)
-        logs = (best.values - logits.logsumexp(dim=-1, keepdim=True)).tolist()
-        running, rows, tokens = _advance(running, best.indices.tolist(), logs)
-        if running:
-            session.select(rows)
-            ids = torch.tensor(tokens, device=device)
+        total = logits.logsumexp(dim=-1, keepdim=True)
+        given: list[tuple[int, float]] = []
+        if step < len(prefix):
+            id = prefix[step]
+            given = [(id, log) for log in (logits[:, id] - total[:, 0]).tolist()]
+        logs = (best.values - total).tolist()
+        running, rows, tokens = _advance(running, best.indices.tolist(), logs, given)
+        if not running:
+            break
+        session.select(rows)
+        ids = torch.tensor(tokens, device=device)
     return searches
 
 
 def _advance(
-    running: list[Hypotheses], best: list[list[int]], logs: list[list[float]]
+    running: list[Hypotheses],
+    best: list[list[int]],
+    logs: list[list[float]],
+    given: list[tuple[int, float]],
 ) -> tuple[list[Hypotheses], list[int], list[int]]:
-    """Expand every search; the rows to go on from and the ids they read next."""
+    """Expand every search; the rows to go on from and the ids they read next.
+
+    `given` is empty, or has the only continuation of every row: its id and log probability.
+    """
     rows: list[int] = []
     tokens: list[int] = []
     still, first = [], 0
     for one in running:
         last = first + len(one.alive)
-        places, new = one.expand(best[first:last], logs[first:last])
+        places, new = one.expand(
+            best[first:last], logs[first:last], given[first] if given else None
+        )
         if not one.done():
             still.append(one)
             rows += [first + place for place in places]

@@ -13,11 +13,18 @@ from transformer.hooks import Hooks
 from transformer.inference.beam import Hypotheses, beam_search
 from transformer.inference.draft import drafted
 from transformer.inference.engine import Engine
-from transformer.inference.options import EXTRA_LENGTH, Decoding, output_limit, source_limit
+from transformer.inference.options import (
+    EXTRA_LENGTH,
+    Decoding,
+    check_pieces,
+    check_prefix,
+    output_limit,
+    source_limit,
+)
 from transformer.inference.plain import PlainSession, Session
 from transformer.inference.records import Decoded
 from transformer.inference.sampling import Sampler, new_seed
-from transformer.inference.search import Choose, forced, greedy, search
+from transformer.inference.search import Choose, Prefixed, forced, greedy, search
 from transformer.inference.single import SingleSession
 from transformer.model import Transformer
 from transformer.model.masks import padding_mask
@@ -80,8 +87,9 @@ class Decoder:
         targets: Sequence[list[int]] | None = None,
         min_len: int = 0,
         watch: Hooks | None = None,
+        prefix: Sequence[int] = (),
     ) -> list[Output]:
-        """One output a source.
+        """One output a source; unless it is forced, it begins with `prefix`.
 
         With `hooks`, which may change what they see, the whole decoder runs through them at each
         step. `watch` only looks: it is given to passes over a whole output, if any are made.
@@ -89,15 +97,18 @@ class Decoder:
         if options.method == "forced":
             return self._forced(memory, options, watch or hooks, targets or [])
         limits = [output_limit(n, self.config, options.max_len) for n in memory.lengths]
+        check_prefix(prefix, min(limits), self.config)
         if options.method == "beam":
             session = self._session(memory, max(limits), hooks)
-            searches = beam_search(session, limits, self.config, options, self.device)
+            searches = beam_search(session, limits, self.config, options, self.device, prefix)
             return [Output(one.decoded(), search=one) for one in searches]
         seeds: list[int | None] = [None] * len(limits)
         choose: Choose = greedy
         if options.method == "sample":
             drawn = [new_seed() if options.seed is None else options.seed for _ in limits]
             choose, seeds = Sampler(options, drawn, max(limits)), list(drawn)
+        if prefix:
+            choose = Prefixed(prefix, choose)
         if len(limits) == 1 and not hooks:
             output = self._drafted(memory, choose, limits[0], options, min_len, watch)
             if output is not None:
@@ -120,13 +131,14 @@ class Decoder:
         hooks: Hooks | None = None,
         targets: Sequence[list[int]] | None = None,
         min_len: int = 0,
+        prefix: Sequence[int] = (),
     ) -> list[Output]:
         """Encode and decode any number of sources, those of like length side by side."""
         outputs: dict[int, Output] = {}
         for numbers in _batches([len(source) for source in sources], options.beam_size):
             memory = self.encode([sources[i] for i in numbers], hooks)
             given = None if targets is None else [targets[i] for i in numbers]
-            found = self.decode(memory, options, hooks, given, min_len)
+            found = self.decode(memory, options, hooks, given, min_len, prefix=prefix)
             outputs.update(zip(numbers, found, strict=True))
         return [outputs[i] for i in range(len(sources))]
 
@@ -140,12 +152,7 @@ class Decoder:
             raise ValueError(f"The target has {len(ids)} pieces; at most {limit} can be forced.")
         if not ids or ids == [config.eos_id]:
             raise ValueError("The target is empty; write a translation to force.")
-        for place, id in enumerate(ids):
-            if not 0 <= id < config.vocab_size:
-                raise ValueError(f"Target id {id} is not from 0 to {config.vocab_size - 1}.")
-            early = id == config.eos_id and place + 1 < len(ids)
-            if early or id in (config.pad_id, config.bos_id):
-                raise ValueError(f"Target id {id} at place {place} is a control piece.")
+        check_pieces("Target", ids, config)
         return ids
 
     def inputs(self, outputs: Sequence[list[int]]) -> Int[Tensor, "rows tgt"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict, get_args
 
@@ -112,6 +113,23 @@ def check_source(n_pieces: int, config: ModelConfig) -> None:
             f"The text has {n_pieces} pieces; at most {limit} can be translated at once. "
             "Split it into sentences."
         )
+
+
+def check_pieces(what: str, ids: Sequence[int], config: ModelConfig) -> None:
+    """Raises ValueError for an id that no output has in its place; `what` names the ids."""
+    for place, id in enumerate(ids):
+        if not 0 <= id < config.vocab_size:
+            raise ValueError(f"{what} id {id} is not from 0 to {config.vocab_size - 1}.")
+        early = id == config.eos_id and place + 1 < len(ids)
+        if early or id in (config.pad_id, config.bos_id):
+            raise ValueError(f"{what} id {id} at place {place} is a control piece.")
+
+
+def check_prefix(ids: Sequence[int], limit: int, config: ModelConfig) -> None:
+    """Raises ValueError if no output of at most `limit` pieces begins with `ids`."""
+    if len(ids) > limit:
+        raise ValueError(f"The prefix has {len(ids)} pieces; the output has at most {limit}.")
+    check_pieces("Prefix", ids, config)
 
 
 def output_limit(n_source: int, config: ModelConfig, max_len: int | None) -> int:

@@ -26,6 +26,22 @@ def greedy(
     return logits.argmax(dim=-1)
 
 
+class Prefixed:
+    """Chooses the pieces of `prefix`, one a step, and then as `choose` does."""
+
+    def __init__(self, prefix: Sequence[int], choose: Choose) -> None:
+        self.prefix, self.choose = prefix, choose
+
+    def __call__(
+        self, logits: Float[Tensor, "rows vocab"], steps: list[int], owners: list[int]
+    ) -> Int[Tensor, " rows"]:
+        ids = self.choose(logits, steps, owners)
+        given = [row for row, step in enumerate(steps) if step < len(self.prefix)]
+        if given:
+            ids[given] = ids.new_tensor([self.prefix[steps[row]] for row in given])
+        return ids
+
+
 class Allowed:
     """Logits with -∞ for `<pad>`, `<s>`, `<unk>`, and for `</s>` in the first `min_len` steps."""
 

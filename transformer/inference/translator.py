@@ -69,6 +69,7 @@ class Translator:
         text: str,
         *,
         target: str | Sequence[int] | None = None,
+        prefix: Sequence[int] | None = None,
         hooks: Hooks | None = None,
         **options: Unpack[DecodingOptions],
     ) -> Translation:
@@ -76,6 +77,8 @@ class Translator:
 
         Args:
             target: a translation to score instead of searching for one: text, or ids.
+            prefix: ids that the output begins with; the search is free after them. What its
+                steps tell is the model's own, of these pieces as of the others.
             hooks: look or intervene in every pass of this call, and of no other.
             options: see `Decoding`.
 
@@ -83,7 +86,8 @@ class Translator:
             ValueError: for empty text, text longer than 512 pieces, or options that do not fit.
         """
         targets = None if target is None else [target]
-        return self._translate([text], targets, hooks, _options(options, targets))[0]
+        begin = _prefix(prefix, options, targets)
+        return self._translate([text], targets, hooks, _options(options, targets), begin)[0]
 
     def translate_batch(
         self,
@@ -104,12 +108,14 @@ class Translator:
         text: str,
         target: str | Sequence[int] | None = None,
         *,
+        prefix: Sequence[int] | None = None,
         hooks: Hooks | None = None,
         names: Iterable[str] | None = None,
         **options: Unpack[DecodingOptions],
     ) -> Trace:
         """Translate, or take `target`, and record every site in one pass over the output.
 
+        `prefix` and the options are those of `translate`.
         The encoder runs once, and the decoder once more over the finished output. With `hooks`,
         the trace shows the model with that intervention. Sites to record are all of
         `model.hook_names`, or `names`.
@@ -117,13 +123,14 @@ class Translator:
         Raises:
             ValueError: as `translate`, and for a name that is no site.
         """
+        begin = _prefix(prefix, options, target)
         decoding = _options(options, target)
         sources = self._encode([text])
         recording = Recording(self.model, hooks, names)
         memory = self._decoder.encode(sources, recording.hooks)
         given = None if target is None else [self._target(target, decoding)]
         watch = recording.hooks
-        output = self._decoder.decode(memory, decoding, hooks, given, watch=watch)[0]
+        output = self._decoder.decode(memory, decoding, hooks, given, watch=watch, prefix=begin)[0]
         translation = self._translation(text, sources[0], output, decoding)
         return make_trace(recording, self._decoder, memory, output, translation, self._pieces)
 
@@ -133,12 +140,13 @@ class Translator:
         targets: Sequence[str | Sequence[int]] | None,
         hooks: Hooks | None,
         decoding: Decoding,
+        prefix: Sequence[int] = (),
     ) -> list[Translation]:
         sources = self._encode(texts)
         if targets is not None and len(targets) != len(texts):
             raise ValueError(f"there are {len(texts)} texts and {len(targets)} targets")
         given = None if targets is None else [self._target(one, decoding) for one in targets]
-        outputs = self._decoder.run(sources, decoding, hooks, given)
+        outputs = self._decoder.run(sources, decoding, hooks, given, prefix=prefix)
         triples = zip(texts, sources, outputs, strict=True)
         return [self._translation(*triple, decoding) for triple in triples]
 
@@ -198,3 +206,11 @@ def _options(options: DecodingOptions, targets: object) -> Decoding:
     if method not in (None, "forced"):
         raise ValueError(f"a target is scored, not searched for: leave method {method!r} out")
     return Decoding.of({**options, "method": "forced"})
+
+
+def _prefix(prefix: Sequence[int] | None, options: DecodingOptions, targets: object) -> list[int]:
+    """The ids to begin with. Raises ValueError if there are some where nothing is searched for."""
+    ids = [] if prefix is None else list(prefix)
+    if ids and (targets is not None or options.get("method") == "forced"):
+        raise ValueError("a target is scored whole, a prefix is searched on from: give one of them")
+    return ids

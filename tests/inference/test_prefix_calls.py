@@ -1,0 +1,120 @@
+"""A prefix in the public calls: what they tell of it, trace of it, and say to a wrong one."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from tests.inference.test_draft import with_draft
+from transformer.hooks import Hooks
+from transformer.inference.results import Translation
+from transformer.inference.translator import Translator
+from transformer.inference.weights import DecoderWeights, Exact, Int8
+from transformer.model.transformer import Transformer
+from transformer.text.vocabulary import Vocabulary
+
+TEXT = "The baker sells the lamp again."
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
+    return Translator(tiny_model, vocabulary)
+
+
+CALLS = [{}, {"beam_size": 3}, {"method": "sample", "seed": 1}]
+
+
+@pytest.mark.parametrize("options", CALLS, ids=["greedy", "beam", "sample"])
+@pytest.mark.parametrize("changed", [False, True])
+def test_what_is_told_of_every_step_is_what_forcing_the_output_tells(
+    translator: Translator, options: dict[str, object], changed: bool
+) -> None:
+    """Of the pieces given too, which the model held for unlikely; with an intervention as well."""
+    flip = Hooks({"encoder.hook_memory": lambda memory, name: torch.flip(memory, [1])})
+    hooks = flip if changed else None
+    free = translator.translate(TEXT, max_len=10, hooks=hooks, **options)
+    other = free.steps[2].candidates[5].id
+    prefix = (*free.ids[:2], other)
+    result = translator.translate(TEXT, prefix=prefix, max_len=10, hooks=hooks, **options)
+    assert result.ids[:3] == prefix
+    assert (result.method, result.seed) == (free.method, free.seed)
+    forced = translator.translate(TEXT, target=result.ids, hooks=hooks)
+    assert result.log_probability == pytest.approx(forced.log_probability, abs=1e-4)
+    assert result.score == pytest.approx(forced.score, abs=1e-4)
+    for step, same in zip(result.steps, forced.steps, strict=True):
+        assert step.input_tokens == same.input_tokens
+        assert step.chosen.id == same.chosen.id
+        assert step.probability == pytest.approx(same.probability, abs=1e-6)
+        for one, two in zip(step.candidates, same.candidates, strict=True):
+            assert one.probability == pytest.approx(two.probability, abs=1e-6)
+    assert result.steps[2].probability == pytest.approx(
+        free.steps[2].candidates[5].probability, abs=1e-6
+    )
+    if not options:
+        assert all(step.chosen.id == step.candidates[0].id for step in result.steps[3:])
+    assert Translation.from_dict(json.loads(json.dumps(result.to_dict()))) == result
+
+
+@pytest.mark.parametrize("options", CALLS, ids=["greedy", "beam", "sample"])
+@pytest.mark.parametrize("drafting", [False, True])
+def test_a_trace_shows_the_pass_over_the_whole_output(
+    tiny_model: Transformer, vocabulary: Vocabulary, options: dict[str, object], drafting: bool
+) -> None:
+    translator = Translator(tiny_model, vocabulary)
+    if drafting:
+        translator._decoder = with_draft(tiny_model, DecoderWeights(tiny_model, Int8, Exact))
+    prefix = vocabulary.encode("Un pilote")[:-1]
+    trace = translator.trace(TEXT, prefix=prefix, max_len=12, **options)
+    assert list(trace.predicted_ids[: len(prefix)]) == prefix
+    assert (
+        trace.translation.ids
+        == translator.translate(TEXT, prefix=prefix, max_len=12, **options).ids
+    )
+    forced = translator.trace(TEXT, trace.predicted_ids)
+    assert trace.names == forced.names
+    assert trace.tgt_tokens == forced.tgt_tokens
+    for name in trace:
+        np.testing.assert_allclose(trace[name], forced[name], atol=1e-4)
+
+
+@pytest.mark.parametrize("options", CALLS, ids=["greedy", "beam", "sample"])
+def test_no_prefix_an_empty_one_and_one_with_its_end(
+    translator: Translator, options: dict[str, object]
+) -> None:
+    free = translator.translate(TEXT, max_len=6, **options)
+    assert translator.translate(TEXT, prefix=[], max_len=6, **options) == free
+    assert translator.translate(TEXT, prefix=None, max_len=6, **options) == free
+    whole = translator.vocabulary.encode("Elle vend.")
+    result = translator.translate(TEXT, prefix=whole, **options)
+    assert (list(result.ids), result.text, result.finished) == (whole, "Elle vend.", True)
+    cut = translator.translate(TEXT, prefix=whole[:-1], max_len=len(whole) - 1, **options)
+    assert (list(cut.ids), cut.finished) == (whole[:-1], False)
+    assert translator.translate(TEXT, prefix=[2], **options).ids == (2,)
+    scored = translator.translate(TEXT, target=whole, prefix=[])
+    assert (scored.ids, scored.method) == (result.ids, "forced")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"prefix": [5, 999]}, "Prefix id 999 is not from 0 to 319"),
+        ({"prefix": [-1]}, "Prefix id -1 is not from 0 to 319"),
+        ({"prefix": [5, 0]}, "Prefix id 0 at place 1 is a control piece"),
+        ({"prefix": [1, 5]}, "Prefix id 1 at place 0 is a control piece"),
+        ({"prefix": [5, 2, 6]}, "Prefix id 2 at place 1 is a control piece"),
+        ({"prefix": [5] * 4, "max_len": 3}, "prefix has 4 pieces; the output has at most 3"),
+        ({"prefix": [5] * 90}, r"prefix has 90 pieces; the output has at most \d\d"),
+        ({"prefix": [5], "target": [5, 2]}, "a target is scored whole.*give one of them"),
+        ({"prefix": [5], "method": "forced"}, "a target is scored whole.*give one of them"),
+    ],
+)
+@pytest.mark.parametrize("search", [{}, {"beam_size": 2}])
+def test_a_wrong_prefix_is_said(
+    translator: Translator, options: dict[str, object], search: dict[str, object], message: str
+) -> None:
+    for call in (translator.translate, translator.trace):
+        with pytest.raises(ValueError, match=message):
+            call(TEXT, **search, **options)
