@@ -1,20 +1,30 @@
 """Arrays and labels in, a view for the browser out. Knows no torch, no model and no streamlit, so
 that a page, a notebook and a file on disk show the same."""
 
-from transformer.figures.packing import Labels, pack, start_at, unpack
+from transformer.figures.align import align, difference
+from transformer.figures.explorer import DEFAULTS, explorer_data, explorer_page
 from transformer.figures.plots import heatmap
+from transformer.figures.side import Side, prefixed
 from transformer.figures.steps import steps_data, translation_data
-from transformer.figures.views import module, page, style
+from transformer.figures.views import module, style, translation_page
+from transformer.figures.words import merge, special, word_labels, words
 
 __all__ = [
-    "Labels",
+    "DEFAULTS",
+    "Side",
+    "align",
+    "difference",
+    "explorer_data",
+    "explorer_page",
     "heatmap",
+    "merge",
     "module",
-    "pack",
-    "page",
-    "start_at",
+    "prefixed",
+    "special",
     "steps_data",
     "style",
     "translation_data",
-    "unpack",
+    "translation_page",
+    "word_labels",
+    "words",
 ]

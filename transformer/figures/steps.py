@@ -6,6 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 
+BRANCH = (
+    "parent", "depth", "token", "id", "probability", "log_probability", "score", "fate", "best",
+)
+"""What the explorer shows of a node of the beam tree."""
+
+
 @runtime_checkable
 class Choice(Protocol):
     """A piece and the model's probability for it; `inference.results.Candidate` is one."""
@@ -63,6 +69,28 @@ def steps_data(steps: Iterable[Step], *, end: str = "</s>") -> dict[str, Any]:
         for number, step in enumerate(steps, start=1)
     ]
     return {"steps": rows}
+
+
+def choices(table: Any) -> list[dict[str, Any]]:
+    """The candidates of every step and the one taken, [token, id, probability] each, without the
+    decoder's input: the explorer has it from the labels. `table` is an `inference.results.StepTable`.
+    """
+    rows = zip(table.tokens, table.ids, table.probabilities, table.chosen, strict=True)
+    return [
+        {
+            "candidates": [list(one) for one in zip(tokens, ids, shares, strict=True)],
+            "chosen": [taken.token, taken.id, taken.probability],
+        }
+        for tokens, ids, shares, taken in rows
+    ]
+
+
+def tree_data(tree: Any) -> dict[str, Any] | None:
+    """A beam search's tree as columns, a value a node; `tree` is an `inference.results.BeamTree`."""
+    if tree is None:
+        return None
+    columns = {name: [getattr(node, name) for node in tree.nodes] for name in BRANCH}
+    return {**columns, "beam_size": tree.beam_size, "length_penalty": tree.length_penalty}
 
 
 def _choice(choice: Choice) -> dict[str, Any]:

@@ -1,27 +1,55 @@
-"""The browser views: plain scripts and styles that stand beside this file, without a build step.
+"""The browser views: plain scripts and styles in `browser/`, without a build step.
 
 A view is used in two ways: mounted by the app (`module` gives the script, `style` the style), or
-as a file of its own that opens without a server (`page`). Either way what is shown comes as data,
-and reaches the page as text, never as HTML.
+as a file of its own that opens without a server (`page`, and `explorer.explorer_page`). Either way
+what is shown comes as data, and reaches the page as text, never as HTML.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
-View = Literal["attention", "translation"]
+View = Literal["explorer", "translation"]
 
+# In the order of their use: a script knows those before it. A view of the explorer adds its tab.
 _SCRIPTS: dict[str, tuple[str, ...]] = {
-    "attention": ("base.js", "heatmap.js", "attention.js"),
+    "explorer": (
+        "base.js",
+        "store.js",
+        "matrix.js",
+        "pen.js",
+        "lettering.js",
+        "stage.js",
+        "cells.js",
+        "mosaic.js",
+        "options.js",
+        "heads.js",
+        "model.js",
+        "heatmap.js",
+        "querykey.js",
+        "tree.js",
+        "decoding.js",
+        "compare.js",
+        "take.js",
+        "help.js",
+        "explorer.js",
+    ),
     "translation": ("base.js", "translation.js"),
 }
 _STYLES: dict[str, tuple[str, ...]] = {
-    "attention": ("base.css", "attention.css"),
+    "explorer": (
+        "base.css",
+        "explorer.css",
+        "heads.css",
+        "model.css",
+        "querykey.css",
+        "decoding.css",
+        "compare.css",
+    ),
     "translation": ("base.css", "translation.css"),
 }
 
@@ -30,7 +58,7 @@ const views = new WeakMap(); // one for each place in the page, kept from call t
 
 export default function ({ data, parentElement, setStateValue }) {
   if (!views.has(parentElement)) {
-    views.set(parentElement, %sView(parentElement, (value) => setStateValue("chosen", value)));
+    views.set(parentElement, %sView(parentElement, (value) => setStateValue("state", value)));
   }
   const view = views.get(parentElement);
   if (data) view.show(data);
@@ -49,11 +77,10 @@ body {{ margin: 2rem auto; max-width: 1200px; padding: 0 1rem; }}
 @media (prefers-color-scheme: dark) {{ body {{ background: #12161c; }} }}
 </style>
 <body>
+{data}
 <script type="module">
 {script}
-const view = {view}View(document.body, () => {{}});
-document.querySelector(".hu").classList.add("hu-file");
-view.show({data});
+{start}
 </script>
 </body>
 </html>
@@ -61,7 +88,7 @@ view.show({data});
 
 
 def script(view: View) -> str:
-    """The view's functions, `attentionView` or `translationView` the one to call."""
+    """The view's functions, `explorerView` or `translationView` the one to call."""
     return "\n".join(_read(name) for name in _SCRIPTS[view])
 
 
@@ -75,23 +102,28 @@ def module(view: View) -> str:
     return script(view) + _MODULE % view
 
 
-def page(view: View, data: bytes | dict[str, Any], title: str = "Attention") -> str:
-    """One HTML file that shows `data` by itself: no server, nothing fetched.
+def page(view: View, start: str, data: str = "", title: str = "Attention") -> str:
+    """One HTML file that shows a view by itself: no server, nothing fetched.
 
     Args:
-        data: of `pack` for "attention", of `translation_data` for "translation".
+        start: the lines of script that make the view and show it.
+        data: HTML elements that it reads.
     """
-    if isinstance(data, bytes):
-        letters = base64.b64encode(data).decode()
-        written = f'Uint8Array.from(atob("{letters}"), (letter) => letter.charCodeAt(0))'
-    else:
-        # Inside a script element only "<" could end it or begin a comment.
-        written = json.dumps(data).replace("<", "\\u003c")
     return _PAGE.format(
-        title=escape(title), style=style(view), script=script(view), view=view, data=written
+        title=escape(title), style=style(view), script=script(view), start=start, data=data
     )
+
+
+def translation_page(data: dict[str, Any], title: str = "Translation") -> str:
+    """`translation_data` or `steps_data` as a file of its own."""
+    # Inside a script element only "<" could end it or begin a comment.
+    written = json.dumps(data).replace("<", "\\u003c")
+    start = f"""const view = translationView(document.body);
+document.querySelector(".hu").classList.add("hu-file");
+view.show({written});"""
+    return page("translation", start, title=title)
 
 
 @cache
 def _read(name: str) -> str:
-    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+    return (Path(__file__).parent / "browser" / name).read_text(encoding="utf-8")

@@ -1,0 +1,91 @@
+// What all views share. Text from outside reaches the page through textContent alone.
+
+function el(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined) node.setAttribute(name, value);
+  }
+  node.append(...children.filter((child) => child !== null)); // strings become text nodes
+  return node;
+}
+
+// A piece as people read it: the "▁" that begins a word is drawn faintly. Isolated with <bdi>, so
+// that right-to-left text does not turn the sentence around it.
+function tokenText(text) {
+  const node = el("bdi", { class: "hu-token" });
+  if (text.length > 1 && text.startsWith("▁")) {
+    node.append(el("span", { class: "hu-word" }, "▁"), text.slice(1));
+  } else {
+    node.append(text);
+  }
+  if (/^<\/?[a-z]+>$/.test(text)) node.classList.add("hu-special");
+  return node;
+}
+
+const within = (value, count) => Math.min(Math.max(value, 0), count - 1);
+
+// Steps of the arrow keys as [right, down].
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+// A weight with the digits that its packing kept; `top` is that of its levels.
+function showWeight(weight, top) {
+  if (top > 255) return weight > 0 && weight < 0.00005 ? "< 0.0001" : weight.toFixed(4);
+  return weight > 0 && weight < 0.005 ? "< 0.01" : `≈ ${weight.toFixed(2)}`;
+}
+
+// Any colour CSS knows, as [red, green, blue] of 0 to 255.
+function rgbOf(colour) {
+  const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  pen.fillStyle = colour;
+  pen.fillRect(0, 0, 1, 1);
+  return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
+}
+
+// 256 colours between the stops, as the four bytes of a pixel each.
+function rampOf(stops) {
+  const bytes = new Uint8ClampedArray(256 * 4);
+  for (let i = 0; i < 256; i++) {
+    const place = (i / 255) * (stops.length - 1);
+    const below = Math.min(Math.floor(place), stops.length - 2);
+    for (let c = 0; c < 3; c++) {
+      const [a, b] = [stops[below][c], stops[below + 1][c]];
+      bytes[4 * i + c] = a + (b - a) * (place - below);
+    }
+    bytes[4 * i + 3] = 255;
+  }
+  return new Uint32Array(bytes.buffer);
+}
+
+// Colours of the moment, from the theme, all as "rgb(…)" or pixels: `ramp` for weights from 0 to
+// 1, `diverging` for differences from −1 to 1, `series` for heads.
+function colours(node) {
+  const style = getComputedStyle(node);
+  const get = (name) => style.getPropertyValue(name).trim();
+  const hex = (c) => c.toString(16).padStart(2, "0");
+  const one = (name) => `#${rgbOf(get(name)).map(hex).join("")}`;
+  // A colour may hold commas of its own, within parentheses.
+  const stops = (name) => get(name).split(/,(?![^(]*\))/).map((colour) => rgbOf(colour.trim()));
+  const css = (ramp) => (i) => `#${[0, 8, 16].map((bits) => hex((ramp[i] >> bits) & 255)).join("")}`;
+  const [ramp, diverging] = [rampOf(stops("--hu-ramp")), rampOf(stops("--hu-diverging"))];
+  return {
+    ramp,
+    css: css(ramp),
+    diverging,
+    divergingCss: css(diverging),
+    series: stops("--hu-series").map((rgb) => `#${rgb.map(hex).join("")}`),
+    text: one("--hu-text"),
+    muted: one("--hu-muted"),
+    faint: one("--hu-faint"),
+    line: one("--hu-line"),
+    soft: one("--hu-soft"),
+    ground: one("--hu-ground"),
+    accent: one("--hu-accent"),
+    choice: one("--hu-choice"),
+    font: style.fontFamily,
+    key: get("--hu-ramp") + get("--hu-text"),
+  };
+}
+
+// The explorer's views, in the order of their tabs: name → { label, make(ctx), mosaic }. Each view's
+// file adds its own.
+const VIEWS = {};

@@ -1,0 +1,171 @@
+// A table of weights as coloured cells: queries down, keys across. `layoutCells` says where
+// everything is, `drawCells` draws it, `cellAt` finds the cell under a point; all in CSS pixels.
+
+const LARGEST_CELL = 60;
+const HIGHEST = 620; // a short sentence with a long translation still fits a screen
+const DIM = 0.35; // of what belongs to a special token, if these are dimmed
+const MARGINAL = 46; // pixels of the bars beside and below
+const FROM = "attends from ↓";
+const TO = "attends to →";
+
+// `span` is the part that is looked at: { row, column, rows, columns }.
+function layoutCells(m, span, pen, width, look, marginals) {
+  pen.font = `${LABEL_SIZE}px ${look.font}`;
+  const shown = m.rows.slice(span.row, span.row + span.rows);
+  const heads = m.columns.slice(span.column, span.column + span.columns);
+  const widths = shown.map((entry) => rowParts(entry).reduce((sum, part) => sum + tokenWidth(pen, part), 0));
+  const least = pen.measureText(FROM).width + 12;
+  const left = Math.ceil(Math.max(Math.min(Math.max(...widths) + 12, width * 0.36, 220), least));
+  const label = Math.min(Math.max(...heads.map((entry) => tokenWidth(pen, entry.text))), 110);
+  // Slanted labels lean over the last column; leave room for them on the right.
+  const lean = Math.ceil(label * 0.7);
+  const beside = marginals ? MARGINAL : 0;
+  const free = (cell) => Math.max(beside, label <= cell - 8 ? 4 : cell >= 16 ? lean : 6);
+  const most = Math.min(LARGEST_CELL, Math.max(HIGHEST / span.rows, 26));
+  let cell = Math.min((width - left - 6) / span.columns, most);
+  if (cell * span.columns + left + free(cell) > width) cell = (width - left - free(cell)) / span.columns;
+  cell = Math.max(cell, 0.5);
+  // Few keys and many queries: cells may be lower than wide, so that all of them fit a screen.
+  let high = Math.min(cell, Math.max(HIGHEST / span.rows, 0.5));
+  if (cell >= 8) cell = Math.floor(cell);
+  if (high >= 8) high = Math.floor(high);
+  const slant = label <= cell - 8 ? 0 : cell >= 16 ? Math.PI / 4 : Math.PI / 2;
+  const top = 22 + Math.ceil(slant === 0 ? 20 : label * Math.sin(slant) + 14);
+  return {
+    span, left, top, cell, high, slant, marginals,
+    limit: label,
+    everyColumn: Math.ceil(13 / cell), // label every so many tokens
+    everyRow: Math.ceil(13 / high),
+    size: Math.min(cell, high) < 16 ? SMALL_LABEL_SIZE : LABEL_SIZE,
+    right: left + cell * span.columns,
+    bottom: top + high * span.rows,
+    height: top + high * span.rows + 2 + (marginals ? MARGINAL : 0),
+  };
+}
+
+function cellAt(place, x, y) {
+  const column = Math.floor((x - place.left) / place.cell);
+  const row = Math.floor((y - place.top) / place.high);
+  const { span } = place;
+  const inside = column >= 0 && row >= 0 && column < span.columns && row < span.rows;
+  return inside ? { row: row + span.row, column: column + span.column } : null;
+}
+
+// The upper left corner of a cell.
+const cornerOf = (place, cell) => [
+  place.left + (cell.column - place.span.column) * place.cell,
+  place.top + (cell.row - place.span.row) * place.high,
+];
+
+// `colour(row, column)` is a place on the ramp, 0 to 255, or -1 for a cell that stays empty.
+function drawTable(pen, m, place, look, colour, { ramp = look.ramp, css = look.css, cell = null, pinned = null } = {}) {
+  drawMask(pen, m, place, look);
+  drawSquares(pen, m, place, colour, ramp, css);
+  drawLabels(pen, m, place, look, cell || pinned);
+  for (const [marked, ink] of [[pinned, look.choice], [cell, look.text]]) {
+    if (!marked || !inSpan(place.span, marked)) continue;
+    const [x, y] = cornerOf(place, marked);
+    pen.lineWidth = 2;
+    pen.strokeStyle = ink;
+    pen.strokeRect(x - 0.5, y - 0.5, Math.max(place.cell, 3), Math.max(place.high, 3));
+  }
+}
+
+const inSpan = (span, { row, column }) =>
+  row >= span.row && row < span.row + span.rows && column >= span.column && column < span.column + span.columns;
+
+function drawSquares(pen, m, place, colour, ramp, css) {
+  const { span } = place;
+  const gap = Math.min(place.cell, place.high) >= 12 ? 1 : 0;
+  if (!gap) {
+    // Too many for a rectangle each: one pixel a cell, enlarged without smoothing.
+    const image = new ImageData(span.columns, span.rows);
+    const pixels = new Uint32Array(image.data.buffer);
+    for (let r = 0; r < span.rows; r++) {
+      for (let c = 0; c < span.columns; c++) {
+        const level = m.masked(r + span.row, c + span.column) ? -1 : colour(r + span.row, c + span.column);
+        if (level < 0) continue;
+        const dim = m.rows[r + span.row].dim || m.columns[c + span.column].dim;
+        pixels[r * span.columns + c] = dim ? (ramp[level] & 0xffffff) | 0x59000000 : ramp[level];
+      }
+    }
+    const small = document.createElement("canvas");
+    [small.width, small.height] = [span.columns, span.rows];
+    small.getContext("2d").putImageData(image, 0, 0);
+    pen.imageSmoothingEnabled = false;
+    pen.drawImage(small, place.left, place.top, place.cell * span.columns, place.high * span.rows);
+    return;
+  }
+  for (let row = span.row; row < span.row + span.rows; row++) {
+    for (let column = span.column; column < span.column + span.columns; column++) {
+      const level = m.masked(row, column) ? -1 : colour(row, column);
+      if (level < 0) continue;
+      pen.fillStyle = css(level);
+      pen.globalAlpha = m.rows[row].dim || m.columns[column].dim ? DIM : 1;
+      const [x, y] = cornerOf(place, { row, column });
+      pen.fillRect(x, y, place.cell - gap, place.high - gap);
+    }
+  }
+  pen.globalAlpha = 1;
+}
+
+// The future is hatched: not a weight of zero, but nothing to be seen.
+function drawMask(pen, m, place, look) {
+  if (m.kind !== "decoder") return;
+  const { span } = place;
+  pen.save();
+  pen.beginPath();
+  let any = false;
+  for (let row = span.row; row < span.row + span.rows; row++) {
+    let from = span.column + span.columns;
+    while (from > span.column && m.masked(row, from - 1)) from--;
+    if (from === span.column + span.columns) continue;
+    const [x, y] = cornerOf(place, { row, column: from });
+    pen.rect(x, y, place.right - x, place.high);
+    any = true;
+  }
+  if (any) {
+    pen.clip();
+    pen.strokeStyle = look.line;
+    pen.lineWidth = 1;
+    pen.beginPath();
+    const [wide, high] = [place.right - place.left, place.bottom - place.top];
+    for (let d = -high; d < wide; d += 7) {
+      pen.moveTo(place.left + d, place.top + high);
+      pen.lineTo(place.left + d + high, place.top);
+    }
+    pen.stroke();
+  }
+  pen.restore();
+}
+
+function drawLabels(pen, m, place, look, cell) {
+  const { span } = place;
+  const font = (bold) => `${bold ? "600 " : ""}${place.size}px ${look.font}`;
+  pen.textBaseline = "middle";
+  for (let r = 0; r < span.rows; r++) {
+    const [row, chosen] = [r + span.row, cell && cell.row === r + span.row];
+    if (r % place.everyRow && !chosen) continue;
+    pen.font = font(chosen);
+    drawRowLabel(pen, rowParts(m.rows[row]), place.left - 8, place.top + (r + 0.5) * place.high, place.left - 12, look, chosen);
+  }
+  for (let c = 0; c < span.columns; c++) {
+    const [column, chosen] = [c + span.column, cell && cell.column === c + span.column];
+    if (c % place.everyColumn && !chosen) continue;
+    pen.font = font(chosen);
+    pen.save();
+    pen.translate(place.left + (c + 0.5) * place.cell, place.top - 6);
+    const text = shorten(pen, m.columns[column].text, place.limit + 4);
+    if (place.slant) pen.rotate(-place.slant);
+    else pen.translate(-tokenWidth(pen, text) / 2, -6);
+    drawToken(pen, text, 0, look, chosen, m.columns[column].dim);
+    pen.restore();
+  }
+  pen.font = `${SMALL_LABEL_SIZE}px ${look.font}`;
+  pen.fillStyle = look.muted;
+  pen.textAlign = "left";
+  pen.fillText(TO, place.left, 8);
+  pen.textAlign = "right";
+  pen.fillText(FROM, place.left - 8, place.top - 8);
+  pen.textAlign = "left";
+}

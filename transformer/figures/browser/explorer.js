@@ -1,0 +1,173 @@
+// The attention explorer: tabs of views over one state. Whoever shows it calls
+// `explorerView(root, report)` once and `.show(bytes)` for every new content; `report(state)` is
+// called, after a little quiet, when the user has changed what is looked at.
+
+const REPORT_AFTER = 150; // ms of quiet, so that a held arrow key reports once
+
+function explorerView(root, report) {
+  let state = null;
+  let visit = null;
+  let look = null;
+  let alone = false;
+  let reporting = 0;
+  let framing = 0;
+  const made = new Map(); // views, made when they are first looked at
+  const store = makeStore(() => redraw());
+
+  const tabs = el("div", { class: "hu-tabs", role: "tablist", "aria-label": "Views of attention" });
+  for (const [name, { label }] of Object.entries(VIEWS)) {
+    const tab = el("button", { type: "button", role: "tab", "data-view": name }, label);
+    tab.addEventListener("click", () => set({ view: name }));
+    tabs.append(tab);
+  }
+  const tools = el("div", { class: "hu-tools" });
+  const controls = makeControls((changes) => set(changes));
+  const mosaic = makeMosaic((layer, head) => set({ layer, head }));
+  const aside = el("section", { class: "hu-mosaic" }, mosaic.node);
+  const title = el("h3", { class: "hu-title" });
+  const code = el("code", { class: "hu-code" });
+  const note = el("p", { class: "hu-note" });
+  const place = el("div", { class: "hu-view", role: "tabpanel" });
+  const waiting = el("p", { class: "hu-waiting", role: "status", hidden: "" }, "The weights of this layer are on their way …");
+  const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, waiting, place);
+  const frame = el(
+    "div", { class: "hu hu-explorer" },
+    el("div", { class: "hu-top" }, tabs, tools), controls.node, el("div", { class: "hu-split" }, aside, main),
+  );
+  root.append(frame);
+
+  // What the views are given.
+  const ctx = {
+    set,
+    store,
+    get state() { return state; },
+    get look() { return look; },
+    get alone() { return alone; },
+    get sides() { return store.sides; },
+    get side() { return store.sides[0]; },
+    get pairs() { return store.pairs; },
+    // The table of numbers of the moment; null while it is on its way.
+    matrix: (side = store.sides[0], changes = {}) => {
+      const now = { ...state, ...changes };
+      return matrixOf(side, now, combined(side, fitted(now, side)));
+    },
+    title: () => titleOf(store.sides[0], state),
+  };
+
+  function view() {
+    if (!made.has(state.view)) made.set(state.view, VIEWS[state.view].make(ctx));
+    return made.get(state.view);
+  }
+
+  // `fill(store)` tells a file's store of what can be unpacked later.
+  function show(bytes, fill = null) {
+    const { header } = store.take(bytes);
+    fill?.(store);
+    if (!state || visit !== header.visit) {
+      visit = header.visit;
+      state = { ...header.defaults, ...header.start };
+    }
+    alone = Boolean(header.alone);
+    frame.classList.toggle("hu-alone", alone);
+    redraw();
+  }
+
+  function set(changes) {
+    state = { ...state, ...changes };
+    redraw();
+    clearTimeout(reporting);
+    reporting = setTimeout(() => report({ ...state }), REPORT_AFTER);
+  }
+
+  function redraw() {
+    if (!state || !store.sides.length) return;
+    const side = store.sides[0];
+    state = fitted(state, side);
+    look = colours(frame);
+    frame.dataset.size = state.size;
+    for (const tab of tabs.children) {
+      const on = tab.dataset.view === state.view;
+      tab.setAttribute("aria-selected", String(on));
+      tab.tabIndex = on ? 0 : -1;
+    }
+    const shown = view();
+    if (place.firstChild !== shown.node) place.replaceChildren(shown.node);
+    const kinds = shown.kinds === false ? [] : side.kinds;
+    controls.draw(state, shown.options || [], kinds);
+    aside.hidden = alone || !VIEWS[state.view].mosaic;
+    if (!aside.hidden) mosaic.draw(side, state.kind, state, look, { label: KINDS[state.kind] });
+    title.textContent = shown.title ? shown.title() : ctx.title();
+    code.textContent = shown.code ? shown.code() : codeOf(state);
+    note.textContent = sinkOf(side, state);
+    waiting.hidden = !VIEWS[state.view].mosaic || Boolean(side.weights(state.kind, state.layer, state.head));
+    shown.draw();
+  }
+
+  tabs.addEventListener("keydown", (event) => {
+    const names = Object.keys(VIEWS);
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    set({ view: names[(names.indexOf(state.view) + step + names.length) % names.length] });
+    tabs.querySelector("[aria-selected=true]").focus();
+  });
+
+  // A frame later, so that a window that is being dragged is drawn once a frame.
+  const resized = new ResizeObserver(() => {
+    cancelAnimationFrame(framing);
+    framing = requestAnimationFrame(redraw);
+  });
+  resized.observe(frame);
+
+  return {
+    show,
+    store,
+    ctx,
+    close: () => {
+      resized.disconnect();
+      clearTimeout(reporting);
+      for (const one of made.values()) one.close?.();
+    },
+  };
+}
+
+// The state within what this sentence and this model have.
+function fitted(state, side) {
+  return {
+    ...state,
+    view: state.view in VIEWS ? state.view : Object.keys(VIEWS)[0],
+    kind: side.kinds.includes(state.kind) ? state.kind : side.kinds[side.kinds.length - 1],
+    layer: within(state.layer, side.n_layers),
+    head: within(state.head, side.n_heads),
+  };
+}
+
+function titleOf(side, state) {
+  if (state.combine === "one") return `Layer ${state.layer}, head ${state.head}`;
+  const heads = combined(side, state);
+  const name = state.combine === "mean" ? "Mean" : "Greatest";
+  const of = state.heads
+    ? heads.map(({ layer, head }) => `${layer}.${head}`).join(", ")
+    : `all heads of layer ${state.layer}`;
+  return `${name} of ${of}`;
+}
+
+function codeOf(state) {
+  const weights = `trace.weights("${state.kind}", layer=${state.layer})`;
+  if (state.combine === "one") return `${weights}[${state.head}]`;
+  return state.heads ? "" : `${weights}.${state.combine}(axis=0)`;
+}
+
+// A head that gives most of its attention to the first or the last token is resting there.
+function sinkOf(side, state) {
+  if (state.combine !== "one") return "";
+  const { columns } = side.labels(state.kind);
+  const found = side.measures[state.kind];
+  for (const [name, at] of [["first", 0], ["last", columns.tokens.length - 1]]) {
+    const share = found[name][state.layer][state.head];
+    if (share >= 0.5 && columns.tokens.length > 2) {
+      return `A sink: ${Math.round(100 * share)} % of this head's attention rests on ${columns.tokens[at]}, the ${name} token.`;
+    }
+  }
+  return "";
+}

@@ -1,0 +1,168 @@
+// One head large, or several together: cells with their colour scale, a bar for every row and every
+// column, and a closer look at a part of a long sentence.
+
+const SCALES = { sqrt: "square root", linear: "linear", row: "each row to its greatest" };
+const ZOOMS = 6; // doublings, at most
+
+function heatmapView(ctx) {
+  let cell = null; // under the pointer
+  let m = null;
+  const stage = makeStage({
+    plan: (pen, width) => layoutCells(m, spanOf(m, ctx.state), pen, width, ctx.look, !ctx.alone),
+    paint: (pen, place) => paintHeatmap(pen, place, m, ctx, cell),
+  });
+  const legend = makeLegend();
+  const node = el("figure", { class: "hu-head" }, stage.node, legend.node);
+  const { canvas } = stage;
+
+  function draw() {
+    m = ctx.matrix();
+    if (!m) return;
+    if (!m.nRows || !m.nColumns) return;
+    if (cell && (cell.row >= m.nRows || cell.column >= m.nColumns)) cell = null;
+    stage.draw(`${ctx.title()}: ${m.nRows} rows, ${m.nColumns} columns. Arrow keys read the weights.`);
+    legend.draw(ctx.look, ctx.state.scale);
+    tell();
+  }
+
+  // What is said is of the cell under the pointer, else of the pinned one.
+  function tell() {
+    const told = cell || pinnedOf(m, ctx.state);
+    const { placed } = stage;
+    if (!told || !placed || !inSpan(placed.span, told)) return stage.say(null);
+    const entry = m.rows[told.row];
+    const masked = m.masked(told.row, told.column);
+    const weight = m.values[told.row * m.nColumns + told.column];
+    const [x, y] = cornerOf(placed, told);
+    stage.say([
+      el("strong", {}, masked ? "masked" : showWeight(weight, m.top)),
+      el("span", {}, tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])),
+      el("span", {}, masked ? "may not see the future: " : "attends to ", tokenText(m.columns[told.column].text)),
+    ], x + placed.cell / 2, y, placed.high);
+  }
+
+  function point(next) {
+    if (!m || (next?.row === cell?.row && next?.column === cell?.column)) return;
+    cell = next;
+    draw();
+  }
+  const under = (event) => (stage.placed ? cellAt(stage.placed, event.offsetX, event.offsetY) : null);
+  canvas.addEventListener("pointermove", (event) => point(under(event)));
+  canvas.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && point(null));
+  canvas.addEventListener("click", (event) => {
+    const [now, old] = [under(event), pinnedOf(m, ctx.state)];
+    const same = now && old && now.row === old.row && now.column === old.column;
+    ctx.set(now && !same ? { row: now.row, column: now.column } : { row: -1, column: -1 });
+  });
+  canvas.addEventListener("dblclick", (event) => {
+    const now = under(event);
+    if (now) ctx.set({ row: now.row, column: now.column, zoom: within(ctx.state.zoom + 1, ZOOMS + 1) });
+  });
+  canvas.addEventListener("keydown", (event) => {
+    const pinned = pinnedOf(m, ctx.state);
+    if (event.key === "Escape") ctx.set({ row: -1, column: -1, zoom: 0 });
+    else if (event.key === "+" || event.key === "-") {
+      ctx.set({ zoom: within(ctx.state.zoom + (event.key === "+" ? 1 : -1), ZOOMS + 1) });
+    } else if (event.key in ARROWS) {
+      const [right, down] = ARROWS[event.key];
+      ctx.set(pinned
+        ? { row: within(pinned.row + down, m.nRows), column: within(pinned.column + right, m.nColumns) }
+        : { row: 0, column: 0 });
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  return {
+    node,
+    draw,
+    options: ["units", "special", "renormalise", "combine", "scale", "zoom"],
+    keys: [["arrow keys", "read the weights, cell by cell"], ["+ and −", "look closer, or from farther away"], ["Esc", "let go of the cell"]],
+    figure: () => ({ title: ctx.title(), ...stage.figure() }),
+    table: () => matrixTable(m, ctx.title()),
+  };
+}
+
+// The cell that the state pins, or null if it pins none that exists.
+function pinnedOf(m, state) {
+  const { row, column } = state;
+  return m && row >= 0 && column >= 0 && row < m.nRows && column < m.nColumns ? { row, column } : null;
+}
+
+// The part that is looked at: all of it, or a half, a quarter … around the pinned cell.
+function spanOf(m, state) {
+  const pinned = pinnedOf(m, state) || { row: 0, column: 0 };
+  const part = (count, at) => {
+    const size = Math.max(Math.min(count, 4), Math.ceil(count / 2 ** state.zoom));
+    return [within(at - Math.floor(size / 2), count - size + 1), size];
+  };
+  const [[row, rows], [column, columns]] = [part(m.nRows, pinned.row), part(m.nColumns, pinned.column)];
+  return { row, column, rows, columns };
+}
+
+function paintHeatmap(pen, place, m, ctx, cell) {
+  const greatest = m.rows.map((_, r) => greatestOf(m, r));
+  const { scale } = ctx.state;
+  const colour = (r, c) => shade(m.values[r * m.nColumns + c], scale, greatest[r]);
+  drawTable(pen, m, place, ctx.look, colour, { cell, pinned: pinnedOf(m, ctx.state) });
+  if (place.marginals) drawMarginals(pen, m, place, ctx.look);
+}
+
+function greatestOf(m, row) {
+  let most = 0;
+  for (let c = 0; c < m.nColumns; c++) most = Math.max(most, m.values[row * m.nColumns + c]);
+  return most;
+}
+
+// Beside each row its sum, below each column its mean: how much goes there, over all rows.
+function drawMarginals(pen, m, place, look) {
+  const { span } = place;
+  const sums = new Float64Array(m.nRows);
+  const means = new Float64Array(m.nColumns);
+  m.values.forEach((weight, i) => {
+    sums[Math.floor(i / m.nColumns)] += weight;
+    means[i % m.nColumns] += weight / m.nRows;
+  });
+  const length = MARGINAL - 16;
+  const [greatestSum, greatestMean] = [Math.max(1, ...sums), Math.max(...means) || 1];
+  pen.fillStyle = look.muted;
+  for (let r = 0; r < span.rows; r++) {
+    const y = place.top + r * place.high;
+    pen.fillRect(place.right + 6, y + place.high * 0.25, (length * sums[r + span.row]) / greatestSum, Math.max(place.high * 0.5, 0.5));
+  }
+  for (let c = 0; c < span.columns; c++) {
+    const x = place.left + c * place.cell;
+    pen.fillRect(x + place.cell * 0.25, place.bottom + 5, Math.max(place.cell * 0.5, 0.5), (length * means[c + span.column]) / greatestMean);
+  }
+  pen.font = `${SMALL_LABEL_SIZE}px ${look.font}`;
+  pen.textBaseline = "middle";
+  pen.fillText("sum", place.right + 6, place.top - 8);
+  pen.textAlign = "right";
+  pen.fillText(`mean, to ${greatestMean.toFixed(2)}`, place.left - 8, place.bottom + 12);
+  pen.textAlign = "left";
+}
+
+// The colour scale, with the weights written below it.
+function makeLegend() {
+  const scale = el("canvas", { class: "hu-scale", width: 256, height: 1, "aria-hidden": "true" });
+  const ticks = el("div", { class: "hu-ticks", "aria-hidden": "true" });
+  const words = el("span", {});
+  const node = el("figcaption", { class: "hu-legend" }, el("div", { class: "hu-bar" }, scale, ticks), words);
+  function draw(look, kind) {
+    scale.getContext("2d").putImageData(
+      new ImageData(new Uint8ClampedArray(look.ramp.buffer.slice(0)), 256, 1), 0, 0,
+    );
+    const stops = { sqrt: [0, 0.01, 0.1, 0.25, 0.5, 1], linear: [0, 0.25, 0.5, 0.75, 1], row: [0, 0.5, 1] }[kind];
+    const place = kind === "sqrt" ? Math.sqrt : (weight) => weight;
+    ticks.replaceChildren(...stops.map((weight) =>
+      el("span", { style: `left: ${100 * place(weight)}%` }, kind === "row" ? `${weight} × max` : String(weight))));
+    words.textContent = {
+      sqrt: "attention weight; the colour follows its square root, so that small weights show",
+      linear: "attention weight",
+      row: "attention weight as a share of the greatest in its row",
+    }[kind];
+  }
+  return { node, draw };
+}
+
+VIEWS.heatmap = { label: "Heatmap", make: heatmapView, mosaic: true };

@@ -1,0 +1,53 @@
+// Tokens written with a pen, on a canvas or in SVG.
+
+const LABEL_SIZE = 13;
+const SMALL_LABEL_SIZE = 11;
+
+// The parts of a row's label: what was read, and what was written next.
+const rowParts = (entry) => (entry.written === null ? [entry.text] : [entry.text, " → ", entry.written]);
+
+// Right-aligned at x, in at most `limit` pixels: "read → written", what was read drawn lighter.
+function drawRowLabel(pen, parts, x, y, limit, look, chosen) {
+  const whole = parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
+  if (whole > limit && parts.length > 1) {
+    const arrow = tokenWidth(pen, parts[1]);
+    const written = shorten(pen, parts[2], (limit - arrow) * 0.6);
+    parts = [shorten(pen, parts[0], limit - arrow - tokenWidth(pen, written)), parts[1], written];
+  } else if (whole > limit) {
+    parts = [shorten(pen, parts[0], limit)];
+  }
+  let at = x - parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
+  pen.save();
+  pen.translate(0, y);
+  parts.forEach((part, i) => {
+    drawToken(pen, part, at, look, chosen, i < parts.length - 1);
+    at += tokenWidth(pen, part);
+  });
+  pen.restore();
+}
+
+// The "▁" that begins a word is a full letter wide in most fonts; a short stroke says it as well.
+const STROKE = 5;
+const beginsWord = (text) => text.length > 1 && text.startsWith("▁");
+
+function tokenWidth(pen, text) {
+  return beginsWord(text) ? STROKE + 1 + pen.measureText(text.slice(1)).width : pen.measureText(text).width;
+}
+
+function drawToken(pen, text, x, look, chosen, light = false) {
+  if (beginsWord(text)) {
+    pen.fillStyle = look.faint;
+    pen.fillRect(x, 5, STROKE - 1, 1.5);
+    [text, x] = [text.slice(1), x + STROKE + 1];
+  }
+  pen.fillStyle = light && !chosen ? look.muted : look.text;
+  pen.fillText(text, x, 0);
+}
+
+function shorten(pen, text, limit) {
+  if (tokenWidth(pen, text) <= limit) return text;
+  // Whole characters as people count them: never half of a pair, never an accent alone.
+  const letters = Array.from(new Intl.Segmenter().segment(text), (part) => part.segment);
+  while (letters.length > 1 && tokenWidth(pen, letters.join("") + "…") > limit) letters.pop();
+  return letters.join("") + "…";
+}

@@ -1,0 +1,110 @@
+// From the weights of heads to the table of numbers that a view draws: heads combined, pieces put
+// together to words, special tokens left out, rows brought back to a sum of 1 if that is asked.
+
+// Heads written as "3.2,3.4" (layer.head); "" is none. Those that are not in the model are left out.
+function parseHeads(text, side) {
+  return text.split(",").filter(Boolean)
+    .map((one) => one.split(".").map(Number))
+    .filter(([layer, head]) => layer < side.n_layers && head < side.n_heads)
+    .map(([layer, head]) => ({ layer, head }));
+}
+
+const writeHeads = (heads) => heads.map(({ layer, head }) => `${layer}.${head}`).join(",");
+
+// The heads that the state combines: the chosen one, or the set, or all of the chosen layer.
+function combined(side, state) {
+  if (state.combine === "one") return [{ layer: state.layer, head: state.head }];
+  const set = parseHeads(state.heads, side);
+  if (set.length) return set;
+  return Array.from({ length: side.n_heads }, (_, head) => ({ layer: state.layer, head }));
+}
+
+// One line of labels: entries { text, written, special, dim, members } in the order shown. `members` are
+// the positions of the pieces that an entry stands for.
+function entries(tokens, writes, state) {
+  const special = writes ? writes.special : tokens.special;
+  let found;
+  if (state.units === "words") {
+    const by = writes || tokens;
+    found = by.word_labels.map((text) => ({ text, written: null, special: false, members: [] }));
+    by.words.forEach((word, position) => {
+      found[word].members.push(position);
+      found[word].special ||= special[position];
+    });
+  } else {
+    found = tokens.tokens.map((text, position) => ({
+      text,
+      written: writes ? writes.tokens[position] : null,
+      special: special[position],
+      members: [position],
+    }));
+  }
+  for (const entry of found) entry.dim = entry.special && state.special === "dimmed";
+  return state.special === "hidden" ? found.filter((entry) => !entry.special) : found;
+}
+
+// { kind, rows, columns, nRows, nColumns, values, top, masked(row, column) }, or null while the
+// weights are on their way. `heads` are those to combine, as a mean or as the greatest.
+function matrixOf(side, state, heads = combined(side, state)) {
+  const { kind } = state;
+  const found = heads.map(({ layer, head }) => side.weights(kind, layer, head));
+  if (!found.length || found.some((weights) => !weights)) return null;
+  const labels = side.labels(kind);
+  // Decoder self-attention reads and is read by the same pieces; cross attention is asked for the
+  // sake of what is written next.
+  const byWritten = kind === "cross" ? labels.writes : null;
+  const rows = kind === "decoder" && state.units === "pieces"
+    ? written(entries(labels.rows, null, state), labels.writes)
+    : entries(labels.rows, byWritten, state);
+  const columns = entries(labels.columns, null, state);
+  const width = labels.columns.tokens.length;
+  const all = blend(found.map(({ values }) => values), state.combine === "max");
+  const values = new Float32Array(rows.length * columns.length);
+  rows.forEach((row, r) => {
+    columns.forEach((column, c) => {
+      let sum = 0;
+      for (const i of row.members) for (const j of column.members) sum += all[i * width + j];
+      values[r * columns.length + c] = sum / row.members.length;
+    });
+  });
+  if (state.renormalise) renormalise(values, columns.length);
+  const causal = kind === "decoder";
+  return {
+    kind,
+    rows,
+    columns,
+    nRows: rows.length,
+    nColumns: columns.length,
+    values,
+    top: Math.min(...found.map(({ top }) => top)),
+    masked: (r, c) => causal && columns[c].members[0] > rows[r].members[rows[r].members.length - 1],
+  };
+}
+
+const written = (rows, writes) =>
+  rows.map((row) => ({ ...row, written: writes.tokens[row.members[0]] }));
+
+function blend(many, greatest) {
+  if (many.length === 1) return many[0];
+  const made = new Float32Array(many[0].length);
+  for (const values of many) {
+    for (let i = 0; i < made.length; i++) {
+      made[i] = greatest ? Math.max(made[i], values[i]) : made[i] + values[i] / many.length;
+    }
+  }
+  return made;
+}
+
+function renormalise(values, width) {
+  for (let start = 0; start < values.length; start += width) {
+    const row = values.subarray(start, start + width);
+    const sum = row.reduce((a, b) => a + b, 0);
+    if (sum > 0) for (let i = 0; i < width; i++) row[i] /= sum;
+  }
+}
+
+// The place of a weight on the colour scale, 0 to 255. `most` is the greatest of its row.
+function shade(weight, scale, most) {
+  const share = scale === "row" ? (most > 0 ? weight / most : 0) : scale === "linear" ? weight : Math.sqrt(weight);
+  return Math.round(255 * Math.min(Math.max(share, 0), 1));
+}

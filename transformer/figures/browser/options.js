@@ -1,0 +1,53 @@
+// The controls above a view: kind of attention, and those options that the view has a use for.
+
+const KINDS = { encoder: "Encoder", decoder: "Decoder, masked", cross: "Encoder–decoder" };
+
+const OPTIONS = {
+  units: { label: "Tokens", choices: { pieces: "pieces", words: "whole words" } },
+  special: { label: "<s> and </s>", choices: { shown: "shown", dimmed: "dimmed", hidden: "hidden" } },
+  renormalise: { label: "Rows", choices: { 0: "as they are", 1: "back to a sum of 1" } },
+  combine: { label: "Heads", choices: { one: "the chosen one", mean: "mean", max: "greatest" } },
+  scale: { label: "Colour", choices: { sqrt: "square root", linear: "linear", row: "each row to its greatest" } },
+  zoom: { label: "Zoom", choices: { 0: "all", 1: "×2", 2: "×4", 3: "×8", 4: "×16", 5: "×32", 6: "×64" } },
+};
+
+// `set(changes)` is called with what the user chose.
+function makeControls(set) {
+  const kinds = el("div", { class: "hu-kinds", role: "group", "aria-label": "Who looks at whom?" });
+  const options = el("div", { class: "hu-options" });
+  const node = el("div", { class: "hu-controls" }, kinds, options);
+  const selects = new Map();
+  for (const [name, { label, choices }] of Object.entries(OPTIONS)) {
+    const select = el("select", {}, ...Object.entries(choices).map(([value, text]) => el("option", { value }, text)));
+    select.addEventListener("change", () => {
+      const number = /^\d+$/.test(select.value);
+      set({ [name]: number ? Number(select.value) : select.value });
+    });
+    selects.set(name, el("label", { class: "hu-option" }, el("span", {}, label), select));
+  }
+  let shown = "";
+
+  function draw(state, offered, present) {
+    if (present.join() !== shown) {
+      shown = present.join();
+      kinds.replaceChildren(...present.map((kind) => {
+        const button = el("button", { type: "button", "data-kind": kind }, KINDS[kind]);
+        button.addEventListener("click", () => set({ kind }));
+        return button;
+      }));
+    }
+    for (const button of kinds.children) {
+      button.setAttribute("aria-pressed", String(button.dataset.kind === state.kind));
+    }
+    kinds.hidden = present.length < 2;
+    const wanted = offered.filter((name) => name !== "renormalise" || state.special === "hidden");
+    const nodes = wanted.map((name) => selects.get(name));
+    // Only what changed is moved: an open list would close, and the focus would be lost.
+    if (nodes.length !== options.children.length || nodes.some((one, i) => one !== options.children[i])) {
+      options.replaceChildren(...nodes);
+    }
+    for (const name of wanted) selects.get(name).querySelector("select").value = String(state[name]);
+  }
+
+  return { node, draw };
+}

@@ -1,0 +1,109 @@
+// What the explorer was given: labels and small pictures of all heads, and the weights of those
+// layers that have arrived. The inverse of figures/packing.py and figures/side.py.
+
+const ARRAYS = { u1: Uint8Array, u2: Uint16Array, f4: Float32Array };
+const VECTORS = ["query", "key", "value", "scores", "heads"];
+
+function unpack(bytes) {
+  const body = 8 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(4, true);
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, body)));
+  const parts = new Map(header.parts.map((meta) => {
+    const start = body + meta.start;
+    return [meta.name, arrayOf(meta, bytes.slice(start, start + bytesOf(meta)))];
+  }));
+  return { header, parts };
+}
+
+const cellsOf = (meta) => meta.shape.reduce((product, side) => product * side, 1);
+const bytesOf = (meta) => cellsOf(meta) * ARRAYS[meta.type].BYTES_PER_ELEMENT;
+const arrayOf = (meta, bytes) => ({ ...meta, values: new ARRAYS[meta.type](bytes.buffer) });
+
+// `later` is for a file: name → a function that promises the array. `onArrive` is called when one
+// that was missed has come.
+function makeStore(onArrive) {
+  let sides = [];
+  let pairs = null;
+  const parts = new Map();
+  const later = new Map();
+
+  function take(bytes) {
+    const { header, parts: news } = unpack(bytes);
+    const same = sides.length === header.sides.length &&
+      sides.every((side, i) => side.id === header.sides[i].id);
+    if (!same) {
+      parts.clear();
+      later.clear();
+    }
+    for (const [name, part] of news) parts.set(name, part);
+    if (!same) sides = header.sides.map((doc, number) => makeSide(doc, number, part));
+    pairs = header.pairs;
+    return { header, same };
+  }
+
+  // An array by name, or null if it is not here yet.
+  function part(name) {
+    if (parts.has(name)) return parts.get(name);
+    if (later.has(name)) {
+      const fetch = later.get(name);
+      later.delete(name);
+      fetch().then((found) => {
+        parts.set(name, found);
+        onArrive();
+      });
+    }
+    return null;
+  }
+
+  return {
+    take,
+    later,
+    get sides() { return sides; },
+    get pairs() { return pairs; },
+  };
+}
+
+function makeSide(doc, number, part) {
+  const kept = new Map(); // weights of the heads that were looked at, as numbers
+
+  // Labels of the queries and of the keys; `writes` beside queries of the decoder.
+  function labels(kind) {
+    return {
+      rows: kind === "encoder" ? doc.src : doc.tgt,
+      columns: kind === "decoder" ? doc.tgt : doc.src,
+      writes: kind === "encoder" ? null : doc.predicted,
+    };
+  }
+
+  // { values: Float32Array(rows · columns), top } of one head, or null while its layer is away.
+  function weights(kind, layer, head) {
+    const name = `${number}.weights.${kind}.${layer}`;
+    const key = `${name}.${head}`;
+    if (kept.has(key)) return kept.get(key);
+    const found = part(name);
+    if (!found) return null;
+    const [, rows, columns] = found.shape;
+    const size = rows * columns;
+    const levels = found.values.subarray(head * size, (head + 1) * size);
+    const made = { values: Float32Array.from(levels, (q) => (q / found.top) ** 2), top: found.top };
+    if (kept.size > 64) kept.clear();
+    kept.set(key, made);
+    return made;
+  }
+
+  // A small picture: { values: levels of 0 to 255, height, width }.
+  function thumb(kind, layer, head) {
+    const found = part(`${number}.thumbs.${kind}`);
+    const [, heads, height, width] = found.shape;
+    const size = height * width;
+    const start = (layer * heads + head) * size;
+    return { values: found.values.subarray(start, start + size), height, width };
+  }
+
+  // { query, key, value, scores, heads } of one head, each { values, shape }; null if not here.
+  function vectors(kind, layer, head) {
+    const found = VECTORS.map((what) => part(`${number}.${what}.${kind}.${layer}.${head}`));
+    return found.every(Boolean) ? Object.fromEntries(VECTORS.map((what, i) => [what, found[i]])) : null;
+  }
+
+  return { ...doc, number, labels, weights, thumb, vectors };
+}

@@ -1,0 +1,94 @@
+"""The attention explorer: what the page, a notebook and a file on disk show alike."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from transformer.figures.packing import Part, join
+from transformer.figures.side import Side, header, prefixed
+from transformer.figures.views import page
+
+DEFAULTS: dict[str, int | str] = {
+    "view": "heads",
+    "kind": "cross",
+    "layer": 0,
+    "head": 0,
+    "heads": "",
+    "combine": "one",
+    "tokens": "",
+    "row": -1,
+    "column": -1,
+    "zoom": 0,
+    "units": "pieces",
+    "special": "shown",
+    "renormalise": 0,
+    "scale": "sqrt",
+    "measure": "none",
+    "order": "layers",
+    "step": 0,
+    "node": -1,
+    "force": "",
+    "size": "normal",
+}
+"""What the explorer shows if nothing else is asked for: its whole state."""
+
+_START = """
+const view = explorerView(document.body, () => {});
+document.querySelector(".hu").classList.add("hu-file");
+const text = (id) => document.getElementById(id).textContent;
+const bytes = async (node) => {
+  const packed = Uint8Array.from(atob(node.textContent), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+};
+view.show(await bytes(document.getElementById("hu-first")), (store) => {
+  for (const node of document.querySelectorAll("script[data-part]")) {
+    const meta = JSON.parse(node.dataset.part);
+    store.later.set(meta.name, async () => arrayOf(meta, await bytes(node)));
+  }
+});
+"""
+
+
+def explorer_data(
+    sides: Sequence[Side],
+    start: Mapping[str, Any],
+    parts: Sequence[Part],
+    *,
+    visit: int = 0,
+    alone: bool = False,
+) -> bytes:
+    """Everything that one drawing of the explorer needs, as `explorer.js` takes it.
+
+    Args:
+        sides: one, or two to compare.
+        start: where the state differs from `DEFAULTS`. A view that is on screen already keeps its
+            own state until `visit` changes.
+        parts: weights of layers and vectors of heads, named by `prefixed`.
+        alone: one heatmap without anything around it.
+    """
+    small = [part for i, side in enumerate(sides) for part in prefixed(side.thumbs, i)]
+    head = {**header(sides, start, DEFAULTS), "visit": visit, "alone": alone}
+    return join(head, [*small, *parts])
+
+
+def explorer_page(sides: Sequence[Side], start: Mapping[str, Any], title: str = "Attention") -> str:
+    """The explorer as one HTML file: every layer in it, each unpacked when it is looked at."""
+    state = {**DEFAULTS, **start}
+    looked_at = str(state["kind"]), int(state["layer"])
+    blocks = [_script("id", "hu-first", explorer_data(sides, start, []))]
+    for number, side in enumerate(sides):
+        for part in prefixed(list(side.everything(*looked_at)), number):
+            blocks.append(_script("data-part", json.dumps(part.meta()), part.array.tobytes()))
+    return page("explorer", _START, "\n".join(blocks), title)
+
+
+def _script(name: str, value: str, data: bytes) -> str:
+    """Data in an element that no browser runs. Base 64 and quoted JSON hold no "<"."""
+    letters = base64.b64encode(gzip.compress(data, 6, mtime=0)).decode()
+    quoted = value.replace("&", "&amp;").replace("'", "&#39;")
+    return f"<script type=\"text/plain\" {name}='{quoted}'>{letters}</script>"

@@ -1,0 +1,198 @@
+"""One sentence's attention as the explorer takes it: labels and small pictures of all heads at
+once, the weights of a layer and the vectors of a head when they are asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Float, Integer
+
+from transformer import measures
+from transformer.figures.align import align
+from transformer.figures.packing import COARSE, FINE, Part, levels
+from transformer.figures.steps import choices, tree_data
+from transformer.figures.words import special, word_labels, words
+
+KINDS = ("encoder", "decoder", "cross")
+SITES = {
+    "encoder": "encoder.layers.{}.self_attn.",
+    "decoder": "decoder.layers.{}.self_attn.",
+    "cross": "decoder.layers.{}.cross_attn.",
+}
+VECTORS = ("query", "key", "value", "scores", "heads")
+THUMB = 64
+"""Cells a side of a small picture, at most."""
+
+FINE_LIMIT = 4_000_000
+"""Most weights of a kind that are sent with two bytes each."""
+
+WHOLE = 1_500_000
+"""Most weights of all kinds that are sent at once; of longer sentences a layer at a time."""
+
+
+@runtime_checkable
+class Traced(Protocol):
+    """What is read of a trace; `inference.Trace` is one."""
+
+    src_tokens: tuple[str, ...]
+    tgt_tokens: tuple[str, ...]
+    predicted_tokens: tuple[str, ...]
+    config: dict[str, Any]
+    translation: Any
+
+    def weights(self, kind: str, layer: int) -> npt.NDArray[np.float32]: ...
+    def __getitem__(self, name: str) -> npt.NDArray[Any]: ...
+    def __contains__(self, name: object) -> bool: ...
+
+
+class Side:
+    """A trace on its way to the browser; `name` is shown where two are side by side."""
+
+    def __init__(self, traced: Traced, name: str = "") -> None:
+        self.traced, self.name = traced, name
+        self.n_layers = int(traced.config["n_layers"])
+        self.kinds = [kind for kind in KINDS if self._has(kind)]
+        if not self.kinds:
+            raise ValueError("There is no attention to show: the trace has no weights.")
+
+    def _has(self, kind: str) -> bool:
+        names = [SITES[kind].format(layer) + "hook_weights" for layer in range(self.n_layers)]
+        return all(name in self.traced for name in names)
+
+    @cached_property
+    def size(self) -> int:
+        """Weights of all kinds, layers and heads."""
+        return sum(self.n_layers * self.traced.weights(kind, 0).size for kind in self.kinds)
+
+    @cached_property
+    def doc(self) -> dict[str, Any]:
+        """Labels, measures and steps; `id` is another for every other content."""
+        traced, config = self.traced, self.traced.config
+        found = {
+            "name": self.name,
+            "source": traced.translation.source,
+            "text": traced.translation.text,
+            "kinds": self.kinds,
+            "n_layers": self.n_layers,
+            "n_heads": int(config["n_heads"]),
+            "d_k": int(config["d_model"]) // int(config["n_heads"]),
+            "score": config["score"],
+            "src": _labels(traced.src_tokens),
+            "tgt": _labels(traced.tgt_tokens),
+            "predicted": _labels(traced.predicted_tokens),
+            "measures": {kind: self._measures(kind) for kind in self.kinds},
+            "steps": choices(traced.translation.table),
+            "tree": tree_data(traced.translation.tree),
+        }
+        digest = hashlib.blake2b(json.dumps(found).encode(), digest_size=8)
+        for part in self.thumbs:
+            digest.update(part.array.tobytes())
+        return {**found, "id": digest.hexdigest()}
+
+    @cached_property
+    def thumbs(self) -> list[Part]:
+        """For each kind all heads as small pictures, (layers, heads, height, width)."""
+        return [self._thumbs(kind) for kind in self.kinds]
+
+    def layer(self, kind: str, layer: int) -> Part:
+        """All weights of one layer, (heads, rows, columns)."""
+        weights = self.traced.weights(kind, layer)
+        fine = weights.size * self.n_layers <= FINE_LIMIT
+        return levels(f"weights.{kind}.{layer}", weights, FINE if fine else COARSE)
+
+    def layers(self, kind: str, layer: int) -> list[Part]:
+        """All layers of all kinds if they are few weights, else this one."""
+        if self.size > WHOLE:
+            return [self.layer(kind, layer)] if kind in self.kinds else []
+        return [self.layer(k, n) for k in self.kinds for n in range(self.n_layers)]
+
+    def vectors(self, kind: str, layer: int, head: int) -> list[Part]:
+        """Queries, keys, values, scores and the output of one head; nothing if not recorded."""
+        site = SITES[kind].format(layer) + "hook_"
+        if not all(site + what in self.traced for what in VECTORS):
+            return []
+        return [
+            Part(
+                f"{what}.{kind}.{layer}.{head}",
+                np.ascontiguousarray(self.traced[site + what][head], "<f4"),
+            )
+            for what in VECTORS
+        ]
+
+    def everything(self, kind: str, layer: int) -> Iterator[Part]:
+        """All layers of all kinds, and the vectors of the heads of this one if they are recorded.
+        (Those of all heads would be many times more.)"""
+        for one in self.kinds:
+            for number in range(self.n_layers):
+                yield self.layer(one, number)
+        for head in range(int(self.traced.config["n_heads"])):
+            yield from self.vectors(kind, layer, head)
+
+    def _thumbs(self, kind: str) -> Part:
+        pooled = [pool(self.traced.weights(kind, layer), THUMB) for layer in range(self.n_layers)]
+        return levels(f"thumbs.{kind}", np.stack(pooled), COARSE)
+
+    def _measures(self, kind: str) -> dict[str, list[list[float]]]:
+        """Each measure of each head, [layer][head]; of cross attention none that compares places."""
+        by_layer = [self.traced.weights(kind, layer) for layer in range(self.n_layers)]
+        last = by_layer[0].shape[-1] - 1
+        of = {
+            "entropy": measures.entropy,
+            "distance": measures.distance,
+            "positional": measures.positional,
+            "offset": measures.offset,
+            "first": lambda weights: measures.share(weights, 0),
+            "last": lambda weights: measures.share(weights, last),
+        }
+        return {
+            name: [np.round(measure(w), 4).tolist() for w in by_layer]
+            for name, measure in of.items()
+        }
+
+
+def pool(
+    weights: Float[np.ndarray, "heads rows columns"], limit: int
+) -> Float[np.ndarray, "heads height width"]:
+    """At most `limit` cells a side; of those that share a cell the greatest, so that a lone strong
+    weight is never lost."""
+    for axis in (1, 2):
+        count = weights.shape[axis]
+        if count > limit:
+            starts: Integer[np.ndarray, " limit"] = np.arange(limit) * count // limit
+            weights = np.maximum.reduceat(weights, starts, axis=axis)
+    return weights
+
+
+def _labels(tokens: Sequence[str]) -> dict[str, Any]:
+    return {
+        "tokens": list(tokens),
+        "words": words(tokens),
+        "word_labels": word_labels(tokens),
+        "special": special(tokens),
+    }
+
+
+def prefixed(parts: Sequence[Part], number: int) -> list[Part]:
+    """The parts of side `number`: what travels together needs names apart."""
+    return [Part(f"{number}.{part.name}", part.array, part.top) for part in parts]
+
+
+def header(
+    sides: Sequence[Side], start: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The explorer's header; `start` is the state it opens with."""
+    pairs = None
+    if len(sides) == 2:
+        first, second = (side.traced for side in sides)
+        pairs = {
+            name: align(getattr(first, name), getattr(second, name))
+            for name in ("src_tokens", "tgt_tokens")
+        }
+    docs = [side.doc for side in sides]
+    return {"sides": docs, "pairs": pairs, "start": dict(start), "defaults": dict(defaults)}

@@ -1,0 +1,81 @@
+"""Pieces of words put together: which pieces make a word, and the attention between words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Float
+
+BEGIN = "▁"
+"""What SentencePiece puts before a piece that begins a word (Kudo and Richardson 2018, section 3.2,
+https://arxiv.org/abs/1808.06226)."""
+
+CONTROL = frozenset({"<s>", "</s>", "<pad>", "<unk>"})
+
+
+def special(tokens: Sequence[str]) -> list[bool]:
+    """For each token whether it is a control token and no text: `<s>`, `</s>`, `<pad>`, `<unk>`."""
+    return [token in CONTROL for token in tokens]
+
+
+def words(tokens: Sequence[str]) -> list[int]:
+    """For each token the number of its word, from 0 and never falling.
+
+    A word begins with the first token, with a piece that begins with "▁", with a control token and
+    after one; every other piece goes on with the word before it.
+    """
+    found: list[int] = []
+    control = special(tokens)
+    for place, token in enumerate(tokens):
+        begins = token.startswith(BEGIN) or control[place] or (place > 0 and control[place - 1])
+        found.append(found[-1] + begins if found else 0)
+    return found
+
+
+def word_labels(tokens: Sequence[str]) -> list[str]:
+    """The text of each word, without the "▁" that begins it; a "▁" alone stays, to be seen."""
+    numbers = words(tokens)
+    texts = [""] * (numbers[-1] + 1 if numbers else 0)
+    for number, token in zip(numbers, tokens, strict=True):
+        texts[number] += token
+    return [text.removeprefix(BEGIN) or text for text in texts]
+
+
+def merge(
+    weights: Float[np.ndarray, "*heads query key"],
+    query_words: Sequence[int],
+    key_words: Sequence[int],
+) -> Float[np.ndarray, "*heads query_word key_word"]:
+    """Attention between words: to a word the sum over its pieces, from a word their mean.
+
+    So a row that summed to 1 still does: Clark et al. 2019, section 4.1
+    (https://arxiv.org/abs/1906.04341). `query_words` and `key_words` are as `words` gives them.
+
+    Raises:
+        ValueError: if there is not one number a row and a column, or one is out of order.
+    """
+    query_starts = _starts("rows", query_words, weights.shape[-2])
+    key_starts = _starts("columns", key_words, weights.shape[-1])
+    pieces = np.diff([*query_starts, len(query_words)]).astype(weights.dtype)
+    merged: npt.NDArray[Any] = np.add.reduceat(weights, key_starts, axis=-1)
+    merged = np.add.reduceat(merged, query_starts, axis=-2) / pieces[:, None]
+    return merged
+
+
+def _starts(name: str, numbers: Sequence[int], count: int) -> list[int]:
+    """Where each word begins."""
+    if len(numbers) != count:
+        raise ValueError(f"There are {len(numbers)} word numbers for {count} {name}.")
+    if count and numbers[0] != 0:
+        raise ValueError(f"The first word of the {name} is {numbers[0]}; it must be 0.")
+    for before, number in pairwise(numbers):
+        if number not in (before, before + 1):
+            raise ValueError(
+                f"The words of the {name} go from {before} to {number}; "
+                f"after {before} comes {before} or {before + 1}."
+            )
+    return [place for place, (a, b) in enumerate(pairwise([-1, *numbers])) if a != b]
