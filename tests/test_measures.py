@@ -1,0 +1,231 @@
+"""Measures of heads whose numbers are known beforehand, and of any head against plain loops."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from math import log2
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jaxtyping import TypeCheckError
+
+from transformer import measures
+from transformer.measures import confidence, distance, entropy, offset, positional, share
+
+Weights = npt.NDArray[np.float32]
+
+MEASURES: list[Callable[[Any], Any]] = [
+    entropy,
+    distance,
+    positional,
+    offset,
+    confidence,
+    lambda weights: share(weights, 0),
+]
+
+
+def softmax(scores: npt.NDArray[np.float32]) -> Weights:
+    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    made: Weights = (raised / raised.sum(axis=-1, keepdims=True)).astype(np.float32)
+    return made
+
+
+@st.composite
+def heads(draw: st.DrawFn) -> Weights:
+    """Attention as a model makes it, (heads, query, key), at times causal, at times sharp."""
+    n_heads, queries, keys = (draw(st.integers(1, 6)) for _ in range(3))
+    random = np.random.default_rng(draw(st.integers(0, 10**6)))
+    scores = random.normal(size=(n_heads, queries, keys)) * draw(st.sampled_from([0, 1, 30]))
+    if draw(st.booleans()) and queries == keys:
+        scores = np.where(np.tri(queries, dtype=bool), scores, -np.inf)
+    return softmax(scores.astype(np.float32))
+
+
+def shift(n: int, by: int) -> Weights:
+    """A head that looks `by` tokens on; where there is none, at the nearest end."""
+    return np.eye(n, dtype=np.float32)[np.clip(np.arange(n) + by, 0, n - 1)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 512])
+def test_an_even_head_is_log2_n_bits_and_looks_a_third_of_the_way(n: int) -> None:
+    even = np.full((n, n), 1 / n, np.float32)
+    assert entropy(even) == pytest.approx(log2(n), rel=1e-5)
+    assert distance(even) == pytest.approx((n * n - 1) / (3 * n), rel=1e-5)
+    assert share(even, n // 2) == pytest.approx(1 / n, rel=1e-5)
+    assert confidence(even) == pytest.approx(1 / n, rel=1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8])
+def test_each_token_at_itself(n: int) -> None:
+    same = np.eye(n, dtype=np.float32)
+    assert (entropy(same), distance(same)) == (0, 0)
+    assert (positional(same), offset(same), confidence(same)) == (1, 0, 1)
+    assert str(np.round(entropy(same), 4).tolist()) == "0.0"  # never −0.0 on a page
+
+
+@pytest.mark.parametrize("by", [-3, -2, -1, 0, 1, 2, 3])
+def test_a_head_that_looks_k_on_is_wholly_positional_in_a_short_sentence_too(by: int) -> None:
+    for n in (8, 9, 20):
+        assert offset(shift(n, by)) == by
+        assert positional(shift(n, by)) == 1
+
+
+def test_nine_of_ten_rows_are_a_share_of_nine_tenths() -> None:
+    weights = shift(11, -1)  # ten rows have a token before them
+    weights[5] = np.eye(11)[9]
+    assert offset(weights) == -1
+    assert positional(weights) == pytest.approx(0.9)
+
+
+def test_a_head_that_rests_on_one_token_is_not_positional() -> None:
+    for column in (0, 9):
+        rest = np.zeros((10, 10), np.float32)
+        rest[:, column] = 1
+        assert share(rest, column) == 1
+        assert offset(rest) == 0  # each offset once: the nearest to 0
+        assert positional(rest) == pytest.approx(0.1)
+        assert confidence(rest) == 1
+        assert confidence(rest, [column]) == 0
+
+
+def test_of_equally_common_offsets_the_nearest_to_0_then_the_smaller() -> None:
+    assert offset(np.eye(2, dtype=np.float32)[[1, 0]]) == -1  # +1 and −1
+    one_each = np.eye(5, dtype=np.float32)[[4, 3, 3, 1, 0]]  # 4, 2, 1, −2, −4
+    assert offset(one_each) == 1
+
+
+def test_of_a_row_s_equal_weights_the_first() -> None:
+    assert offset(np.array([[0.2, 0.4, 0.4]], np.float32)) == 1
+
+
+def test_shapes_of_one_row_and_of_one_column() -> None:
+    row = np.array([[0.1, 0.2, 0.7]], np.float32)
+    assert distance(row) == pytest.approx(0.2 + 2 * 0.7)
+    assert (offset(row), positional(row)) == (2, 1)
+    column = np.ones((3, 1), np.float32)
+    assert (entropy(column), distance(column), offset(column)) == (0, 1, 0)
+    assert positional(column) == 1  # only row 0 reaches offset 0
+    assert (share(column, -1), confidence(column), confidence(column, [0])) == (1, 1, 0)
+
+
+def test_columns_count_from_either_end_and_may_be_named_twice() -> None:
+    weights = np.array([[0.5, 0.1, 0.4], [0.2, 0.2, 0.6]], np.float32)
+    assert share(weights, -1) == share(weights, 2) == pytest.approx(0.5)
+    assert confidence(weights) == pytest.approx(0.55)
+    assert confidence(weights, [-1]) == confidence(weights, {2, -1}) == pytest.approx(0.35)
+
+
+def in_loops(head: Weights) -> dict[str, float]:
+    """The same, as the formulas say it: one row and one column after the other."""
+    rows = [[float(w) for w in row] for row in head]
+    n, m = len(rows), len(rows[0])
+    spread = [-sum(w * log2(w) for w in row if w > 0) for row in rows]
+    far = [sum(w * abs(i - j) for j, w in enumerate(row)) for i, row in enumerate(rows)]
+    found = Counter(row.index(max(row)) - i for i, row in enumerate(rows))
+    top = min(found, key=lambda o: (-found[o], abs(o), o))
+    return {
+        "entropy": sum(spread) / n,
+        "distance": sum(far) / n,
+        "offset": top,
+        "positional": found[top] / sum(0 <= i + top < m for i in range(n)),
+        "first": sum(row[0] for row in rows) / n,
+        "last": sum(row[-1] for row in rows) / n,
+        "confidence": sum(max(row) for row in rows) / n,
+        "without the last": sum(max([0.0, *row[:-1]]) for row in rows) / n,
+    }
+
+
+@given(heads())
+def test_any_head_as_plain_loops_say(weights: Weights) -> None:
+    found = {
+        "entropy": entropy(weights),
+        "distance": distance(weights),
+        "offset": offset(weights),
+        "positional": positional(weights),
+        "first": share(weights, 0),
+        "last": share(weights, weights.shape[-1] - 1),
+        "confidence": confidence(weights),
+        "without the last": confidence(weights, [weights.shape[-1] - 1]),
+    }
+    for name, values in found.items():
+        expected = [in_loops(head)[name] for head in weights]
+        np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-6, err_msg=name)
+
+
+@given(heads())
+def test_many_heads_at_once_are_each_head_alone(weights: Weights) -> None:
+    stacked = np.stack([weights, weights[::-1]])
+    for measure in MEASURES:
+        together = measure(stacked)
+        assert together.shape == stacked.shape[:2]
+        for index in np.ndindex(*together.shape):
+            assert together[index] == measure(stacked[index])
+
+
+@given(heads())
+def test_every_measure_keeps_to_its_range(weights: Weights) -> None:
+    n, m = weights.shape[-2:]
+    assert (entropy(weights) >= 0).all()
+    assert (entropy(weights) <= log2(m) + 1e-4).all()
+    assert (distance(weights) <= max(n, m)).all()
+    for value in (positional(weights), confidence(weights), share(weights, 0)):
+        assert ((value >= 0) & (value <= 1)).all()
+    assert (positional(weights) > 0).all()
+
+
+@given(heads())
+def test_measuring_changes_nothing(weights: Weights) -> None:
+    before = weights.copy()
+    weights.flags.writeable = False  # as a trace gives them
+    for measure in MEASURES:
+        measure(weights)
+    confidence(weights, [0])
+    np.testing.assert_array_equal(weights, before)
+
+
+def test_a_weight_a_little_above_1_is_1() -> None:
+    rounded = np.array([[1 + 9e-5, 0]], np.float32)
+    assert (entropy(rounded), confidence(rounded), share(rounded, 0)) == (0, 1, 1)
+
+
+WRONG = {
+    "no row": (np.zeros((2, 0, 3), np.float32), r"shape \(2, 0, 3\)"),
+    "no column": (np.zeros((3, 0), np.float32), r"shape \(3, 0\)"),
+    "no head": (np.zeros((0, 3, 3), np.float32), r"shape \(0, 3, 3\)"),
+    "below 0": (np.array([[-0.5, 1]], np.float32), "from -0.5 to 1.0"),
+    "above 1": (np.array([[0.5, 1.5]], np.float32), "from 0.5 to 1.5"),
+    "no number": (np.array([[0.5, np.nan]], np.float32), "from nan to nan"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_no_attention_is_refused(case: str) -> None:
+    weights, message = WRONG[case]
+    for measure in MEASURES:
+        with pytest.raises(ValueError, match=message):
+            measure(weights)
+
+
+@pytest.mark.parametrize("column", [3, -4])
+def test_a_column_that_is_not_there_is_refused(column: int) -> None:
+    weights = np.full((2, 3), 1 / 3, np.float32)
+    for measure in (share, lambda w, c: confidence(w, [0, c])):
+        with pytest.raises(ValueError, match=f"no column {column}; the columns are 0 to 2"):
+            measure(weights, column)
+
+
+def test_a_row_alone_is_no_head() -> None:
+    with pytest.raises(TypeCheckError):
+        measures.entropy(np.ones(3, np.float32))
+
+
+def test_measures_need_no_torch() -> None:
+    check = "import sys, transformer.measures; print('torch' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", check], text=True) == "False\n"
