@@ -2,7 +2,7 @@
 that a page, a notebook and a file on disk show the same."""
 
 from transformer.figures.align import align, difference
-from transformer.figures.explorer import DEFAULTS, explorer_data, explorer_page
+from transformer.figures.explorer import explorer_data, explorer_page
 from transformer.figures.plots import heatmap
 from transformer.figures.side import Side, prefixed
 from transformer.figures.steps import steps_data, translation_data
@@ -10,7 +10,6 @@ from transformer.figures.views import module, style, translation_page
 from transformer.figures.words import merge, special, word_labels, words
 
 __all__ = [
-    "DEFAULTS",
     "Side",
     "align",
     "difference",

@@ -10,31 +10,8 @@ from typing import Any
 
 from transformer.figures.packing import Part, join
 from transformer.figures.side import Side, header, prefixed
+from transformer.figures.state import DEFAULTS, state_of
 from transformer.figures.views import page
-
-DEFAULTS: dict[str, int | str] = {
-    "view": "heads",
-    "kind": "cross",
-    "layer": 0,
-    "head": 0,
-    "heads": "",
-    "combine": "one",
-    "tokens": "",
-    "row": -1,
-    "column": -1,
-    "zoom": 0,
-    "units": "pieces",
-    "special": "shown",
-    "renormalise": 0,
-    "scale": "sqrt",
-    "measure": "none",
-    "order": "layers",
-    "step": 0,
-    "node": -1,
-    "force": "",
-    "size": "normal",
-}
-"""What the explorer shows if nothing else is asked for: its whole state."""
 
 _START = """
 const view = explorerView(document.body, () => {});
@@ -66,7 +43,7 @@ def explorer_data(
 
     Args:
         sides: one, or two to compare.
-        start: where the state differs from `DEFAULTS`. A view that is on screen already keeps its
+        start: the state, or where it differs from `state.DEFAULTS`. A view that is on screen already keeps its
             own state until `visit` changes.
         parts: weights of layers and vectors of heads, named by `prefixed`.
         alone: one heatmap without anything around it.
@@ -78,9 +55,9 @@ def explorer_data(
 
 def explorer_page(sides: Sequence[Side], start: Mapping[str, Any], title: str = "Attention") -> str:
     """The explorer as one HTML file: every layer in it, each unpacked when it is looked at."""
-    state = {**DEFAULTS, **start}
+    state = state_of(start)
     looked_at = str(state["kind"]), int(state["layer"])
-    blocks = [_script("id", "hu-first", explorer_data(sides, start, []))]
+    blocks = [_script("id", "hu-first", explorer_data(sides, state, []))]
     for number, side in enumerate(sides):
         for part in prefixed(list(side.everything(*looked_at)), number):
             blocks.append(_script("data-part", json.dumps(part.meta()), part.array.tobytes()))

@@ -42,9 +42,7 @@ class Part:
         return {"name": self.name, "type": kind, "shape": self.array.shape, "top": self.top}
 
 
-def levels(
-    name: str, weights: Float[np.ndarray, "*heads rows columns"], top: int = FINE
-) -> Part:
+def levels(name: str, weights: Float[np.ndarray, "*heads rows columns"], top: int = FINE) -> Part:
     """Weights as levels from 0 to `top`.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
@@ -139,10 +139,10 @@ class Side:
         return levels(f"thumbs.{kind}", np.stack(pooled), COARSE)
 
     def _measures(self, kind: str) -> dict[str, list[list[float]]]:
-        """Each measure of each head, [layer][head]; of cross attention none that compares places."""
+        """Each measure of each head, [layer][head]."""
         by_layer = [self.traced.weights(kind, layer) for layer in range(self.n_layers)]
         last = by_layer[0].shape[-1] - 1
-        of = {
+        of: dict[str, Callable[..., Any]] = {
             "entropy": measures.entropy,
             "distance": measures.distance,
             "positional": measures.positional,

@@ -7,7 +7,15 @@ from typing import Any, Protocol, runtime_checkable
 
 
 BRANCH = (
-    "parent", "depth", "token", "id", "probability", "log_probability", "score", "fate", "best",
+    "parent",
+    "depth",
+    "token",
+    "id",
+    "probability",
+    "log_probability",
+    "score",
+    "fate",
+    "best",
 )
 """What the explorer shows of a node of the beam tree."""
 
