@@ -10,7 +10,7 @@ from typing import Any
 
 from transformer.figures.packing import Part, join
 from transformer.figures.side import Side, header, prefixed
-from transformer.figures.state import DEFAULTS, state_of
+from transformer.figures.state import state_of
 from transformer.figures.views import page
 
 _START = """
@@ -38,24 +38,29 @@ def explorer_data(
     *,
     visit: int = 0,
     alone: bool = False,
+    versus: str = "",
 ) -> bytes:
     """Everything that one drawing of the explorer needs, as `explorer.js` takes it.
 
     Args:
         sides: one, or two to compare.
-        start: the state, or where it differs from `state.DEFAULTS`. A view that is on screen already keeps its
-            own state until `visit` changes.
+        start: the state, or where it differs from `state.DEFAULTS`. A view that is on screen
+            already keeps its own state until `visit` changes.
         parts: weights of layers and vectors of heads, named by `prefixed`.
         alone: one heatmap without anything around it.
+        versus: what the second side is, "other" (sentence or checkpoint) or "force" (a piece).
+
+    Raises:
+        ValueError: for a state that is none.
     """
     small = [part for i, side in enumerate(sides) for part in prefixed(side.thumbs, i)]
-    head = {**header(sides, start, DEFAULTS), "visit": visit, "alone": alone}
+    head = {**header(sides, state_of(start)), "visit": visit, "alone": alone, "versus": versus}
     return join(head, [*small, *parts])
 
 
 def explorer_page(sides: Sequence[Side], start: Mapping[str, Any], title: str = "Attention") -> str:
     """The explorer as one HTML file: every layer in it, each unpacked when it is looked at."""
-    state = state_of(start)
+    state = sides[0].resolved(state_of(start))
     looked_at = str(state["kind"]), int(state["layer"])
     blocks = [_script("id", "hu-first", explorer_data(sides, state, []))]
     for number, side in enumerate(sides):

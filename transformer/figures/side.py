@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,6 +16,7 @@ from jaxtyping import Float, Integer
 from transformer import measures
 from transformer.figures.align import align
 from transformer.figures.packing import COARSE, FINE, Part, levels
+from transformer.figures.state import DEFAULTS, State
 from transformer.figures.steps import choices, tree_data
 from transformer.figures.words import special, word_labels, words
 
@@ -57,6 +58,7 @@ class Side:
     def __init__(self, traced: Traced, name: str = "") -> None:
         self.traced, self.name = traced, name
         self.n_layers = int(traced.config["n_layers"])
+        self._layers: dict[tuple[str, int], Part] = {}
         self.kinds = [kind for kind in KINDS if self._has(kind)]
         if not self.kinds:
             raise ValueError("There is no attention to show: the trace has no weights.")
@@ -100,17 +102,37 @@ class Side:
         """For each kind all heads as small pictures, (layers, heads, height, width)."""
         return [self._thumbs(kind) for kind in self.kinds]
 
+    def clearest(self, kind: str) -> tuple[int, int]:
+        """Layer and head that look most decidedly at every token in turn: where the greatest weight
+        of a column, averaged over the columns, is greatest. For a first look, nothing more."""
+        weights = np.stack([self.traced.weights(kind, i) for i in range(self.n_layers)])
+        marks = weights.max(axis=2).mean(axis=2)
+        layer, head = np.unravel_index(int(marks.argmax()), marks.shape)
+        return int(layer), int(head)
+
+    def resolved(self, state: State) -> State:
+        """`state` with a kind that is here, and the clearest head where none is chosen."""
+        kind = str(state["kind"]) if state["kind"] in self.kinds else self.kinds[-1]
+        if min(int(state["layer"]), int(state["head"])) >= 0:
+            return {**state, "kind": kind}
+        layer, head = self.clearest(kind)
+        return {**state, "kind": kind, "layer": layer, "head": head}
+
     def layer(self, kind: str, layer: int) -> Part:
         """All weights of one layer, (heads, rows, columns)."""
-        weights = self.traced.weights(kind, layer)
-        fine = weights.size * self.n_layers <= FINE_LIMIT
-        return levels(f"weights.{kind}.{layer}", weights, FINE if fine else COARSE)
+        if (kind, layer) not in self._layers:
+            weights = self.traced.weights(kind, layer)
+            fine = weights.size * self.n_layers <= FINE_LIMIT
+            part = levels(f"weights.{kind}.{layer}", weights, FINE if fine else COARSE)
+            self._layers[kind, layer] = part
+        return self._layers[kind, layer]
 
-    def layers(self, kind: str, layer: int) -> list[Part]:
-        """All layers of all kinds if they are few weights, else this one."""
+    def layers(self, wanted: Iterable[int]) -> list[Part]:
+        """All layers of all kinds if they are few weights, else those wanted."""
+        numbers: Sequence[int] = range(self.n_layers)
         if self.size > WHOLE:
-            return [self.layer(kind, layer)] if kind in self.kinds else []
-        return [self.layer(k, n) for k in self.kinds for n in range(self.n_layers)]
+            numbers = sorted({number for number in wanted if 0 <= number < self.n_layers})
+        return [self.layer(kind, number) for kind in self.kinds for number in numbers]
 
     def vectors(self, kind: str, layer: int, head: int) -> list[Part]:
         """Queries, keys, values, scores and the output of one head; nothing if not recorded."""
@@ -183,16 +205,19 @@ def prefixed(parts: Sequence[Part], number: int) -> list[Part]:
     return [Part(f"{number}.{part.name}", part.array, part.top) for part in parts]
 
 
-def header(
-    sides: Sequence[Side], start: Mapping[str, Any], defaults: Mapping[str, Any]
-) -> dict[str, Any]:
+_aligned = lru_cache(maxsize=64)(align)
+
+
+def header(sides: Sequence[Side], start: State) -> dict[str, Any]:
     """The explorer's header; `start` is the state it opens with."""
     pairs = None
     if len(sides) == 2:
         first, second = (side.traced for side in sides)
         pairs = {
-            name: align(getattr(first, name), getattr(second, name))
+            name: _aligned(getattr(first, name), getattr(second, name))
             for name in ("src_tokens", "tgt_tokens")
         }
     docs = [side.doc for side in sides]
-    return {"sides": docs, "pairs": pairs, "start": dict(start), "defaults": dict(defaults)}
+    start = sides[0].resolved(start)
+    return {"sides": docs, "pairs": pairs, "start": start, "defaults": DEFAULTS}
+

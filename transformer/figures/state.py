@@ -11,8 +11,8 @@ State = dict[str, int | str]
 DEFAULTS: State = {
     "view": "heads",
     "kind": "cross",
-    "layer": 0,
-    "head": 0,
+    "layer": -1,
+    "head": -1,
     "heads": "",
     "combine": "one",
     "tokens": "",
@@ -45,8 +45,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 RANGES: dict[str, tuple[int, int]] = {
-    "layer": (0, 999),
-    "head": (0, 999),
+    "layer": (-1, 999),
+    "head": (-1, 999),
     "row": (-1, 9999),
     "column": (-1, 9999),
     "zoom": (0, 6),
@@ -54,7 +54,8 @@ RANGES: dict[str, tuple[int, int]] = {
     "step": (0, 9999),
     "node": (-1, 999_999),
 }
-"""Least and greatest value; -1 is none. What lies beyond a sentence is brought back within it."""
+"""Least and greatest value; -1 is none, or of layer and head the clearest (`Side.clearest`). What
+lies beyond a sentence is brought back within it."""
 
 FORMS: dict[str, tuple[str, str]] = {
     "heads": (r"(\d{1,3}\.\d{1,3}(,\d{1,3}\.\d{1,3})*)?", 'layer.head with commas, like "3.2,3.4"'),
