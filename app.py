@@ -17,7 +17,7 @@ with frame.page("app.py") as model:
     )
     first = View()
     reading = readings.read(model, first)
-    layer, head = reading.clearest_head("cross")
+    layer, head = reading.side.clearest("cross")
     left, right = st.columns([5, 6], gap="large")
     with left:
         st.subheader(f"“{first.text}” in French")
@@ -32,7 +32,7 @@ with frame.page("app.py") as model:
             st.caption("All of them side by side as small pictures, the one you choose large.")
     with right:
         st.subheader("Where it looked")
-        views.head(reading, "cross", layer, head)
+        views.head(reading, "cross")
         st.caption(
             f"One of {model.n_layers * model.n_heads} heads of this kind: layer {layer}, head "
             f"{head}. Each row is a moment: the piece just read → the piece about to be written. "

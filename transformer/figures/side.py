@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Protocol, runtime_checkable
 
@@ -41,12 +41,16 @@ WHOLE = 1_500_000
 class Traced(Protocol):
     """What is read of a trace; `inference.Trace` is one."""
 
-    src_tokens: tuple[str, ...]
-    tgt_tokens: tuple[str, ...]
-    predicted_tokens: tuple[str, ...]
-    config: dict[str, Any]
-    translation: Any
-
+    @property
+    def src_tokens(self) -> tuple[str, ...]: ...
+    @property
+    def tgt_tokens(self) -> tuple[str, ...]: ...
+    @property
+    def predicted_tokens(self) -> tuple[str, ...]: ...
+    @property
+    def config(self) -> dict[str, Any]: ...
+    @property
+    def translation(self) -> Any: ...
     def weights(self, kind: str, layer: int) -> npt.NDArray[np.float32]: ...
     def __getitem__(self, name: str) -> npt.NDArray[Any]: ...
     def __contains__(self, name: object) -> bool: ...
@@ -134,19 +138,6 @@ class Side:
             numbers = sorted({number for number in wanted if 0 <= number < self.n_layers})
         return [self.layer(kind, number) for kind in self.kinds for number in numbers]
 
-    def vectors(self, kind: str, layer: int, head: int) -> list[Part]:
-        """Queries, keys, values, scores and the output of one head; nothing if not recorded."""
-        site = SITES[kind].format(layer) + "hook_"
-        if not all(site + what in self.traced for what in VECTORS):
-            return []
-        return [
-            Part(
-                f"{what}.{kind}.{layer}.{head}",
-                np.ascontiguousarray(self.traced[site + what][head], "<f4"),
-            )
-            for what in VECTORS
-        ]
-
     def everything(self, kind: str, layer: int) -> Iterator[Part]:
         """All layers of all kinds, and the vectors of the heads of this one if they are recorded.
         (Those of all heads would be many times more.)"""
@@ -154,7 +145,7 @@ class Side:
             for number in range(self.n_layers):
                 yield self.layer(one, number)
         for head in range(int(self.traced.config["n_heads"])):
-            yield from self.vectors(kind, layer, head)
+            yield from vectors_of(self.traced, kind, layer, head)
 
     def _thumbs(self, kind: str) -> Part:
         pooled = [pool(self.traced.weights(kind, layer), THUMB) for layer in range(self.n_layers)]
@@ -176,6 +167,20 @@ class Side:
             name: [np.round(measure(w), 4).tolist() for w in by_layer]
             for name, measure in of.items()
         }
+
+
+def vectors_of(traced: Traced, kind: str, layer: int, head: int) -> list[Part]:
+    """Queries, keys, values, scores and the output of one head; nothing if not recorded."""
+    site = SITES[kind].format(layer) + "hook_"
+    if not all(site + what in traced for what in VECTORS):
+        return []
+    return [
+        Part(
+            f"{what}.{kind}.{layer}.{head}",
+            np.ascontiguousarray(traced[site + what][head], "<f4"),
+        )
+        for what in VECTORS
+    ]
 
 
 def pool(
@@ -220,4 +225,3 @@ def header(sides: Sequence[Side], start: State) -> dict[str, Any]:
     docs = [side.doc for side in sides]
     start = sides[0].resolved(start)
     return {"sides": docs, "pairs": pairs, "start": start, "defaults": DEFAULTS}
-

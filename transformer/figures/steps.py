@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-
 BRANCH = (
     "parent",
     "depth",
@@ -81,7 +80,7 @@ def steps_data(steps: Iterable[Step], *, end: str = "</s>") -> dict[str, Any]:
 
 def choices(table: Any) -> list[dict[str, Any]]:
     """The candidates of every step and the one taken, [token, id, probability] each, without the
-    decoder's input: the explorer has it from the labels. `table` is an `inference.results.StepTable`.
+    decoder's input: the explorer has it from the labels. `table` is a `results.StepTable`.
     """
     rows = zip(table.tokens, table.ids, table.probabilities, table.chosen, strict=True)
     return [
@@ -94,7 +93,7 @@ def choices(table: Any) -> list[dict[str, Any]]:
 
 
 def tree_data(tree: Any) -> dict[str, Any] | None:
-    """A beam search's tree as columns, a value a node; `tree` is an `inference.results.BeamTree`."""
+    """A beam search's tree as columns, a value a node; `tree` is a `results.BeamTree`."""
     if tree is None:
         return None
     columns = {name: [getattr(node, name) for node in tree.nodes] for name in BRANCH}

@@ -37,6 +37,7 @@ _SCRIPTS: dict[str, tuple[str, ...]] = {
         "take.js",
         "help.js",
         "explorer.js",
+        "address.js",
     ),
     "translation": ("base.js", "translation.js"),
 }
@@ -57,14 +58,19 @@ _MODULE = """
 const views = new WeakMap(); // one for each place in the page, kept from call to call
 
 export default function ({ data, parentElement, setStateValue }) {
-  if (!views.has(parentElement)) {
-    views.set(parentElement, %sView(parentElement, (value) => setStateValue("state", value)));
-  }
+  if (!views.has(parentElement)) views.set(parentElement, %s);
   const view = views.get(parentElement);
   if (data) view.show(data);
   return () => view.close();
 }
 """
+_MAKE = {
+    "explorer": """explorerView(parentElement, (state, defaults) => {
+    writeAddress(state, defaults);
+    setStateValue("state", state);
+  }, true)""",
+    "translation": "translationView(parentElement)",
+}
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -99,7 +105,7 @@ def style(view: View) -> str:
 
 def module(view: View) -> str:
     """The script as a Streamlit component of the second kind imports it."""
-    return script(view) + _MODULE % view
+    return script(view) + _MODULE % _MAKE[view]
 
 
 def page(view: View, start: str, data: str = "", title: str = "Attention") -> str:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from transformer.figures.state import DEFAULTS, State, check
+
 KINDS = {"encoder": "Encoder", "decoder": "Decoder, masked", "cross": "Encoder–decoder"}
 METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling", "forced": "Your own"}
 EXAMPLE = "I am a student."
@@ -17,21 +19,21 @@ RANGES: dict[str, tuple[float, float]] = {
     "top_k": (0, 100),
     "top_p": (0.05, 1.0),
     "seed": (0, 2**31 - 1),
-    "layer": (0, 999),
-    "head": (0, 999),
 }
-"""Least and greatest value of each number."""
+"""Least and greatest value of each number of decoding."""
 
 
 @dataclass(frozen=True)
 class View:
-    """A sentence, how it is translated, and the head that is looked at.
+    """A sentence, how it is translated, what it is compared with, and the explorer's state.
 
     Attributes:
         model: name of a checkpoint; "" is the first there is.
         target: the translation that method "forced" gives the model.
         top_k: 0 draws from all pieces.
-        layer, head: counted from 0, as in `trace.weights(kind, layer)`.
+        other, other_model: the sentence and the checkpoint to compare with; "" is the same.
+        view … size: as in `figures.state`; layer and head are counted from 0, as in
+            `trace.weights(kind, layer)`.
     """
 
     model: str = ""
@@ -44,9 +46,28 @@ class View:
     top_k: int = 0
     top_p: float = 1.0
     seed: int = 1
+    other: str = ""
+    other_model: str = ""
+    view: str = "heads"
     kind: str = "cross"
-    layer: int = 0
-    head: int = 0
+    layer: int = -1
+    head: int = -1
+    heads: str = ""
+    combine: str = "one"
+    tokens: str = ""
+    row: int = -1
+    column: int = -1
+    zoom: int = 0
+    units: str = "pieces"
+    special: str = "shown"
+    renormalise: int = 0
+    scale: str = "sqrt"
+    measure: str = "none"
+    order: str = "layers"
+    step: int = 0
+    node: int = -1
+    force: str = ""
+    size: str = "normal"
 
     @classmethod
     def from_params(cls, params: Mapping[str, str]) -> tuple[View, list[str]]:
@@ -70,6 +91,10 @@ class View:
         first = View()
         return {name: str(value) for name, value in values.items() if value != getattr(first, name)}
 
+    def explorer(self) -> State:
+        """The explorer's state."""
+        return {name: getattr(self, name) for name in DEFAULTS}
+
     def decoding(self) -> dict[str, Any]:
         """The options of `Translator.trace` for this view."""
         if self.method == "forced":
@@ -89,11 +114,10 @@ class View:
 
 def _read(name: str, written: str, wanted: type) -> Any:
     """The value of one part of the address; ValueError says what it must be."""
-    choices = {"kind": KINDS, "method": METHODS}.get(name)
-    if choices is not None:
-        if written not in choices:
-            raise ValueError(f"one of {', '.join(choices)}")
-        return written
+    if name in DEFAULTS:
+        return check(name, written)
+    if name == "method" and written not in METHODS:
+        raise ValueError(f"one of {', '.join(METHODS)}")
     if wanted is str:
         return written
     low, high = RANGES[name]

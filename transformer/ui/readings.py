@@ -5,60 +5,39 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Hashable
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import cached_property
 from threading import Lock, Semaphore
+from typing import Any
 
-import numpy as np
 import streamlit as st
 
-from transformer.figures import Labels, pack
+from transformer.figures import Side
+from transformer.figures.packing import Part
+from transformer.figures.side import SITES, VECTORS, vectors_of
 from transformer.inference import Trace
 from transformer.ui.address import View
 from transformer.ui.models import Model
 
-TITLES = {
-    "encoder": "Encoder self-attention",
-    "decoder": "Masked decoder self-attention",
-    "cross": "Encoder–decoder attention",
-}
 ROOM = 96_000_000
 """Bytes of readings that are kept. The newest is kept even if it is larger alone."""
 
 
 class Reading:
-    """A trace of the attention weights, and the views made of it so far."""
+    """A trace, and what the explorer makes of it; made once for all who look at it."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self._packed: dict[str, bytes] = {}
+
+    @cached_property
+    def side(self) -> Side:
+        return Side(self.trace)
 
     @property
     def size(self) -> int:
-        """Bytes, roughly, with all views made: they take at most half of what the weights do."""
+        """Bytes, roughly, with all layers packed: they take at most half of what the weights do."""
         return sum(self.trace[name].nbytes for name in self.trace.names) * 3 // 2
-
-    def packed(self, kind: str) -> bytes:
-        """All heads of one kind as the browser's view takes them."""
-        if kind not in self._packed:
-            rows, columns = self.trace.labels(kind)
-            labels = Labels(
-                rows,
-                columns,
-                writes=None if kind == "encoder" else self.trace.predicted_tokens,
-                kind=kind,
-                title=TITLES[kind],
-                causal=kind == "decoder",
-            )
-            weights = [self.trace.weights(kind, layer) for layer in range(self.trace.n_layers)]
-            self._packed[kind] = pack(weights, labels)
-        return self._packed[kind]
-
-    def clearest_head(self, kind: str) -> tuple[int, int]:
-        """Layer and head that look most decidedly at every token in turn: where the greatest weight
-        of a column, averaged over the columns, is greatest. For a first look, nothing more."""
-        weights = np.stack([self.trace.weights(kind, i) for i in range(self.trace.n_layers)])
-        marks = weights.max(axis=2).mean(axis=2)
-        layer, head = np.unravel_index(int(marks.argmax()), marks.shape)
-        return int(layer), int(head)
 
 
 class Recent:
@@ -113,24 +92,76 @@ def read(model: Model, view: View) -> Reading:
     Raises:
         ValueError: if it is empty, too long, or the options do not fit.
     """
-    options = view.decoding()
-    key = (model.hash, view.text, *sorted(options.items()))
     turn: Turn = st.session_state.setdefault("turn", Turn())
-    number = turn.draw()
+    return _once(model, view.text, view.decoding(), _weights(model), turn)
+
+
+def other(model: Model, view: View) -> Reading:
+    """The view's other sentence, or the same one, by `model`.
+
+    Raises:
+        ValueError: as `read`.
+    """
+    text = view.other or view.text
+    # A translation of one's own belongs to its own sentence.
+    options = {"method": "greedy"} if view.method == "forced" and view.other else view.decoding()
+    return _once(model, text, options, _weights(model))
+
+
+def altered(model: Model, view: View, reading: Reading) -> Reading:
+    """The translation with another piece forced at one step (`view.force`), free afterwards.
+
+    Raises:
+        ValueError: if there is no such step, or the piece cannot stand there.
+    """
+    step, piece = map(int, view.force.split(":"))
+    ids = reading.trace.translation.ids
+    if step >= len(ids):
+        raise ValueError(f"There is no step {step} to change; the last one is {len(ids) - 1}.")
+    options = {"method": "greedy"} if view.method == "forced" else view.decoding()
+    prefix = (*ids[:step], piece)
+    return _once(model, view.text, {**options, "prefix": prefix}, _weights(model))
+
+
+def vectors(model: Model, reading: Reading, kind: str, layer: int, head: int) -> list[Part]:
+    """Queries, keys, values, scores and output of one head, of the pass that `reading` is of."""
+    site = SITES[kind].format(layer) + "hook_"
+    names = [site + what for what in VECTORS]
+    done = reading.trace.translation
+    found = _once(model, done.source, {"target": done.ids}, names)
+    return vectors_of(found.trace, kind, layer, head)
+
+
+def whole(model: Model, reading: Reading) -> Trace:
+    """Every site of the same pass, for a file to keep; not kept here."""
+    done = reading.trace.translation
+    with _workers:
+        trace = model.translator.trace(done.source, target=done.ids)
+    return replace(trace, translation=done)
+
+
+def _weights(model: Model) -> list[str]:
+    return [name for name in model.translator.model.hook_names if name.endswith("hook_weights")]
+
+
+def _once(
+    model: Model, text: str, options: dict[str, Any], names: list[str], turn: Turn | None = None
+) -> Reading:
+    """A trace of the sites `names`, from what is kept or made now; with a `turn` only if no newer
+    rerun of this session has begun."""
+    key = (model.hash, text, *sorted(options.items()), *names)
+    number = turn.draw() if turn else 0
     found = _recent.get(key)
     if found is not None:
         return found
-    with turn.lock:
-        turn.check(number)
-        with _workers:
+    with turn.lock if turn else nullcontext():
+        if turn:
             turn.check(number)
+        with _workers:
+            if turn:
+                turn.check(number)
             found = _recent.get(key)  # another session may have asked for the same meanwhile
             if found is None:
-                found = Reading(_trace(model, view.text, options))
+                found = Reading(model.translator.trace(text, names=names, **options))
                 _recent.put(key, found)
     return found
-
-
-def _trace(model: Model, text: str, options: dict[str, object]) -> Trace:
-    names = [name for name in model.translator.model.hook_names if name.endswith("hook_weights")]
-    return model.translator.trace(text, names=names, **options)  # type: ignore[arg-type]

@@ -4,42 +4,56 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.figures import module, pack, start_at, steps_data, style, translation_data
-from transformer.figures.packing import Labels
-from transformer.ui import state
+from transformer.figures import explorer_data, module, prefixed, steps_data, style, translation_data
+from transformer.figures.packing import Part
+from transformer.figures.state import DEFAULTS, State, check
+from transformer.ui import readings, state
+from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
-_attention = st.components.v2.component(
-    "heads_up.attention", css=style("attention"), js=module("attention")
+_explorer = st.components.v2.component(
+    "heads_up.explorer", css=style("explorer"), js=module("explorer")
 )
 _translation = st.components.v2.component(
     "heads_up.translation", css=style("translation"), js=module("translation")
 )
 
 
-def attention(reading: Reading) -> None:
-    """All heads of the view's kind, and the chosen one large. A choice made in the browser is
-    drawn there at once; the session hears of it afterwards."""
-    view = state.view()
-    packed = reading.packed(view.kind)
-    # It opens at the head that the view tells. That head is not sent again with every later
-    # choice: the same bytes as before do not travel again.
-    opening = (hash(packed), state.visit())
-    if st.session_state.get("opening") != opening:
-        st.session_state["opening"] = opening
-        st.session_state["opened"] = (view.layer, view.head)
-    layer, number = st.session_state["opened"]
-    data = start_at(packed, layer, number, state.visit())
-    _attention(key="attention", data=data, on_chosen_change=_chosen)
+def explorer(
+    model: Model, reading: Reading, second: Reading | None = None, versus: str = ""
+) -> None:
+    """The attention explorer. What is chosen in the browser is drawn there at once; the session
+    hears of it afterwards, and sends what is missing.
+
+    Args:
+        second: to compare with; `versus` says what it is, as in `figures.explorer_data`.
+    """
+    now = reading.side.resolved(state.view().explorer())
+    both = [reading] if second is None else [reading, second]
+    parts = [
+        part
+        for number, one in enumerate(both)
+        for part in prefixed(one.side.layers(_layers(now)), number)
+    ]
+    if now["view"] == "query-key":
+        parts += _vectors(model, reading, now)
+    # The state it opens with is not sent again with every later choice: while nothing else changes,
+    # the same bytes as before do not travel again.
+    if st.session_state.get("opened", (None,))[0] != state.visit():
+        st.session_state["opened"] = (state.visit(), now)
+    visit, opening = st.session_state["opened"]
+    sides = [one.side for one in both]
+    data = explorer_data(sides, opening, parts, visit=visit, versus=versus)
+    _explorer(key="explorer", data=data, on_state_change=_explored)
 
 
-def head(reading: Reading, kind: str, layer: int, number: int) -> None:
-    """One head alone, as a picture that answers to the pointer."""
-    rows, columns = reading.trace.labels(kind)
-    writes = None if kind == "encoder" else reading.trace.predicted_tokens
-    labels = Labels(rows, columns, writes=writes, causal=kind == "decoder")
-    weights = reading.trace.weights(kind, layer)[number : number + 1]
-    _attention(key="head", data=pack([weights], labels))
+def head(reading: Reading, kind: str) -> None:
+    """The clearest head of a kind alone, as a picture that answers to the pointer."""
+    layer, number = reading.side.clearest(kind)
+    start: State = {"view": "heatmap", "kind": kind, "layer": layer, "head": number}
+    part = reading.side.layer(kind, layer)
+    data = explorer_data([reading.side], start, prefixed([part], 0), alone=True)
+    _explorer(key="head", data=data, on_state_change=lambda: None)
 
 
 def translation(reading: Reading) -> None:
@@ -54,6 +68,25 @@ def steps(reading: Reading) -> None:
     _translation(key="steps", data=steps_data(reading.trace.translation.steps))
 
 
-def _chosen() -> None:
-    chosen = st.session_state["attention"]["chosen"]
-    state.change(layer=int(chosen["layer"]), head=int(chosen["head"]))
+def _layers(now: State) -> list[int]:
+    """The layers that are looked at: of the chosen head, and of the heads that are on."""
+    on = str(now["heads"]).split(",") if now["heads"] else []
+    return [int(now["layer"]), *(int(head.split(".")[0]) for head in on)]
+
+
+def _vectors(model: Model, reading: Reading, now: State) -> list[Part]:
+    layer = min(int(now["layer"]), model.n_layers - 1)
+    head = min(int(now["head"]), model.n_heads - 1)
+    return prefixed(readings.vectors(model, reading, str(now["kind"]), layer, head), 0)
+
+
+def _explored() -> None:
+    """The browser tells what the user looks at now; what it may not hold is left out."""
+    told = st.session_state["explorer"]["state"]
+    values: State = {}
+    for name in DEFAULTS:
+        try:
+            values[name] = check(name, told[name])
+        except (KeyError, ValueError):
+            continue
+    state.change(**values)

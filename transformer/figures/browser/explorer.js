@@ -1,14 +1,17 @@
 // The attention explorer: tabs of views over one state. Whoever shows it calls
-// `explorerView(root, report)` once and `.show(bytes)` for every new content; `report(state)` is
-// called, after a little quiet, when the user has changed what is looked at.
+// `explorerView(root, report)` once and `.show(bytes)` for every new content; `report(state, defaults)`
+// is called, after a little quiet, when the user has changed what is looked at. `live` is true where
+// somebody answers to that with what is missing.
 
 const REPORT_AFTER = 150; // ms of quiet, so that a held arrow key reports once
 
-function explorerView(root, report) {
+function explorerView(root, report, live = false) {
   let state = null;
   let visit = null;
   let look = null;
-  let alone = false;
+  let defaults = null;
+  let alone = false; // a heatmap with nothing around it
+  let versus = ""; // what a second side is: "other" or "force"
   let reporting = 0;
   let framing = 0;
   const made = new Map(); // views, made when they are first looked at
@@ -40,6 +43,8 @@ function explorerView(root, report) {
   const ctx = {
     set,
     store,
+    live,
+    get versus() { return versus; },
     get state() { return state; },
     get look() { return look; },
     get alone() { return alone; },
@@ -67,7 +72,7 @@ function explorerView(root, report) {
       visit = header.visit;
       state = { ...header.defaults, ...header.start };
     }
-    alone = Boolean(header.alone);
+    ({ defaults, alone, versus } = header);
     frame.classList.toggle("hu-alone", alone);
     redraw();
   }
@@ -75,8 +80,9 @@ function explorerView(root, report) {
   function set(changes) {
     state = { ...state, ...changes };
     redraw();
+    if (alone) return;
     clearTimeout(reporting);
-    reporting = setTimeout(() => report({ ...state }), REPORT_AFTER);
+    reporting = setTimeout(() => report({ ...state }, defaults), REPORT_AFTER);
   }
 
   function redraw() {

@@ -1,0 +1,63 @@
+"""A second translation beside the first: of another sentence, by another checkpoint, or with
+another piece forced at a step."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from transformer.ui import frame, models, readings, state
+from transformer.ui.models import Model
+from transformer.ui.readings import Reading
+
+
+def controls() -> None:
+    """What to compare with."""
+    st.text_input(
+        "Another sentence",
+        placeholder="She is a student.",
+        live="400ms",
+        help="Its attention stands beside that of the first in the Compare view.",
+        **state.bound("other"),
+    )
+    names = list(models.checkpoints())
+    if len(names) > 1:
+        st.selectbox(
+            "Another model",
+            ["", *names],
+            format_func=lambda name: name or "the same",
+            **state.bound("other_model"),
+        )
+    st.caption(
+        "Two sentences, or two models, side by side in **Compare**. To force another word, take "
+        "one of the candidates in **Decoding**."
+    )
+    view = state.view()
+    st.button(
+        "Nothing to compare",
+        disabled=not (view.other or view.other_model or view.force),
+        on_click=lambda: state.change(other="", other_model="", force=""),
+    )
+
+
+def second(model: Model, reading: Reading) -> tuple[Reading | None, str]:
+    """The reading to compare with and what it is ("force", "other"), or none. What is wrong with
+    it is said on the page; the first reading is shown all the same."""
+    view = state.view()
+    compared = bool(view.other.strip() or view.other_model)
+    try:
+        if view.force and not (compared and view.view == "compare"):
+            return readings.altered(model, view, reading), "force"
+        if compared:
+            return readings.other(_other_model(model), view), "other"
+    except (OSError, ValueError) as error:
+        st.warning(frame.plain(f"Nothing to compare with: {error}"))
+    return None, ""
+
+
+def _other_model(model: Model) -> Model:
+    name, folders = state.view().other_model, models.checkpoints()
+    if not name:
+        return model
+    if name not in folders:
+        raise ValueError(f"There is no checkpoint {name!r}; this app has {', '.join(folders)}.")
+    return models.load(name, folders[name])

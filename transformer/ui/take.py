@@ -1,0 +1,66 @@
+"""Files to take away: what is looked at as a page of its own, and the whole trace."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+
+from transformer.figures import Side, explorer_page
+from transformer.ui import readings, state
+from transformer.ui.models import Model
+from transformer.ui.readings import Reading
+
+
+def buttons(model: Model, reading: Reading, second: Reading | None) -> None:
+    """Made when they are clicked, not before."""
+    name = _file_name(reading.trace.source)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.download_button(
+            "This view as a page (.html)",
+            _page(model, reading, second),
+            file_name=f"{name}.html",
+            mime="text/html",
+            on_click="ignore",
+            help="One file that opens without this app and without a network; all heads are in it.",
+        )
+        st.download_button(
+            "Every tensor (.npz)",
+            _npz(model, reading),
+            file_name=f"{name}.npz",
+            mime="application/octet-stream",
+            on_click="ignore",
+            help="For Python: `Trace.load_npz(file)`, or numpy alone.",
+        )
+
+
+def _page(model: Model, reading: Reading, second: Reading | None) -> Callable[[], str]:
+    shown = state.view().explorer()  # of this moment: what is made later runs outside the session
+    names = ("", "") if second is None else ("A", "B")
+
+    def made() -> str:
+        sides = [Side(readings.whole(model, reading), names[0])]
+        if second is not None:
+            sides.append(Side(second.trace, names[1]))
+        return explorer_page(sides, shown, reading.trace.source)
+
+    return made
+
+
+def _npz(model: Model, reading: Reading) -> Callable[[], bytes]:
+    def made() -> bytes:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "trace.npz"
+            readings.whole(model, reading).save_npz(path)
+            return path.read_bytes()
+
+    return made
+
+
+def _file_name(text: str) -> str:
+    """The first words of `text` in letters that every file system takes."""
+    words = re.findall(r"[a-z0-9]+", text.lower())
+    return "-".join(["attention", *words[:6]])[:60]
