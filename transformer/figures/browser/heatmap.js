@@ -144,23 +144,32 @@ function drawMarginals(pen, m, place, look) {
 
 // The colour scale, with the weights written below it.
 function makeLegend() {
-  const scale = el("canvas", { class: "hu-scale", width: 256, height: 1, "aria-hidden": "true" });
-  const ticks = el("div", { class: "hu-ticks", "aria-hidden": "true" });
+  const bar = makeBar();
   const words = el("span", {});
-  const node = el("figcaption", { class: "hu-legend" }, el("div", { class: "hu-bar" }, scale, ticks), words);
+  const node = el("figcaption", { class: "hu-legend" }, bar.node, words);
   function draw(look, kind) {
-    scale.getContext("2d").putImageData(
-      new ImageData(new Uint8ClampedArray(look.ramp.buffer.slice(0)), 256, 1), 0, 0,
-    );
     const stops = { sqrt: [0, 0.01, 0.1, 0.25, 0.5, 1], linear: [0, 0.25, 0.5, 0.75, 1], row: [0, 0.5, 1] }[kind];
     const place = kind === "sqrt" ? Math.sqrt : (weight) => weight;
-    ticks.replaceChildren(...stops.map((weight) =>
-      el("span", { style: `left: ${100 * place(weight)}%` }, kind === "row" ? `${weight} × max` : String(weight))));
+    bar.draw(look.ramp, stops.map((weight) => [place(weight), kind === "row" ? `${weight} × max` : String(weight)]));
     words.textContent = {
       sqrt: "attention weight; the colour follows its square root, so that small weights show",
       linear: "attention weight",
       row: "attention weight as a share of the greatest in its row",
     }[kind];
+  }
+  return { node, draw };
+}
+
+// 256 colours in a row; `ticks` are [place from 0 to 1, text].
+function makeBar() {
+  const scale = el("canvas", { class: "hu-scale", width: 256, height: 1, "aria-hidden": "true" });
+  const numbers = el("div", { class: "hu-ticks", "aria-hidden": "true" });
+  const node = el("div", { class: "hu-bar" }, scale, numbers);
+  function draw(ramp, ticks) {
+    scale.getContext("2d").putImageData(
+      new ImageData(new Uint8ClampedArray(ramp.buffer.slice(0)), 256, 1), 0, 0,
+    );
+    numbers.replaceChildren(...ticks.map(([place, text]) => el("span", { style: `left: ${100 * place}%` }, text)));
   }
   return { node, draw };
 }

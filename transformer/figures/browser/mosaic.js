@@ -1,77 +1,96 @@
 // Heads as small pictures in rows of layers, one of them chosen: a group of radio buttons that the
-// arrow keys walk through. `choose(layer, head)` is called when the user has chosen another.
+// arrow keys walk through. `choose(layer, head)` is called when the user has chosen another, and
+// `open(layer, head)` for a click or Enter, where that is to do more.
 
-function makeMosaic(choose) {
+function makeMosaic(choose, open = choose) {
   const grid = el("div", { class: "hu-grid", role: "radiogroup" });
-  let buttons = [];
+  let buttons = []; // in the order on screen, as `places`
+  let places = [];
   let shown = "";
+  let painted = "";
   let side = null;
   let kind = "";
   let chosen = { layer: 0, head: 0 };
 
-  // `caption(layer, head)` is read beside the name; `tint(layer, head)` is a CSS colour for a frame.
-  function draw(newSide, newKind, now, look, { label = "", caption = () => "" } = {}) {
+  // `caption(layer, head)` is read beside the name; `below(layer, head)` gives a node to stand under
+  // the picture. `order` is a list of heads to show instead of layer by layer. `marked` is false
+  // where the chosen head is one of another mosaic.
+  function draw(newSide, newKind, now, look, { label = "", caption = () => "", below = null, order = null, marked = true } = {}) {
     [side, kind, chosen] = [newSide, newKind, now];
-    const key = `${side.id} ${side.number} ${kind}`;
-    if (shown.split("|")[0] !== key) build(label);
-    if (shown !== `${key}|${look.key}`) paint(look);
-    shown = `${key}|${look.key}`;
+    const key = `${side.id} ${side.number} ${kind} ${Boolean(below)} ${order ? writeHeads(order) : ""}`;
+    if (shown !== key) build(label, order, Boolean(below));
+    if (shown !== key || painted !== look.key) paint(look);
+    [shown, painted] = [key, look.key];
     buttons.forEach((button, i) => {
-      const [layer, head] = [Math.floor(i / side.n_heads), i % side.n_heads];
-      const on = layer === chosen.layer && head === chosen.head;
-      button.setAttribute("aria-checked", String(on));
-      button.tabIndex = on ? 0 : -1; // Tab enters the group at the chosen one; arrows go on
+      const { layer, head } = places[i];
+      const here = layer === chosen.layer && head === chosen.head;
+      button.setAttribute("aria-checked", String(here && marked));
+      button.tabIndex = here ? 0 : -1; // Tab enters the group at the chosen one; arrows go on
       button.title = `layer ${layer}, head ${head}${caption(layer, head)}`;
+      if (below) button.nextSibling.replaceChildren(below(layer, head));
     });
   }
 
-  function build(label) {
+  function build(label, order, captioned) {
     const { rows, columns } = side.labels(kind);
     const shape = columns.tokens.length / rows.tokens.length;
-    grid.replaceChildren(el("span", { class: "hu-corner" }, "layer"));
+    grid.replaceChildren();
     grid.setAttribute("aria-label", `${label}: choose a layer and a head`);
     grid.style.setProperty("--hu-heads", side.n_heads);
     grid.style.setProperty("--hu-shape", Math.min(Math.max(shape, 0.8), 1.5));
-    buttons = [];
-    for (let h = 0; h < side.n_heads; h++) {
-      grid.append(el("span", { class: "hu-column" }, h ? String(h) : "head 0"));
-    }
-    for (let layer = 0; layer < side.n_layers; layer++) {
-      grid.append(el("span", { class: "hu-row" }, String(layer)));
-      for (let head = 0; head < side.n_heads; head++) {
-        const button = el("button", {
-          type: "button", role: "radio", class: "hu-thumb", "aria-label": `layer ${layer}, head ${head}`,
-        }, el("canvas", { "aria-hidden": "true" }));
-        button.addEventListener("click", () => choose(layer, head));
-        buttons.push(button);
-        grid.append(button);
+    grid.classList.toggle("hu-ordered", Boolean(order));
+    places = order || allHeads(side);
+    buttons = places.map(({ layer, head }) => {
+      const button = el("button", {
+        type: "button", role: "radio", class: "hu-thumb", "aria-label": `layer ${layer}, head ${head}`,
+      }, el("canvas", { "aria-hidden": "true" }));
+      button.addEventListener("click", () => open(layer, head));
+      return button;
+    });
+    if (!order) {
+      grid.append(el("span", { class: "hu-corner" }, "layer"));
+      for (let h = 0; h < side.n_heads; h++) {
+        grid.append(el("span", { class: "hu-column" }, h ? String(h) : "head 0"));
       }
     }
+    buttons.forEach((button, i) => {
+      const { layer, head } = places[i];
+      if (!order && head === 0) grid.append(el("span", { class: "hu-row" }, String(layer)));
+      grid.append(captioned ? el("div", { class: "hu-pictured" }, button, el("div", { class: "hu-below" })) : button);
+    });
   }
 
   function paint(look) {
     buttons.forEach((button, i) => {
-      const thumb = side.thumb(kind, Math.floor(i / side.n_heads), i % side.n_heads);
+      const thumb = side.thumb(kind, places[i].layer, places[i].head);
       paintThumb(button.firstChild, thumb, kind === "decoder", look.ramp);
     });
   }
 
   grid.addEventListener("keydown", (event) => {
-    const ends = { Home: 0, End: side.n_heads - 1 };
-    let { layer, head } = chosen;
-    if (event.key in ends) head = ends[event.key];
+    const [across, at] = [side.n_heads, buttons.indexOf(event.target)];
+    const [row, column] = [Math.floor(at / across), at % across];
+    let next;
+    if (event.key === "Home") next = row * across;
+    else if (event.key === "End") next = row * across + across - 1;
     else if (event.key in ARROWS) {
-      layer = within(layer + ARROWS[event.key][1], side.n_layers);
-      head = within(head + ARROWS[event.key][0], side.n_heads);
+      const [right, down] = ARROWS[event.key];
+      next = within(row + down, Math.ceil(buttons.length / across)) * across + within(column + right, across);
     } else return;
     event.preventDefault();
     event.stopPropagation();
+    const { layer, head } = places[next];
     choose(layer, head);
-    buttons[layer * side.n_heads + head].focus();
+    buttons[next].focus();
   });
 
   return { node: grid, draw };
 }
+
+// All heads, layer by layer.
+const allHeads = (side) => Array.from({ length: side.n_layers * side.n_heads }, (_, i) => ({
+  layer: Math.floor(i / side.n_heads), head: i % side.n_heads,
+}));
 
 // A small picture on its canvas. Masked cells stay transparent.
 function paintThumb(canvas, thumb, causal, ramp) {
