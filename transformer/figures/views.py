@@ -30,6 +30,7 @@ _SCRIPTS: dict[str, tuple[str, ...]] = {
         "heads.js",
         "model.js",
         "heatmap.js",
+        "strips.js",
         "querykey.js",
         "tree.js",
         "decoding.js",
