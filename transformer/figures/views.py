@@ -35,6 +35,7 @@ _SCRIPTS: dict[str, tuple[str, ...]] = {
         "tree.js",
         "decoding.js",
         "compare.js",
+        "sheet.js",
         "take.js",
         "help.js",
         "explorer.js",
@@ -51,6 +52,7 @@ _STYLES: dict[str, tuple[str, ...]] = {
         "querykey.css",
         "decoding.css",
         "compare.css",
+        "tools.css",
     ),
     "translation": ("base.css", "translation.css"),
 }

@@ -32,7 +32,8 @@ function explorerView(root, report, live = false) {
   const note = el("p", { class: "hu-note" });
   const place = el("div", { class: "hu-view", role: "tabpanel" });
   const waiting = el("p", { class: "hu-waiting", role: "status", hidden: "" }, "The weights of this layer are on their way …");
-  const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, waiting, place);
+  const sheet = makeSheet(() => view());
+  const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, waiting, place, sheet.node);
   const frame = el(
     "div", { class: "hu hu-explorer" },
     el("div", { class: "hu-top" }, tabs, tools), controls.node, el("div", { class: "hu-split" }, aside, main),
@@ -57,7 +58,25 @@ function explorerView(root, report, live = false) {
       return matrixOf(side, now, combined(side, fitted(now, side)));
     },
     title: () => titleOf(store.sides[0], state),
+    // `make()` with the colours of print, whatever those of the screen are.
+    onPaper: (make) => {
+      const [paper, screen] = [el("div", { class: "hu hu-paper" }), look];
+      frame.append(paper);
+      look = colours(paper);
+      paper.remove();
+      try {
+        return make();
+      } finally {
+        look = screen;
+      }
+    },
   };
+  const take = makeTake(ctx, () => view());
+  const help = makeHelp(() => view());
+  const larger = makeLarger(ctx);
+  tools.append(take.node, larger.node, help.button);
+  frame.append(help.dialog);
+  listenForKeys(frame, ctx, help, () => tabs.querySelector("[aria-selected=true]").focus());
 
   function view() {
     if (!made.has(state.view)) made.set(state.view, VIEWS[state.view].make(ctx));
@@ -107,6 +126,8 @@ function explorerView(root, report, live = false) {
     note.textContent = sinkOf(side, state);
     waiting.hidden = !VIEWS[state.view].mosaic || Boolean(side.weights(state.kind, state.layer, state.head));
     shown.draw();
+    larger.draw();
+    sheet.draw();
   }
 
   tabs.addEventListener("keydown", (event) => {
@@ -132,6 +153,8 @@ function explorerView(root, report, live = false) {
     close: () => {
       resized.disconnect();
       clearTimeout(reporting);
+      take.close();
+      sheet.close();
       for (const one of made.values()) one.close?.();
     },
   };

@@ -78,7 +78,7 @@ function heatmapView(ctx) {
     draw,
     options: ["units", "special", "renormalise", "combine", "scale", "zoom"],
     keys: [["arrow keys", "read the weights, cell by cell"], ["+ and −", "look closer, or from farther away"], ["Esc", "let go of the cell"]],
-    figure: () => ({ title: ctx.title(), ...stage.figure() }),
+    figure: () => (m && m.nRows && m.nColumns ? { title: ctx.title(), ...stage.figure() } : null),
     table: () => matrixTable(m, ctx.title()),
   };
 }

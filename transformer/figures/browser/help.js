@@ -1,1 +1,79 @@
-// (being written)
+// The help sheet, and the keys that work wherever the focus is within the explorer.
+
+const HELP_TEXTS = [
+  ["Rows look, columns are looked at", "Each row is a token that asks, each column a token that it may look at. The stronger the colour, the more of its attention goes there."],
+  ["A row sums to 1", "A head shares out one whole among the tokens it sees, and takes a mean of what they hold, weighted by these shares."],
+  ["a → b", "The decoder had just read a and wrote b next. So look in this row for what b was made from."],
+  ["<s> and </s>", "<s> begins every translation, </s> ends every sentence. A head with nothing to do often rests on one of them."],
+  ["▁", "Begins a word. The model reads pieces of words; long or rare words are several."],
+  ["Hatched: masked", "The decoder may not look at what it has not written yet. That is no weight of zero, but nothing to look at."],
+  ["Encoder", "The sentence looks at itself."],
+  ["Decoder, masked", "The translation, as far as it is written, looks at itself."],
+  ["Encoder–decoder", "The translation looks at the sentence."],
+];
+
+// What the keys do: [key, what is told, changes(state, side)].
+const cycle = (list, now, step = 1) => list[(list.indexOf(now) + step + list.length) % list.length];
+const SHORTCUTS = [
+  ["h", "next head", (state, side) => ({ head: (state.head + 1) % side.n_heads })],
+  ["H", "head before", (state, side) => ({ head: (state.head + side.n_heads - 1) % side.n_heads })],
+  ["l", "next layer", (state, side) => ({ layer: (state.layer + 1) % side.n_layers })],
+  ["L", "layer before", (state, side) => ({ layer: (state.layer + side.n_layers - 1) % side.n_layers })],
+  ["k", "next kind of attention", (state, side) => ({ kind: cycle(side.kinds, state.kind) })],
+  ["w", "whole words or pieces", (state) => ({ units: cycle(["pieces", "words"], state.units) })],
+  ["s", "<s> and </s> shown, dimmed or hidden", (state) => ({ special: cycle(["shown", "dimmed", "hidden"], state.special) })],
+  ["p", "larger, for a projector", (state) => ({ size: cycle(["normal", "large"], state.size) })],
+];
+
+function makeHelp(current) {
+  const body = el("div", { class: "hu-help-body" });
+  const close = el("button", { type: "button", class: "hu-button" }, "Close");
+  const dialog = el("dialog", { class: "hu-help", "aria-label": "Help" }, body, close);
+  const button = el("button", { type: "button", class: "hu-button", "aria-label": "Help and keys" }, "?");
+
+  function open() {
+    const views = [`1 to ${Object.keys(VIEWS).length}`, "choose a view"];
+    const general = [views, ...SHORTCUTS, ["?", "this help"]];
+    body.replaceChildren(
+      el("h3", {}, "How to read the picture"), helpTerms(HELP_TEXTS, "dfn"),
+      el("h3", {}, "Keys"), helpTerms(general, "kbd"),
+      ...((current().keys || []).length ? [el("h3", {}, "Keys in this view"), helpTerms(current().keys, "kbd")] : []),
+    );
+    dialog.showModal(); // holds the focus, and gives it back
+    body.scrollTop = 0;
+  }
+  button.addEventListener("click", open);
+  close.addEventListener("click", () => dialog.close());
+  // A click beside the sheet falls on the dialog itself.
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+
+  return { button, dialog, open };
+}
+
+const helpTerms = (entries, tag) => el("dl", {}, ...entries.flatMap(([term, told]) =>
+  [el("dt", {}, el(tag, {}, term)), el("dd", {}, told)]));
+
+// One button that shows and sets the size for a projector.
+function makeLarger(ctx) {
+  const node = el("button", { type: "button", class: "hu-button" }, "Larger");
+  node.addEventListener("click", () => ctx.set({ size: cycle(["normal", "large"], ctx.state.size) }));
+  return { node, draw: () => node.setAttribute("aria-pressed", String(ctx.state.size === "large")) };
+}
+
+// `refocus()` is called when what had the focus is no longer there.
+function listenForKeys(frame, ctx, help, refocus) {
+  frame.addEventListener("keydown", (event) => {
+    if (ctx.alone || help.dialog.open || event.defaultPrevented || event.isComposing) return;
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.target.closest("input, select, textarea")) return;
+    const { key } = event;
+    const views = Object.keys(VIEWS);
+    const shortcut = SHORTCUTS.find(([name]) => name === key);
+    if (key === "?") help.open();
+    else if (/^[1-9]$/.test(key) && key <= views.length) ctx.set({ view: views[key - 1] });
+    else if (shortcut) ctx.set(shortcut[2](ctx.state, ctx.side));
+    else return;
+    event.preventDefault();
+    if (!help.dialog.open && !frame.contains(frame.getRootNode().activeElement)) refocus();
+  });
+}

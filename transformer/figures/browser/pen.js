@@ -3,6 +3,10 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
+// What no XML may hold, not even escaped: most control characters, and a lone half of a surrogate pair,
+// both of which a piece of text may.
+const NO_XML = /[^\t\n\r -\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+
 function svgPen(width, height, ground) {
   const root = document.createElementNS(SVG, "svg");
   const ruler = document.createElement("canvas").getContext("2d");
@@ -23,8 +27,7 @@ function svgPen(width, height, ground) {
       if (value !== null) node.setAttribute(name, value);
     }
     if (text !== undefined) node.textContent = text;
-    const { a, b, c, d, e, f } = now.matrix;
-    if (!now.matrix.isIdentity) node.setAttribute("transform", `matrix(${[a, b, c, d, e, f].map(round).join(" ")})`);
+    turn(node);
     if (now.globalAlpha < 1) node.setAttribute("opacity", round(now.globalAlpha));
     if (now.clip) {
       // Around the node: the clip was set in a system of coordinates of its own.
@@ -36,6 +39,11 @@ function svgPen(width, height, ground) {
       root.append(node);
     }
     return node;
+  }
+
+  function turn(node) {
+    const { a, b, c, d, e, f } = now.matrix;
+    if (!now.matrix.isIdentity) node.setAttribute("transform", `matrix(${[a, b, c, d, e, f].map(round).join(" ")})`);
   }
 
   const line = () => ({
@@ -68,6 +76,8 @@ function svgPen(width, height, ground) {
       clip.id = `clip-${clips++}`;
       const shape = document.createElementNS(SVG, "path");
       shape.setAttribute("d", path);
+      turn(shape);
+      if (now.clip) clip.setAttribute("clip-path", `url(#${now.clip})`); // within the one before
       clip.append(shape);
       root.append(clip);
       now.clip = clip.id;
@@ -82,15 +92,21 @@ function svgPen(width, height, ground) {
       return ruler.measureText(text);
     },
     fillText: (text, x, y) => {
+      ruler.font = now.font;
+      ruler.textBaseline = now.textBaseline;
       const node = add("text", {
         x: round(x),
-        y: round(y),
+        // On its base line: programs for drawing and writing know no other.
+        y: round(y - (ruler.measureText("x").alphabeticBaseline || 0)),
         fill: now.fillStyle,
         "text-anchor": { left: null, center: "middle", right: "end" }[now.textAlign],
-        "dominant-baseline": now.textBaseline === "middle" ? "central" : null,
+        "xml:space": "preserve",
       }, text);
-      node.style.font = now.font;
-      node.style.whiteSpace = "pre";
+      // Each by its own name, for the same reason; the style takes the shorthand apart.
+      node.style.font = ruler.font;
+      const parts = ["font-family", "font-size", "font-weight"].map((name) => [name, node.style.getPropertyValue(name)]);
+      node.removeAttribute("style");
+      for (const [name, value] of parts) node.setAttribute(name, value);
     },
     drawImage: (canvas, x, y, w, h) => {
       const image = add("image", { ...box(x, y, w, h), preserveAspectRatio: "none" });
@@ -107,7 +123,13 @@ function svgPen(width, height, ground) {
   }
   pen.fillStyle = ground;
   pen.fillRect(0, 0, width, height);
-  // A lone half of a surrogate pair, as a byte-fallback piece may hold, is no XML.
-  pen.text = () => new XMLSerializer().serializeToString(root).replace(/\p{Surrogate}/gu, "\ufffd");
+  pen.describe = (title, description) => {
+    for (const [tag, text] of [["desc", description], ["title", title]]) {
+      const node = document.createElementNS(SVG, tag);
+      node.textContent = text;
+      root.prepend(node);
+    }
+  };
+  pen.text = () => new XMLSerializer().serializeToString(root).replace(NO_XML, "\ufffd");
   return pen;
 }

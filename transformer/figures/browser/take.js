@@ -1,1 +1,145 @@
-// (being written)
+// Pictures and numbers to take away: what is on screen as PNG, SVG or CSV.
+
+const SHARPER = 3; // pixels of a PNG for one of the screen
+const MOST_PIXELS = 1e8; // browsers draw nothing at all on a larger canvas
+const LONGEST = 16000;
+const TAKE_TOP = 54; // pixels above the figure, for the title
+const TAKE_MARGIN = 16;
+
+// The menu in the toolbar. `current()` is the view that is shown.
+function makeTake(ctx, current) {
+  const made = {
+    png: { label: "Picture (PNG)", of: (figure) => pngOf(ctx, figure), from: "figure" },
+    svg: { label: "Picture for a paper (SVG)", of: () => svgOf(ctx, current), from: "figure" },
+    csv: { label: "Table (CSV)", of: (table) => csvOf(table), from: "table" },
+  };
+  const items = Object.entries(made).map(([ending, { label, of, from }]) => {
+    const button = el("button", { type: "button", "data-from": from }, label);
+    button.addEventListener("click", async () => {
+      close();
+      const content = await of(current()[from]());
+      if (content) download(content, `${fileName(ctx)}.${ending}`);
+    });
+    return button;
+  });
+  const menu = el("div", { class: "hu-menu", role: "group", "aria-label": "Take it with you", hidden: "" }, ...items);
+  const button = el("button", { type: "button", class: "hu-button", "aria-expanded": "false" }, "Take it with you");
+  const node = el("div", { class: "hu-take" }, button, menu);
+
+  function open() {
+    const has = { figure: current().figure?.(), table: current().table?.() };
+    for (const item of items) item.disabled = !has[item.dataset.from];
+    menu.hidden = false;
+    button.setAttribute("aria-expanded", "true");
+    items.find((item) => !item.disabled)?.focus();
+    window.addEventListener("pointerdown", leave);
+  }
+
+  function close() {
+    if (menu.hidden) return;
+    const held = node.contains(node.getRootNode().activeElement);
+    menu.hidden = true;
+    button.setAttribute("aria-expanded", "false");
+    window.removeEventListener("pointerdown", leave);
+    if (held) button.focus();
+  }
+  const leave = (event) => { if (!event.composedPath().includes(node)) close(); };
+
+  button.addEventListener("click", () => (menu.hidden ? open() : close()));
+  node.addEventListener("focusout", (event) => {
+    if (event.relatedTarget && !node.contains(event.relatedTarget)) close();
+  });
+  node.addEventListener("keydown", (event) => {
+    if (menu.hidden) return;
+    const usable = items.filter((item) => !item.disabled);
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === "Escape") close();
+    else if (step && usable.length) {
+      const at = usable.indexOf(node.getRootNode().activeElement);
+      usable[(at + step + usable.length) % usable.length].focus();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  return { node, close };
+}
+
+// A figure with a line on top that says what it is, and below it the sentence.
+function paintCaptioned(pen, figure, ctx) {
+  const { look } = ctx;
+  pen.textBaseline = "alphabetic";
+  pen.textAlign = "left";
+  for (const [text, y, font, ink] of [
+    [figure.title, 24, `600 16px ${look.font}`, look.text],
+    [underTitle(ctx), 43, `12px ${look.font}`, look.muted],
+  ]) {
+    pen.font = font;
+    pen.fillStyle = ink;
+    pen.fillText(shorten(pen, text, figure.width), TAKE_MARGIN, y);
+  }
+  pen.translate(TAKE_MARGIN, TAKE_TOP);
+  figure.paint(pen);
+}
+
+function underTitle({ sides, state }) {
+  const sentences = sides.map((side) => `${side.source} → ${side.text}`);
+  return `${KINDS[state.kind]} · ${sentences.join(" | ")}`;
+}
+
+const sizeOf = (figure) => [figure.width + 2 * TAKE_MARGIN, figure.height + TAKE_TOP + TAKE_MARGIN];
+
+// A promise of the picture, in the colours of the screen.
+function pngOf(ctx, figure) {
+  const [width, height] = sizeOf(figure);
+  const larger = Math.min(SHARPER, LONGEST / width, LONGEST / height, Math.sqrt(MOST_PIXELS / (width * height)));
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [Math.round(width * larger), Math.round(height * larger)];
+  const pen = canvas.getContext("2d");
+  pen.fillStyle = ctx.look.ground;
+  pen.fillRect(0, 0, canvas.width, canvas.height);
+  pen.scale(larger, larger);
+  paintCaptioned(pen, figure, ctx);
+  return new Promise((keep) => canvas.toBlob(keep, "image/png"));
+}
+
+// In the colours of paper, whatever those of the screen are.
+function svgOf(ctx, current) {
+  return ctx.onPaper(() => {
+    const figure = current().figure();
+    const pen = svgPen(...sizeOf(figure), ctx.look.ground);
+    pen.describe(figure.title, underTitle(ctx));
+    paintCaptioned(pen, figure, ctx);
+    return new Blob([pen.text()], { type: "image/svg+xml" });
+  });
+}
+
+// As RFC 4180 has it. With a byte order mark: without one Excel takes UTF-8 for something else.
+function csvOf({ columns, rows }) {
+  const lines = [columns, ...rows].map((cells) => cells.map(csvCell).join(","));
+  return new Blob([`\ufeff${lines.join("\r\n")}\r\n`], { type: "text/csv" });
+}
+
+// Text that a spreadsheet would take for a formula and work out gets an apostrophe in front: a token
+// comes from whoever wrote the sentence, and "-il" is French. A lone sign and a number are harmless.
+function csvCell(cell) {
+  let text = cell === null || cell === undefined ? "" : String(cell);
+  const number = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?$/.test(text);
+  if (/^[=+\-@\t\r\n＝＋－＠]./s.test(text) && !number) text = `'${text}`;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+// "attention-if-it-rains-cross-3-2", with letters alone that every file system takes.
+function fileName({ side, state }) {
+  const plain = side.source.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  const words = plain.match(/[a-z0-9]+/g) || [];
+  const sentence = words.slice(0, 6).join("-").slice(0, 50);
+  const head = state.combine === "one" ? state.head : state.combine;
+  return ["attention", sentence, state.kind, state.layer, head].filter((part) => part !== "").join("-");
+}
+
+function download(blob, name) {
+  const link = el("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // once it has been read for sure
+}

@@ -1,0 +1,66 @@
+// What is on screen as a table of numbers, below the view: for a screen reader, and to read off.
+
+const MOST_ROWS = 2000;
+const MOST_CELLS = 20000; // more of them a browser lays out for seconds
+const SETTLED = 120; // ms of quiet until the table follows the view
+
+// The table is made when it is opened, and follows the view while it is open.
+function makeSheet(current) {
+  const place = el("div", { class: "hu-sheet-place", tabindex: "0", role: "region", "aria-label": "As a table" });
+  const node = el("details", { class: "hu-sheet" }, el("summary", {}, "As a table"), place);
+  let shown = null;
+  let waiting = 0;
+
+  function fill() {
+    const table = node.open ? current().table?.() : null;
+    const now = table && JSON.stringify(table);
+    if (now === shown) return;
+    shown = now;
+    place.replaceChildren(...(table ? sheetOf(table) : []));
+  }
+  node.addEventListener("toggle", fill);
+
+  function draw() {
+    node.hidden = !current().table;
+    clearTimeout(waiting);
+    if (node.open) waiting = setTimeout(fill, SETTLED);
+  }
+
+  return { node, draw, close: () => clearTimeout(waiting) };
+}
+
+function sheetOf({ caption, columns, rows }) {
+  const count = Math.min(rows.length, MOST_ROWS, Math.max(1, Math.floor(MOST_CELLS / columns.length)));
+  const cell = (value) => (typeof value === "string" ? tokenText(value) : String(value ?? ""));
+  const table = el(
+    "table", {},
+    el("caption", {}, caption),
+    el("thead", {}, el("tr", {}, ...columns.map((name) => el("th", { scope: "col" }, cell(name))))),
+    el("tbody", {}, ...rows.slice(0, count).map(([first, ...others]) => el(
+      "tr", {},
+      el("th", { scope: "row" }, cell(first)),
+      ...others.map((value) => el("td", { class: typeof value === "number" ? "hu-figure" : null }, cell(value))),
+    ))),
+  );
+  const left = rows.length - count;
+  const more = left && el("p", { class: "hu-note" }, `${left} more rows are in the table to take with you (CSV).`);
+  return left ? [table, more] : [table];
+}
+
+// A matrix as it is on screen: a row for each query, a column for each key. The numbers before the
+// tokens are their positions, as in `trace.weights(…)`; they keep repeated tokens apart.
+function matrixTable(m, caption) {
+  if (!m) return null;
+  const digits = m.top > 255 ? 4 : 2; // what the packing kept
+  const named = (entry) => `${entry.members[0]} ${entry.text}`;
+  const writes = m.rows.some((row) => row.written !== null);
+  return {
+    caption: `${caption}: attention of each row's token to each column's`,
+    columns: ["attends from", ...(writes ? ["writes"] : []), ...m.columns.map(named)],
+    rows: m.rows.map((row, r) => [
+      named(row),
+      ...(writes ? [row.written] : []),
+      ...m.columns.map((_, c) => (m.masked(r, c) ? "masked" : Number(m.values[r * m.nColumns + c].toFixed(digits)))),
+    ]),
+  };
+}
