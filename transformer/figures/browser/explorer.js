@@ -123,7 +123,7 @@ function explorerView(root, report, live = false) {
     if (!aside.hidden) mosaic.draw(side, state.kind, state, look, { label: KINDS[state.kind] });
     title.textContent = shown.title ? shown.title() : ctx.title();
     code.textContent = shown.code ? shown.code() : codeOf(state);
-    note.textContent = sinkOf(side, state);
+    note.textContent = shown.note ? shown.note() : sinkOf(side, state);
     waiting.hidden = !VIEWS[state.view].mosaic || Boolean(side.weights(state.kind, state.layer, state.head));
     shown.draw();
     larger.draw();

@@ -8,6 +8,18 @@ const OPTIONS = {
   renormalise: { label: "Rows", choices: { 0: "as they are", 1: "back to a sum of 1" } },
   combine: { label: "Heads", choices: { one: "the chosen one", mean: "mean", max: "greatest" } },
   scale: { label: "Colour", choices: { sqrt: "square root", linear: "linear", row: "each row to its greatest" } },
+  measure: {
+    label: "Number below each head",
+    choices: {
+      none: "none",
+      entropy: "entropy: how spread",
+      distance: "distance: how far",
+      positional: "positional: how regular",
+      first: "on the first token",
+      last: "on the last token",
+    },
+  },
+  order: { label: "Order", choices: { layers: "by layer", measure: "by number, greatest first" } },
   zoom: { label: "Zoom", choices: { 0: "all", 1: "×2", 2: "×4", 3: "×8", 4: "×16", 5: "×32", 6: "×64" } },
 };
 
