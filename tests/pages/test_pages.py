@@ -12,7 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit
 from transformer import Translator
-from transformer.figures import unpack
+from transformer.figures import Side
+from transformer.figures.packing import split
+from transformer.figures.state import DEFAULTS
 from transformer.ui.address import View
 
 PAGES = ("app.py", "pages/translate.py", "pages/attention.py")
@@ -26,9 +28,9 @@ def view(app: AppTest) -> View:
 
 
 def shown(app: AppTest) -> list[Any]:
-    """What the browser views on the page were given: a header of packed attention, or a dict."""
+    """What the browser views on the page were given: the explorer's header, or a dict."""
     protos = [element.proto for element in app.get("bidi_component")]
-    return [unpack(p.bytes).header if p.bytes else json.loads(p.json) for p in protos]
+    return [split(p.bytes)[0] if p.bytes else json.loads(p.json) for p in protos]
 
 
 def messages(app: AppTest) -> list[str]:
@@ -140,7 +142,7 @@ def test_a_broken_link_says_what_is_wrong_and_shows_the_rest(visit: Visit) -> No
         "There is no layer 77 in this model; it has 2, from 0 to 1.",
     ]
     assert (view(app).text, view(app).kind, view(app).layer) == ("She hides books.", "encoder", 1)
-    assert shown(app)[0]["kind"] == "encoder"
+    assert shown(app)[0]["start"]["kind"] == "encoder"
     assert dict(app.query_params) == {"text": "She hides books.", "kind": "encoder", "layer": "1"}
 
 
@@ -178,13 +180,71 @@ def test_an_example_is_taken_with_one_click(visit: Visit, page: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_each_kind_of_attention_has_its_picture_and_its_line(visit: Visit, kind: str) -> None:
-    app = visit("pages/attention.py", kind=kind, head="1")
+def test_the_explorer_opens_where_the_address_says(visit: Visit, kind: str) -> None:
+    app = visit("pages/attention.py", kind=kind, head="1", layer="0", view="heatmap", units="words")
     header = shown(app)[0]
-    assert header["kind"] == kind
-    assert header["shape"][:2] == [2, 4]
-    assert header["start"]["head"] == 1
-    assert any(header["title"] in text.value for text in app.markdown)
+    asked = {"kind": kind, "head": 1, "layer": 0, "view": "heatmap", "units": "words"}
+    assert header["start"] == {**DEFAULTS, **asked}
+    side = header["sides"][0]
+    assert (side["n_layers"], side["n_heads"]) == (2, 4)
+
+
+def test_it_opens_at_the_clearest_head_if_none_is_asked_for(
+    visit: Visit, checkpoints: Path
+) -> None:
+    trace = Translator.load(checkpoints / "tiny", device="cpu").trace(View().text)
+    start = shown(visit("pages/attention.py"))[0]["start"]
+    assert (start["layer"], start["head"]) == Side(trace).clearest("cross")
+
+
+def test_another_sentence_stands_beside_the_first(visit: Visit) -> None:
+    app = visit("pages/attention.py", text="She hides books.", other="A pilot finds bread.")
+    header = shown(app)[0]
+    assert [side["source"] for side in header["sides"]] == [
+        "She hides books.",
+        "A pilot finds bread.",
+    ]
+    assert header["versus"] == "other"
+    app.button[0].click().run()
+    assert len(shown(app)[0]["sides"]) == 1
+    assert view(app).other == ""
+
+
+def test_another_model_reads_the_same_sentence(
+    visit: Visit, tmp_path: Path, checkpoints: Path
+) -> None:
+    for name in ("first", "second"):
+        shutil.copytree(checkpoints / "tiny", tmp_path / name)
+    app = visit("pages/attention.py", tmp_path, other_model="second")
+    first, second = shown(app)[0]["sides"]
+    assert first["source"] == second["source"]
+    app = visit("pages/attention.py", tmp_path, other_model="third")
+    assert messages(app) == [
+        "Nothing to compare with: There is no checkpoint 'third'; this app has first, second."
+    ]
+    assert len(shown(app)[0]["sides"]) == 1
+
+
+def test_a_forced_piece_changes_the_second_side(visit: Visit) -> None:
+    first = shown(visit("pages/attention.py", view="decoding"))[0]["sides"][0]
+    token, piece, _ = first["steps"][1]["candidates"][1]
+    header = shown(visit("pages/attention.py", view="decoding", force=f"1:{piece}"))[0]
+    original, altered = header["sides"]
+    assert header["versus"] == "force"
+    assert original == first
+    assert altered["predicted"]["tokens"][:2] == [first["predicted"]["tokens"][0], token]
+    app = visit("pages/attention.py", view="decoding", force="999:5")
+    assert "There is no step 999 to change" in messages(app)[0]
+    assert len(shown(app)[0]["sides"]) == 1
+
+
+def test_vectors_come_with_the_view_that_shows_them(visit: Visit) -> None:
+    def parts(app: AppTest) -> set[str]:
+        return {name.split(".")[1] for name in split(app.get("bidi_component")[0].proto.bytes)[1]}
+
+    assert parts(visit("pages/attention.py")) == {"thumbs", "weights"}
+    found = parts(visit("pages/attention.py", view="query-key", kind="decoder"))
+    assert found == {"thumbs", "weights", "query", "key", "value", "scores", "heads"}
 
 
 @pytest.mark.parametrize(
@@ -195,4 +255,5 @@ def test_any_text_is_only_text(visit: Visit, text: str) -> None:
     assert not messages(app)
     assert app.text_input[0].value == text
     assert shown(app)[0]["source_tokens"][-1] == "</s>"
-    assert shown(app.switch_page("pages/attention.py").run())[0]["columns"][-1] == "</s>"
+    side = shown(app.switch_page("pages/attention.py").run())[0]["sides"][0]
+    assert side["src"]["tokens"][-1] == "</s>"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transformer.figures import state
 from transformer.inference.options import Decoding
-from transformer.ui.address import KINDS, METHODS, RANGES, View
+from transformer.ui.address import METHODS, RANGES, View
 
 
 def number(name: str) -> st.SearchStrategy[float]:
@@ -25,9 +27,21 @@ views = st.builds(
     text=st.text(),
     target=st.text(),
     method=st.sampled_from(list(METHODS)),
-    kind=st.sampled_from(list(KINDS)),
+    other=st.text(),
+    other_model=st.text(),
     **{name: number(name) for name in RANGES},
+    **{name: st.sampled_from(choices) for name, choices in state.CHOICES.items()},
+    **{name: st.integers(*ends) for name, ends in state.RANGES.items()},
+    **{
+        name: st.from_regex(re.compile(form, re.ASCII), fullmatch=True)
+        for name, (form, _) in state.FORMS.items()
+    },
 )
+
+
+def test_the_view_holds_the_explorers_whole_state() -> None:
+    assert View().explorer() == state.DEFAULTS
+    assert state.DEFAULTS.keys() == state.CHOICES.keys() | state.RANGES.keys() | state.FORMS.keys()
 
 
 @given(views)
@@ -49,15 +63,32 @@ def test_no_address_is_too_odd(params: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("params", "problem"),
     [
-        ({"layer": "-1"}, "The address has layer='-1'; it must be a whole number from 0 to 999."),
-        ({"layer": "1.5"}, "The address has layer='1.5'; it must be a whole number from 0 to 999."),
+        ({"layer": "-2"}, "The address has layer='-2'; it must be a whole number from -1 to 999."),
+        (
+            {"layer": "1.5"},
+            "The address has layer='1.5'; it must be a whole number from -1 to 999.",
+        ),
+        (
+            {"row": "\u0663"},
+            "The address has row='\u0663'; it must be a whole number from -1 to 9999.",
+        ),
         ({"top_p": "nan"}, "The address has top_p='nan'; it must be a number from 0.05 to 1."),
         ({"seed": "2147483648"}, "a whole number from 0 to 2147483647."),
         (
             {"kind": "both"},
             "The address has kind='both'; it must be one of encoder, decoder, cross.",
         ),
-        ({"tokens": "3"}, 'The address asks for "tokens", which this app does not know.'),
+        ({"token": "3"}, 'The address asks for "token", which this app does not know.'),
+        (
+            {"tokens": "3"},
+            "The address has tokens='3'; it must be q or k and a position, like \"q3,k5\".",
+        ),
+        ({"heads": "3.2,"}, 'layer.head with commas, like "3.2,3.4".'),
+        ({"force": "2:x"}, 'a step and a piece\'s id, like "2:1234".'),
+        (
+            {"view": "head"},
+            "must be one of heads, model, heatmap, query-key, decoding, compare.",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_named_and_left_out(params: dict[str, str], problem: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 import streamlit as st
 
 from transformer import Translator
-from transformer.figures import unpack
-from transformer.figures.packing import rounding_error
+from transformer.ui import models, readings
+from transformer.ui.address import View
+from transformer.ui.models import Model
 from transformer.ui.readings import Reading, Recent, Turn
 
 
@@ -21,27 +23,85 @@ def reading(checkpoints: Path) -> Reading:
     return Reading(translator.trace("The baker paints a boat.", target="Le boulanger cache."))
 
 
+@pytest.fixture(scope="module")
+def model(checkpoints: Path) -> Model:
+    return models.load("tiny", checkpoints / "tiny")
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session's memory and a store of its own, without a browser."""
+    monkeypatch.setattr(st, "session_state", {})
+    monkeypatch.setattr(readings, "_recent", Recent())
+
+
+VIEW = View(text="The baker paints a boat.")
+
+
+@pytest.mark.usefixtures("session")
+def test_the_same_sentence_is_read_once(model: Model) -> None:
+    first = readings.read(model, VIEW)
+    assert readings.read(model, VIEW) is first
+    assert readings.read(model, replace(VIEW, method="beam")) is not first
+    assert readings.read(model, replace(VIEW, layer=1, units="words")) is first
+
+
+@pytest.mark.usefixtures("session")
+@pytest.mark.parametrize("method", ["greedy", "beam", "sample", "forced"])
+def test_another_piece_is_forced_and_the_rest_is_free(model: Model, method: str) -> None:
+    view = replace(VIEW, method=method, target="Le boulanger peint.")
+    first = readings.read(model, view)
+    ids = first.trace.translation.ids
+    piece = next(c.id for c in first.trace.translation.steps[1].candidates if c.id != ids[1])
+    found = readings.altered(model, replace(view, force=f"1:{piece}"), first).trace.translation
+    assert found.ids[:2] == (ids[0], piece)
+    assert found.source == VIEW.text
+    assert first.trace.translation.ids == ids
+
+
+@pytest.mark.usefixtures("session")
+@pytest.mark.parametrize(
+    ("force", "told"), [("99:8", "no step 99"), ("0:1", "control"), ("0:999999", "999999")]
+)
+def test_what_cannot_be_forced_is_said(model: Model, force: str, told: str) -> None:
+    first = readings.read(model, VIEW)
+    with pytest.raises(ValueError, match=told):
+        readings.altered(model, replace(VIEW, force=force), first)
+
+
+@pytest.mark.usefixtures("session")
+def test_another_sentence_and_the_same_one(model: Model) -> None:
+    found = readings.other(
+        model, replace(VIEW, other="A pilot finds bread.", method="forced", target="x")
+    )
+    assert found.trace.source == "A pilot finds bread."
+    assert found.trace.translation.method == "greedy"
+    assert readings.other(model, VIEW).trace.source == VIEW.text
+
+
+@pytest.mark.usefixtures("session")
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_a_view_holds_the_weights_of_every_layer_and_their_labels(
-    reading: Reading, kind: str
-) -> None:
-    found = unpack(reading.packed(kind))
-    rows, columns = reading.trace.labels(kind)
-    assert (found.header["rows"], found.header["columns"]) == ([*rows], [*columns])
-    assert found.header["causal"] == (kind == "decoder")
-    written = None if kind == "encoder" else [*reading.trace.predicted_tokens]
-    assert found.header["writes"] == written
-    for layer in range(reading.trace.n_layers):
-        weights = reading.trace.weights(kind, layer)
-        np.testing.assert_allclose(found.weights[layer], weights, atol=rounding_error(1.0, 65535))
+def test_the_vectors_are_of_the_pass_that_is_shown(model: Model, kind: str) -> None:
+    reading = readings.read(model, replace(VIEW, method="sample", seed=3))
+    found = {part.name: part.array for part in readings.vectors(model, reading, kind, 1, 2)}
+    scores, value = found[f"scores.{kind}.1.2"], found[f"value.{kind}.1.2"]
+    weights = reading.trace.weights(kind, 1)[2]
+    if kind == "decoder":
+        scores = np.where(np.tri(len(scores), dtype=bool), scores, -np.inf)
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(shares / shares.sum(axis=1, keepdims=True), weights, atol=1e-5)
+    np.testing.assert_allclose(weights @ value, found[f"heads.{kind}.1.2"], atol=1e-5)
 
 
-def test_the_clearest_head_is_the_one_that_looks_at_each_token_most(reading: Reading) -> None:
-    marks = {}
-    for layer in range(reading.trace.n_layers):
-        for head, weights in enumerate(reading.trace.weights("cross", layer)):
-            marks[layer, head] = sum(max(column) for column in weights.T.tolist())
-    assert reading.clearest_head("cross") == max(marks, key=lambda place: marks[place])
+def test_a_file_of_everything_keeps_how_the_text_came_about(model: Model, session: None) -> None:
+    reading = readings.read(model, replace(VIEW, method="beam"))
+    found = readings.whole(model, reading)
+    assert set(found.names) == set(model.translator.model.hook_names)
+    assert found.translation.tree is not None
+    assert found.translation == reading.trace.translation
+    np.testing.assert_allclose(
+        found.weights("cross", 1), reading.trace.weights("cross", 1), atol=1e-5
+    )
 
 
 def test_old_readings_make_room_and_the_newest_always_stays(reading: Reading) -> None:
@@ -58,7 +118,7 @@ def test_old_readings_make_room_and_the_newest_always_stays(reading: Reading) ->
 
 def test_the_room_counts_what_a_reading_really_holds(reading: Reading) -> None:
     held = sum(reading.trace[name].nbytes for name in reading.trace.names)
-    packed = sum(len(reading.packed(kind)) for kind in ("encoder", "decoder", "cross"))
+    packed = sum(part.array.nbytes for part in reading.side.layers([]))
     assert held < reading.size
     assert reading.size >= 0.8 * (held + packed)
 
