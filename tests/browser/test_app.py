@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from benchmarks.browser import served, settled
 from tests.browser.conftest import NewPage
 from transformer import Translator
+from transformer.inference import Trace
 
 pytestmark = pytest.mark.browser
 
@@ -77,32 +78,124 @@ def test_the_last_step_is_the_end(app: str, page: Page) -> None:
 def test_a_head_chosen_in_the_mosaic_is_shown_and_goes_into_the_address(
     app: str, page: Page, translator: Translator
 ) -> None:
-    page.goto(f"{app}/attention?text={TEXT}&kind=encoder")
+    page.goto(f"{app}/attention?text={TEXT}&view=heatmap&kind=encoder")
     page.get_by_role("radio", name="layer 1, head 2").click()
     expect(page.locator(".hu-title")).to_have_text("Layer 1, head 2")
-    wait_for_address(page, "/attention", text=TEXT, kind="encoder", layer="1", head="2")
+    seen = {"text": TEXT, "view": "heatmap", "kind": "encoder", "layer": "1"}
+    wait_for_address(page, "/attention", **seen, head="2")
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".hu-title")).to_have_text("Layer 1, head 1")
-    wait_for_address(page, "/attention", text=TEXT, kind="encoder", layer="1", head="1")
+    wait_for_address(page, "/attention", **seen, head="1")
     page.locator(".hu-canvas").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
     weight = translator.trace(TEXT).weights("encoder", 1)[1, 0, 1]
     shown = float(page.locator(".hu-tip strong").inner_text())
     assert shown == pytest.approx(weight, abs=1e-4)
+    wait_for_address(page, "/attention", **seen, head="1", row="0", column="1")
 
 
-def test_kind_and_head_survive_each_other_and_the_way_back(app: str, page: Page) -> None:
-    page.goto(f"{app}/attention")
-    page.get_by_role("radio", name="layer 1, head 3").click()
-    wait_for_address(page, "/attention", layer="1", head="3")
-    page.get_by_role("radio", name="Encoder", exact=True).click()
-    code = page.locator(".hu-code")
-    expect(code).to_have_text('trace.weights("encoder", layer=1)[3]')
+def test_heads_that_were_looked_at_are_no_steps_back(app: str, page: Page) -> None:
+    page.goto(f"{app}/translate?text={TEXT}")
+    page.get_by_role("link", name="Attention", exact=True).click()
+    page.get_by_role("tab", name="Heatmap").click()
+    for head in (0, 1, 2):
+        page.get_by_role("radio", name=f"layer 0, head {head}").click()
+    looked = {"text": TEXT, "view": "heatmap", "layer": "0", "head": "2"}
+    wait_for_address(page, "/attention", **looked)
     page.go_back()
-    expect(code).to_have_text('trace.weights("cross", layer=1)[3]')
-    page.go_back()
-    expect(code).to_have_text('trace.weights("cross", layer=0)[0]')
+    expect(page.locator(".hu-steps")).to_be_visible()
+    settled(page)
+    page.go_forward()
+    expect(page.locator(".hu-title")).to_have_text("Layer 0, head 2")
+    wait_for_address(page, "/attention", **looked)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        "view=heads&kind=decoder&layer=1&head=3&heads=1.3,0.2&tokens=q2,k1",
+        "view=model&measure=entropy&order=measure",
+        "view=heatmap&kind=encoder&layer=1&head=0&combine=mean&units=words&special=hidden&scale=row",
+        "view=query-key&layer=0&head=1&row=2&column=1",
+        "view=decoding&layer=0&head=1&step=2&method=beam",
+        "view=compare&layer=0&head=1&other=A pilot finds bread.&size=large",
+    ],
+)
+def test_an_address_shows_another_browser_the_same(app: str, new_page: NewPage, state: str) -> None:
+    wanted = dict(part.split("=") for part in state.split("&")) | {"text": TEXT}
+    first = new_page()
+    first.goto(f"{app}/attention?text={TEXT}&{state}")
+    expect(first.get_by_role("tab", selected=True)).to_be_visible()
+    settled(first)
+    # Something is changed and changed back, so that the browser has written the address itself.
+    first.get_by_role("tab", selected=True).focus()
+    first.keyboard.press("ArrowRight")
+    first.wait_for_timeout(400)
+    settled(first)
+    first.get_by_role("tab", selected=True).focus()
+    first.keyboard.press("ArrowLeft")
+    first.wait_for_timeout(400)
+    settled(first)
+    assert address(first)[1].items() >= wanted.items() - {("view", "heads")}
+    second = new_page()
+    second.goto(first.url)
+    expect(second.get_by_role("tab", selected=True)).to_be_visible()
+    settled(second)
+    assert address(second) == address(first)
+    seen = [page.locator(".hu-explorer").inner_text() for page in (first, second)]
+    assert seen[0] == seen[1]
+
+
+def test_a_second_sentence_is_compared(app: str, page: Page) -> None:
+    page.goto(f"{app}/attention?text={TEXT}&view=compare")
+    expect(page.locator(".hu-view")).to_contain_text("a second sentence")
+    page.get_by_role("button", name="Compare with").click()
+    page.get_by_role("textbox", name="Another sentence").fill("A pilot finds bread.")
+    page.keyboard.press("Escape")
+    expect(page.locator(".hu-view canvas").first).to_be_visible()
+    expect(page.locator(".hu-view")).to_contain_text("A pilot finds bread.")
+
+
+def test_another_piece_is_forced_and_given_back(
+    app: str, page: Page, translator: Translator
+) -> None:
+    page.goto(f"{app}/attention?text={TEXT}&view=decoding&step=1")
+    wanted = translator.translate(TEXT)
+    taken = next(c for c in wanted.steps[1].candidates if c.id != wanted.ids[1])
+    forced = translator.translate(TEXT, prefix=[wanted.ids[0], taken.id])
+    page.get_by_role(
+        "button",
+        name=re.compile(f"instead.*{re.escape(taken.token)}|{re.escape(taken.token)}.*instead"),
+    ).first.click()
+    for token in forced.tokens:
+        expect(page.locator(".hu-view")).to_contain_text(token.lstrip("▁"))
+    assert address(page)[1]["force"] == f"1:{taken.id}"
+
+
+def test_what_is_looked_at_can_be_taken_away_as_a_file(
+    app: str, page: Page, new_page: NewPage, tmp_path: Path, translator: Translator
+) -> None:
+    page.goto(f"{app}/attention?text={TEXT}&view=query-key&kind=encoder&layer=1&head=2")
+    expect(page.locator(".hu-title")).to_be_visible()
+    settled(page)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="as a page").click()
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    assert file.name == "attention-the-baker-hides-books.html"
+    offline = new_page()
+    offline.goto(file.as_uri())
+    expect(offline.get_by_role("tab", selected=True)).to_have_text("Query–key")
+    offline.get_by_role("tab", name="Heatmap").click()
+    expect(offline.locator(".hu-title")).to_have_text("Layer 1, head 2")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Every tensor").click()
+    download.value.save_as(tmp_path / "trace.npz")
+    found = Trace.load_npz(tmp_path / "trace.npz")
+    wanted = translator.trace(TEXT)
+    assert set(found.names) == set(wanted.names)
+    assert (found["hook_logits"] == wanted["hook_logits"]).all()
 
 
 def test_the_sentence_stays_when_the_page_changes(app: str, page: Page) -> None:
@@ -169,7 +262,9 @@ def test_hostile_text_stays_text(app: str, page: Page, translator: Translator, t
 
 def test_a_deep_link_opens_on_a_server_that_has_just_started(checkpoints: Path, page: Page) -> None:
     with served(checkpoints) as (fresh, _):
-        page.goto(f"{fresh}/attention?text=A+pilot+sells+bread.&kind=decoder&layer=1&head=1")
+        page.goto(
+            f"{fresh}/attention?text=A+pilot+sells+bread.&view=heatmap&kind=decoder&layer=1&head=1"
+        )
         expect(page.locator(".hu-code")).to_have_text('trace.weights("decoder", layer=1)[1]')
         expect(page.get_by_label("English")).to_have_value("A pilot sells bread.")
         expect(page.get_by_role("link", name="Heads Up")).to_be_visible()
