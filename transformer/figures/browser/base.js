@@ -82,6 +82,7 @@ function colours(node) {
     accent: one("--hu-accent"),
     choice: one("--hu-choice"),
     font: style.fontFamily,
+    size: Number(get("--hu-size")), // by which letters are larger for a projector
     key: get("--hu-ramp") + get("--hu-text"),
   };
 }

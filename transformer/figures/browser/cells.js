@@ -10,13 +10,13 @@ const TO = "attends to →";
 
 // `span` is the part that is looked at: { row, column, rows, columns }.
 function layoutCells(m, span, pen, width, look, marginals) {
-  pen.font = `${LABEL_SIZE}px ${look.font}`;
+  pen.font = `${LABEL_SIZE * look.size}px ${look.font}`;
   const shown = m.rows.slice(span.row, span.row + span.rows);
   const heads = m.columns.slice(span.column, span.column + span.columns);
   const widths = shown.map((entry) => rowParts(entry).reduce((sum, part) => sum + tokenWidth(pen, part), 0));
   const least = pen.measureText(FROM).width + 12;
-  const left = Math.ceil(Math.max(Math.min(Math.max(...widths) + 12, width * 0.36, 220), least));
-  const label = Math.min(Math.max(...heads.map((entry) => tokenWidth(pen, entry.text))), 110);
+  const left = Math.ceil(Math.max(Math.min(Math.max(...widths) + 12, width * 0.36, 220 * look.size), least));
+  const label = Math.min(Math.max(...heads.map((entry) => tokenWidth(pen, entry.text))), 110 * look.size);
   // Slanted labels lean over the last column; leave room for them on the right.
   const lean = Math.ceil(label * 0.7);
   const beside = marginals ? MARGINAL : 0;
@@ -34,9 +34,9 @@ function layoutCells(m, span, pen, width, look, marginals) {
   return {
     span, left, top, cell, high, slant, marginals,
     limit: label,
-    everyColumn: Math.ceil(13 / cell), // label every so many tokens
-    everyRow: Math.ceil(13 / high),
-    size: Math.min(cell, high) < 16 ? SMALL_LABEL_SIZE : LABEL_SIZE,
+    everyColumn: Math.ceil((13 * look.size) / cell), // label every so many tokens
+    everyRow: Math.ceil((13 * look.size) / high),
+    size: look.size * (Math.min(cell, high) < 16 ? SMALL_LABEL_SIZE : LABEL_SIZE),
     right: left + cell * span.columns,
     bottom: top + high * span.rows,
     height: top + high * span.rows + 2 + (marginals ? MARGINAL : 0),
@@ -161,7 +161,7 @@ function drawLabels(pen, m, place, look, cell) {
     drawToken(pen, text, 0, look, chosen, m.columns[column].dim);
     pen.restore();
   }
-  pen.font = `${SMALL_LABEL_SIZE}px ${look.font}`;
+  pen.font = `${SMALL_LABEL_SIZE * look.size}px ${look.font}`;
   pen.fillStyle = look.muted;
   pen.textAlign = "left";
   pen.fillText(TO, place.left, 8);

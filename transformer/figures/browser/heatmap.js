@@ -134,7 +134,7 @@ function drawMarginals(pen, m, place, look) {
     const x = place.left + c * place.cell;
     pen.fillRect(x + place.cell * 0.25, place.bottom + 5, Math.max(place.cell * 0.5, 0.5), (length * means[c + span.column]) / greatestMean);
   }
-  pen.font = `${SMALL_LABEL_SIZE}px ${look.font}`;
+  pen.font = `${SMALL_LABEL_SIZE * look.size}px ${look.font}`;
   pen.textBaseline = "middle";
   pen.fillText("sum", place.right + 6, place.top - 8);
   pen.textAlign = "right";

@@ -1,7 +1,7 @@
 // The help sheet, and the keys that work wherever the focus is within the explorer.
 
 const HELP_TEXTS = [
-  ["Rows look, columns are looked at", "Each row is a token that asks, each column a token that it may look at. The stronger the colour, the more of its attention goes there."],
+  ["Rows and columns", "Each row is a token that asks, each column a token that it may look at. The stronger the colour, the more of its attention goes there."],
   ["A row sums to 1", "A head shares out one whole among the tokens it sees, and takes a mean of what they hold, weighted by these shares."],
   ["a → b", "The decoder had just read a and wrote b next. So look in this row for what b was made from."],
   ["<s> and </s>", "<s> begins every translation, </s> ends every sentence. A head with nothing to do often rests on one of them."],
@@ -12,13 +12,13 @@ const HELP_TEXTS = [
   ["Encoder–decoder", "The translation looks at the sentence."],
 ];
 
-// What the keys do: [key, what is told, changes(state, side)].
+// What the keys do: [key, what is told, changes(state, side)]. A capital is told with its small letter.
 const cycle = (list, now, step = 1) => list[(list.indexOf(now) + step + list.length) % list.length];
 const SHORTCUTS = [
-  ["h", "next head", (state, side) => ({ head: (state.head + 1) % side.n_heads })],
-  ["H", "head before", (state, side) => ({ head: (state.head + side.n_heads - 1) % side.n_heads })],
-  ["l", "next layer", (state, side) => ({ layer: (state.layer + 1) % side.n_layers })],
-  ["L", "layer before", (state, side) => ({ layer: (state.layer + side.n_layers - 1) % side.n_layers })],
+  ["h", "next head; H: the one before", (state, side) => ({ head: (state.head + 1) % side.n_heads })],
+  ["H", null, (state, side) => ({ head: (state.head + side.n_heads - 1) % side.n_heads })],
+  ["l", "next layer; L: the one below", (state, side) => ({ layer: (state.layer + 1) % side.n_layers })],
+  ["L", null, (state, side) => ({ layer: (state.layer + side.n_layers - 1) % side.n_layers })],
   ["k", "next kind of attention", (state, side) => ({ kind: cycle(side.kinds, state.kind) })],
   ["w", "whole words or pieces", (state) => ({ units: cycle(["pieces", "words"], state.units) })],
   ["s", "<s> and </s> shown, dimmed or hidden", (state) => ({ special: cycle(["shown", "dimmed", "hidden"], state.special) })],
@@ -26,14 +26,14 @@ const SHORTCUTS = [
 ];
 
 function makeHelp(current) {
-  const body = el("div", { class: "hu-help-body" });
+  const body = el("div", { class: "hu-help-body", tabindex: "0" });
   const close = el("button", { type: "button", class: "hu-button" }, "Close");
   const dialog = el("dialog", { class: "hu-help", "aria-label": "Help" }, body, close);
   const button = el("button", { type: "button", class: "hu-button", "aria-label": "Help and keys" }, "?");
 
   function open() {
     const views = [`1 to ${Object.keys(VIEWS).length}`, "choose a view"];
-    const general = [views, ...SHORTCUTS, ["?", "this help"]];
+    const general = [views, ...SHORTCUTS.filter(([, told]) => told), ["?", "this help"]];
     body.replaceChildren(
       el("h3", {}, "How to read the picture"), helpTerms(HELP_TEXTS, "dfn"),
       el("h3", {}, "Keys"), helpTerms(general, "kbd"),

@@ -2,6 +2,7 @@
 
 const MOST_ROWS = 2000;
 const MOST_CELLS = 20000; // more of them a browser lays out for seconds
+const A_NUMBER = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?$/;
 const SETTLED = 120; // ms of quiet until the table follows the view
 
 // The table is made when it is opened, and follows the view while it is open.
@@ -39,7 +40,7 @@ function sheetOf({ caption, columns, rows }) {
     el("tbody", {}, ...rows.slice(0, count).map(([first, ...others]) => el(
       "tr", {},
       el("th", { scope: "row" }, cell(first)),
-      ...others.map((value) => el("td", { class: typeof value === "number" ? "hu-figure" : null }, cell(value))),
+      ...others.map((value) => el("td", { class: A_NUMBER.test(value) ? "hu-figure" : null }, cell(value))),
     ))),
   );
   const left = rows.length - count;
@@ -60,7 +61,7 @@ function matrixTable(m, caption) {
     rows: m.rows.map((row, r) => [
       named(row),
       ...(writes ? [row.written] : []),
-      ...m.columns.map((_, c) => (m.masked(r, c) ? "masked" : Number(m.values[r * m.nColumns + c].toFixed(digits)))),
+      ...m.columns.map((_, c) => (m.masked(r, c) ? "masked" : m.values[r * m.nColumns + c].toFixed(digits))),
     ]),
   };
 }

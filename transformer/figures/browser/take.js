@@ -124,8 +124,7 @@ function csvOf({ columns, rows }) {
 // comes from whoever wrote the sentence, and "-il" is French. A lone sign and a number are harmless.
 function csvCell(cell) {
   let text = cell === null || cell === undefined ? "" : String(cell);
-  const number = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?$/.test(text);
-  if (/^[=+\-@\t\r\n＝＋－＠]./s.test(text) && !number) text = `'${text}`;
+  if (/^[=+\-@\t\r\n＝＋－＠]./s.test(text) && !A_NUMBER.test(text)) text = `'${text}`;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
