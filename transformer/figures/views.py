@@ -27,6 +27,7 @@ _SCRIPTS: dict[str, tuple[str, ...]] = {
         "cells.js",
         "mosaic.js",
         "options.js",
+        "measures.js",
         "heads.js",
         "model.js",
         "heatmap.js",

@@ -1,1 +1,219 @@
-// (being written)
+// All heads of all kinds at once as small pictures, with a number below each if one is asked for, and
+// in its order. One click enlarges a head.
+
+const PREVIEW = 168; // pixels of the larger picture beside a head
+
+function modelView(ctx) {
+  const pictures = el("div", { class: "hu-kindrow" });
+  const tip = el("div", { class: "hu-tip hu-preview", "aria-hidden": "true", hidden: "" }); // buttons say the same
+  const bar = makeBar();
+  const words = el("span", {});
+  const legend = el("div", { class: "hu-legend" }, bar.node, words);
+  const node = el("div", { class: "hu-model" }, el("div", { class: "hu-stage" }, pictures, tip), legend);
+  const sections = new Map(); // kind → its heading and its mosaic
+
+  function section(kind) {
+    if (!sections.has(kind)) {
+      const mosaic = makeMosaic(
+        (layer, head) => ctx.set({ kind, layer, head }),
+        (layer, head) => {
+          hide();
+          ctx.set({ kind, layer, head, view: "heatmap" });
+        },
+      );
+      const heading = el("h4", {}, KINDS[kind]);
+      sections.set(kind, { mosaic, node: el("section", { "data-kind": kind }, heading, mosaic.node) });
+    }
+    return sections.get(kind);
+  }
+
+  function draw() {
+    const { side, state, look } = ctx;
+    const nodes = side.kinds.map((kind) => section(kind).node);
+    if (nodes.length !== pictures.children.length || nodes.some((one, i) => one !== pictures.children[i])) {
+      pictures.replaceChildren(...nodes);
+    }
+    pictures.style.setProperty("--hu-heads", side.n_heads);
+    const top = topOf(side, state.measure);
+    for (const kind of side.kinds) {
+      section(kind).mosaic.draw(side, kind, state, look, {
+        label: KINDS[kind],
+        described: (layer, head) => measured(side, kind, layer, head).join(", "),
+        below: measures(kind, state) ? (layer, head) => below(kind, layer, head, top) : null,
+        order: inOrder(side, kind, state),
+        marked: kind === state.kind,
+      });
+    }
+    drawLegend(top);
+  }
+
+  function below(kind, layer, head, top) {
+    const { side, state, look } = ctx;
+    const value = valueOf(side, kind, state.measure, layer, head);
+    const lines = [makeChip(showMeasure(value), value / top, look)];
+    if (state.measure === "positional") lines.push(el("span", {}, showOffset(side.measures[kind].offset[layer][head])));
+    if (state.order === "measure") lines.unshift(el("span", { class: "hu-which" }, `${layer}.${head}`));
+    const made = document.createDocumentFragment();
+    made.append(...lines);
+    return made;
+  }
+
+  function drawLegend(top) {
+    const { side, state, look } = ctx;
+    const measure = MEASURES[state.measure];
+    bar.node.hidden = !measure;
+    if (!measure) {
+      words.textContent = "Every head of the model for this sentence: queries go down, keys across, the darker the more attention. A click enlarges one.";
+      return;
+    }
+    bar.draw(look.ramp, [[0, "0"], [0.5, showMeasure(top / 2)], [1, showMeasure(top)]]);
+    const found = side.kinds.filter((kind) => measures(kind, state))
+      .flatMap((kind) => side.measures[kind][state.measure].flat());
+    const range = `${showMeasure(Math.min(...found))} to ${showMeasure(Math.max(...found))} ${measure.unit}`;
+    const named = state.order === "measure" ? " “3.2” is layer 3, head 2." : "";
+    words.replaceChildren(el("strong", {}, `${measure.name}, here ${range}. `), measure.says + named);
+  }
+
+  // The larger picture of the head under the pointer, or that the keyboard is at.
+  function preview(button) {
+    const { side, look } = ctx;
+    const kind = button.closest("section").dataset.kind;
+    const [layer, head] = button.getAttribute("aria-label").match(/\d+/g).map(Number);
+    const thumb = side.thumb(kind, layer, head);
+    const canvas = el("canvas", {});
+    paintThumb(canvas, thumb, kind === "decoder", look.ramp);
+    const longer = Math.max(thumb.width, thumb.height);
+    canvas.style.width = `${(PREVIEW * thumb.width) / longer}px`;
+    canvas.style.height = `${(PREVIEW * thumb.height) / longer}px`;
+    tip.replaceChildren(
+      canvas,
+      el("strong", {}, `Layer ${layer}, head ${head}`),
+      ...measured(side, kind, layer, head).map((line) => el("span", {}, line)),
+    );
+    tip.hidden = false;
+    const [at, all] = [button.getBoundingClientRect(), pictures.getBoundingClientRect()];
+    // Beside the head, where it leaves that one and its neighbours below and above to be seen.
+    const right = at.right + 12 + tip.offsetWidth <= all.right;
+    const left = right ? at.right - all.left + 12 : at.left - all.left - 12 - tip.offsetWidth;
+    const most = Math.max(all.height - tip.offsetHeight, 0);
+    tip.style.left = `${Math.min(Math.max(left, 0), Math.max(all.width - tip.offsetWidth, 0))}px`;
+    tip.style.top = `${Math.min(Math.max(at.top - all.top + at.height / 2 - tip.offsetHeight / 2, 0), most)}px`;
+  }
+  const hide = () => { tip.hidden = true; };
+  const headAt = (event) => event.target.closest?.(".hu-thumb");
+  pictures.addEventListener("pointerover", (event) => {
+    if (event.pointerType === "touch") return; // there a tap enlarges it at once
+    const button = headAt(event);
+    if (button) preview(button);
+    else hide();
+  });
+  pictures.addEventListener("pointerleave", hide);
+  pictures.addEventListener("focusin", (event) => headAt(event)?.matches(":focus-visible") && preview(headAt(event)));
+  pictures.addEventListener("focusout", hide);
+  pictures.addEventListener("keydown", (event) => event.key === "Escape" && hide());
+
+  return {
+    node,
+    draw,
+    kinds: false,
+    get options() { return ctx.state.measure === "none" ? ["measure"] : ["measure", "order"]; },
+    keys: [["arrow keys", "go from head to head"], ["Enter", "enlarge the head"], ["Tab", "go to the next kind of attention"]],
+    title: () => `All ${ctx.side.kinds.length * ctx.side.n_layers * ctx.side.n_heads} heads`,
+    code: () => codeOfMeasure(ctx.state.measure),
+    note: () => "",
+    figure: () => modelFigure(ctx),
+    table: () => modelTable(ctx),
+  };
+}
+
+// The heads of a kind sorted by the measure, greatest first; null for layer by layer.
+function inOrder(side, kind, state) {
+  if (state.order !== "measure" || !measures(kind, state)) return null;
+  const of = ({ layer, head }) => valueOf(side, kind, state.measure, layer, head);
+  return allHeads(side).sort((a, b) => of(b) - of(a));
+}
+
+// The pictures as they stand on screen, each kind with its name above.
+const PICTURED = { side: 48, gap: 6, label: 22, between: 36, line: 14 };
+
+function modelFigure(ctx) {
+  const { side, state } = ctx;
+  const { side: cell, gap, label, between, line } = PICTURED;
+  const lines = (kind) => measures(kind, state) * (1 + (state.measure === "positional") + (state.order === "measure"));
+  const wide = label + side.n_heads * (cell + gap);
+  const high = Math.max(...side.kinds.map((kind) => side.n_layers * (cell + gap + line * lines(kind))));
+  return {
+    title: state.measure in MEASURES ? `All heads: ${MEASURES[state.measure].name}` : "All heads",
+    width: side.kinds.length * (wide + between) - between,
+    height: 44 + high,
+    paint: (pen) => side.kinds.forEach((kind, i) => {
+      pen.save();
+      pen.translate(i * (wide + between), 0);
+      paintKind(pen, ctx, kind, cell + gap + line * lines(kind));
+      pen.restore();
+    }),
+  };
+}
+
+function paintKind(pen, ctx, kind, step) {
+  const { side, state, look } = ctx;
+  const { side: cell, gap, label } = PICTURED;
+  const order = inOrder(side, kind, state);
+  const write = (text, x, y, ink = look.muted) => {
+    pen.fillStyle = ink;
+    pen.fillText(text, x, y);
+  };
+  pen.textBaseline = "middle";
+  pen.font = `600 ${LABEL_SIZE}px ${look.font}`;
+  write(KINDS[kind], label, 10, look.text);
+  pen.font = `${SMALL_LABEL_SIZE}px ${look.font}`;
+  pen.textAlign = "center";
+  if (!order) {
+    for (let head = 0; head < side.n_heads; head++) write(String(head), label + head * (cell + gap) + cell / 2, 30);
+    for (let layer = 0; layer < side.n_layers; layer++) write(String(layer), 8, 42 + layer * step + cell / 2);
+  }
+  pen.imageSmoothingEnabled = false;
+  (order || allHeads(side)).forEach(({ layer, head }, i) => {
+    const [x, y] = [label + (i % side.n_heads) * (cell + gap), 42 + Math.floor(i / side.n_heads) * step];
+    const canvas = document.createElement("canvas");
+    paintThumb(canvas, side.thumb(kind, layer, head), kind === "decoder", look.ramp);
+    pen.drawImage(canvas, x, y, cell, cell);
+    pen.strokeStyle = look.line;
+    pen.lineWidth = 1;
+    pen.strokeRect(x, y, cell, cell);
+    if (measures(kind, state)) paintMeasure(pen, ctx, { kind, layer, head }, x, y + cell);
+  });
+  pen.textAlign = "left";
+}
+
+function paintMeasure(pen, { side, state, look }, { kind, layer, head }, x, y) {
+  const { side: cell, line } = PICTURED;
+  const value = valueOf(side, kind, state.measure, layer, head);
+  const [ground, ink] = chipColours(value / topOf(side, state.measure), look);
+  const lines = [[showMeasure(value), ink]];
+  if (state.order === "measure") lines.unshift([`${layer}.${head}`, look.text]);
+  if (state.measure === "positional") lines.push([showOffset(side.measures[kind].offset[layer][head]), look.muted]);
+  lines.forEach(([text, colour], i) => {
+    const middle = y + line * (i + 0.5);
+    if (colour === ink) {
+      pen.fillStyle = ground;
+      pen.fillRect(x, middle - line / 2, cell, line);
+    }
+    pen.fillStyle = colour;
+    pen.fillText(text, x + cell / 2, middle + 0.5);
+  });
+}
+
+function modelTable({ side, state }) {
+  const columns = ["kind", "layer", "head", "entropy (bits)", "distance (tokens)", "most common offset", "rows at it", "on the first token", "on the last token"];
+  const rows = side.kinds.flatMap((kind) => (inOrder(side, kind, state) || allHeads(side)).map(({ layer, head }) => {
+    const of = (measure) => valueOf(side, kind, measure, layer, head);
+    return [
+      kind, layer, head, of("entropy"), kind === "cross" ? "" : of("distance"),
+      of("offset"), of("positional"), of("first"), of("last"),
+    ];
+  }));
+  return { caption: "What each head does", columns, rows };
+}
+
+VIEWS.model = { label: "Model", make: modelView };

@@ -12,10 +12,10 @@ function makeMosaic(choose, open = choose) {
   let kind = "";
   let chosen = { layer: 0, head: 0 };
 
-  // `caption(layer, head)` is read beside the name; `below(layer, head)` gives a node to stand under
+  // `described(layer, head)` is read after the name; `below(layer, head)` gives a node to stand under
   // the picture. `order` is a list of heads to show instead of layer by layer. `marked` is false
   // where the chosen head is one of another mosaic.
-  function draw(newSide, newKind, now, look, { label = "", caption = () => "", below = null, order = null, marked = true } = {}) {
+  function draw(newSide, newKind, now, look, { label = "", described = null, below = null, order = null, marked = true } = {}) {
     [side, kind, chosen] = [newSide, newKind, now];
     const key = `${side.id} ${side.number} ${kind} ${Boolean(below)} ${order ? writeHeads(order) : ""}`;
     if (shown !== key) build(label, order, Boolean(below));
@@ -26,7 +26,8 @@ function makeMosaic(choose, open = choose) {
       const here = layer === chosen.layer && head === chosen.head;
       button.setAttribute("aria-checked", String(here && marked));
       button.tabIndex = here ? 0 : -1; // Tab enters the group at the chosen one; arrows go on
-      button.title = `layer ${layer}, head ${head}${caption(layer, head)}`;
+      if (described) button.setAttribute("aria-description", described(layer, head));
+      else button.title = `layer ${layer}, head ${head}`;
       if (below) button.nextSibling.replaceChildren(below(layer, head));
     });
   }
