@@ -6,16 +6,19 @@ const SMALL_LABEL_SIZE = 11;
 // The parts of a row's label: what was read, and what was written next.
 const rowParts = (entry) => (entry.written === null ? [entry.text] : [entry.text, " → ", entry.written]);
 
+// These parts in at most `limit` pixels: what was written keeps the larger share.
+function fitRowParts(pen, parts, limit) {
+  const whole = parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
+  if (whole <= limit) return parts;
+  if (parts.length === 1) return [shorten(pen, parts[0], limit)];
+  const arrow = tokenWidth(pen, parts[1]);
+  const written = shorten(pen, parts[2], (limit - arrow) * 0.6);
+  return [shorten(pen, parts[0], limit - arrow - tokenWidth(pen, written)), parts[1], written];
+}
+
 // Right-aligned at x, in at most `limit` pixels: "read → written", what was read drawn lighter.
 function drawRowLabel(pen, parts, x, y, limit, look, chosen) {
-  const whole = parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
-  if (whole > limit && parts.length > 1) {
-    const arrow = tokenWidth(pen, parts[1]);
-    const written = shorten(pen, parts[2], (limit - arrow) * 0.6);
-    parts = [shorten(pen, parts[0], limit - arrow - tokenWidth(pen, written)), parts[1], written];
-  } else if (whole > limit) {
-    parts = [shorten(pen, parts[0], limit)];
-  }
+  parts = fitRowParts(pen, parts, limit);
   let at = x - parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
   pen.save();
   pen.translate(0, y);
