@@ -4,12 +4,14 @@ that a page, a notebook and a file on disk show the same."""
 from transformer.figures.align import align, difference
 from transformer.figures.explorer import explorer_data, explorer_page
 from transformer.figures.plots import heatmap
+from transformer.figures.shown import Shown
 from transformer.figures.side import Side, prefixed
 from transformer.figures.steps import steps_data, translation_data
 from transformer.figures.views import module, style, translation_page
 from transformer.figures.words import merge, special, word_labels, words
 
 __all__ = [
+    "Shown",
     "Side",
     "align",
     "difference",

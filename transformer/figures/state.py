@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from transformer.config import near
+
 State = dict[str, int | str]
 
 DEFAULTS: State = {
@@ -92,7 +94,9 @@ def state_of(values: Mapping[str, int | str]) -> State:
     for name, value in values.items():
         if name not in DEFAULTS:
             known = ", ".join(DEFAULTS)
-            raise ValueError(f"The explorer has no {name!r}; it has {known}.")
+            raise ValueError(
+                f"The explorer has no {name!r}; it has {known}{near(name, DEFAULTS) or '.'}"
+            )
         try:
             found[name] = check(name, value)
         except ValueError as error:

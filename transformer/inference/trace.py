@@ -16,6 +16,8 @@ import pandas as pd
 import torch
 
 from transformer.config import near
+from transformer.figures.shown import Shown
+from transformer.figures.side import Side
 from transformer.inference import trace_files
 from transformer.inference.results import Translation
 
@@ -144,6 +146,39 @@ class Trace(Mapping[str, Array]):
         table |= {"key_position": j, "key_token": np.array(columns, dtype=object)[j]}
         table["weight"] = weights[h, i, j]
         return pd.DataFrame(table)
+
+    def explore(self, other: Trace | None = None, *, view: str = "heads", **state: Any) -> Shown:
+        """The attention explorer, in a notebook or as a file of its own.
+
+            trace.explore(kind="cross", units="words")
+            trace.heatmap(layer=5, head=2, special="dimmed").save("head.html")
+
+        Args:
+            other: a second trace, to compare with.
+            view: "heads", "model", "heatmap", "query-key", "decoding" or "compare".
+            state: whatever else it opens with, by the names in `figures.state.DEFAULTS`.
+
+        Raises:
+            ValueError: for a name or value that there is not, with those that there are.
+        """
+        sides = [Side(self)] if other is None else [Side(self, "A"), Side(other, "B")]
+        return Shown(sides, {"view": view, **state})
+
+    def heads(self, **state: Any) -> Shown:
+        """Lines between tokens, a colour for each head; see `explore`."""
+        return self.explore(view="heads", **state)
+
+    def model(self, **state: Any) -> Shown:
+        """All heads of all layers at a glance; see `explore`."""
+        return self.explore(view="model", **state)
+
+    def heatmap(self, **state: Any) -> Shown:
+        """One head, or several together, as a table of colours; see `explore`."""
+        return self.explore(view="heatmap", **state)
+
+    def compare(self, other: Trace, **state: Any) -> Shown:
+        """Where another trace looked elsewhere; see `explore`."""
+        return self.explore(other, view="compare", **state)
 
     def save_npz(self, path: str | os.PathLike[str]) -> None:
         """Everything into one file, all of it or nothing; `load_npz` reads it without a model."""
