@@ -10,6 +10,7 @@ const NO_XML = /[^\t\n\r -\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 function svgPen(width, height, ground) {
   const root = document.createElementNS(SVG, "svg");
   const ruler = document.createElement("canvas").getContext("2d");
+  const lettering = document.createElement("span").style;
   const initial = {
     fillStyle: "#000000", strokeStyle: "#000000", lineWidth: 1, globalAlpha: 1, lineCap: "butt",
     font: "10px sans-serif", textAlign: "left", textBaseline: "alphabetic", dash: [], clip: null,
@@ -102,11 +103,11 @@ function svgPen(width, height, ground) {
         "text-anchor": { left: null, center: "middle", right: "end" }[now.textAlign],
         "xml:space": "preserve",
       }, text);
-      // Each by its own name, for the same reason; the style takes the shorthand apart.
-      node.style.font = ruler.font;
-      const parts = ["font-family", "font-size", "font-weight"].map((name) => [name, node.style.getPropertyValue(name)]);
-      node.removeAttribute("style");
-      for (const [name, value] of parts) node.setAttribute(name, value);
+      // Each by its own name, for the same reason; a style takes the shorthand apart.
+      lettering.font = now.font;
+      for (const name of ["font-family", "font-size", "font-weight"]) {
+        node.setAttribute(name, lettering.getPropertyValue(name));
+      }
     },
     drawImage: (canvas, x, y, w, h) => {
       const image = add("image", { ...box(x, y, w, h), preserveAspectRatio: "none" });
