@@ -60,7 +60,10 @@ RANGES: dict[str, tuple[int, int]] = {
 lies beyond a sentence is brought back within it."""
 
 FORMS: dict[str, tuple[str, str]] = {
-    "heads": (r"(\d{1,3}\.\d{1,3}(,\d{1,3}\.\d{1,3})*)?", 'layer.head with commas, like "3.2,3.4"'),
+    "heads": (
+        r"(none|\d{1,3}\.\d{1,3}(,\d{1,3}\.\d{1,3})*)?",
+        'layer.head with commas, like "3.2,3.4"',
+    ),
     "tokens": (r"([qk]\d{1,4}(,[qk]\d{1,4})*)?", 'q or k and a position, like "q3,k5"'),
     "force": (r"(\d{1,4}:\d{1,7})?", 'a step and a piece\'s id, like "2:1234"'),
 }

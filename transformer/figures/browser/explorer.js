@@ -25,7 +25,7 @@ function explorerView(root, report, live = false) {
   }
   const tools = el("div", { class: "hu-tools" });
   const controls = makeControls((changes) => set(changes));
-  const mosaic = makeMosaic((layer, head) => set({ layer, head }));
+  const mosaic = makeMosaic((layer, head) => (view().choose || set)({ layer, head }));
   const aside = el("section", { class: "hu-mosaic" }, mosaic.node);
   const title = el("h3", { class: "hu-title" });
   const code = el("code", { class: "hu-code" });

@@ -1,1 +1,262 @@
-// (being written)
+// The Heads view, the first that a visitor sees: queries left, keys right, a line for every weight,
+// one colour a head (after BertViz' head view: Vig 2019, https://aclanthology.org/P19-3007).
+
+function headsView(ctx) {
+  let at = null; // the token under the pointer or the arrow keys: { side: "q" or "k", index }
+  let [on, ms, drawn] = [[], [], null]; // heads that are on and here, their tables, the lines at rest
+  const kept = new Map();
+  let [keptFor, planned, plannedFor, paintedFor] = ["", null, "", ""];
+  const back = el("canvas", { class: "hu-lines", "aria-hidden": "true" }); // the lines at rest, faded by CSS
+  const stage = makeStage({ plan, paint: paintFront });
+  const { canvas } = stage;
+  const anchor = el("span", { class: "hu-anchor", "aria-hidden": "true" });
+  stage.node.prepend(back);
+  stage.node.append(anchor);
+  const chips = makeHeadChips(ctx);
+  const words = el("div", { role: "status" });
+  const free = el("button", { type: "button", class: "hu-button" }, "let go");
+  const reading = el("div", { class: "hu-reading" }, words, free);
+  const empty = el("p", { class: "hu-empty", role: "status" });
+  const legend = el("figcaption", { class: "hu-legend" });
+  const node = el("figure", { class: "hu-head hu-heads" }, chips.node, empty, reading, stage.node, legend);
+  const styles = () => on.map((_, i) => headStyle(i, ctx.look));
+
+  // One head's table. Kept, since at 512 tokens it takes time and a click on a token changes nothing.
+  function matrix(one) {
+    const { kind, units, special, renormalise } = ctx.state;
+    const now = [ctx.side.id, kind, units, special, renormalise].join();
+    if (now !== keptFor) kept.clear();
+    keptFor = now;
+    const name = headName(one);
+    if (!kept.has(name)) kept.set(name, ctx.matrix(ctx.side, { combine: "one", ...one }));
+    const found = kept.get(name);
+    if (!found) kept.delete(name); // still on its way
+    return found;
+  }
+
+  function draw() {
+    const wanted = headsOn(ctx.side, ctx.state);
+    const here = wanted.map((one) => [one, matrix(one)]);
+    [on, ms] = [wanted, here.map(([, m]) => m)];
+    chips.draw(on, styles());
+    const away = here.filter(([, m]) => !m).map(([one]) => headName(one));
+    const nothing = ms[0] && (!ms[0].nRows || !ms[0].nColumns);
+    const ready = on.length > 0 && !away.length && !nothing;
+    empty.textContent = nothing ? "All tokens are hidden. Show <s> and </s> to see them."
+      : away.length ? `On their way: the weights of ${away.join(", ")} …`
+        : on.length ? "" : "No head is on. Choose one above, or a small picture of one.";
+    for (const part of [reading, stage.node, legend]) part.hidden = !ready;
+    if (!ready) return;
+    if (at && at.index >= (at.side === "q" ? ms[0].nRows : ms[0].nColumns)) at = null;
+    const heads = `${keptFor} ${writeHeads(on)}`;
+    if (drawn?.of !== heads) drawn = { ...strongestLines(ms, MOST_LINES), of: heads };
+    redraw();
+    paintBack();
+    writeLegend();
+  }
+
+  // Of the picture what depends on the pointer: quick, since the lines at rest are left as they are.
+  function redraw() {
+    const [m] = ms;
+    stage.draw(`${title()}: ${m.nRows} queries and ${m.nColumns} keys, lines by weight. Arrow keys go through the tokens, Enter pins one.`);
+    const focus = focused();
+    back.style.opacity = focus ? FADED : 1;
+    canvas.style.cursor = at ? "pointer" : "default";
+    free.hidden = !pinned().any;
+    words.replaceChildren(...read(focus));
+  }
+
+  function plan(pen, width) {
+    const now = [drawn.of, width, ctx.look.font, ctx.state.size].join();
+    if (now !== plannedFor) planned = layoutLines(ms[0], on.length, pen, width, ctx.look, ctx.state.size === "large");
+    plannedFor = now;
+    return planned;
+  }
+
+  function paintFront(pen, place) {
+    const focus = focused();
+    if (focus) drawFocus(pen, ms, place, styles(), focus, ctx.look);
+    drawTokens(pen, ms[0], place, ctx.look, { at, ...pinned() });
+  }
+
+  function paintBack() {
+    const { placed } = stage;
+    if (!placed) return;
+    const now = [plannedFor, canvas.width, canvas.height, ctx.look.key, ctx.look.series].join();
+    if (now === paintedFor) return;
+    paintedFor = now;
+    [back.width, back.height] = [canvas.width, canvas.height];
+    back.style.height = canvas.style.height;
+    const pen = back.getContext("2d");
+    const ratio = canvas.width / placed.width;
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    drawRest(pen, placed);
+  }
+
+  const drawRest = (pen, place, share = 1) =>
+    drawLines(pen, ms[0], place, styles(), drawn.lines, [place.left, place.right], share);
+
+  // The entries that the state pins. Positions are those of pieces, so that pins outlast words.
+  function pinned() {
+    const pins = ctx.state.tokens.split(",");
+    const of = (side, list) => list.flatMap((entry, i) => (entry.members.some((p) => pins.includes(side + p)) ? [i] : []));
+    const [queries, keys] = [of("q", ms[0].rows), of("k", ms[0].columns)];
+    return { queries, keys, any: queries.length + keys.length > 0 };
+  }
+
+  // Whether the pointer asks for the weight between it and pins of the other side.
+  const between = (pins) => at && (at.side === "k" ? pins.queries : pins.keys).length > 0;
+
+  // The tokens whose lines stand out, with the sums over them; null if none do. One that is pointed at
+  // shows its own, unless it is pinned itself or read against pins of the other side.
+  function focused() {
+    const pins = pinned();
+    const alone = at && !between(pins) && !(at.side === "q" ? pins.queries : pins.keys).includes(at.index);
+    if (!alone && !pins.any) return null;
+    const queries = alone ? (at.side === "q" ? [at.index] : []) : pins.queries;
+    const keys = alone ? (at.side === "k" ? [at.index] : []) : pins.keys;
+    const sum = (list, count, cell) => (list.length
+      ? ms.map((m) => Float64Array.from({ length: count }, (_, i) => list.reduce((total, j) => total + m.values[cell(m, i, j)], 0)))
+      : null);
+    return {
+      queries, keys,
+      toKeys: sum(queries, ms[0].nColumns, (m, column, row) => row * m.nColumns + column),
+      fromQueries: sum(keys, ms[0].nRows, (m, row, column) => row * m.nColumns + column),
+    };
+  }
+
+  function read(focus) {
+    if (!focus) return [el("p", { class: "hu-hint" }, "Point at a token to follow its lines; click to pin it. Pinned tokens are added up.")];
+    if (between(pinned())) return readBetween(ms, on, styles(), focus, at);
+    return readFocus(ms, on, styles(), focus);
+  }
+
+  function writeLegend() {
+    const { left, below } = drawn;
+    const dashed = on.length > ctx.look.series.length;
+    legend.replaceChildren(...[
+      `A stronger line is a greater weight: strength and width follow its square root.${dashed ? ` After ${ctx.look.series.length} heads the colours begin again, with dashes.` : ""}`,
+      left ? `${left.toLocaleString("en")} weaker lines are not drawn, of weights up to ${below.toPrecision(2)}. Point at a token to see all of its own.` : "",
+    ].filter(Boolean).map((text) => el("span", {}, text)));
+  }
+
+  function point(next) {
+    if (!ms[0] || stage.node.hidden || (next?.side === at?.side && next?.index === at?.index)) return;
+    at = next;
+    redraw();
+  }
+
+  function pin({ side, index }) {
+    const { members } = (side === "q" ? ms[0].rows : ms[0].columns)[index];
+    const names = members.map((position) => side + position);
+    const old = ctx.state.tokens.split(",").filter(Boolean);
+    const rest = old.filter((name) => !names.includes(name));
+    ctx.set({ tokens: (rest.length < old.length ? rest : [...old, names[0]]).join() });
+  }
+
+  const under = (event) => (stage.placed ? tokenAt(stage.placed, ms[0], event.offsetX, event.offsetY) : null);
+  canvas.addEventListener("pointermove", (event) => event.pointerType !== "touch" && point(under(event)));
+  canvas.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && point(null));
+  canvas.addEventListener("blur", () => point(null));
+  canvas.addEventListener("click", (event) => {
+    const token = under(event);
+    if (event.pointerType === "touch") at = null; // a finger that has left points at nothing
+    if (token) pin(token);
+  });
+  free.addEventListener("click", () => {
+    ctx.set({ tokens: "" });
+    canvas.focus({ preventScroll: true });
+  });
+  canvas.addEventListener("keydown", (event) => {
+    const count = (side) => (side === "q" ? ms[0].nRows : ms[0].nColumns);
+    const { key } = event;
+    if (key === "Escape" && (at || pinned().any)) {
+      at = null;
+      ctx.set({ tokens: "" });
+    } else if ((key === "Enter" || key === " ") && at) pin(at);
+    else if (key in ARROWS || key === "Home" || key === "End") {
+      const [right, down] = ARROWS[key] || [0, 0];
+      const side = right ? (right > 0 ? "k" : "q") : at?.side || "q";
+      const index = { Home: 0, End: count(side) - 1 }[key] ?? within((at?.index ?? 0) + (at ? down : 0), count(side));
+      point({ side, index });
+      anchor.style.top = `${stage.placed.top + index * stage.placed.step}px`;
+      anchor.scrollIntoView({ block: "nearest" });
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  function title() {
+    if (on.length === 1) return `Layer ${on[0].layer}, head ${on[0].head}`;
+    return on.length ? `${on.length} heads: ${on.map(headName).join(", ")}` : "No head";
+  }
+
+  function figure() {
+    if (stage.node.hidden) return null;
+    const { width, height, paint } = stage.figure();
+    return {
+      title: title(),
+      width,
+      height: height + legendHeight(on, width),
+      paint: (pen) => {
+        drawRest(pen, planned, focused() ? FADED : 1);
+        paint(pen);
+        drawHeadLegend(pen, on, styles(), width, height, ctx.look);
+      },
+    };
+  }
+
+  return {
+    node,
+    draw,
+    // A small picture that is clicked shows its head; the row of heads makes sets.
+    choose: (one) => ctx.set({ ...one, heads: "" }),
+    title: () => { on = headsOn(ctx.side, ctx.state); return title(); },
+    code: () => codeOfHeads(headsOn(ctx.side, ctx.state), ctx.state.kind),
+    note: () => {
+      const [one, more] = headsOn(ctx.side, ctx.state);
+      return one && !more ? sinkOf(ctx.side, { ...ctx.state, ...one, combine: "one" }) : "";
+    },
+    options: ["units", "special", "renormalise"],
+    keys: [
+      ["↑ and ↓", "go through the tokens"],
+      ["← and →", "to the queries, to the keys"],
+      ["Enter or Space", "pin a token; pinned ones are added up"],
+      ["Esc", "let go of them"],
+    ],
+    figure,
+    table: () => (stage.node.hidden ? null : tableOfHeads(title(), on, ms, pinned())),
+  };
+}
+
+function codeOfHeads(on, kind) {
+  const [one] = on;
+  if (!one || on.some(({ layer }) => layer !== one.layer)) return "";
+  const heads = on.length > 1 ? `[${on.map(({ head }) => head).join(", ")}]` : one.head;
+  return `trace.weights("${kind}", layer=${one.layer})[${heads}]`;
+}
+
+// The weights of all heads that are drawn, or of the pinned tokens alone. Positions tell repeated
+// tokens apart. The rows are made when they are asked for: they may be a million.
+function tableOfHeads(caption, on, ms, pins) {
+  const [m] = ms;
+  const writes = m.rows.some(({ written }) => written !== null);
+  function* cells() {
+    for (const [i, { layer, head }] of on.entries()) {
+      for (const [r, row] of m.rows.entries()) {
+        for (const [c, column] of m.columns.entries()) {
+          if (m.masked(r, c) || (pins.any && !pins.queries.includes(r) && !pins.keys.includes(c))) continue;
+          const weight = Number(ms[i].values[r * m.nColumns + c].toPrecision(5));
+          yield [row.text, ...(writes ? [row.written] : []), column.text, layer, head, weight, row.members[0], column.members[0]];
+        }
+      }
+    }
+  }
+  return {
+    caption,
+    columns: ["query", ...(writes ? ["written"] : []), "key", "layer", "head", "weight", "query position", "key position"],
+    get rows() { return [...cells()]; },
+  };
+}
+
+VIEWS.heads = { label: "Heads", make: headsView, mosaic: true };
