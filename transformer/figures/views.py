@@ -38,6 +38,8 @@ _SCRIPTS: dict[str, tuple[str, ...]] = {
         "tree.js",
         "stepping.js",
         "decoding.js",
+        "differences.js",
+        "comparing.js",
         "compare.js",
         "sheet.js",
         "take.js",

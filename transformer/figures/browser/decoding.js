@@ -1,1 +1,229 @@
-// (being written)
+// The translation as it is written, piece by piece: what the decoder has read, what it could write,
+// and where it looked. Another piece can be forced, and both translations stand side by side.
+
+const PACE = 1000; // ms a step while it plays by itself
+
+// "2:1234" as { step, id }; null if nothing is forced.
+function forcedOf(state) {
+  const [step, id] = state.force.split(":").map(Number);
+  return state.force ? { step, id } : null;
+}
+
+// The second translation, if it is the one with the forced piece.
+const alteredOf = (ctx) => (ctx.state.force && ctx.versus !== "other" && ctx.sides[1]) || null;
+
+function decodingView(ctx) {
+  let playing = 0;
+  const force = ctx.live ? (step, id) => ctx.set({ force: `${step}:${id}`, step }) : null;
+  const player = makePlayer((step) => { stop(); go(step); }, () => (playing ? stop() : play()));
+  const outputs = [makeOutputRow((step) => { stop(); go(step); }), makeOutputRow((step) => { stop(); go(step); })];
+  const back = el("button", { type: "button", class: "hu-button" }, "Back to the original");
+  const told = el("p", { class: "hu-forced", role: "status", hidden: "" });
+  const line = el("div", { class: "hu-forcedline" }, told, back);
+  const panels = [makeStepPanel(ctx, force), makeStepPanel(ctx, null)];
+  const both = el("div", { class: "hu-both" }, ...panels.map(({ node }) => node));
+  const tree = makeTree(ctx);
+  const node = el("div", { class: "hu-decoding" },
+    el("section", { class: "hu-player", tabindex: "0", "aria-label": "The translation, step by step. Arrow keys step, Space plays." },
+      player.node, line, ...outputs.map((row) => row.node)),
+    both, tree.node);
+  back.addEventListener("click", () => {
+    ctx.set({ force: "" });
+    node.firstChild.focus();
+  });
+
+  const count = () => Math.max(ctx.side.steps.length, alteredOf(ctx)?.steps.length || 0);
+  const at = () => within(ctx.state.step, count());
+  const go = (step) => ctx.set({ step: within(step, count()) });
+
+  function play() {
+    if (at() === count() - 1) go(0);
+    playing = setInterval(() => {
+      // Out of the page is another view, or none: nobody sees it.
+      if (!node.isConnected || at() === count() - 1) return stop();
+      go(at() + 1);
+      if (at() === count() - 1) stop();
+    }, PACE);
+    draw();
+  }
+  function stop() {
+    clearInterval(playing);
+    playing = 0;
+    if (node.isConnected) player.draw(at(), count(), false);
+  }
+
+  function draw() {
+    const { side } = ctx;
+    const [step, forced, altered] = [at(), forcedOf(ctx.state), alteredOf(ctx)];
+    player.draw(step, count(), Boolean(playing));
+    line.hidden = !forced || !(altered || ctx.live);
+    told.hidden = line.hidden;
+    if (!line.hidden) told.textContent = altered
+      ? `In step ${forced.step + 1} you took another piece; after it the model went on by itself. What only one of both has is marked.`
+      : "The model is translating again, with the piece you chose …";
+    const differing = altered ? differingOf(ctx.pairs, side, altered) : [new Set(), new Set()];
+    outputs[0].draw(side, altered ? "Original" : "", step, differing[0], -1);
+    outputs[1].node.hidden = panels[1].node.hidden = !altered;
+    both.classList.toggle("hu-two", Boolean(altered));
+    panels[0].draw(side, step, altered ? "Original" : "", false);
+    if (altered) {
+      outputs[1].draw(altered, "Altered", step, differing[1], forced.step);
+      panels[1].draw(altered, step, "Altered", step === forced.step);
+    }
+    tree.draw();
+  }
+
+  node.addEventListener("keydown", (event) => {
+    const { key, target } = event;
+    const to = { ArrowLeft: at() - 1, ArrowRight: at() + 1, Home: 0, End: count() - 1 }[key];
+    // A slider knows its keys, and Space presses a button.
+    const native = target.matches("input") ? key !== " " : key === " " && target.matches("button");
+    if (native || (to === undefined && key !== " ")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (key === " ") return playing ? stop() : play();
+    stop();
+    go(to);
+  });
+
+  return {
+    node,
+    draw,
+    options: [],
+    kinds: false,
+    keys: [
+      ["← and →", "a step back, a step on; Home and End: the first and the last"],
+      ["Space", "let it play, or pause"],
+      ["in the tree", "← parent, → best child, ↑ and ↓ others of the same step"],
+    ],
+    title: () => {
+      const { predicted, steps } = ctx.side;
+      const step = at();
+      const writes = step < steps.length ? `: “${predicted.tokens[step].replace(/^▁(?=.)/, "")}”` : "";
+      return `Step ${step + 1} of ${count()}${writes}`;
+    },
+    note: () => `The rows below are those of layer ${ctx.state.layer}, head ${ctx.state.head}.`,
+    code: () => `trace.translation.steps[${at()}]`,
+    figure: () => decodingFigure(ctx, at(), tree),
+    table: () => decodingTable(ctx, at()),
+    close: stop,
+  };
+}
+
+function makePlayer(go, toggle) {
+  let now = 0;
+  let most = 0;
+  const button = (text, label, to) => {
+    const one = el("button", { type: "button", class: "hu-button", "aria-label": label, title: label }, text);
+    one.addEventListener("click", to);
+    return one;
+  };
+  const first = button("|◀\ufe0e", "first step", () => go(0));
+  const before = button("◀\ufe0e", "step back", () => go(now - 1));
+  const play = button("", "", toggle);
+  const after = button("▶\ufe0e", "step on", () => go(now + 1));
+  const last = button("▶\ufe0e|", "last step", () => go(most - 1));
+  const slider = el("input", { type: "range", min: 1, "aria-label": "step" });
+  const place = el("span", { class: "hu-place" });
+  slider.addEventListener("input", () => go(Number(slider.value) - 1));
+  const node = el("div", { class: "hu-transport" }, first, before, play, after, last, slider, place);
+  play.classList.add("hu-play");
+
+  function draw(step, count, playing) {
+    [now, most] = [step, count];
+    play.textContent = playing ? "Pause" : "Play";
+    play.setAttribute("aria-label", playing ? "pause" : "play");
+    play.title = playing ? "pause" : "play, a step a second";
+    // Not disabled: the focus would be lost with the last step.
+    for (const one of [first, before]) one.setAttribute("aria-disabled", String(step === 0));
+    for (const one of [after, last]) one.setAttribute("aria-disabled", String(step === count - 1));
+    slider.max = count;
+    slider.value = step + 1;
+    slider.setAttribute("aria-valuetext", `step ${step + 1} of ${count}`);
+    place.textContent = `${step + 1} / ${count}`;
+  }
+
+  return { node, draw };
+}
+
+// The output as pieces: those the decoder has read, the one it writes now, those still to come.
+function makeOutputRow(go) {
+  const label = el("span", { class: "hu-label" });
+  const chips = el("div", { class: "hu-written" });
+  const node = el("div", { class: "hu-output" }, label, chips);
+  let key = "";
+  function draw(side, name, step, differing, forced) {
+    if (key !== side.id) {
+      key = side.id;
+      chips.replaceChildren(el("span", { class: "hu-piece hu-begin" }, tokenText(side.tgt.tokens[0])), ...side.predicted.tokens.map((token, i) => {
+        const chip = el("button", { type: "button", class: "hu-piece", tabindex: "-1" }, tokenText(token));
+        chip.addEventListener("click", () => go(i));
+        return chip;
+      }));
+    }
+    label.textContent = name || "The decoder has read what is filled, and writes the marked piece";
+    [...chips.children].slice(1).forEach((chip, i) => {
+      const state = i < step ? "read" : i === step ? "now" : "later";
+      chip.dataset.state = state;
+      chip.classList.toggle("hu-differing", differing.has(i));
+      chip.classList.toggle("hu-given", i === forced);
+      chip.title = `step ${i + 1}${i === forced ? ", the piece you took" : ""}${differing.has(i) ? ", in this translation only" : ""}`;
+      chip.setAttribute("aria-current", state === "now" ? "step" : "false");
+    });
+  }
+  return { node, draw };
+}
+
+// For both translations the places of the output that have no partner in the other. The pairs are of
+// what the decoder read: <s> first, the last piece missing.
+function differingOf(pairs, side, altered) {
+  const lone = (which) => new Set(pairs.tgt_tokens.filter((pair) => pair[1 - which] === null).map((pair) => pair[which] - 1));
+  const found = [lone(0), lone(1)];
+  const [a, b] = [side.predicted.tokens, altered.predicted.tokens];
+  if (a[a.length - 1] !== b[b.length - 1]) {
+    found[0].add(a.length - 1);
+    found[1].add(b.length - 1);
+  }
+  return found;
+}
+
+const shownSides = (ctx) => [[ctx.side, alteredOf(ctx) ? "Original" : ""], [alteredOf(ctx), "Altered"]].filter(([side]) => side);
+
+function decodingFigure(ctx, step, tree) {
+  const width = 760;
+  const blocks = shownSides(ctx).flatMap(([side, name]) => {
+    const read = side.tgt.tokens.slice(0, step + 1).map(plainToken).join(" ");
+    return stepBlocks(ctx, side, step, `${name ? `${name}. ` : ""}Read: ${read}`, width);
+  });
+  const whole = tree.figure(width);
+  if (whole) blocks.push(whole);
+  const paint = (pen) => {
+    pen.save();
+    for (const block of blocks) {
+      pen.save();
+      block.paint(pen);
+      pen.restore();
+      pen.translate(0, block.height);
+    }
+    pen.restore();
+  };
+  return { title: `Step ${step + 1}, layer ${ctx.state.layer}, head ${ctx.state.head}`, width, height: blocks.reduce((sum, { height }) => sum + height, 0), paint };
+}
+
+function decodingTable(ctx, step) {
+  const rows = shownSides(ctx).filter(([side]) => step < side.steps.length).flatMap(([side, name]) => [
+    ...candidatesOf(side, step).map(({ token, p, taken }, i) => [name, "candidate", i + 1, token, p, taken ? "taken" : ""]),
+    ...rowsOf(side, step, ctx.state).filter(({ weights }) => weights).flatMap(({ kind, row, seen, tokens, weights }) =>
+      tokens.slice(0, seen).map((token, j) => [name, `${KINDS[kind]}, row ${row}`, j, token, weights[j], ""])),
+  ]);
+  const { tree } = ctx.side;
+  const branches = tree ? tree.token.map((token, i) =>
+    ["", "tree", i, token, tree.probability[i], `depth ${tree.depth[i]}, parent ${tree.parent[i] ?? "none"}, score ${tree.score[i]}, ${tree.fate[i]}`]) : [];
+  return {
+    caption: `Step ${step + 1}: candidates, and the attention of layer ${ctx.state.layer}, head ${ctx.state.head}`,
+    columns: ["translation", "what", "place", "token", "probability or weight", "note"],
+    rows: [...rows, ...branches],
+  };
+}
+
+VIEWS.decoding = { label: "Decoding", make: decodingView, mosaic: true };

@@ -114,10 +114,11 @@ function queryKeyView(ctx) {
       point(within(dimension + right, w.d));
       strips.tell(2);
     } else {
+      const held = node.getRootNode().activeElement;
       const row = within(w.row + down, w.labels.rows.tokens.length);
       ctx.set({ row, column: within(w.column + right, w.count) });
-      if (queries.node.contains(document.activeElement)) queries.focus();
-      if (keys.node.contains(document.activeElement)) keys.focus();
+      if (queries.node.contains(held)) queries.focus();
+      if (keys.node.contains(held)) keys.focus();
     }
   });
 
@@ -128,8 +129,8 @@ function queryKeyView(ctx) {
     keys: [["↑ and ↓", "another query"], ["← and →", "another key"], ["Shift ← and →", "read the strips, number by number"]],
     title: () => `Layer ${ctx.state.layer}, head ${ctx.state.head}`,
     code: () => `trace["${SITE_NAMES[ctx.state.kind].replace("{}", ctx.state.layer)}hook_query"][${ctx.state.head}]`,
-    figure: () => workFigure(ctx, w, [null, null, strips, null, bars, values]),
-    table: () => workTable(w, ctx),
+    figure: () => w && workFigure(ctx, w, [null, null, strips, null, bars, values]),
+    table: () => w && workTable(w, ctx),
   };
 }
 
@@ -160,7 +161,7 @@ function workSteps(w, side, state) {
   const apart = greatestGap(w.output, w.traced.output);
   const words = state.units === "words" ? " There is one for each piece, so pieces are shown here, not whole words." : "";
   return [
-    { title: ["The query of “", query, "”: what it is looking for"], text: `This head makes d_k = ${w.d} numbers of the piece with its matrix W^Q: q.${words}` },
+    { title: ["The query of “", query, "”: what it is looking for"], text: `This head makes d_k = ${w.d} numbers of the piece with its matrix W^Q: q. They are drawn in step 3, blue above zero, orange below.${words}` },
     { title: ["The key of “", key, "”: what it has"], text: `With another matrix, W^K, it makes as many numbers of every piece that can be looked at: k.` },
     ...comparing(w, side, traced, compare),
     {
@@ -172,7 +173,7 @@ function workSteps(w, side, state) {
     },
     {
       title: ["The values, weighed and added: what “", query, "” gets"],
-      text: `Every key has a value, v: what it says if chosen. Each is multiplied by its weight α; their sum is what leaves the head.`,
+      text: `Every key has a value, v: what it says if chosen. Each is multiplied by its weight α: a row here is α·v of one key. Their sum is what leaves the head.`,
       check: { text: `Σ α·v computed here and in the trace: greatest difference ${apart.toExponential(0)}`, same: apart < SHARP * mostOf([w.traced.output]) + SHARP },
     },
   ];
@@ -215,7 +216,7 @@ function valueLines(w) {
   const most = mostOf([...w.parts, w.rest, w.output]);
   const lines = w.told.map((j, i) => {
     const token = w.labels.columns.tokens[j];
-    return { parts: [w.shares[j].toFixed(2), " · v of ", token], name: `${fixed(w.shares[j])} · v of ${plainToken(token)}`, values: w.parts[i], most };
+    return { parts: [w.shares[j].toFixed(2), " · ", token], name: `${fixed(w.shares[j])} · v of ${plainToken(token)}`, values: w.parts[i], most };
   });
   if (w.others.length) {
     const share = w.others.reduce((sum, j) => sum + w.shares[j], 0).toFixed(2);

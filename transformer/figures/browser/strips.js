@@ -44,9 +44,9 @@ function makeStrips(ctx, lines, point) {
 }
 
 function planStrips(ctx, pen, lines, width) {
-  pen.font = `${scaled(ctx, LABEL_SIZE)}px ${ctx.look.font}`;
+  pen.font = `600 ${scaled(ctx, LABEL_SIZE)}px ${ctx.look.font}`;
   const widths = lines.map(({ parts }) => parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0));
-  const left = Math.ceil(Math.min(Math.max(...widths) + 12, width * 0.34, 260));
+  const left = Math.ceil(Math.min(Math.max(...widths) + 12, width * 0.4, 260));
   const [count, high] = [lines[0].values.length, scaled(ctx, STRIP)];
   const [top, pitch] = [scaled(ctx, 16), high + 8];
   return { lines, left, top, high, pitch, count, cell: (width - left - 2) / count, height: top + lines.length * pitch };
@@ -128,9 +128,9 @@ function planBars(ctx, pen, w, width) {
   let cell = Math.min((width - left - 6) / w.count, 64);
   const slant = label <= cell - 8 ? 0 : cell >= 16 ? Math.PI / 4 : Math.PI / 2;
   if (slant) cell = Math.min(cell, (width - left - (cell >= 16 ? label * 0.7 : 6)) / w.count);
-  const top = Math.ceil(slant === 0 ? 24 : label * Math.sin(slant) + 16);
+  const top = Math.ceil(slant === 0 ? 24 : label * Math.sin(slant) + 20);
   const band = scaled(ctx, BAND);
-  return { left, top, cell, slant, band, limit: label, every: Math.ceil(13 / cell), height: top + 2 * band + 34 };
+  return { left, top, cell, slant, band, limit: label, every: Math.ceil(scaled(ctx, 13) / cell), height: top + 2 * band + 34 };
 }
 
 function paintBars(ctx, pen, place, w, over) {
@@ -180,10 +180,10 @@ function drawKeyNames(ctx, pen, place, w, over) {
   pen.textBaseline = "middle";
   w.labels.columns.tokens.forEach((token, j) => {
     const chosen = j === w.column || j === over;
-    if (j % place.every && !chosen) return;
+    if (!chosen && (j % place.every || Math.abs(j - w.column) < place.every)) return;
     pen.font = `${chosen ? "600 " : ""}${scaled(ctx, LABEL_SIZE)}px ${look.font}`;
     pen.save();
-    pen.translate(place.left + (j + 0.5) * place.cell, place.top - 8);
+    pen.translate(place.left + (j + 0.5) * place.cell, place.top - 10);
     const text = shorten(pen, token, place.limit + 4);
     if (place.slant) pen.rotate(-place.slant);
     else pen.translate(-tokenWidth(pen, text) / 2, -4);
