@@ -13,140 +13,147 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.figures import Labels, pack, start_at, unpack
-from transformer.figures.packing import rounding_error
+from transformer.figures.packing import (
+    COARSE,
+    FINE,
+    Part,
+    join,
+    levels,
+    rounding_error,
+    split,
+    weights_of,
+)
 
 Weights = npt.NDArray[np.float32]
 
-shapes = st.tuples(*[st.integers(1, 4)] * 4)
+shapes = st.tuples(*[st.integers(1, 4)] * 3)
 weights = shapes.flatmap(
     lambda shape: arrays.arrays(np.float32, shape, elements=st.floats(0, 1, width=32))
 )
+tops = st.sampled_from([FINE, COARSE])
+TYPES = {"u1": np.uint8, "u2": np.uint16, "f4": np.float32}
 
 
-def names(count: int) -> list[str]:
-    return [f"▁w{i}" for i in range(count)]
+def packed(values: Weights, top: int) -> Part:
+    """There and back again."""
+    return split(join({}, [levels("w", values, top)]))[1]["w"]
 
 
-def packed(values: Weights, *, fine: bool = True) -> bytes:
-    labels = Labels(names(values.shape[2]), names(values.shape[3]))
-    return pack(list(values), labels, fine_limit=values.size if fine else 0)
+@given(weights, tops)
+def test_what_comes_out_is_what_went_in_to_the_rounding_told(values: Weights, top: int) -> None:
+    found = packed(values, top)
+    after = weights_of(found)
+    assert found.top == top
+    assert after.shape == values.shape
+    for before, now in zip(values.ravel(), after.ravel(), strict=True):
+        assert abs(before - now) <= rounding_error(float(before), top)
 
 
-@given(weights, st.booleans())
-def test_what_comes_out_is_what_went_in_to_the_rounding_told(values: Weights, fine: bool) -> None:
-    found = unpack(packed(values, fine=fine))
-    top = found.header["top"]
-    assert top == (65535 if fine else 255)
-    assert found.weights.shape == values.shape
-    for before, after in zip(values.ravel(), found.weights.ravel(), strict=True):
-        assert abs(before - after) <= rounding_error(float(before), top)
-
-
-@given(weights, st.booleans())
-def test_order_and_the_ends_of_the_scale_survive(values: Weights, fine: bool) -> None:
-    after = unpack(packed(values, fine=fine)).weights.ravel()
+@given(weights, tops)
+def test_order_and_the_ends_of_the_scale_survive(values: Weights, top: int) -> None:
+    after = weights_of(packed(values, top)).ravel()
     assert (np.diff(after[np.argsort(values.ravel())]) >= 0).all()
     assert (after[values.ravel() == 0] == 0).all()
     assert (after[values.ravel() == 1] == 1).all()
 
 
 def test_four_decimals_are_sure_of_the_fine_levels_and_two_of_the_coarse() -> None:
-    assert rounding_error(1.0, 65535) < 0.00005
-    assert rounding_error(1.0, 255) < 0.005
+    assert rounding_error(1.0, FINE) < 0.00005
+    assert rounding_error(1.0, COARSE) < 0.005
 
 
 def test_an_even_row_of_512_tokens_is_not_zero_in_one_byte() -> None:
-    even = np.full((1, 1, 1, 512), 1 / 512, np.float32)
-    assert unpack(packed(even, fine=False)).weights.min() > 0
+    even = np.full((1, 1, 512), 1 / 512, np.float32)
+    assert weights_of(packed(even, COARSE)).min() > 0
 
 
-@given(st.lists(st.text(), min_size=3, max_size=3), st.text())
-def test_any_text_is_a_label(tokens: list[str], title: str) -> None:
-    values = np.full((1, 1, 3, 3), 1 / 3, np.float32)
-    data = pack(list(values), Labels(tokens, tokens[::-1], writes=tokens, title=title))
-    header = unpack(data).header
-    assert (header["rows"], header["columns"]) == (tokens, tokens[::-1])
-    assert (header["writes"], header["title"]) == (tokens, title)
+def test_levels_are_the_square_root_in_as_many_bytes_as_they_need() -> None:
+    values = np.array([[0, 0.25, 1]], np.float32)
+    fine, coarse = levels("w", values), levels("w", values, COARSE)
+    assert fine.array.tolist() == [[0, 32768, 65535]]
+    assert coarse.array.tolist() == [[0, 128, 255]]
+    assert (fine.array.itemsize, coarse.array.itemsize) == (2, 1)
 
 
-def test_labels_change_the_id_and_so_does_a_weight() -> None:
-    values = np.full((1, 1, 2, 2), 0.5, np.float32)
-    other = values.copy()
-    other[0, 0, 0] = [0.25, 0.75]
-    ids = [
-        unpack(pack(list(w), Labels(rows, ["x", "y"]))).header["id"]
-        for w in (values, other)
-        for rows in (["a", "b"], ["a", "c"])
-    ]
-    assert len(set(ids)) == 4
-    assert ids[0] == unpack(pack(list(values), Labels(["a", "b"], ["x", "y"]))).header["id"]
+@given(st.dictionaries(st.text(), st.text()).filter(lambda header: "parts" not in header))
+def test_any_text_may_stand_in_the_header(header: dict[str, str]) -> None:
+    assert split(join(header, []))[0] == header
 
 
-def test_where_a_view_opens_is_told_and_nothing_else_changes() -> None:
-    values = np.random.default_rng(0).dirichlet(np.ones(3), size=(2, 4, 3)).astype(np.float32)
-    data = packed(values)
-    opened = unpack(start_at(data, 1, 3, visit=7))
-    assert opened.header.pop("start") == {"layer": 1, "head": 3, "visit": 7}
-    plain = unpack(data)
-    assert plain.header.pop("start") is None
-    assert opened.header == plain.header
-    np.testing.assert_array_equal(opened.weights, plain.weights)
-    with pytest.raises(ValueError, match="no layer 2; they are 0 to 1"):
-        start_at(data, 2, 0)
-    with pytest.raises(ValueError, match="no head -1; they are 0 to 3"):
-        start_at(data, 0, -1)
+def test_a_lone_surrogate_survives() -> None:
+    assert split(join({"token": "\ud800"}, []))[0] == {"token": "\ud800"}
 
 
-def test_levels_start_where_wide_integers_may() -> None:
-    for tokens in (["a"], ["ab"], ["abc"], ["abcd"]):
-        data = pack([np.ones((1, 1, 1), np.float32)], Labels(tokens, ["x"]))
-        start = 8 + int.from_bytes(data[4:8], "little")
-        assert start % 4 == 0
-        assert json.loads(data[8:start])["rows"] == tokens
+def test_a_header_without_numbers_is_no_header() -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        join({"p": float("nan")}, [])
+
+
+parts = st.lists(
+    st.sampled_from(sorted(TYPES)).flatmap(
+        lambda kind: arrays.arrays(
+            np.dtype(TYPES[kind]).newbyteorder("<"),
+            arrays.array_shapes(min_dims=1, max_dims=3, max_side=3),
+        )
+    ),
+    max_size=4,
+)
+
+
+@given(parts, st.text())
+def test_arrays_of_every_kind_lie_where_the_header_says_and_wide_numbers_may_begin(
+    found: list[npt.NDArray[np.float32]], title: str
+) -> None:
+    data = join({"title": title}, [Part(str(i), one, i) for i, one in enumerate(found)])
+    # Read anew, as another language would.
+    body = 8 + int.from_bytes(data[4:8], "little")
+    assert body % 8 == 0
+    for meta, one in zip(json.loads(data[8:body])["parts"], found, strict=True):
+        assert (body + meta["start"]) % 8 == 0
+        kind = np.dtype(TYPES[meta["type"]]).newbyteorder("<")
+        array = np.frombuffer(data, kind, one.size, body + meta["start"]).reshape(meta["shape"])
+        assert array.tobytes() == one.tobytes()
+    header, again = split(data)
+    assert header == {"title": title}
+    for i, one in enumerate(found):
+        assert again[str(i)].array.tobytes() == one.tobytes()
+        assert again[str(i)].top == i
+
+
+def test_an_array_that_is_a_view_is_packed_as_it_reads() -> None:
+    flipped = np.arange(6, dtype="<f4").reshape(2, 3).T
+    np.testing.assert_array_equal(split(join({}, [Part("x", flipped)]))[1]["x"].array, flipped)
 
 
 WRONG = {
-    "no layer": ([], Labels([], []), "nothing|no attention"),
-    "no token": ([np.ones((2, 0, 0), np.float32)], Labels([], []), "no attention"),
-    "unlike layers": (
-        [np.ones((1, 1, 1), np.float32), np.ones((2, 1, 1), np.float32)],
-        Labels(["a"], ["a"]),
-        r"Layer 1 has weights of shape \(2, 1, 1\), layer 0 of \(1, 1, 1\)",
-    ),
-    "not a number": (
-        [np.full((1, 1, 1), np.nan, np.float32)],
-        Labels(["a"], ["a"]),
-        "from nan to nan",
-    ),
-    "below 0": ([np.full((1, 1, 1), -0.5, np.float32)], Labels(["a"], ["a"]), "from -0.5"),
-    "above 1": ([np.full((1, 1, 1), 1.5, np.float32)], Labels(["a"], ["a"]), "to 1.5"),
-    "few rows": ([np.ones((1, 2, 1), np.float32)], Labels(["a"], ["a"]), "1 tokens for 2 rows"),
-    "many columns": (
-        [np.ones((1, 1, 1), np.float32)],
-        Labels(["a"], ["a", "b"]),
-        "2 tokens for 1 columns",
-    ),
-    "few written": (
-        [np.ones((1, 1, 1), np.float32)],
-        Labels(["a"], ["a"], writes=[]),
-        "0 tokens for 1 rows",
-    ),
+    "nothing": (np.ones((2, 0, 0), np.float32), "no attention"),
+    "not a number": (np.full((1, 1, 1), np.nan, np.float32), "from nan to nan"),
+    "below 0": (np.full((1, 1, 1), -0.5, np.float32), "from -0.5"),
+    "above 1": (np.full((1, 1, 1), 1.5, np.float32), "to 1.5"),
 }
 
 
 @pytest.mark.parametrize("case", WRONG)
 def test_what_is_no_attention_is_refused_with_both_numbers(case: str) -> None:
-    layers, labels, message = WRONG[case]
+    values, message = WRONG[case]
     with pytest.raises(ValueError, match=message):
-        pack(layers, labels)
+        levels("cross.0", values)
+
+
+def test_a_row_that_rounding_brings_above_one_is_one() -> None:
+    assert levels("w", np.full((1, 1, 1), 1.00005, np.float32)).array.max() == FINE
 
 
 @pytest.mark.parametrize("cut", [0, 3, 8, 60, -1])
 def test_cut_off_bytes_are_refused(cut: int) -> None:
-    whole = packed(np.full((1, 1, 2, 2), 0.5, np.float32))
+    whole = join({"a": 1}, [levels("w", np.full((1, 2, 4), 0.5, np.float32))])
     with pytest.raises(ValueError, match="bytes"):
-        unpack(whole[:cut])
+        split(whole[:cut])
+
+
+def test_bytes_of_another_kind_are_refused() -> None:
+    with pytest.raises(ValueError, match="20 bytes are no packed arrays"):
+        split(b"PK\x03\x04" + bytes(16))
 
 
 def test_figures_need_neither_torch_nor_streamlit() -> None:

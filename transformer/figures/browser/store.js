@@ -44,9 +44,9 @@ function makeStore(onArrive) {
   function part(name) {
     if (parts.has(name)) return parts.get(name);
     if (later.has(name)) {
-      const fetch = later.get(name);
+      const bring = later.get(name);
       later.delete(name);
-      fetch().then((found) => {
+      bring().then((found) => {
         parts.set(name, found);
         onArrive();
       });

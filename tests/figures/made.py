@@ -1,0 +1,84 @@
+"""Traces made up for tests of the figures: any tokens, any weights, no model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from transformer.figures.side import KINDS, SITES, VECTORS
+
+Weights = npt.NDArray[np.float32]
+
+HOSTILE = ["<script>alert(1)</script>", "<b>bold</b>", "👩🏽‍🚀", "مرحبا", "e\u0301", "▁the", "▁the"]
+
+
+@dataclass
+class Made:
+    """What `Side` reads of a trace."""
+
+    src_tokens: tuple[str, ...]
+    tgt_tokens: tuple[str, ...]
+    predicted_tokens: tuple[str, ...]
+    config: dict[str, Any]
+    translation: Any
+    arrays: dict[str, npt.NDArray[Any]]
+
+    def weights(self, kind: str, layer: int) -> Weights:
+        return self[SITES[kind].format(layer) + "hook_weights"]
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        return self.arrays[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.arrays
+
+
+def made(
+    src: Sequence[str],
+    tgt: Sequence[str],
+    *,
+    layers: int = 3,
+    heads: int = 4,
+    kinds: Iterable[str] = KINDS,
+    vectors: bool = False,
+    source: str = "A made-up sentence.",
+    **given: Weights,
+) -> Made:
+    """Weights from a fixed seed, or those given for a kind, (layers, heads, rows, columns)."""
+    rng = np.random.default_rng(3)
+    config = {"n_layers": layers, "n_heads": heads, "d_model": 8 * heads, "score": "scaled_dot"}
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for kind in kinds:
+        rows, columns = (
+            len(src if kind == "encoder" else tgt),
+            len(tgt if kind == "decoder" else src),
+        )
+        for layer in range(layers):
+            weights = rng.dirichlet(np.full(columns, 0.4), size=(heads, rows))
+            if kind == "decoder":
+                weights = np.tril(weights + 1e-3)
+                weights /= weights.sum(axis=-1, keepdims=True)
+            if kind in given:
+                weights = given[kind][layer]
+            site = SITES[kind].format(layer) + "hook_"
+            arrays[site + "weights"] = weights.astype(np.float32)
+            for what in VECTORS if vectors else ():
+                width = {"query": rows, "heads": rows}.get(what, columns)
+                shape = (heads, rows, columns) if what == "scores" else (heads, width, 8)
+                arrays[site + what] = rng.normal(size=shape).astype(np.float32)
+    written = (*tgt[1:], "</s>")
+    taken = [SimpleNamespace(token=token, id=i, probability=0.5) for i, token in enumerate(written)]
+    table = SimpleNamespace(
+        chosen=taken,
+        tokens=[[one.token, "▁other"] for one in taken],
+        ids=[[one.id, 999] for one in taken],
+        probabilities=[[0.5, 0.25]] * len(taken),
+    )
+    text = "".join(written[:-1]).replace("▁", " ").strip()
+    translation = SimpleNamespace(source=source, text=text, table=table, tree=None)
+    return Made(tuple(src), tuple(tgt), written, config, translation, arrays)

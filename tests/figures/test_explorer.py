@@ -1,0 +1,142 @@
+"""What the explorer is given, as a whole: for the app, for a file, for a notebook."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.figures.made import HOSTILE, Made, made
+from transformer.figures import Shown, Side, explorer_data, explorer_page, prefixed
+from transformer.figures.packing import FINE, rounding_error, split, weights_of
+from transformer.figures.state import DEFAULTS
+
+TGT = ["<s>", "▁a", "▁b"]
+BREAKS = "</script><script>alert(1)</script><b>&\"'<!--"
+
+
+@pytest.fixture
+def trace() -> Made:
+    return made(HOSTILE, TGT, vectors=True)
+
+
+def test_one_drawing_holds_labels_small_pictures_and_the_parts_given(trace: Made) -> None:
+    side = Side(trace)
+    parts = prefixed([side.layer("cross", 1)], 0)
+    head, found = split(explorer_data([side], {"layer": 1, "head": 2}, parts, visit=7))
+    assert sorted(found) == [
+        "0.thumbs.cross",
+        "0.thumbs.decoder",
+        "0.thumbs.encoder",
+        "0.weights.cross.1",
+    ]
+    assert head["start"] == {**DEFAULTS, "layer": 1, "head": 2}
+    assert head["defaults"] == DEFAULTS
+    assert (head["visit"], head["alone"], head["pairs"]) == (7, False, None)
+    assert head["sides"][0]["src"]["tokens"] == HOSTILE
+    error = np.abs(weights_of(found["0.weights.cross.1"]) - trace.weights("cross", 1))
+    assert error.max() <= rounding_error(1.0, FINE)
+
+
+def test_a_state_that_is_none_is_refused(trace: Made) -> None:
+    with pytest.raises(ValueError, match="layer must be a whole number"):
+        explorer_data([Side(trace)], {"layer": "1.5"}, [])
+
+
+def blocks(page: str) -> dict[str, bytes]:
+    """What lies in a page's elements of data, by name."""
+    found = {}
+    for name, letters in re.findall(r"<script type=\"text/plain\" (.*?)>([^<]*)</script>", page):
+        value = html.unescape(name.split("=", 1)[1].strip("'"))
+        key = value if value == "hu-first" else json.loads(value)["name"]
+        found[key] = gzip.decompress(base64.b64decode(letters))
+    return found
+
+
+def test_a_file_holds_every_layer_of_every_side(trace: Made) -> None:
+    sides = [Side(trace, "A"), Side(made(["x"], ["<s>", "y"], kinds=["cross"]), "B")]
+    found = blocks(explorer_page(sides, {"kind": "cross", "layer": 2, "head": 1}))
+    head, small = split(found.pop("hu-first"))
+    assert head["start"]["layer"] == 2
+    assert {name for name in small if "weights" in name} == set()
+    assert len([name for name in found if name.startswith("0.weights.")]) == 9
+    assert len([name for name in found if name.startswith("1.weights.")]) == 3
+    assert {name for name in found if "query" in name} == {f"0.query.cross.2.{h}" for h in range(4)}
+    query = np.frombuffer(found["0.query.cross.2.3"], "<f4").reshape(3, 8)
+    np.testing.assert_array_equal(query, trace["decoder.layers.2.cross_attn.hook_query"][3])
+
+
+def test_a_file_is_the_same_each_time_it_is_made(trace: Made) -> None:
+    assert explorer_page([Side(trace)], {}) == explorer_page([Side(trace)], {})
+
+
+def test_no_token_sentence_or_title_becomes_part_of_the_page() -> None:
+    trace = made([BREAKS, "\ud800"], ["<s>", BREAKS], source=BREAKS)
+    harmless = explorer_page([Side(made(["x", "y"], ["<s>", "z"], source="s"))], {}, "t")
+    page = explorer_page([Side(trace)], {}, BREAKS)
+    assert "alert(1)" not in page.replace(html.escape(BREAKS), "")
+    assert len(re.findall("</?script", page)) == len(re.findall("</?script", harmless))
+    assert "<b>" not in page
+    head, _ = split(blocks(page)["hu-first"])
+    assert head["sides"][0]["src"]["tokens"] == [BREAKS, "\ud800"]
+
+
+def test_a_notebook_shows_a_frame_that_reaches_nothing_around_it() -> None:
+    shown = Shown([Side(made([BREAKS], ["<s>"], source=BREAKS + "\ud800"))], {})
+    frame = shown._repr_html_()
+    assert re.findall("<[^>]*", frame)[0].startswith("<iframe ")
+    assert frame.count("<") == 2  # the frame's beginning and its end
+    assert re.findall(r'sandbox="([^"]*)"', frame) == ["allow-scripts allow-downloads"]
+    inside = re.search(r'srcdoc="([^"]*)"', frame)
+    assert inside
+    assert html.unescape(inside[1]) == shown.html
+    frame.encode()
+
+
+def test_a_file_is_saved_whole_or_not_at_all(
+    trace: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "new" / "attention.html"
+    shown = Shown([Side(trace)], {"view": "heatmap"})
+    shown.save(path)
+    assert path.read_text(encoding="utf-8") == shown.html
+    before = path.read_bytes()
+    monkeypatch.setattr(Path, "write_text", lambda *args, **more: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        Shown([Side(trace)], {}).save(path)
+    assert path.read_bytes() == before
+    assert [one.name for one in path.parent.iterdir()] == ["attention.html"]
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "a name that is none": ({"layr": 1}, "no 'layr'; it has view, kind, .* did you mean 'layer'"),
+    "a view that is none": ({"view": "heat"}, "view must be one of heads, model, heatmap.*'heat'"),
+    "a kind that is none": ({"kind": "corss"}, "one of encoder, decoder, cross, not 'corss'"),
+    "a kind not recorded": ({"kind": "encoder"}, "no weights of kind 'encoder'; it has cross"),
+    "a layer too many": ({"layer": 3}, "no layer 3; the layers are 0 to 2"),
+    "a head too many": ({"layer": 0, "head": 4}, "no head 4; the heads are 0 to 3"),
+    "a head among several": ({"heads": "1.1,1.9"}, "no head 9; the heads are 0 to 3"),
+    "no number": ({"zoom": "near"}, "zoom must be a whole number from 0 to 6, not 'near'"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_not_there_is_refused_with_what_is(case: str) -> None:
+    state, message = WRONG[case]
+    with pytest.raises(ValueError, match=message):
+        Shown([Side(made(HOSTILE, TGT, kinds=["cross"]))], state)
+
+
+def test_a_layer_alone_opens_at_its_first_head_and_true_is_one(trace: Made) -> None:
+    shown = Shown([Side(trace)], {"layer": 2, "renormalise": True})
+    assert (shown.state["layer"], shown.state["head"], shown.state["renormalise"]) == (2, 0, 1)
+    assert Shown([Side(trace)], {"head": 3}).state["layer"] == 0
+    plain = Shown([Side(trace)], {})
+    assert (plain.state["layer"], plain.state["head"]) == (-1, -1)  # the clearest

@@ -1,0 +1,172 @@
+"""What the explorer is told of a trace, against the trace itself."""
+
+from __future__ import annotations
+
+import json
+
+import hypothesis.extra.numpy as arrays
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.figures.made import HOSTILE, Made, made
+from transformer.figures import side as module
+from transformer.figures.packing import COARSE, FINE, rounding_error, weights_of
+from transformer.figures.side import SITES, VECTORS, Side, header, pool, prefixed, vectors_of
+from transformer.figures.state import DEFAULTS
+
+TGT = ["<s>", "▁a", "b", "▁c", "▁d"]
+
+
+@pytest.fixture
+def trace() -> Made:
+    return made(HOSTILE, TGT, vectors=True)
+
+
+def test_labels_are_the_tokens_as_they_are(trace: Made) -> None:
+    doc = Side(trace, "A").doc
+    assert (doc["name"], doc["source"]) == ("A", "A made-up sentence.")
+    assert doc["src"]["tokens"] == HOSTILE
+    assert doc["tgt"]["tokens"] == TGT
+    assert doc["predicted"]["tokens"] == ["▁a", "b", "▁c", "▁d", "</s>"]
+    assert doc["tgt"]["special"] == [True, False, False, False, False]
+    assert doc["predicted"]["special"] == [False] * 4 + [True]
+    assert doc["tgt"]["words"] == [0, 1, 1, 2, 3]
+    assert doc["tgt"]["word_labels"] == ["<s>", "ab", "c", "d"]
+    assert (doc["n_layers"], doc["n_heads"], doc["d_k"]) == (3, 4, 8)
+    assert doc["kinds"] == ["encoder", "decoder", "cross"]
+    assert doc["steps"][0]["chosen"] == ["▁a", 0, 0.5]
+    assert doc["steps"][0]["candidates"] == [["▁a", 0, 0.5], ["▁other", 999, 0.25]]
+
+
+def test_weights_of_a_layer_are_those_of_the_trace(trace: Made) -> None:
+    for kind in ("encoder", "decoder", "cross"):
+        for layer in range(3):
+            part = Side(trace).layer(kind, layer)
+            assert (part.name, part.top) == (f"weights.{kind}.{layer}", FINE)
+            error = np.abs(weights_of(part) - trace.weights(kind, layer))
+            assert error.max() <= rounding_error(1.0, FINE)
+
+
+def test_measures_are_those_of_each_head(trace: Made) -> None:
+    found = Side(trace).doc["measures"]["cross"]
+    for layer in range(3):
+        for head in range(4):
+            weights = trace.weights("cross", layer)[head].astype(float)
+            bits = -sum(w * np.log2(w) for w in weights.ravel() if w > 0) / len(weights)
+            far = np.mean(
+                [sum(w * abs(i - j) for j, w in enumerate(row)) for i, row in enumerate(weights)]
+            )
+            assert found["entropy"][layer][head] == pytest.approx(bits, abs=1e-3)
+            assert found["distance"][layer][head] == pytest.approx(far, abs=1e-3)
+            assert found["first"][layer][head] == pytest.approx(weights[:, 0].mean(), abs=1e-3)
+            assert found["last"][layer][head] == pytest.approx(weights[:, -1].mean(), abs=1e-3)
+
+
+def test_small_pictures_hold_all_heads_of_a_kind(trace: Made) -> None:
+    thumbs = {part.name: part for part in Side(trace).thumbs}
+    assert sorted(thumbs) == ["thumbs.cross", "thumbs.decoder", "thumbs.encoder"]
+    part = thumbs["thumbs.cross"]
+    assert part.top == COARSE
+    assert part.array.shape == (3, 4, 5, 7)
+    wanted = np.stack([trace.weights("cross", layer) for layer in range(3)])
+    np.testing.assert_array_equal(part.array, np.rint(np.sqrt(wanted) * 255))
+
+
+@given(
+    arrays.arrays(
+        np.float32, st.tuples(*[st.integers(1, 9)] * 3), elements=st.floats(0, 1, width=32)
+    ),
+    st.integers(1, 9),
+)
+def test_a_small_picture_never_loses_the_greatest_weight(weights: np.ndarray, limit: int) -> None:
+    heads, rows, columns = weights.shape
+    found = pool(weights, limit)
+    assert found.shape == (heads, min(rows, limit), min(columns, limit))
+    height, width = found.shape[1:]
+    for h in range(heads):
+        for y in range(height):
+            for x in range(width):
+                down = slice(y * rows // height, (y + 1) * rows // height)
+                across = slice(x * columns // width, (x + 1) * columns // width)
+                assert found[h, y, x] == weights[h, down, across].max()
+
+
+def test_kinds_that_were_not_recorded_are_not_offered() -> None:
+    side = Side(made(HOSTILE, TGT, kinds=["cross", "encoder"]))
+    assert side.doc["kinds"] == ["encoder", "cross"]
+    half = made(HOSTILE, TGT)
+    del half.arrays[SITES["cross"].format(2) + "hook_weights"]
+    assert Side(half).kinds == ["encoder", "decoder"]
+    with pytest.raises(ValueError, match="no attention to show"):
+        Side(made(HOSTILE, TGT, kinds=[]))
+
+
+def test_long_sentences_are_sent_a_layer_at_a_time_and_with_a_byte_each(
+    trace: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = [f"weights.{k}.{n}" for k in ("encoder", "decoder", "cross") for n in range(3)]
+    assert [part.name for part in Side(trace).layers([1])] == every
+    monkeypatch.setattr(module, "WHOLE", 3 * 4 * (49 + 25 + 35) - 1)
+    monkeypatch.setattr(module, "FINE_LIMIT", 3 * 4 * 35)
+    found = {part.name: part.top for part in Side(trace).layers([1, 2, 1, 9, -1])}
+    assert sorted(found) == sorted(name for name in every if not name.endswith("0"))
+    assert found["weights.cross.1"] == FINE
+    assert found["weights.encoder.1"] == COARSE
+
+
+def test_vectors_of_a_head_are_the_numbers_as_they_are(trace: Made) -> None:
+    parts = vectors_of(trace, "cross", 1, 2)
+    assert [part.name for part in parts] == [f"{what}.cross.1.2" for what in VECTORS]
+    for part, what in zip(parts, VECTORS, strict=True):
+        np.testing.assert_array_equal(
+            part.array, trace[f"decoder.layers.1.cross_attn.hook_{what}"][2]
+        )
+        assert part.array.flags.c_contiguous
+    assert vectors_of(made(HOSTILE, TGT), "cross", 1, 2) == []
+
+
+def test_a_file_holds_all_layers_and_the_vectors_of_one(trace: Made) -> None:
+    names = [part.name for part in Side(trace).everything("cross", 1)]
+    assert len(names) == len(set(names)) == 9 + 4 * len(VECTORS)
+    assert {name.rsplit(".", 1)[0] for name in names if "query" in name} == {"query.cross.1"}
+
+
+def test_another_content_has_another_id() -> None:
+    weights = np.full((1, 1, 2, 2), 0.5, np.float32)
+    other = weights.copy()
+    other[0, 0, 0] = [0.25, 0.75]
+    ids = [
+        Side(made(["x", "y"], tgt, layers=1, heads=1, kinds=["cross"], cross=w)).doc["id"]
+        for w in (weights, other)
+        for tgt in (["a", "b"], ["a", "c"])
+    ]
+    assert len(set(ids)) == 4
+    again = made(["x", "y"], ["a", "b"], layers=1, heads=1, kinds=["cross"], cross=weights)
+    assert Side(again).doc["id"] == ids[0]
+
+
+def test_the_clearest_head_is_where_nothing_else_is_chosen() -> None:
+    even = np.full((2, 2, 2, 2), 0.5, np.float32)
+    even[1, 0] = np.eye(2)
+    side = Side(made(["x", "y"], ["a", "b"], layers=2, heads=2, kinds=["cross"], cross=even))
+    assert side.clearest("cross") == (1, 0)
+    found = side.resolved({**DEFAULTS, "kind": "encoder"})
+    assert (found["kind"], found["layer"], found["head"]) == ("cross", 1, 0)
+    chosen = side.resolved({**DEFAULTS, "layer": 0, "head": 1})
+    assert (chosen["layer"], chosen["head"]) == (0, 1)
+
+
+def test_two_sides_have_names_apart_and_their_tokens_in_pairs(trace: Made) -> None:
+    other = made(["▁the", "▁end"], ["<s>", "▁c"])
+    found = header([Side(trace, "A"), Side(other, "B")], dict(DEFAULTS))
+    assert [doc["name"] for doc in found["sides"]] == ["A", "B"]
+    assert [[i, j] for i, j in found["pairs"]["tgt_tokens"] if None not in (i, j)] == [
+        [0, 0],
+        [3, 1],
+    ]
+    assert len(found["pairs"]["src_tokens"]) == 7 + 2 - 1
+    assert header([Side(trace)], dict(DEFAULTS))["pairs"] is None
+    assert prefixed(Side(trace).thumbs, 1)[0].name == "1.thumbs.encoder"
+    json.dumps(found, allow_nan=False)
