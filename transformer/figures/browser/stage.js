@@ -15,7 +15,8 @@ function makeStage({ plan, paint }) {
     canvas.setAttribute("aria-label", label);
     const pen = canvas.getContext("2d");
     placed = plan(pen, width);
-    const [ratio, height] = [window.devicePixelRatio || 1, Math.ceil(placed.height)];
+    const height = Math.ceil(placed.height);
+    const ratio = Math.min(window.devicePixelRatio || 1, LONGEST / height); // phones draw no larger ones
     const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
     if (canvas.width !== wide || canvas.height !== high) {
       [canvas.width, canvas.height] = [wide, high];
