@@ -23,7 +23,11 @@ function layoutCells(m, span, pen, width, look, marginals) {
   const free = (cell) => Math.max(beside, label <= cell - 8 ? 4 : cell >= 16 ? lean : 6);
   const most = Math.min(LARGEST_CELL, Math.max(HIGHEST / span.rows, 26));
   let cell = Math.min((width - left - 6) / span.columns, most);
-  if (cell * span.columns + left + free(cell) > width) cell = (width - left - free(cell)) / span.columns;
+  if (cell * span.columns + left + free(cell) > width) {
+    // Either narrower, or with upright labels, which need no room.
+    const upright = Math.min((width - left - Math.max(beside, 6)) / span.columns, 15.9);
+    cell = Math.max((width - left - free(cell)) / span.columns, upright);
+  }
   cell = Math.max(cell, 0.5);
   // Few keys and many queries: cells may be lower than wide, so that all of them fit a screen.
   let high = Math.min(cell, Math.max(HIGHEST / span.rows, 0.5));
@@ -124,19 +128,22 @@ function drawMask(pen, m, place, look) {
     pen.rect(x, y, place.right - x, place.high);
     any = true;
   }
-  if (any) {
-    pen.clip();
-    pen.strokeStyle = look.line;
-    pen.lineWidth = 1;
-    pen.beginPath();
-    const [wide, high] = [place.right - place.left, place.bottom - place.top];
-    for (let d = -high; d < wide; d += 7) {
-      pen.moveTo(place.left + d, place.top + high);
-      pen.lineTo(place.left + d + high, place.top);
-    }
-    pen.stroke();
-  }
+  if (any) drawHatching(pen, place, look);
   pen.restore();
+}
+
+// Lines over the pen's path, which becomes its clip.
+function drawHatching(pen, place, look) {
+  pen.clip();
+  pen.strokeStyle = look.line;
+  pen.lineWidth = 1;
+  pen.beginPath();
+  const [wide, high] = [place.right - place.left, place.bottom - place.top];
+  for (let d = -high; d < wide; d += 7) {
+    pen.moveTo(place.left + d, place.top + high);
+    pen.lineTo(place.left + d + high, place.top);
+  }
+  pen.stroke();
 }
 
 function drawLabels(pen, m, place, look, cell) {

@@ -1,1 +1,217 @@
-// (being written)
+// Two sentences, two checkpoints, or a piece forced: one head of both, and what is more or less in the
+// second, over the tokens that both have.
+
+const LISTED = 8; // heads that differ most
+const DIFFERS = 0.0005; // what is shown as 0.001
+const NOTHING = "Choose something to compare with above: a second sentence, another checkpoint, or a forced token.";
+const ON_THEIR_WAY = "The weights of this layer are on their way …";
+const ALL_HIDDEN = "Nothing is left to compare: all tokens of a side are hidden.";
+
+function compareView(ctx) {
+  let found = null; // both tables and their common one, while all of it is here
+  let cell = null; // under the pointer or the keyboard, as row and column of the common table
+  const empty = el("p", { class: "hu-waiting", role: "status" });
+  const texts = el("div", { class: "hu-texts" });
+  const list = el("div", { class: "hu-most" });
+  const mosaic = makeMosaic((layer, head) => ctx.set({ layer, head }));
+  const mosaicTitle = el("h4", {}, "B − A, all heads");
+  const panels = [0, 1, 2].map((which) => comparePanel(which));
+  const shown = el("div", { class: "hu-panels" }, ...panels.map((panel) => panel.node));
+  const legends = [makeLegend(), makeDifferenceLegend()];
+  const foot = el("div", { class: "hu-legends" }, ...legends.map((legend) => legend.node));
+  const top = el("div", { class: "hu-versus" }, el("div", { class: "hu-allheads" }, mosaicTitle, mosaic.node), el("div", {}, texts, list));
+  const node = el("div", { class: "hu-compare" }, top, empty, shown, foot);
+  const kept = { key: "", value: null };
+
+  // Over all heads of a kind: worth keeping, since it looks at every small picture.
+  function differences() {
+    const key = [...ctx.sides.map((side) => side.id), ctx.state.kind].join(" ");
+    if (kept.key !== key) Object.assign(kept, { key, value: headDifferences(ctx.sides, ctx.pairs, ctx.state.kind) });
+    return { ...kept.value, key };
+  }
+
+  function draw() {
+    const why = nothingToCompare(ctx);
+    const tables = why ? null : ctx.sides.map((side) => ctx.matrix(side));
+    found = tables && comparison(ctx, ...tables);
+    top.hidden = Boolean(why);
+    empty.textContent = why || (found ? "" : tables.every(Boolean) ? ALL_HIDDEN : ON_THEIR_WAY);
+    empty.hidden = Boolean(found);
+    for (const part of [shown, foot]) part.hidden = !found;
+    if (why) return;
+    drawTexts();
+    drawHeads();
+    if (!found) return;
+    if (cell && (cell.row >= found.m.nRows || cell.column >= found.m.nColumns)) cell = null;
+    for (const panel of panels) panel.draw();
+    legends[0].draw(ctx.look, ctx.state.scale);
+    legends[1].draw(ctx, found);
+  }
+
+  function drawTexts() {
+    texts.replaceChildren(...ctx.sides.map((side, which) => el(
+      "div", {},
+      el("h4", {}, sideTitle(side, which)),
+      el("p", { dir: "auto" }, side.source),
+      el("p", { class: "hu-muted", dir: "auto" }, side.text),
+    )));
+  }
+
+  function drawHeads() {
+    const { state, look, sides } = ctx;
+    const { heads, height, width, greatest, pooled, key } = differences();
+    const side = { ...sides[0], n_layers: Math.min(...sides.map((one) => one.n_layers)), n_heads: Math.min(...sides.map((one) => one.n_heads)) };
+    const of = (layer, head) => heads[layer * side.n_heads + head];
+    mosaic.draw(side, state.kind, state, look, {
+      label: "Difference of all heads",
+      described: (layer, head) => `differs by ${of(layer, head).mean.toFixed(3)}`,
+      picture: (canvas, layer, head) => paintDifference(canvas, of(layer, head).picture, height, width, greatest, look),
+      of: key,
+    });
+    const most = [...heads].sort((a, b) => b.mean - a.mean);
+    const differing = heads.filter(({ mean }) => mean > DIFFERS).length;
+    const buttons = most.slice(0, LISTED).filter(({ mean }) => mean > DIFFERS).map(({ layer, head, mean }) => {
+      const chosen = state.combine === "one" && layer === state.layer && head === state.head;
+      const button = el(
+        "button", { type: "button", class: "hu-button", "aria-pressed": String(chosen), "aria-label": `layer ${layer}, head ${head}, differs by ${mean.toFixed(3)}` },
+        `${layer}.${head} `, makeChip(mean.toFixed(3), mean / most[0].mean, look),
+      );
+      button.addEventListener("click", () => {
+        ctx.set({ layer, head, combine: "one" });
+        list.querySelector("[aria-pressed=true]")?.focus();
+      });
+      return button;
+    });
+    const from = pooled ? " (from the small pictures)" : "";
+    list.replaceChildren(
+      el("p", {}, `${differing} of ${heads.length} heads differ`, differing ? `; the most, by their mean difference over the cells that both have${from}:` : "."),
+      el("div", { class: "hu-buttons" }, ...buttons),
+    );
+  }
+
+  // One of the three pictures: A, B, and what lies between them.
+  function comparePanel(which) {
+    const table = () => [found.a, found.b, found.m][which];
+    const own = (at) => (at && which < 2 ? ownCell(found, at, which) : at);
+    const stage = makeStage({
+      plan: (pen, width) => layoutCells(table(), wholeOf(table()), pen, width, ctx.look, false),
+      paint: (pen, place) => (which < 2
+        ? paintSide(pen, place, table(), ctx, own(cell))
+        : paintDifferences(pen, place, found, ctx, cell)),
+    });
+    const heading = el("h4", {});
+    const { canvas } = stage;
+
+    function paint() {
+      stage.draw(`${heading.textContent}: ${table().nRows} rows, ${table().nColumns} columns. Arrow keys read the weights.`);
+    }
+    function draw() {
+      heading.textContent = which < 2 ? sideTitle(ctx.sides[which], which) : "B − A";
+      paint();
+      stage.say(null);
+    }
+    function point(next) {
+      if (!found || (next?.row === cell?.row && next?.column === cell?.column)) return;
+      cell = next;
+      for (const panel of panels) {
+        panel.paint();
+        panel.stage.say(null);
+      }
+      const at = own(cell);
+      if (!at) return;
+      const [x, y] = cornerOf(stage.placed, at);
+      stage.say(tellDifference(found, cell), x + stage.placed.cell / 2, y, stage.placed.high);
+    }
+
+    canvas.addEventListener("pointermove", (event) => {
+      const at = stage.placed && cellAt(stage.placed, event.offsetX, event.offsetY);
+      point(at && (which < 2 ? commonCell(found, at, which) : at));
+    });
+    canvas.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && point(null));
+    canvas.addEventListener("blur", () => point(null));
+    canvas.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") point(null);
+      else if (event.key in ARROWS && found) {
+        const [right, down] = ARROWS[event.key];
+        const { nRows, nColumns } = table();
+        const at = own(cell);
+        const next = at ? { row: within(at.row + down, nRows), column: within(at.column + right, nColumns) } : { row: 0, column: 0 };
+        point(which < 2 ? commonCell(found, next, which) : next);
+      } else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+    return { node: el("figure", { class: "hu-head" }, heading, stage.node), stage, draw, paint, heading };
+  }
+
+  return {
+    node,
+    draw,
+    options: ["units", "special", "combine", "scale"],
+    keys: [["arrow keys", "read the weights of both, cell by cell"], ["Esc", "let go of the cell"]],
+    note: () => (nothingToCompare(ctx) ? "" : clampedNote(ctx)),
+    figure: () => found && compareFigure(ctx, found, panels),
+    table: () => found && compareTable(ctx, found),
+  };
+}
+
+// Why there is nothing to see, or "".
+function nothingToCompare({ sides, pairs, state }) {
+  if (sides.length < 2 || !pairs) return NOTHING;
+  return sides[1].kinds.includes(state.kind) ? "" : `B has no weights of this kind (${KINDS[state.kind]}).`;
+}
+
+// Null while weights are on their way, or where no token is left.
+function comparison(ctx, a, b) {
+  if (!a || !b || [a, b].some((one) => !one.nRows || !one.nColumns)) return null;
+  return compareTables(a, b, piecePairs(ctx.sides, ctx.pairs, ctx.state));
+}
+
+// A model with fewer layers or heads is looked at where it ends.
+function clampedNote({ sides, state }) {
+  const [, b] = sides;
+  const [layer, head] = [within(state.layer, b.n_layers), within(state.head, b.n_heads)];
+  if (layer === state.layer && head === state.head) return "";
+  return `B has ${b.n_layers} layers of ${b.n_heads} heads: of B, layer ${layer}, head ${head} is shown.`;
+}
+
+const sideTitle = (side, which) => {
+  const letter = "AB"[which];
+  return side.name && side.name !== letter ? `${letter}: ${side.name}` : letter;
+};
+
+const wholeOf = (m) => ({ row: 0, column: 0, rows: m.nRows, columns: m.nColumns });
+
+// From the common table to that of one side, null for what it does not have; and back.
+function ownCell({ rows, columns }, { row, column }, which) {
+  const at = { row: rows[row][which], column: columns[column][which] };
+  return at.row === null || at.column === null ? null : at;
+}
+const commonCell = ({ rows, columns }, at, which) => ({
+  row: rows.findIndex((pair) => pair[which] === at.row),
+  column: columns.findIndex((pair) => pair[which] === at.column),
+});
+
+function tellDifference({ m, inA, inB }, { row, column }) {
+  const at = row * m.nColumns + column;
+  const entry = m.rows[row];
+  const told = [inA[at], inB[at]].map((weight, i) =>
+    `${"AB"[i]} ${Number.isNaN(weight) ? "has no such cell" : showWeight(weight, m.top)}`);
+  const masked = m.masked(row, column);
+  return [
+    el("strong", {}, masked ? "masked" : `B − A ${showDifference(m.values[at], m.top)}`),
+    ...(masked ? [] : told.map((line) => el("span", {}, line))),
+    el("span", {}, tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])),
+    el("span", {}, masked ? "may not see the future: " : "attends to ", tokenText(m.columns[column].text)),
+  ];
+}
+
+// With its sign, and the digits that the packing kept.
+function showDifference(difference, top) {
+  if (Number.isNaN(difference)) return "none";
+  const digits = Math.abs(difference).toFixed(top > 255 ? 4 : 2);
+  const sign = Number(digits) === 0 ? "" : difference > 0 ? "+" : "−";
+  return `${top > 255 ? "" : "≈ "}${sign}${digits}`;
+}
+
+VIEWS.compare = { label: "Compare", make: compareView };

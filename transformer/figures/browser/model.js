@@ -39,6 +39,7 @@ function modelView(ctx) {
       section(kind).mosaic.draw(side, kind, state, look, {
         label: KINDS[kind],
         described: (layer, head) => measured(side, kind, layer, head).join(", "),
+        hover: true,
         below: measures(kind, state) ? (layer, head) => below(kind, layer, head, top) : null,
         order: inOrder(side, kind, state),
         marked: kind === state.kind,
@@ -137,17 +138,18 @@ function inOrder(side, kind, state) {
 const PICTURED = { side: 48, gap: 6, label: 22, between: 36, line: 14 };
 
 function modelFigure(ctx) {
-  const { side, state } = ctx;
+  const { side, state, look } = ctx;
   const { side: cell, gap, label, between, line } = PICTURED;
   const lines = (kind) => measures(kind, state) * (1 + (state.measure === "positional") + (state.order === "measure"));
   const wide = label + side.n_heads * (cell + gap);
   const high = Math.max(...side.kinds.map((kind) => side.n_layers * (cell + gap + line * lines(kind))));
   return {
     title: state.measure in MEASURES ? `All heads: ${MEASURES[state.measure].name}` : "All heads",
-    width: side.kinds.length * (wide + between) - between,
-    height: 44 + high,
+    width: look.size * (side.kinds.length * (wide + between) - between),
+    height: look.size * (44 + high),
     paint: (pen) => side.kinds.forEach((kind, i) => {
       pen.save();
+      pen.scale(look.size, look.size);
       pen.translate(i * (wide + between), 0);
       paintKind(pen, ctx, kind, cell + gap + line * lines(kind));
       pen.restore();

@@ -12,22 +12,26 @@ function makeMosaic(choose, open = choose) {
   let kind = "";
   let chosen = { layer: 0, head: 0 };
 
-  // `described(layer, head)` is read after the name; `below(layer, head)` gives a node to stand under
-  // the picture. `order` is a list of heads to show instead of layer by layer. `marked` is false
-  // where the chosen head is one of another mosaic.
-  function draw(newSide, newKind, now, look, { label = "", described = null, below = null, order = null, marked = true } = {}) {
+  // `described(layer, head)` is read after the name, and shown if the view shows none of its own on
+  // `hover`. `below(layer, head)` gives a node to stand under the picture. `order` is a list of heads
+  // to show instead of layer by layer. `marked` is false where the chosen head is one of another
+  // mosaic. `picture(canvas, layer, head)` paints others than those of the weights, named by `of`.
+  function draw(newSide, newKind, now, look, {
+    label = "", described = null, hover = false, below = null, order = null, marked = true, picture = null, of = "",
+  } = {}) {
     [side, kind, chosen] = [newSide, newKind, now];
-    const key = `${side.id} ${side.number} ${kind} ${Boolean(below)} ${order ? writeHeads(order) : ""}`;
+    const key = `${side.id} ${side.number} ${kind} ${Boolean(below)} ${order ? writeHeads(order) : ""} ${of}`;
     if (shown !== key) build(label, order, Boolean(below));
-    if (shown !== key || painted !== look.key) paint(look);
+    if (shown !== key || painted !== look.key) paint(look, picture);
     [shown, painted] = [key, look.key];
     buttons.forEach((button, i) => {
       const { layer, head } = places[i];
       const here = layer === chosen.layer && head === chosen.head;
       button.setAttribute("aria-checked", String(here && marked));
       button.tabIndex = here ? 0 : -1; // Tab enters the group at the chosen one; arrows go on
-      if (described) button.setAttribute("aria-description", described(layer, head));
-      else button.title = `layer ${layer}, head ${head}`;
+      const more = described ? described(layer, head) : "";
+      if (hover) button.setAttribute("aria-description", more);
+      else button.title = `layer ${layer}, head ${head}${more && `: ${more}`}`;
       if (below) button.nextSibling.replaceChildren(below(layer, head));
     });
   }
@@ -61,10 +65,11 @@ function makeMosaic(choose, open = choose) {
     });
   }
 
-  function paint(look) {
+  function paint(look, picture) {
     buttons.forEach((button, i) => {
-      const thumb = side.thumb(kind, places[i].layer, places[i].head);
-      paintThumb(button.firstChild, thumb, kind === "decoder", look.ramp);
+      const { layer, head } = places[i];
+      if (picture) picture(button.firstChild, layer, head);
+      else paintThumb(button.firstChild, side.thumb(kind, layer, head), kind === "decoder", look.ramp);
     });
   }
 
