@@ -62,8 +62,10 @@ function compareView(ctx) {
     const { heads, height, width, greatest, pooled, key } = differences();
     const side = { ...sides[0], n_layers: Math.min(...sides.map((one) => one.n_layers)), n_heads: Math.min(...sides.map((one) => one.n_heads)) };
     const of = (layer, head) => heads[layer * side.n_heads + head];
-    mosaic.draw(side, state.kind, state, look, {
+    const [layer, head] = [within(state.layer, side.n_layers), within(state.head, side.n_heads)];
+    mosaic.draw(side, state.kind, { layer, head }, look, {
       label: "Difference of all heads",
+      marked: layer === state.layer && head === state.head,
       described: (layer, head) => `differs by ${of(layer, head).mean.toFixed(3)}`,
       picture: (canvas, layer, head) => paintDifference(canvas, of(layer, head).picture, height, width, greatest, look),
       of: key,

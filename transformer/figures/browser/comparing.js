@@ -43,17 +43,22 @@ function paintDifference(canvas, values, height, width, greatest, look) {
   if (!values.length) return;
   const image = new ImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
-  values.forEach((value, i) => { pixels[i] = look.diverging[divergingLevel(value, "sqrt", greatest)]; });
+  values.forEach((value, i) => {
+    const level = divergingLevel(value, "sqrt", greatest);
+    if (level >= 0) pixels[i] = look.diverging[level];
+  });
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
 // Numbers along the scale of differences: [place from 0 to 1, text].
 function differenceTicks(scale, greatest) {
   const place = (share) => 0.5 + 0.5 * Math.sign(share) * (scale === "sqrt" ? Math.sqrt(Math.abs(share)) : Math.abs(share));
-  const shares = [-1, -0.25, 0, 0.25, 1];
+  const part = scale === "sqrt" ? 0.25 : 0.5;
+  const digits = greatest < 0.1 ? 3 : 2;
+  const shares = [-1, -part, 0, part, 1];
   return shares.map((share) => {
     const size = Math.abs(share);
-    const number = scale === "row" ? `${size} × max` : (size * greatest).toFixed(2);
+    const number = scale === "row" ? `${size} × max` : (size * greatest).toFixed(digits);
     return [place(share), share === 0 ? "0" : `${share < 0 ? "−" : "+"}${scale === "row" && size === 1 ? "max" : number}`];
   });
 }
@@ -68,7 +73,8 @@ function differenceWords({ state }, { m, rows, columns }) {
   }[state.scale];
   const lone = [...rows, ...columns].some((pair) => pair.includes(null));
   const by = m.kind === "cross" ? ` Rows are paired by ${state.units === "words" ? "the word that is written" : "the token that is read"}.` : "";
-  return `B − A: blue where B attends more, orange where A does; ${scale}.${by}${lone ? ` ${PARTNERLESS}` : ""}`;
+  const words = state.units === "words" ? " Punctuation at the end of a word makes it no other." : "";
+  return `B − A: blue where B attends more, orange where A does; ${scale}.${by}${words}${lone ? ` ${PARTNERLESS}` : ""}`;
 }
 
 function makeDifferenceLegend() {

@@ -16,8 +16,8 @@ function writtenPairs(sides, tgt) {
   return made;
 }
 
-// Both lists of entries as one: [place in A, place in B], null for none. A word has a partner if all
-// of its pieces have theirs in one word that is made of nothing else.
+// Both lists of entries as one: [place in A, place in B], null for none. A word has a partner if its
+// first piece has one that begins the same word; what punctuation ends the two does not matter.
 function alignEntries(first, second, pairs) {
   const partner = new Map(pairs.filter(([i, j]) => i !== null && j !== null));
   const starts = new Map(second.map((entry, place) => [entry.members[0], place]));
@@ -25,15 +25,19 @@ function alignEntries(first, second, pairs) {
   let next = 0; // in the second
   first.forEach((entry, place) => {
     const found = starts.get(partner.get(entry.members[0]));
-    const others = found === undefined ? [] : second[found].members;
-    const same = others.length === entry.members.length && entry.members.every((piece, i) => partner.get(piece) === others[i]);
-    if (same) while (next < found) made.push([null, next++]);
-    made.push([place, same ? found : null]);
-    if (same) next = found + 1;
+    if (found === undefined || bare(entry.text) !== bare(second[found].text)) {
+      made.push([place, null]);
+      return;
+    }
+    while (next < found) made.push([null, next++]);
+    made.push([place, found]);
+    next = found + 1;
   });
   while (next < second.length) made.push([null, next++]);
   return made;
 }
+
+const bare = (word) => word.replace(/(?<=.)\p{P}+$/u, "");
 
 // { a, b: the tables; rows, columns: the pairs; m: the table of both; inA, inB: their weights in its
 // cells, NaN where there are none }. The values of m are B − A.
@@ -70,8 +74,8 @@ function compareTables(a, b, pairs) {
 function commonEntry([i, j], first, second) {
   if (j === null) return { ...first[i], text: `${first[i].text} (A)` };
   if (i === null) return { ...second[j], text: `${second[j].text} (B)` };
-  const [one, other] = [first[i].written, second[j].written];
-  return { ...first[i], written: one === other ? one : `${one} / ${other.replace(/^▁(?=.)/, "")}` };
+  const common = (one, other) => (one === other ? one : `${one} / ${other.replace(/^▁(?=.)/, "")}`);
+  return { ...first[i], text: common(first[i].text, second[j].text), written: common(first[i].written, second[j].written) };
 }
 
 // Of every head that both have: the mean of |B − A| over the cells that both have, and a small picture
@@ -95,7 +99,7 @@ function headDifferences(sides, pairs, kind) {
 
   function one(layer, head) {
     const [a, b] = sides.map((side) => side.thumb(kind, layer, head).values);
-    const picture = new Float32Array(height * width);
+    const picture = new Float32Array(height * width).fill(NaN); // what is masked stays so
     let [sum, count] = [0, 0];
     for (let r = 0; r < down.length; r++) {
       const start = Math.floor((r * height) / down.length) * width;
@@ -106,14 +110,15 @@ function headDifferences(sides, pairs, kind) {
         sum += Math.abs(difference);
         count++;
         const place = start + Math.floor((c * width) / across.length);
-        if (Math.abs(difference) > Math.abs(picture[place])) picture[place] = difference;
+        if (!(Math.abs(difference) <= Math.abs(picture[place]))) picture[place] = difference;
       }
     }
     return { layer, head, mean: count ? sum / count : 0, picture };
   }
 
   const heads = allHeads({ n_layers: nLayers, n_heads: nHeads }).map(({ layer, head }) => one(layer, head));
-  const greatest = heads.reduce((most, { picture }) => picture.reduce((m, d) => Math.max(m, Math.abs(d)), most), LEAST);
+  let greatest = LEAST;
+  for (const { picture } of heads) for (const value of picture) if (Math.abs(value) > greatest) greatest = Math.abs(value);
   return { heads, height, width, greatest, pooled: seen.some(({ pooled }) => pooled) };
 }
 
