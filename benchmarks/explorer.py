@@ -1,0 +1,193 @@
+"""The explorer beside BertViz in one browser: bytes of the page, and time until it is painted.
+
+    python -m benchmarks.explorer [CHECKPOINT] [--scripts FOLDER] [--rounds N]
+
+Both show the same trace, all heads of the three kinds, as a file that is opened. BertViz' takes
+require.js, d3 and jQuery from a CDN; --scripts names a folder with require.js, d3.min.js and
+jquery.min.js to use without a network. Ours asks for nothing. Medians; times in milliseconds, from
+the start of the navigation to the second frame after the pictures are there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+from playwright.sync_api import Browser, Page, Route
+
+from benchmarks.browser import ROOT, chromium
+from transformer import Translator
+from transformer.figures import Side, explorer_page
+from transformer.inference import Trace
+
+try:
+    from bertviz import model_view
+except ImportError as error:
+    sys.exit(f"{error.name} is missing: pip install -r requirements-benchmarks.txt")
+
+LENGTHS = (16, 64, 128, 512)
+BERTVIZ_LONGEST = 128
+"""Beyond it BertViz' page would be over a gigabyte of JSON."""
+
+SCRIPTS = {"require": "require.js", "d3": "d3.min.js", "jquery": "jquery.min.js"}
+PATIENCE = 180_000  # ms
+
+# Notes the time of the second frame after `done` first holds. Put in before the page's own scripts.
+WATCH = """(() => {
+  const find = (node, selector) => node.querySelectorAll(selector);
+  const look = () => {
+    if (document.body && (%s)) {
+      const note = () => { window.painted = performance.now(); };
+      requestAnimationFrame(() => requestAnimationFrame(note));
+    } else setTimeout(look, 2);
+  };
+  look();
+})();"""
+OURS_DONE = """find(document, '.hu-thumb canvas').length === 144
+  && [...find(document, '.hu-thumb canvas')].every((c) => c.width > 1 && c.width !== 300)"""
+BERTVIZ_DONE = "find(document, 'svg line').length >= %d"
+
+# The worst of 40 places of the pointer: from the event to the end of its answer.
+HOVER = """() => {
+  const canvas = document.querySelector('.hu-canvas');
+  const box = canvas.getBoundingClientRect();
+  const times = [];
+  for (let i = 0; i < 40; i++) {
+    const x = box.left + box.width * (i % 2 ? 0.9 : 0.1);
+    const y = box.top + box.height * (0.05 + 0.9 * i / 40);
+    const start = performance.now();
+    const moved = { clientX: x, clientY: y, bubbles: true };
+    canvas.dispatchEvent(new PointerEvent('pointermove', moved));
+    canvas.getContext('2d').getImageData(0, 0, 1, 1); // waits until it is drawn
+    times.push(performance.now() - start);
+  }
+  return times.sort((a, b) => a - b);
+}"""
+
+
+def traced(translator: Translator, n: int) -> Trace:
+    """A trace of `n` source and `n` target pieces: our own words, one piece each, over and over."""
+    text = "the house is old and the door is red but we like the house " * 64
+    ids = translator.vocabulary.encode(text)[: n - 1]
+    source = translator.vocabulary.decode(ids)
+    target = [*(ids * 2)[: n - 1], translator.model.config.eos_id]
+    names = [name for name in translator.model.hook_names if name.endswith("hook_weights")]
+    return translator.trace(source, target, names=names)
+
+
+def ours(trace: Trace, view: str) -> str:
+    return explorer_page([Side(trace)], {"view": view})
+
+
+def bertviz(trace: Trace) -> str:
+    def layers(kind: str) -> list[torch.Tensor]:
+        weights = [trace.weights(kind, layer) for layer in range(trace.n_layers)]
+        return [torch.tensor(layer)[None] for layer in weights]
+
+    page = model_view(
+        encoder_attention=layers("encoder"),
+        decoder_attention=layers("decoder"),
+        cross_attention=layers("cross"),
+        encoder_tokens=list(trace.src_tokens),
+        decoder_tokens=list(trace.tgt_tokens),
+        html_action="return",
+    )
+    return f"<!doctype html><html><meta charset='utf-8'><body>{page.data}</body></html>"
+
+
+def painted(browser: Browser, file: Path, done: str, scripts: Path | None) -> tuple[float, Page]:
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    page = context.new_page()
+
+    def answer(route: Route) -> None:
+        name = next(name for key, name in SCRIPTS.items() if key in route.request.url)
+        route.fulfill(path=scripts / name if scripts else None)
+
+    if scripts:
+        page.route(re.compile("^https:"), answer)
+    page.add_init_script(WATCH % done)
+    page.goto(file.as_uri(), timeout=PATIENCE, wait_until="commit")
+    page.wait_for_function("window.painted", timeout=PATIENCE)
+    return float(page.evaluate("window.painted")), page
+
+
+def opened(
+    browser: Browser, html: str, done: str, rounds: int, scripts: Path | None = None
+) -> float:
+    """Median time until `html`, opened as a file, is painted."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "page.html"
+        file.write_text(html, encoding="utf-8")
+        times = []
+        for _ in range(rounds):
+            spent, page = painted(browser, file, done, scripts)
+            times.append(spent)
+            page.context.close()
+    return median(times)
+
+
+def hover(browser: Browser, html: str) -> list[float]:
+    """Times in which the Heads view answers to the pointer, sorted."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "page.html"
+        file.write_text(html, encoding="utf-8")
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.goto(file.as_uri())
+        page.locator(".hu-canvas").wait_for()
+        page.wait_for_timeout(500)
+        page.evaluate(HOVER)
+        times: list[float] = page.evaluate(HOVER)
+        page.close()
+    return times
+
+
+def row(n: int, mine: list[float], theirs: list[float] | None) -> None:
+    """A line of the table: megabytes and milliseconds of both, and how many times ours fit."""
+    text = f"{n:>6}  {mine[0]:>8.2f} {mine[1]:>8.0f}"
+    if theirs is None:
+        print(f"{text}  {'—':>9} {'—':>9}", flush=True)
+        return
+    ratios = f"{theirs[0] / mine[0]:>7.1f} × {theirs[1] / mine[1]:>6.1f} ×"
+    print(f"{text}  {theirs[0]:>9.2f} {theirs[1]:>9.0f}  {ratios}", flush=True)
+
+
+def main(arguments: Any) -> None:
+    translator = Translator.load(arguments.checkpoint, device="cpu")
+    config = translator.model.config
+    heads = config.n_layers * config.n_heads
+    print(f"Model view: ours all three kinds ({3 * heads} heads), BertViz' one of them ({heads}).")
+    print(f"{'':>6}  {'ours':>8} {'':>8}  {'BertViz':>9} {'':>9}  {'BertViz / ours':>17}")
+    print(f"{'tokens':>6}  {'MB':>8} {'ms':>8}  {'MB':>9} {'ms':>9}  {'MB':>9} {'ms':>7}")
+    with chromium() as browser:
+        for n in LENGTHS:
+            trace = traced(translator, n)
+            html = ours(trace, "model")
+            mine = [len(html) / 1e6, opened(browser, html, OURS_DONE, arguments.rounds)]
+            theirs = None
+            if n <= BERTVIZ_LONGEST:
+                other = bertviz(trace)
+                done = BERTVIZ_DONE % (heads * n * n)
+                rounds = min(arguments.rounds, 3)
+                spent = opened(browser, other, done, rounds, arguments.scripts)
+                theirs = [len(other) / 1e6, spent]
+            row(n, mine, theirs)
+        print("\nHeads view: from a move of the pointer to its answer, ms (a frame has 16.7)")
+        for n in LENGTHS:
+            times = hover(browser, ours(traced(translator, n), "heads"))
+            print(
+                f"{n:>6} tokens   median {median(times):5.1f}   worst {times[-1]:5.1f}", flush=True
+            )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("checkpoint", nargs="?", type=Path, default=ROOT / "checkpoints" / "en-fr")
+    parser.add_argument("--scripts", type=Path)
+    parser.add_argument("--rounds", type=int, default=5)
+    main(parser.parse_args())
