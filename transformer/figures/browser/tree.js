@@ -235,8 +235,9 @@ function paintNode(pen, tree, placed, look, i, isChosen) {
   pen.textAlign = "right";
   const number = ended ? fixed(tree.score[i]).slice(0, 5) : tree.parent[i] === null ? "" : tree.probability[i].toFixed(2);
   pen.fillText(number, x + wide - 6, y + high / 2);
-  if (folded) pen.fillText(`+${folded}`, x + wide + 22 * scale, y + high - 4);
   pen.textAlign = "left";
+  if (folded) paintFolded(pen, look, `+${folded}`, x + wide + 3, y + high / 2);
+  pen.fillStyle = look.muted;
   const room = wide - 16 - pen.measureText(number).width;
   pen.font = `${tree.best[i] ? 600 : 400} ${Math.round(LABEL_SIZE * scale)}px ${look.font}`;
   pen.save();
@@ -244,4 +245,12 @@ function paintNode(pen, tree, placed, look, i, isChosen) {
   drawToken(pen, shorten(pen, tree.token[i], room), x + 6, look, !gone);
   pen.restore();
   pen.globalAlpha = 1;
+}
+
+// How many discarded ones went out from here, on a ground of its own over the branches.
+function paintFolded(pen, look, text, x, y) {
+  pen.fillStyle = look.ground;
+  pen.fillRect(x, y - 7, pen.measureText(text).width + 4, 14);
+  pen.fillStyle = look.muted;
+  pen.fillText(text, x + 2, y);
 }

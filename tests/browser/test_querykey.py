@@ -1,0 +1,263 @@
+"""The query–key view: every number on the page is the one that numpy gets from the same trace."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewPage
+from transformer.config import ModelConfig
+from transformer.figures import Side, explorer_page
+from transformer.inference import Translator
+from transformer.inference.trace import Trace
+from transformer.model.transformer import Transformer
+from transformer.text.vocabulary import Vocabulary
+
+pytestmark = pytest.mark.browser
+
+TEXT, LAYER, HEAD = "The baker paints a boat today.", 1, 2
+SITE = {
+    "encoder": "encoder.layers.{}.self_attn.hook_",
+    "decoder": "decoder.layers.{}.self_attn.hook_",
+    "cross": "decoder.layers.{}.cross_attn.hook_",
+}
+HOSTILE = ["<script>alert(1)</script>", "<b>bold</b>", "👩🏽‍🚀", "مرحبا", "e\u0301", "▁the", "▁the"]
+Rows = npt.NDArray[np.float64]
+
+
+def traced(vocabulary: Vocabulary, model: Transformer) -> Trace:
+    return Translator(model, vocabulary).trace(TEXT, max_len=7)
+
+
+def scored(vocabulary: Vocabulary, score: Any) -> Trace:
+    with torch.random.fork_rng():
+        torch.manual_seed(5)
+        config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), score=score)
+        return traced(vocabulary, Transformer(config).eval())
+
+
+@pytest.fixture(scope="module")
+def trace(tiny_model: Transformer, vocabulary: Vocabulary) -> Trace:
+    return traced(vocabulary, tiny_model)
+
+
+def opened(page: Page, folder: Path, trace: Trace, **start: int | str) -> Page:
+    begin = {"view": "query-key", "layer": LAYER, "head": HEAD, **start}
+    (folder / "view.html").write_text(explorer_page([Side(trace)], begin), encoding="utf-8")
+    page.goto((folder / "view.html").as_uri())
+    page.locator(".hu-querykey").wait_for()
+    return page
+
+
+def part(trace: Trace, kind: str, what: str, head: int = HEAD) -> Rows:
+    return np.asarray(trace[SITE[kind].format(LAYER) + what][head], np.float64)
+
+
+def shares(trace: Trace, kind: str, row: int) -> Rows:
+    """The softmax over the keys that `row` may see, from queries and keys alone."""
+    query, key = part(trace, kind, "query"), part(trace, kind, "key")
+    scores = query[row] @ key.T / math.sqrt(query.shape[1])
+    if kind == "decoder":
+        scores[row + 1 :] = -np.inf
+    raised: Rows = np.exp(scores - scores.max())
+    return np.asarray(raised / raised.sum())
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+def titles(page: Page) -> list[str]:
+    expect(page.locator(".hu-work h4").last).not_to_be_empty()
+    return page.locator(".hu-work h4").all_inner_texts()
+
+
+def last_number(text: str) -> float:
+    return number(re.findall(r"[−-]?\d+\.\d+", text)[-1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "row", "column"), [("cross", 2, 3), ("encoder", 0, 5), ("decoder", 4, 1)]
+)
+def test_the_numbers_are_those_of_the_trace(
+    page: Page, tmp_path: Path, trace: Trace, kind: str, row: int, column: int
+) -> None:
+    shown = titles(opened(page, tmp_path, trace, kind=kind, row=row, column=column))
+    query, key = part(trace, kind, "query")[row], part(trace, kind, "key")[column]
+    assert last_number(shown[2]) == pytest.approx(query @ key, abs=6e-5)
+    assert last_number(shown[3]) == pytest.approx(query @ key / math.sqrt(len(query)), abs=6e-5)
+    assert last_number(shown[4]) == pytest.approx(shares(trace, kind, row)[column], abs=6e-5)
+    checks = page.locator(".hu-check")
+    for place, what in [(3, "q·k/√d_k"), (4, "softmax"), (5, "Σ α·v")]:
+        expect(checks.nth(place)).to_contain_text(f"✓ {what} computed here")
+    assert page.locator(".hu-differs").count() == 0
+
+
+def test_what_does_not_agree_is_said(page: Page, tmp_path: Path, trace: Trace) -> None:
+    name = SITE["cross"].format(LAYER) + "heads"
+    changed = replace(
+        trace, tensors={**trace.tensors, name: torch.as_tensor(trace.tensors[name]) + 0.5}
+    )
+    opened(page, tmp_path, changed, row=2)
+    expect(page.locator(".hu-check").nth(5)).to_contain_text("≠ Σ α·v")
+    expect(page.locator(".hu-check").nth(5)).to_contain_text("5e-1")
+    assert page.locator(".hu-differs").count() == 1
+
+
+def test_keys_and_clicks_walk_rows_and_columns(page: Page, tmp_path: Path, trace: Trace) -> None:
+    opened(page, tmp_path, trace, kind="decoder")
+    queries, keys = page.get_by_label("Query: who asks"), page.get_by_label("Key: who is asked")
+    chosen = "[aria-checked=true]"
+
+    def at(row: int, column: int) -> None:
+        assert last_number(titles(page)[2]) == pytest.approx(
+            part(trace, "decoder", "query")[row] @ part(trace, "decoder", "key")[column], abs=6e-5
+        )
+        for found, place in ((queries, row), (keys, column)):
+            assert found.get_by_role("radio").nth(place).get_attribute("aria-checked") == "true"
+
+    at(0, 0)
+    queries.locator(chosen).focus()
+    for key, row, column in [
+        ("ArrowUp", 0, 0),
+        ("ArrowDown", 1, 0),
+        ("ArrowDown", 2, 0),
+        ("ArrowRight", 2, 1),
+    ]:
+        page.keyboard.press(key)
+        at(row, column)
+        expect(queries.locator(chosen)).to_be_focused()
+    queries.get_by_role("radio").nth(5).click()
+    at(5, int(np.argmax(shares(trace, "decoder", 5))))
+    keys.get_by_role("radio").nth(3).click()
+    at(5, 3)
+
+
+def test_the_future_has_no_weight(page: Page, tmp_path: Path, trace: Trace) -> None:
+    opened(page, tmp_path, trace, kind="decoder", row=2, column=4)
+    assert "−∞" in titles(page)[4]
+    expect(page.locator(".hu-work")).to_contain_text(
+        f"{len(trace.tgt_tokens) - 3} keys get the score −∞"
+    )
+    assert page.locator(".hu-off").count() == len(trace.tgt_tokens) - 3
+
+
+def test_a_strip_tells_dimension_and_value(page: Page, tmp_path: Path, trace: Trace) -> None:
+    opened(page, tmp_path, trace, row=1, column=2)
+    canvas = page.locator(".hu-canvas").first
+    canvas.focus()
+    product = part(trace, "cross", "query")[1] * part(trace, "cross", "key")[2]
+    tip = page.locator(".hu-tip").first
+    for dimension in range(3):
+        page.keyboard.press("Shift+ArrowRight")
+        expect(tip).to_contain_text(f"dimension {dimension}")
+        assert number(tip.locator("strong").inner_text()) == pytest.approx(
+            product[dimension], abs=6e-5
+        )
+    box = canvas.bounding_box()
+    assert box
+    found = set()
+    for x in np.linspace(10, box["width"] - 3, 40):  # the strip of the query is the uppermost
+        canvas.hover(position={"x": float(x), "y": 30})
+        if tip.is_visible():
+            found.add(tip.inner_text().replace("\n", " "))
+    read = {int(text.split()[-1]): number(text.split()[0]) for text in found}
+    assert set(read) == set(range(16))
+    for dimension, value in read.items():
+        assert value == pytest.approx(part(trace, "cross", "query")[1, dimension], abs=6e-5)
+
+
+def test_the_table_holds_every_number(page: Page, tmp_path: Path, trace: Trace) -> None:
+    opened(page, tmp_path, trace, row=3, column=1)
+    page.get_by_role("button", name="Take it with you").click()
+    with page.expect_download() as taken:
+        page.get_by_role("button", name="Table (CSV)").click()
+    lines = list(csv.reader(taken.value.path().read_text(encoding="utf-8-sig").splitlines()))
+    dimensions, keys = lines[1:17], lines[17:]
+    got = np.array([line[1:6] for line in dimensions], float)
+    query, key, value = (part(trace, "cross", what) for what in ("query", "key", "value"))
+    out = shares(trace, "cross", 3) @ value
+    want = np.stack([query[3], key[1], query[3] * key[1], value[1], out], axis=1)
+    np.testing.assert_allclose(got, want, atol=1e-5)
+    assert [line[6] for line in keys] == list(trace.src_tokens)
+    np.testing.assert_allclose(
+        [float(line[8]) for line in keys], shares(trace, "cross", 3), atol=1e-5
+    )
+
+
+def test_a_model_without_the_division_shows_none(
+    page: Page, tmp_path: Path, vocabulary: Vocabulary
+) -> None:
+    trace = scored(vocabulary, "dot")
+    shown = titles(opened(page, tmp_path, trace, row=2, column=1))
+    assert last_number(shown[2]) == pytest.approx(
+        part(trace, "cross", "query")[2] @ part(trace, "cross", "key")[1], abs=6e-5
+    )
+    assert "itself" in shown[3]
+    expect(page.locator(".hu-check").nth(3)).to_contain_text("✓ q·k computed here")
+
+
+def test_an_additive_score_comes_from_the_trace(
+    page: Page, tmp_path: Path, vocabulary: Vocabulary
+) -> None:
+    trace = scored(vocabulary, "additive")
+    shown = titles(opened(page, tmp_path, trace, row=2, column=1))
+    assert last_number(shown[3]) == pytest.approx(part(trace, "cross", "scores")[2, 1], abs=6e-5)
+    expect(page.locator(".hu-work")).to_contain_text("vᵀ·tanh(W q + U k)")
+    page.locator(".hu-canvas").first.focus()
+    page.keyboard.press("Shift+ArrowRight")
+    made = np.tanh(part(trace, "cross", "query")[2, 0] + part(trace, "cross", "key")[1, 0])
+    tip = page.locator(".hu-tip strong").first
+    assert number(tip.inner_text()) == pytest.approx(made, abs=6e-5)
+
+
+def test_a_file_without_these_vectors_says_where_they_are(
+    page: Page, tmp_path: Path, trace: Trace
+) -> None:
+    opened(page, tmp_path, trace)
+    expect(page.locator(".hu-work")).to_be_visible()
+    page.get_by_role("radio", name="layer 0, head 0").click()
+    expect(page.locator(".hu-empty")).to_contain_text("layer 1, Encoder–decoder only")
+    expect(page.locator(".hu-work")).to_be_hidden()
+    page.get_by_role("button", name="Show layer 1").click()
+    expect(page.locator(".hu-title")).to_have_text("Layer 1, head 0")
+    expect(page.locator(".hu-work")).to_be_visible()
+    assert last_number(titles(page)[2]) == pytest.approx(
+        max(part(trace, "cross", "query", 0)[0] @ part(trace, "cross", "key", 0).T), abs=6e-5
+    )
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1400, "light")])
+def test_hostile_tokens_are_text_and_fit(
+    new_page: NewPage, tmp_path: Path, trace: Trace, width: int, scheme: str
+) -> None:
+    count = len(trace.src_tokens)
+    tokens = tuple((HOSTILE * count)[:count])
+    page = opened(
+        new_page(width, scheme), tmp_path, replace(trace, src_tokens=tokens), row=0, column=1
+    )
+    expect(page.get_by_label("Key: who is asked").get_by_role("radio")).to_have_text(list(tokens))
+    assert HOSTILE[1] in titles(page)[1]
+    assert page.locator(".hu script, .hu-choice b, .hu-work h4 b").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_picture_to_take_away_holds_all_steps(page: Page, tmp_path: Path, trace: Trace) -> None:
+    opened(page, tmp_path, trace, row=2, column=1)
+    page.get_by_role("button", name="Take it with you").click()
+    with page.expect_download() as taken:
+        page.get_by_role("button", name="Picture for a paper (SVG)").click()
+    written = taken.value.path().read_text(encoding="utf-8")
+    for n, title in enumerate(titles(page), start=1):
+        assert f"{n}. {title[:12]}" in written
+    assert f"{shares(trace, 'cross', 2)[1]:.4f}" in written
