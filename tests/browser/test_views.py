@@ -1,99 +1,101 @@
-"""The views as files of their own: what is drawn is what was packed."""
+"""The heatmap and its mosaic as a file: what is drawn is what was given."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from transformer.figures import Labels, pack, start_at, translation_data
-from transformer.figures import page as as_file
+from tests.browser.opened import Numbers, marked, opened, pixels, ramp, table, weights
+from tests.figures.made import HOSTILE, Made, made
+from transformer.figures import side as packing_limits
+from transformer.figures import translation_data, translation_page
 
 pytestmark = pytest.mark.browser
 
-HOSTILE = ["<script>alert(1)</script>", "<b>bold</b>", "👩🏽‍🚀", "مرحبا", "e\u0301", "▁the", "▁the"]
-ROWS, COLUMNS = [f"▁r{i}" for i in range(5)], HOSTILE
-RNG = np.random.default_rng(3)
-WEIGHTS = RNG.dirichlet(np.full(7, 0.4), size=(3, 4, 5)).astype(np.float32)
-
-# Pixels are read from a copy of the canvas, so that reading does not change how it is drawn.
-COPY = """() => {
-  const canvas = document.querySelector(".hu-canvas");
-  const ratio = canvas.width / canvas.clientWidth;
-  const copy = new OffscreenCanvas(canvas.width, canvas.height);
-  const pen = copy.getContext("2d", { willReadFrequently: true });
-  pen.drawImage(canvas, 0, 0);
-  Object.assign(window, { canvas, ratio, pen });
-}"""
+TGT = ["<s>", "▁r", "ows", "▁r", "."]
+SRC = [*HOSTILE, "</s>"]
+TRACE = made(SRC, TGT)
+WRITTEN = [*TGT[1:], "</s>"]
 
 
-def place(page: Page, row: int, column: int, n_columns: int) -> tuple[float, float]:
-    """The middle of a cell, in the canvas: found by its right and lower edge, which are where the
-    picture ends."""
-    box = page.locator(".hu-canvas").bounding_box()
-    assert box
-    page.evaluate(COPY)
-    x, y, side = page.evaluate(
-        """([rows, columns]) => {
-          // Along the middle of the last row, the coloured run that ends the line is the picture.
-          const y = canvas.height - 6 * ratio;
-          const line = pen.getImageData(0, y, canvas.width, 1).data;
-          let end = canvas.width - 1;
-          while (end > 0 && line[4 * end + 3] === 0) end--;
-          let start = end, gap = 0;
-          for (let i = end; i > 0 && gap < 4; i--) {
-            if (line[4 * i + 3] === 0) gap++; else { gap = 0; start = i; }
-          }
-          const side = Math.round((end + 2 - start) / ratio / columns);
-          return [start / ratio, canvas.clientHeight - 2 - side * rows, side];
-        }""",
-        [5, n_columns],
-    )
-    return x + (column + 0.5) * side, y + (row + 0.5) * side
+def head(kind: str, layer: int, number: int, trace: Made = TRACE) -> Numbers:
+    return trace.weights(kind, layer)[number].astype(float)
 
 
-def opened(page: Page, tmp_path: Path, written: str) -> Page:
-    (tmp_path / "view.html").write_text(written, encoding="utf-8")
-    page.goto((tmp_path / "view.html").as_uri())
-    page.locator(".hu").wait_for()
-    return page
+def tip(page: Page) -> str:
+    return page.locator(".hu-tip strong").inner_text()
 
 
-@pytest.fixture
-def attention(page: Page, tmp_path: Path) -> Page:
-    data = pack(list(WEIGHTS), Labels(ROWS, COLUMNS, kind="cross", title="Made up"))
-    return opened(page, tmp_path, as_file("attention", start_at(data, 1, 2)))
+def spots(page: Page, rows: int, columns: int) -> list[tuple[float, float]]:
+    """The middles of all cells, row by row, from the frames around the first and the last one."""
+    page.locator(".hu-canvas").focus()
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowDown")
+    left, top, *_ = marked(page)
+    for key, count in (("ArrowDown", rows), ("ArrowRight", columns)):
+        for _ in range(count - 1):
+            page.keyboard.press(key)
+    right, bottom, wide, high = marked(page)
+    page.keyboard.press("Escape")
+    xs = np.linspace(left, right, columns) + wide / 2
+    ys = np.linspace(top, bottom, rows) + high / 2
+    return [(float(x), float(y)) for y in ys for x in xs]
 
 
-def test_pointing_at_a_cell_tells_its_weight_and_its_tokens(attention: Page) -> None:
-    tip = attention.locator(".hu-tip")
-    for row, column in [(0, 0), (2, 3), (4, 6)]:
-        x, y = place(attention, row, column, 7)
-        attention.locator(".hu-canvas").hover(position={"x": x, "y": y})
-        expect(tip.locator("strong")).to_have_text(f"{WEIGHTS[1, 2, row, column]:.4f}")
-        expect(tip).to_contain_text(f"{ROWS[row]}attends to {COLUMNS[column]}")
-    attention.mouse.move(0, 0)
-    expect(tip).to_be_hidden()
+def test_pointing_at_a_cell_tells_its_weight_and_its_tokens(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, layer=1, head=2)
+    places = spots(page, 5, 8)
+    said = page.locator(".hu-tip")
+    for row, column in [(0, 0), (2, 3), (4, 7)]:
+        x, y = places[8 * row + column]
+        page.locator(".hu-canvas").hover(position={"x": x, "y": y})
+        assert tip(page) == f"{TRACE.weights('cross', 1)[2, row, column]:.4f}"
+        expect(said).to_contain_text(f"{TGT[row]} → {WRITTEN[row]}attends to {SRC[column]}")
+    page.mouse.move(0, 0)
+    expect(said).to_be_hidden()
 
 
-def test_a_click_on_a_small_picture_enlarges_its_head(attention: Page) -> None:
-    expect(attention.locator(".hu-title")).to_have_text("Layer 1, head 2")
-    expect(attention.locator(".hu-code")).to_have_text('trace.weights("cross", layer=1)[2]')
-    attention.get_by_role("radio", name="layer 2, head 0").click()
-    expect(attention.locator(".hu-title")).to_have_text("Layer 2, head 0")
-    x, y = place(attention, 3, 1, 7)
-    attention.locator(".hu-canvas").hover(position={"x": x, "y": y})
-    expect(attention.locator(".hu-tip strong")).to_have_text(f"{WEIGHTS[2, 0, 3, 1]:.4f}")
+def test_a_click_keeps_a_cell_and_another_lets_it_go(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE)
+    x, y = spots(page, 5, 8)[8 * 3 + 2]
+    page.locator(".hu-canvas").click(position={"x": x, "y": y})
+    page.mouse.move(0, 0)
+    assert tip(page) == f"{TRACE.weights('cross', 0)[0, 3, 2]:.4f}"
+    page.locator(".hu-canvas").click(position={"x": x, "y": y})
+    page.mouse.move(0, 0)
+    expect(page.locator(".hu-tip")).to_be_hidden()
 
 
-def test_everything_can_be_done_with_the_keyboard(attention: Page) -> None:
-    title, tip = attention.locator(".hu-title"), attention.locator(".hu-tip")
-    attention.keyboard.press("Tab")
-    for key, layer, head in [
+def test_a_click_on_a_small_picture_enlarges_its_head(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, layer=1, head=2)
+    expect(page.locator(".hu-title")).to_have_text("Layer 1, head 2")
+    expect(page.locator(".hu-code")).to_have_text('trace.weights("cross", layer=1)[2]')
+    page.get_by_role("radio", name="layer 2, head 0").click()
+    expect(page.locator(".hu-title")).to_have_text("Layer 2, head 0")
+    np.testing.assert_allclose(weights(page), head("cross", 2, 0), atol=6e-5)
+
+
+def test_each_kind_shows_its_own_weights(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, kind="encoder", layer=2, head=3)
+    np.testing.assert_allclose(weights(page), head("encoder", 2, 3), atol=6e-5)
+    page.get_by_role("button", name="Decoder, masked").click()
+    expect(page.locator(".hu-code")).to_have_text('trace.weights("decoder", layer=2)[3]')
+    expect(page.locator(".hu-sheet tbody tr")).to_have_count(5)
+    found, wanted = weights(page), head("decoder", 2, 3)
+    future = np.triu(np.ones((5, 5), bool), 1)
+    assert np.isnan(found[future]).all()
+    np.testing.assert_allclose(found[~future], wanted[~future], atol=6e-5)
+
+
+def test_everything_can_be_done_with_the_keyboard(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, layer=1, head=2)
+    title, canvas = page.locator(".hu-title"), page.locator(".hu-canvas")
+    page.get_by_role("radio", name="layer 1, head 2").focus()
+    for key, layer, number in [
         ("ArrowRight", 1, 3),
         ("ArrowRight", 1, 3),
         ("ArrowDown", 2, 3),
@@ -103,94 +105,224 @@ def test_everything_can_be_done_with_the_keyboard(attention: Page) -> None:
         ("ArrowLeft", 1, 0),
         ("End", 1, 3),
     ]:
-        attention.keyboard.press(key)
-        expect(title).to_have_text(f"Layer {layer}, head {head}")
-        focused = attention.get_by_role("radio", name=f"layer {layer}, head {head}")
+        page.keyboard.press(key)
+        expect(title).to_have_text(f"Layer {layer}, head {number}")
+        focused = page.get_by_role("radio", name=f"layer {layer}, head {number}")
         expect(focused).to_be_focused()
         expect(focused).to_be_checked()
-    attention.keyboard.press("Tab")
-    expect(attention.locator(".hu-canvas")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(canvas).to_be_focused()
     for key, row, column in [("ArrowDown", 0, 0), ("ArrowDown", 1, 0), ("ArrowRight", 1, 1)]:
-        attention.keyboard.press(key)
-        expect(tip.locator("strong")).to_have_text(f"{WEIGHTS[1, 3, row, column]:.4f}")
-    attention.keyboard.press("Escape")
-    expect(tip).to_be_hidden()
+        page.keyboard.press(key)
+        assert tip(page) == f"{TRACE.weights('cross', 1)[3, row, column]:.4f}"
+    page.keyboard.press("Escape")
+    expect(page.locator(".hu-tip")).to_be_hidden()
 
 
 def test_a_stronger_weight_has_a_stronger_colour_in_light_and_dark(
     new_page: NewPage, tmp_path: Path
 ) -> None:
-    row = np.array([0, 0.01, 0.04, 0.1, 0.2, 0.25, 0.4], np.float32)
-    data = pack([np.tile(row, (1, 5, 1))], Labels(ROWS, COLUMNS))
+    row = np.array([0, 0.01, 0.04, 0.1, 0.15, 0.2, 0.23, 0.27], np.float32)
+    trace = made(SRC, TGT, layers=1, heads=1, cross=np.tile(row, (1, 1, 5, 1)))
     for scheme, sign in (("light", -1), ("dark", 1)):
-        page = opened(new_page(scheme=scheme), tmp_path, as_file("attention", data))
-        spots = [place(page, 2, column, 7) for column in range(7)]
-        page.evaluate(COPY)
-        colours: npt.NDArray[np.float64] = np.array(
-            page.evaluate(
-                """(spots) => spots.map(([x, y]) =>
-                  [...pen.getImageData(x * ratio, y * ratio, 1, 1).data])""",
-                spots,
-            )
-        )
+        page = opened(new_page(scheme=scheme), tmp_path, trace)
+        colours = pixels(page, spots(page, 5, 8))[16:24]
         assert (colours[:, 3] == 255).all()
         light = colours[:, :3] @ [0.2126, 0.7152, 0.0722]
         assert (np.diff(light) * sign > 2).all(), scheme
 
 
+@pytest.mark.parametrize("scale", ["sqrt", "linear", "row"])
+def test_the_colour_of_a_cell_is_that_of_its_weight_on_the_scale(
+    page: Page, tmp_path: Path, scale: str
+) -> None:
+    opened(page, tmp_path, TRACE, layer=1, head=1, scale=scale)
+    wanted = head("cross", 1, 1)
+    share = {
+        "sqrt": np.sqrt(wanted),
+        "linear": wanted,
+        "row": wanted / wanted.max(axis=1, keepdims=True),
+    }[scale]
+    levels = np.rint(255 * share).astype(int).ravel()
+    found = pixels(page, spots(page, 5, 8))
+    # Half a level is lost where weights are packed, and colours are whole numbers.
+    assert np.abs(found - ramp(page)[levels]).max() <= 4
+
+
+def merged(values: Numbers, rows: list[list[int]], columns: list[list[int]]) -> Numbers:
+    """From words to words: the mean over the pieces that look, the sum over those looked at."""
+    found: Numbers = np.array(
+        [
+            [np.mean([sum(values[i, j] for j in column) for i in row]) for column in columns]
+            for row in rows
+        ]
+    )
+    return found
+
+
+def test_pieces_are_put_together_to_words(page: Page, tmp_path: Path) -> None:
+    trace = made(["▁un", "believ", "able", "▁the", "▁the", "</s>"], ["<s>", "▁in", "croy", "▁le"])
+    opened(page, tmp_path, trace, kind="cross", layer=1, head=3, units="words")
+    # Rows go by what is written from them: ▁in croy | ▁le | </s>.
+    rows, columns = [[0, 1], [2], [3]], [[0, 1, 2], [3], [4], [5]]
+    heads, lines = table(page)
+    assert heads[1:] == ["0 unbelievable", "3 the", "4 the", "5 </s>"]
+    assert [line[0] for line in lines] == ["0 incroy", "2 le", "3 </s>"]
+    wanted = merged(head("cross", 1, 3, trace), rows, columns)
+    np.testing.assert_allclose(weights(page), wanted, atol=1e-4)
+    np.testing.assert_allclose(weights(page).sum(axis=1), 1, atol=3e-4)
+    page.get_by_role("button", name="Encoder", exact=True).click()
+    expect(page.locator(".hu-sheet tbody tr")).to_have_count(4)
+    wanted = merged(head("encoder", 1, 3, trace), columns, columns)
+    np.testing.assert_allclose(weights(page), wanted, atol=1e-4)
+
+
+def test_special_tokens_are_hidden_and_rows_brought_back_to_a_sum_of_one(
+    page: Page, tmp_path: Path
+) -> None:
+    opened(page, tmp_path, TRACE, kind="cross", layer=2, head=1, special="hidden")
+    wanted = head("cross", 2, 1)[:4, :7]  # "</s>" is written last and looked at last
+    np.testing.assert_allclose(weights(page), wanted, atol=6e-5)
+    page.get_by_role("combobox", name="Rows").select_option("1")
+    expect(page.locator(".hu-sheet tbody td").nth(1)).not_to_have_text(f"{wanted[0, 0]:.4f}")
+    wanted = wanted / wanted.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(weights(page), wanted, atol=1e-4)
+
+
+def test_special_tokens_are_dimmed_and_the_others_are_not(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, kind="encoder")
+    places = spots(page, 8, 8)
+    before = pixels(page, places)
+    page.get_by_role("combobox", name="<s> and </s>").select_option("dimmed")
+    after = pixels(page, places)
+    ours = [i for i in range(64) if i % 8 != 7 and i // 8 != 7]
+    assert (before[:, 3] == 255).all()
+    np.testing.assert_array_equal(after[ours], before[ours])
+    assert (np.delete(after, ours, axis=0)[:, 3] < 128).all()
+
+
+@pytest.mark.parametrize("heads", ["", "0.1,2.3"])
+@pytest.mark.parametrize("combine", ["mean", "max"])
+def test_several_heads_are_combined(page: Page, tmp_path: Path, combine: str, heads: str) -> None:
+    opened(page, tmp_path, TRACE, layer=1, head=2, combine=combine, heads=heads)
+    if heads:
+        many = np.stack([head("cross", 0, 1), head("cross", 2, 3)])
+        expect(page.locator(".hu-title")).to_contain_text("0.1, 2.3")
+    else:
+        many = TRACE.weights("cross", 1).astype(float)
+        expect(page.locator(".hu-title")).to_contain_text("all heads of layer 1")
+        code = f'trace.weights("cross", layer=1).{combine}(axis=0)'
+        expect(page.locator(".hu-code")).to_have_text(code)
+    wanted = many.mean(axis=0) if combine == "mean" else many.max(axis=0)
+    np.testing.assert_allclose(weights(page), wanted, atol=6e-5)
+
+
+def test_bars_are_as_long_as_the_sums_of_rows_and_the_means_of_columns(
+    page: Page, tmp_path: Path
+) -> None:
+    opened(page, tmp_path, TRACE, layer=0, head=1, special="hidden")
+    shown = head("cross", 0, 1)[:4, :7]
+    places = np.array(spots(page, 4, 7)).reshape(4, 7, 2)
+    across, down = np.diff(places[0, :, 0]).mean(), np.diff(places[:, 0, 1]).mean()
+    right, bottom = places[0, -1, 0] + across / 2, places[-1, 0, 1] + down / 2
+    steps = np.arange(2, 46, 0.5)
+    for wanted, lines in (
+        (shown.sum(axis=1), [[(right + s, places[r, 0, 1]) for s in steps] for r in range(4)]),
+        (shown.mean(axis=0), [[(places[0, c, 0], bottom + s) for s in steps] for c in range(7)]),
+    ):
+        lengths = np.array([(pixels(page, line)[:, 3] > 128).sum() / 2 for line in lines])
+        assert lengths.max() > 25
+        np.testing.assert_allclose(lengths / lengths.max(), wanted / wanted.max(), atol=0.05)
+
+
+def test_a_closer_look_shows_the_part_around_the_cell(page: Page, tmp_path: Path) -> None:
+    trace = made([f"▁s{i}" for i in range(64)], ["<s>", *(f"▁t{i}" for i in range(31))])
+    opened(page, tmp_path, trace, kind="cross", layer=1, head=2, row=20, column=40)
+    wanted = head("cross", 1, 2, trace)
+    *_, wide, high = marked(page)
+    for zoom in (1, 2):
+        page.locator(".hu-canvas").focus()
+        page.keyboard.press("+")
+        expect(page.get_by_role("combobox", name="Zoom")).to_have_value(str(zoom))
+        assert tip(page) == f"{wanted[20, 40]:.4f}"
+    left, top, wider, higher = marked(page)
+    assert wider > 3 * wide
+    assert higher > high
+    for rows, columns in ((0, 2), (3, 0), (-2, -5)):
+        x, y = left + (columns + 0.5) * wider, top + (rows + 0.5) * higher
+        page.locator(".hu-canvas").hover(position={"x": x, "y": y})
+        assert tip(page) == f"{wanted[20 + rows, 40 + columns]:.4f}"
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("combobox", name="Zoom")).to_have_value("0")
+
+
 def test_the_future_is_masked_not_zero(page: Page, tmp_path: Path) -> None:
-    weights = np.tril(np.full((7, 7), 0.1, np.float32))[None]
-    data = pack([weights], Labels(HOSTILE, HOSTILE, writes=HOSTILE, causal=True))
-    opened(page, tmp_path, as_file("attention", data))
-    canvas, tip = page.locator(".hu-canvas"), page.locator(".hu-tip")
-    canvas.focus()
+    values = np.tril(np.full((1, 1, 7, 7), 0.1, np.float32))
+    opened(page, tmp_path, made(["a"], HOSTILE, layers=1, heads=1, decoder=values), kind="decoder")
+    said = page.locator(".hu-tip")
+    page.locator(".hu-canvas").focus()
     page.keyboard.press("ArrowDown")
-    expect(tip).to_contain_text("0.1000")
+    expect(said).to_contain_text("0.1000")
     page.keyboard.press("ArrowRight")
-    expect(tip).to_contain_text("masked")
-    expect(tip).to_contain_text(f"{HOSTILE[0]} → {HOSTILE[0]}")
+    expect(said).to_contain_text("masked")
+    expect(said).to_contain_text(f"{HOSTILE[0]} → {HOSTILE[1]}")
     page.keyboard.press("ArrowDown")
-    expect(tip).to_contain_text("0.1000")
+    expect(said).to_contain_text("0.1000")
 
 
-def test_what_one_byte_cannot_tell_is_not_told(page: Page, tmp_path: Path) -> None:
-    weights = np.array([[[0.123456, 0.001, 0.875544]]], np.float32)
-    data = pack([weights], Labels(["a"], ["x", "y", "z"]), fine_limit=0)
-    opened(page, tmp_path, as_file("attention", data))
+def test_what_one_byte_cannot_tell_is_not_told(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing_limits, "FINE_LIMIT", 0)
+    values = np.array([[[[0.123456, 0.001, 0.875544]]]], np.float32)
+    trace = made(["x", "y", "z"], ["<s>"], layers=1, heads=1, kinds=["cross"], cross=values)
+    opened(page, tmp_path, trace)
     page.locator(".hu-canvas").focus()
     for shown in ("≈ 0.12", "< 0.01", "≈ 0.88"):
         page.keyboard.press("ArrowRight")
         expect(page.locator(".hu-tip strong")).to_have_text(shown)
+    assert table(page)[1][0][2:] == ["0.12", "0.00", "0.88"]
 
 
 def test_a_long_sentence_is_drawn_and_read_to_its_last_cell(page: Page, tmp_path: Path) -> None:
     n = 300
-    weights = np.full((1, 2, n, n), 1 / n, np.float32)
-    weights[0, 1, n - 1, n - 1] = 0.5
+    values = np.full((1, 2, n, n), 1 / n, np.float32)
+    values[0, 1, n - 1, n - 1] = 0.5
     labels = [f"▁word{i}" for i in range(n)]
-    opened(
-        page,
-        tmp_path,
-        as_file("attention", start_at(pack(list(weights), Labels(labels, labels)), 0, 1)),
-    )
-    canvas = page.locator(".hu-canvas")
-    box = canvas.bounding_box()
+    trace = made(labels, ["<s>"], layers=1, heads=2, kinds=["encoder"], encoder=values)
+    opened(page, tmp_path, trace, kind="encoder", head=1, row=n - 1, column=n - 1)
+    assert tip(page) == "0.5000"
+    assert page.locator(".hu-tip").inner_text().count("word299") == 2
+    box = page.locator(".hu-canvas").bounding_box()
     assert box
     assert box["height"] < 1000
-    right = page.evaluate("document.querySelector('.hu-canvas').clientWidth")
-    found = set()
-    for x in range(int(right) - 40, int(right)):
-        canvas.hover(position={"x": x, "y": box["height"] - 2.5})
-        if page.locator(".hu-tip").is_visible():
-            found.add(page.locator(".hu-tip").inner_text())
-    assert any("0.5000" in text and text.count("word299") == 2 for text in found)
+    left, top, *_ = marked(page)
+    page.keyboard.press("Tab")
+    page.locator(".hu-canvas").hover(position={"x": left + 1.5, "y": top + 1.5})
+    assert tip(page) == "0.5000"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1400])
+def test_hostile_tokens_are_text(
+    new_page: NewPage, tmp_path: Path, width: int, scheme: str
+) -> None:
+    page = opened(new_page(width, scheme), tmp_path, TRACE, kind="encoder")
+    table(page)
+    heads = page.locator(".hu-sheet thead th")
+    expect(heads).to_have_text(["attends from", *(f"{i} {text}" for i, text in enumerate(SRC))])
+    assert page.locator(".hu script, .hu b").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("width", [390, 1400])
-def test_hostile_tokens_are_text(new_page: NewPage, tmp_path: Path, width: int) -> None:
+def test_hostile_tokens_of_a_translation_are_text(
+    new_page: NewPage, tmp_path: Path, width: int
+) -> None:
     page = new_page(width)
     data = translation_data("<b>x</b> " + HOSTILE[0], HOSTILE, HOSTILE[::-1])
-    opened(page, tmp_path, as_file("translation", data))
+    (tmp_path / "translation.html").write_text(translation_page(data), encoding="utf-8")
+    page.goto((tmp_path / "translation.html").as_uri())
     expect(page.locator(".hu-text")).to_have_text("<b>x</b> " + HOSTILE[0])
     expect(page.locator(".hu-pieces").first.locator(".hu-chip")).to_have_text(HOSTILE)
     assert page.locator(".hu script, .hu b").count() == 0

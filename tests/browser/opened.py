@@ -1,0 +1,95 @@
+"""The explorer as a file in a browser, and ways to read it back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from playwright.sync_api import Page
+
+from tests.figures.made import Made
+from transformer.figures import Side, explorer_page
+
+Numbers = npt.NDArray[np.float64]
+
+# Pixels are read from a copy of the canvas, so that reading does not change how it is drawn.
+_COPY = """
+  const canvas = document.querySelector(".hu-view .hu-canvas");
+  const ratio = canvas.width / canvas.clientWidth;
+  const copy = new OffscreenCanvas(canvas.width, canvas.height);
+  const pen = copy.getContext("2d", { willReadFrequently: true });
+  pen.drawImage(canvas, 0, 0);
+"""
+
+
+def opened(page: Page, folder: Path, *traces: Made, **state: Any) -> Page:
+    """A file with this explorer, on screen; the heatmap unless another view is asked for."""
+    names = "AB" if len(traces) > 1 else " "
+    sides = [Side(trace, name.strip()) for trace, name in zip(traces, names, strict=False)]
+    written = explorer_page(sides, {"view": "heatmap", "layer": 0, "head": 0, **state})
+    (folder / "explorer.html").write_text(written, encoding="utf-8")
+    page.goto((folder / "explorer.html").as_uri())
+    page.locator(".hu-view > *").first.wait_for()
+    return page
+
+
+def table(page: Page) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of what is on screen, from the table below it."""
+    page.locator(".hu-sheet").evaluate("(node) => { node.open = true; }")
+    page.locator(".hu-sheet table").wait_for()
+    heads, *rows = page.locator(".hu-sheet table").evaluate(
+        "(node) => [...node.rows].map((row) => [...row.cells].map((cell) => cell.textContent))"
+    )
+    return heads, rows
+
+
+def weights(page: Page) -> Numbers:
+    """The weights on screen; masked ones are NaN."""
+    heads, rows = table(page)
+    start = 2 if "writes" in heads else 1
+    found: Numbers = np.array(
+        [[np.nan if text == "masked" else float(text) for text in row[start:]] for row in rows]
+    )
+    return found
+
+
+def marked(page: Page) -> tuple[float, float, float, float]:
+    """Where the frame of the pinned cell is: left, top, width, height of what it frames."""
+    left, top, right, bottom = page.evaluate(
+        f"""() => {{{_COPY}
+          const {{ data }} = pen.getImageData(0, 0, copy.width, copy.height);
+          let [left, top, right, bottom] = [Infinity, Infinity, -1, -1];
+          for (let i = 0; i < data.length; i += 4) {{
+            if (data[i] !== 213 || data[i + 1] !== 94 || data[i + 2] !== 0) continue;
+            const [x, y] = [(i / 4) % copy.width, Math.floor(i / 4 / copy.width)];
+            [left, top] = [Math.min(left, x), Math.min(top, y)];
+            [right, bottom] = [Math.max(right, x), Math.max(bottom, y)];
+          }}
+          return [left, top, right, bottom].map((at) => at / ratio);
+        }}"""
+    )
+    return left, top, right - left, bottom - top
+
+
+def pixels(page: Page, spots: list[tuple[float, float]]) -> Numbers:
+    """Red, green, blue and opacity at these points of the picture."""
+    found: Numbers = np.array(
+        page.evaluate(
+            f"""(spots) => {{{_COPY}
+              return spots.map(([x, y]) => [...pen.getImageData(x * ratio, y * ratio, 1, 1).data]);
+            }}""",
+            spots,
+        )
+    )
+    return found
+
+
+def ramp(page: Page) -> Numbers:
+    """The colour of each level from 0 to 255, from the scale below the picture."""
+    found = page.locator(".hu-scale").evaluate(
+        "(node) => [...node.getContext('2d').getImageData(0, 0, 256, 1).data]"
+    )
+    levels: Numbers = np.array(found, float).reshape(256, 4)
+    return levels
