@@ -100,12 +100,13 @@ function spokenList(entries) {
 }
 
 const amount = (style, weight, top, name, ...rest) => el(
-  "span", { class: "hu-amount" }, ...(style ? [swatch(style)] : []), el("b", {}, showWeight(weight, top)), ...rest, ...(name ? [` ${name}`] : []),
+  "span", { class: "hu-amount" }, ...(style ? [swatch(style)] : []), el("span", { class: "hu-said" }, showWeight(weight, top)), ...rest, ...(name ? [` ${name}`] : []),
 );
 
 // What is said of the tokens that are looked at: the strongest of their lines.
 function readFocus(ms, on, styles, { queries, keys, toKeys, fromQueries }) {
   const said = [];
+  const most = toKeys && fromQueries ? 2 : 3;
   for (const [mine, sums, others, verb, all] of [
     [queries, toKeys, ms[0].columns, "attends most to", "together attend most to"],
     [keys, fromQueries, ms[0].rows, "gets most attention from", "together get most attention from"],
@@ -114,7 +115,7 @@ function readFocus(ms, on, styles, { queries, keys, toKeys, fromQueries }) {
     const names = mine.map((index) => (sums === toKeys ? ms[0].rows : ms[0].columns)[index]);
     const found = sums.flatMap((of, head) => Array.from(of, (weight, index) => ({ weight, head, index })));
     found.sort((a, b) => b.weight - a.weight);
-    const strongest = found.slice(0, 3).filter(({ weight }) => weight > 0);
+    const strongest = found.slice(0, most).filter(({ weight }) => weight > 0);
     said.push(el(
       "p", {}, el("strong", {}, ...spokenList(names)), ` ${mine.length > 1 ? `(sum of ${mine.length}) ${all}` : verb} `,
       ...strongest.map(({ weight, head, index }) =>

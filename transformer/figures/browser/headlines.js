@@ -65,6 +65,9 @@ function layoutLines(m, count, pen, width, look, large) {
 
 const middleOf = (place, index) => place.top + (index + 0.5) * place.step;
 
+// Many lines: the weak ones step back, or nothing else would be seen.
+const steepnessOf = (count) => 0.5 + 0.4 * Math.min(Math.max(count - 300, 0) / 2700, 1);
+
 // The token under a point: { side: "q" or "k", index }, or null.
 function tokenAt(place, m, x, y) {
   const index = Math.floor((y - place.top) / place.step);
@@ -73,15 +76,15 @@ function tokenAt(place, m, x, y) {
   return side && index >= 0 && index < count ? { side, index } : null;
 }
 
-// `ends` are the x of a line's beginning and end.
-function drawLines(pen, m, place, styles, lines, [from, to], share = 1) {
+// A line's strength is its weight to the power of `steep`, times `share`.
+function drawLines(pen, m, place, styles, lines, [from, to], { steep = 0.5, share = 1 } = {}) {
   const middle = (from + to) / 2;
   pen.save();
   for (const { head, row, column, weight } of lines) {
     const strength = Math.sqrt(Math.min(weight, 1));
     const shift = (head - (place.count - 1) / 2) * place.apart;
     const [y, end] = [middleOf(place, row) + shift, middleOf(place, column) + shift];
-    pen.globalAlpha = Math.min(strength * share, 1) * (m.rows[row].dim || m.columns[column].dim ? DIM : 1);
+    pen.globalAlpha = Math.min(weight ** steep * share, 1) * (m.rows[row].dim || m.columns[column].dim ? DIM : 1);
     pen.lineWidth = 0.6 + (place.thick - 0.6) * strength;
     pen.strokeStyle = styles[head].ink;
     pen.setLineDash(styles[head].dash);
@@ -93,14 +96,20 @@ function drawLines(pen, m, place, styles, lines, [from, to], share = 1) {
   pen.restore();
 }
 
+// Where lines begin and end: before the amounts, on the side that has them.
+const lineEnds = (place, focus) => [
+  place.left + (focus?.fromQueries ? place.zone + 6 : 0),
+  place.right - (focus?.toKeys ? place.zone + 6 : 0),
+];
+
 // What belongs to the tokens of `focus`: their lines, and beside every token of the other side how
 // much of each head goes there.
 function drawFocus(pen, ms, place, styles, focus, look) {
-  const ends = [place.left + (focus.fromQueries ? place.zone + 6 : 0), place.right - (focus.toKeys ? place.zone + 6 : 0)];
   pen.textBaseline = "middle";
-  drawLines(pen, ms[0], place, styles, linesOf(ms, focus), ends, 1.25);
+  drawLines(pen, ms[0], place, styles, linesOf(ms, focus), lineEnds(place, focus), { share: 1.25 });
   for (const [sums, side, parts] of [[focus.toKeys, "k", focus.queries.length], [focus.fromQueries, "q", focus.keys.length]]) {
-    sums?.[0].forEach((_, index) => {
+    if (!sums) continue;
+    sums[0].forEach((_, index) => {
       const weights = sums.map((of) => of[index]);
       if (place.count === 1) drawAmount(pen, place, side, index, weights[0], parts, styles[0], look);
       else drawBlocks(pen, place, side, index, weights, parts, styles);

@@ -25,7 +25,10 @@ function headsView(ctx) {
   function matrix(one) {
     const { kind, units, special, renormalise } = ctx.state;
     const now = [ctx.side.id, kind, units, special, renormalise].join();
-    if (now !== keptFor) kept.clear();
+    if (now !== keptFor) {
+      kept.clear();
+      at = null; // its number is now another token's
+    }
     keptFor = now;
     const name = headName(one);
     if (!kept.has(name)) kept.set(name, ctx.matrix(ctx.side, { combine: "one", ...one }));
@@ -47,7 +50,6 @@ function headsView(ctx) {
         : on.length ? "" : "No head is on. Choose one above, or a small picture of one.";
     for (const part of [reading, stage.node, legend]) part.hidden = !ready;
     if (!ready) return;
-    if (at && at.index >= (at.side === "q" ? ms[0].nRows : ms[0].nColumns)) at = null;
     const heads = `${keptFor} ${writeHeads(on)}`;
     if (drawn?.of !== heads) drawn = { ...strongestLines(ms, MOST_LINES), of: heads };
     redraw();
@@ -60,9 +62,15 @@ function headsView(ctx) {
     const [m] = ms;
     stage.draw(`${title()}: ${m.nRows} queries and ${m.nColumns} keys, lines by weight. Arrow keys go through the tokens, Enter pins one.`);
     const focus = focused();
-    back.style.opacity = focus ? FADED : 1;
+    if (stage.placed) {
+      const [from, to] = lineEnds(stage.placed, focus);
+      back.style.clipPath = `inset(0 ${stage.placed.width - to}px 0 ${from}px)`;
+      back.style.opacity = focus ? FADED : 1;
+    }
     canvas.style.cursor = at ? "pointer" : "default";
-    free.hidden = !pinned().any;
+    const pins = pinned();
+    free.hidden = !pins.any;
+    reading.classList.toggle("hu-tall", on.length > 4 || Boolean(pins.queries.length && pins.keys.length));
     words.replaceChildren(...read(focus));
   }
 
@@ -94,7 +102,7 @@ function headsView(ctx) {
   }
 
   const drawRest = (pen, place, share = 1) =>
-    drawLines(pen, ms[0], place, styles(), drawn.lines, [place.left, place.right], share);
+    drawLines(pen, ms[0], place, styles(), drawn.lines, lineEnds(place, null), { steep: steepnessOf(drawn.lines.length), share });
 
   // The entries that the state pins. Positions are those of pieces, so that pins outlast words.
   function pinned() {
@@ -135,7 +143,7 @@ function headsView(ctx) {
     const { left, below } = drawn;
     const dashed = on.length > ctx.look.series.length;
     legend.replaceChildren(...[
-      `A stronger line is a greater weight: strength and width follow its square root.${dashed ? ` After ${ctx.look.series.length} heads the colours begin again, with dashes.` : ""}`,
+      `The stronger and wider a line, the greater the weight; small ones are drawn beyond their share, so that they show.${dashed ? ` After ${ctx.look.series.length} heads the colours begin again, with dashes.` : ""}`,
       left ? `${left.toLocaleString("en")} weaker lines are not drawn, of weights up to ${below.toPrecision(2)}. Point at a token to see all of its own.` : "",
     ].filter(Boolean).map((text) => el("span", {}, text)));
   }
@@ -188,6 +196,7 @@ function headsView(ctx) {
 
   function title() {
     if (on.length === 1) return `Layer ${on[0].layer}, head ${on[0].head}`;
+    if (on.length && writeHeads(on) === writeHeads(allOf(ctx.side, on[0].layer))) return `Layer ${on[0].layer}, all heads`;
     return on.length ? `${on.length} heads: ${on.map(headName).join(", ")}` : "No head";
   }
 
@@ -199,7 +208,13 @@ function headsView(ctx) {
       width,
       height: height + legendHeight(on, width),
       paint: (pen) => {
+        const [from, to] = lineEnds(planned, focused());
+        pen.save();
+        pen.beginPath();
+        pen.rect(from, 0, to - from, height);
+        pen.clip();
         drawRest(pen, planned, focused() ? FADED : 1);
+        pen.restore();
         paint(pen);
         drawHeadLegend(pen, on, styles(), width, height, ctx.look);
       },
@@ -212,7 +227,7 @@ function headsView(ctx) {
     // A small picture that is clicked shows its head; the row of heads makes sets.
     choose: (one) => ctx.set({ ...one, heads: "" }),
     title: () => { on = headsOn(ctx.side, ctx.state); return title(); },
-    code: () => codeOfHeads(headsOn(ctx.side, ctx.state), ctx.state.kind),
+    code: () => codeOfHeads(ctx.side, headsOn(ctx.side, ctx.state), ctx.state.kind),
     note: () => {
       const [one, more] = headsOn(ctx.side, ctx.state);
       return one && !more ? sinkOf(ctx.side, { ...ctx.state, ...one, combine: "one" }) : "";
@@ -229,11 +244,12 @@ function headsView(ctx) {
   };
 }
 
-function codeOfHeads(on, kind) {
+function codeOfHeads(side, on, kind) {
   const [one] = on;
   if (!one || on.some(({ layer }) => layer !== one.layer)) return "";
-  const heads = on.length > 1 ? `[${on.map(({ head }) => head).join(", ")}]` : one.head;
-  return `trace.weights("${kind}", layer=${one.layer})[${heads}]`;
+  const weights = `trace.weights("${kind}", layer=${one.layer})`;
+  if (on.length === 1) return `${weights}[${one.head}]`;
+  return on.length === side.n_heads ? weights : `${weights}[[${on.map(({ head }) => head).join(", ")}]]`;
 }
 
 // The weights of all heads that are drawn, or of the pinned tokens alone. Positions tell repeated
