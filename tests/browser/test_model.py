@@ -1,0 +1,241 @@
+"""The model view: every head small, the numbers below them those of numpy, one click to enlarge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import NewPage
+from tests.browser.opened import opened, ramp, table
+from tests.figures.made import HOSTILE, made
+from transformer.figures.side import KINDS
+
+pytestmark = pytest.mark.browser
+
+LAYERS, HEADS = 3, 4
+SRC = [*HOSTILE, "▁it", "</s>"]
+TGT = ["<s>", "▁le", "<i>x</i>", "s", "▁la", "▁la"]
+BACK = np.eye(len(SRC), k=-1, dtype=np.float32)  # looks one back; the first token at itself
+BACK[0, 0] = 1
+ENCODER = np.random.default_rng(5).dirichlet(np.full(len(SRC), 0.4), (LAYERS, HEADS, len(SRC)))
+ENCODER[1, 2] = BACK
+TRACE = made(SRC, TGT, layers=LAYERS, heads=HEADS, encoder=ENCODER.astype(np.float32))
+Numbers = npt.NDArray[np.float64]
+
+
+def weights(kind: str) -> Numbers:
+    return np.stack([TRACE.weights(kind, layer) for layer in range(LAYERS)]).astype(np.float64)
+
+
+def distances(w: Numbers) -> Numbers:
+    rows, columns = np.indices(w.shape[-2:])
+    found: Numbers = (w * abs(rows - columns)).sum(-1).mean(-1)
+    return found
+
+
+def entropies(w: Numbers) -> Numbers:
+    bits = np.log2(w, out=np.zeros_like(w), where=w > 0)
+    found: Numbers = -(w * bits).sum(-1).mean(-1)
+    return found
+
+
+MEASURES = {
+    "entropy": entropies,
+    "distance": distances,
+    "first": lambda w: w[..., 0].mean(-1),
+    "last": lambda w: w[..., -1].mean(-1),
+}
+
+
+def section(page: Page, kind: str) -> Locator:
+    return page.locator(f".hu-model section[data-kind={kind}]")
+
+
+def head(page: Page, kind: str, layer: int, number: int) -> Locator:
+    return section(page, kind).get_by_role("radio", name=f"layer {layer}, head {number}")
+
+
+def drawn(picture: Locator) -> Numbers:
+    """The pixels of a small picture, (height, width, 4)."""
+    height, width, data = picture.locator("canvas").evaluate(
+        """(canvas) => {
+          const copy = new OffscreenCanvas(canvas.width, canvas.height);
+          const pen = copy.getContext("2d", { willReadFrequently: true });
+          pen.drawImage(canvas, 0, 0);
+          const { data } = pen.getImageData(0, 0, copy.width, copy.height);
+          return [copy.height, copy.width, [...data]];
+        }"""
+    )
+    return np.array(data, float).reshape(height, width, 4)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_head_of_every_kind_is_drawn(new_page: NewPage, tmp_path: Path, scheme: str) -> None:
+    page = opened(new_page(scheme=scheme), tmp_path, TRACE, view="model", measure="entropy")
+    colours = ramp(page)
+    for kind in KINDS:
+        assert section(page, kind).get_by_role("radio").count() == LAYERS * HEADS
+        for layer, number in [(0, 0), (1, 2), (2, 3)]:
+            levels = np.rint(np.sqrt(weights(kind)[layer, number]) * 255).astype(int)
+            seen = drawn(head(page, kind, layer, number))
+            if kind == "decoder":
+                future = np.triu(np.ones(levels.shape, bool), 1)
+                assert (seen[future] == 0).all()
+                seen, levels = seen[~future], levels[~future]
+            np.testing.assert_array_equal(seen, colours[levels])
+
+
+def test_kinds_stand_beside_each_other_or_below(new_page: NewPage, tmp_path: Path) -> None:
+    for width, beside in ((1400, True), (390, False)):
+        page = opened(new_page(width), tmp_path, TRACE, view="model", measure="positional")
+        boxes = [section(page, kind).bounding_box() for kind in KINDS]
+        tops = {round(box["y"]) for box in boxes if box}
+        lefts = {round(box["x"]) for box in boxes if box}
+        assert (len(tops) == 1, len(lefts) == 3) == (beside, beside)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        # A number is never cut off by the width of its head.
+        assert page.locator(".hu-chip-value").evaluate_all(
+            "(chips) => chips.every((chip) => chip.scrollWidth <= chip.clientWidth)"
+        )
+
+
+@pytest.mark.parametrize("key", [None, "Enter"])
+def test_a_click_or_enter_enlarges_a_head(page: Page, tmp_path: Path, key: str | None) -> None:
+    opened(page, tmp_path, TRACE, view="model", kind="cross")
+    picture = head(page, "encoder", 2, 1)
+    if key:
+        picture.press(key)
+    else:
+        picture.click()
+    expect(page.get_by_role("tab", name="Heatmap")).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".hu-title")).to_have_text("Layer 2, head 1")
+    expect(page.locator("[data-kind=encoder][aria-pressed=true]")).to_be_visible()
+    page.get_by_role("tab", name="Model").click()
+    expect(head(page, "encoder", 2, 1)).to_be_checked()
+    expect(page.locator(".hu-model [aria-checked=true]")).to_have_count(1)
+    expect(page.locator(".hu-preview")).to_be_hidden()
+
+
+def test_arrow_keys_walk_over_the_heads(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, view="model", kind="encoder", layer=1, head=1)
+    page.locator("select").first.focus()
+    page.keyboard.press("Tab")
+    tip = page.locator(".hu-preview")
+    for key, layer, number in [
+        ("ArrowRight", 1, 2),
+        ("ArrowDown", 2, 2),
+        ("ArrowDown", 2, 2),
+        ("End", 2, 3),
+        ("ArrowRight", 2, 3),
+        ("Home", 2, 0),
+        ("ArrowUp", 1, 0),
+        ("ArrowLeft", 1, 0),
+    ]:
+        page.keyboard.press(key)
+        expect(head(page, "encoder", layer, number)).to_be_focused()
+        expect(head(page, "encoder", layer, number)).to_be_checked()
+        expect(tip.locator("strong")).to_have_text(f"Layer {layer}, head {number}")
+    page.keyboard.press("Escape")
+    expect(tip).to_be_hidden()
+    page.keyboard.press("Tab")
+    expect(head(page, "decoder", 1, 0)).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(head(page, "decoder", 1, 1)).to_be_checked()
+    expect(page.locator(".hu-model [aria-checked=true]")).to_have_count(1)
+
+
+@pytest.mark.parametrize("measure", list(MEASURES))
+def test_the_number_below_a_head_is_its_measure(page: Page, tmp_path: Path, measure: str) -> None:
+    opened(page, tmp_path, TRACE, view="model")
+    page.get_by_label("Number below each head").select_option(measure)
+    kinds = [kind for kind in KINDS if (measure, kind) != ("distance", "cross")]
+    found = []
+    for kind in kinds:
+        shown = section(page, kind).locator(".hu-chip-value").all_inner_texts()
+        expected = MEASURES[measure](weights(kind)).ravel()
+        np.testing.assert_allclose([float(text) for text in shown], expected, atol=0.0051)
+        found.append(expected)
+    expect(page.locator(".hu-chip-value")).to_have_count(LAYERS * HEADS * len(kinds))
+    least, most = np.min(found), np.max(found)
+    told = page.locator(".hu-model .hu-legend strong").inner_text()
+    assert [float(word) for word in told.split() if word[0].isdigit()] == pytest.approx(
+        [least, most], abs=0.0051
+    )
+
+
+def test_the_positional_head_says_where_it_looks(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, view="model", measure="positional")
+    place = HEADS + 2  # layer 1, head 2, whose rows look one back, but for the first
+    below = section(page, "encoder").locator(".hu-below").nth(place)
+    assert below.inner_text().split() == ["1.00", "−1"]
+    head(page, "encoder", 1, 2).hover()
+    tip = page.locator(".hu-preview")
+    expect(tip).to_contain_text("offset −1 in 100 % of the rows")
+    expect(tip).to_contain_text(f"{round(100 * 2 / len(SRC))} % on the first token")
+    box, wide = tip.bounding_box(), page.locator(".hu-model").bounding_box()
+    assert box
+    assert wide
+    assert box["x"] >= wide["x"]
+    assert box["x"] + box["width"] <= wide["x"] + wide["width"] + 1
+
+
+def test_heads_in_the_order_of_a_measure(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, view="model", measure="distance", kind="decoder")
+    page.get_by_label("Order").select_option("measure")
+    colours = ramp(page)
+    for kind in ("encoder", "decoder"):
+        order = np.argsort(-distances(weights(kind)).ravel(), kind="stable")
+        names = [f"{i // HEADS}.{i % HEADS}" for i in order]
+        expect(section(page, kind).locator(".hu-which")).to_have_text(names)
+        first = section(page, kind).get_by_role("radio").first
+        layer, number = map(int, names[0].split("."))
+        expect(first).to_have_attribute("aria-label", f"layer {layer}, head {number}")
+        levels = np.rint(np.sqrt(weights(kind)[layer, number]) * 255).astype(int)
+        lower = np.tril(np.ones(levels.shape, bool)) if kind == "decoder" else levels >= 0
+        np.testing.assert_array_equal(drawn(first)[lower], colours[levels[lower]])
+    # Between tokens of two languages there is no distance: those stay as they are.
+    expect(section(page, "cross").get_by_role("radio").nth(5)).to_have_attribute(
+        "aria-label", "layer 1, head 1"
+    )
+    # The arrow keys follow what is seen.
+    buttons = section(page, "encoder").get_by_role("radio")
+    buttons.nth(5).focus()
+    page.keyboard.press("ArrowRight")
+    expect(buttons.nth(6)).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(buttons.nth(10)).to_be_checked()
+
+
+def test_all_measures_are_in_the_table(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, view="model", measure="last", order="measure")
+    names, rows = table(page)
+    assert len(rows) == len(KINDS) * LAYERS * HEADS
+    last = names.index("on the last token")
+    for kind in KINDS:
+        w = weights(kind)
+        mine = [row for row in rows if row[0] == kind]
+        assert [float(row[last]) for row in mine] == sorted(
+            [float(row[last]) for row in mine], reverse=True
+        )
+        for row in mine:
+            layer, number = int(row[1]), int(row[2])
+            for name, measure in (("entropy (bits)", "entropy"), ("on the first token", "first")):
+                expected = MEASURES[measure](w)[layer, number]
+                assert float(row[names.index(name)]) == pytest.approx(expected, abs=1e-4)
+        away = [row[names.index("distance (tokens)")] == "" for row in mine]
+        assert all(away) if kind == "cross" else not any(away)
+
+
+def test_the_pictures_can_be_taken_away(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, view="model", measure="positional", order="measure")
+    page.get_by_role("button", name="Take it with you").click()
+    with page.expect_download() as taken:
+        page.get_by_role("button", name="SVG").click()
+    written = Path(taken.value.path()).read_text(encoding="utf-8")
+    assert written.count("<image") == len(KINDS) * LAYERS * HEADS
+    for text in ("Encoder–decoder", ">1.00<", ">1.2<", ">−1<"):
+        assert text in written
