@@ -8,16 +8,19 @@ from transformer.ui import comparison, controls, frame, readings, state, take, v
 
 with frame.page("pages/attention.py") as model:
     st.title("Attention")
-    left, right = st.columns([3, 2], gap="large", vertical_alignment="bottom")
+    left, right = st.columns([3, 2], gap="large")
     with left:
         controls.sentence()
-    with right, st.container(horizontal=True):
-        with st.popover("How it is translated"):
-            controls.method()
-        with st.popover("Compare with …"):
-            comparison.controls()
+    with right:
+        st.caption("French")
+        translated = st.empty()
+        with st.container(horizontal=True):
+            with st.popover("How it is translated"):
+                controls.method()
+            with st.popover("Compare with …"):
+                comparison.controls()
     reading = readings.read(model, state.view())
-    st.markdown(f"**{frame.plain(reading.trace.text)}**")
+    translated.markdown(f"**{frame.plain(reading.trace.text)}**")
     second, versus = comparison.second(model, reading)
     views.explorer(model, reading, second, versus)
     take.buttons(model, reading, second)
