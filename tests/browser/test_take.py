@@ -1,0 +1,513 @@
+"""What can be taken away, the table below the view, the help sheet and the keys."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewPage
+from tests.browser.opened import Numbers, opened, ramp, table, weights
+from tests.figures.made import HOSTILE, Made, made
+from transformer.figures import Shown, Side, explorer_data, prefixed
+from transformer.figures.views import page as as_page
+from transformer.figures.views import style
+
+pytestmark = pytest.mark.browser
+
+TGT = ["<s>", "▁r", "ows", "▁r", "."]
+SRC = [*HOSTILE, "</s>"]
+TRACE = made(SRC, TGT, source="Élan & <b>x</b>: say, it's so!")
+PNG, SVG, CSV = "Picture (PNG)", "Picture for a paper (SVG)", "Table (CSV)"
+
+
+def taken(page: Page, what: str, folder: Path) -> tuple[str, Path]:
+    """The name that a file is given, and where it lies now."""
+    page.get_by_role("button", name="Take it with you").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name=what).click()
+    path = folder / f"taken{Path(download.value.suggested_filename).suffix}"
+    download.value.save_as(path)
+    return download.value.suggested_filename, path
+
+
+def picture(url: str) -> Numbers:
+    """Red, green and blue of a picture that a script hands over as an address of data."""
+    with Image.open(io.BytesIO(base64.b64decode(url.split(",")[1]))) as image:
+        found: Numbers = np.asarray(image.convert("RGB")).astype(float)
+    return found
+
+
+def scripted(page: Page, folder: Path, start: str) -> Page:
+    """A page with the explorer's functions and a script of the test's own."""
+    (folder / "scripted.html").write_text(as_page("explorer", start), encoding="utf-8")
+    page.goto((folder / "scripted.html").as_uri())
+    return page
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_png_is_the_picture_three_times_as_sharp_on_the_ground_of_the_screen(
+    new_page: NewPage, tmp_path: Path, scheme: str
+) -> None:
+    page = opened(new_page(scheme=scheme), tmp_path, TRACE, layer=1, head=2)
+    name, path = taken(page, PNG, tmp_path)
+    assert name == "attention-elan-b-x-b-say-it-cross-1-2.png"
+    with Image.open(path) as image:
+        found = np.asarray(image.convert("RGB")).astype(int)
+    box = page.locator(".hu-canvas").bounding_box()
+    assert box
+    assert found.shape[:2] == (3 * (box["height"] + 54 + 16), 3 * (box["width"] + 32))
+    ground = {"light": (255, 255, 255), "dark": (18, 22, 28)}[scheme]
+    assert tuple(found[1, 1]) == ground
+    # Every colour of the cells is in it.
+    codes = np.unique(found @ [65536, 256, 1])
+    colours = np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=1)
+    levels = np.rint(255 * np.sqrt(TRACE.weights("cross", 1)[2])).astype(int).ravel()
+    for wanted in ramp(page)[levels, :3]:
+        assert np.abs(wanted - colours).max(axis=1).min() <= 4
+    assert (found[:150] != ground).any(axis=(1, 2)).any()  # the title
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_svg_is_for_print_whatever_the_screen_is_like(
+    new_page: NewPage, tmp_path: Path, scheme: str
+) -> None:
+    page = opened(new_page(scheme=scheme), tmp_path, TRACE, layer=1, head=2)
+    before = page.locator(".hu-canvas").screenshot()
+    name, path = taken(page, SVG, tmp_path)
+    assert name.endswith("-cross-1-2.svg")
+    root = ElementTree.parse(path).getroot()
+    space = {"svg": "http://www.w3.org/2000/svg"}
+    assert root.findtext("svg:title", namespaces=space) == "Layer 1, head 2"
+    described = root.findtext("svg:desc", namespaces=space)
+    assert described == f"Encoder–decoder · {TRACE.translation.source} → rows r."
+    fills = [node.get("fill") for node in root.iterfind(".//svg:rect", space)]
+    assert fills[0] == "#ffffff"
+    cells = 5 * len(SRC)
+    assert len(fills) > cells
+    texts = [node.text for node in root.iterfind(".//svg:text", space)]
+    wanted = [text.removeprefix("▁") for text in [*SRC, *TGT, "</s>"]]
+    assert {text[:6] for text in wanted} <= {(text or "")[:6] for text in texts}
+    assert root.findall(".//svg:image", space) == []
+    assert root.findall(".//svg:script", space) == []
+    page.mouse.move(0, 0)
+    page.keyboard.press("Escape")
+    page.locator("body").click(position={"x": 1, "y": 1})
+    assert page.locator(".hu-canvas").screenshot() == before  # the screen keeps its colours
+
+
+def test_an_svg_looks_like_the_png(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, kind="decoder", layer=1, head=2, special="dimmed")
+    page.evaluate(
+        """window.el = (tag, sides) => Object.assign(document.createElement(tag), sides)"""
+    )
+    pictures = []
+    for what in (PNG, SVG):
+        _, path = taken(page, what, tmp_path)
+        pictures.append(base64.b64encode(path.read_bytes()).decode())
+    drawn = page.evaluate(
+        """async ([png, svg]) => {
+          const found = [];
+          for (const url of [`data:image/png;base64,${png}`, `data:image/svg+xml;base64,${svg}`]) {
+            const image = new Image();
+            image.src = url;
+            await image.decode();
+            const canvas = el("canvas", { width: 600, height: 500 });
+            canvas.getContext("2d").drawImage(image, 0, 0, 600, 500);
+            found.push(canvas.toDataURL());
+          }
+          return found;
+        }""",
+        pictures,
+    )
+    png, svg = map(picture, drawn)
+    assert png.std() > 30
+    assert np.abs(png - svg).mean() < 2
+    # No patch of the size of a letter is in one of them alone.
+    patches = np.abs(png - svg).mean(axis=2).reshape(50, 10, 60, 10).mean(axis=(1, 3))
+    assert patches.max() < 40
+
+
+PAINT = """
+const paint = (pen) => {
+  pen.fillStyle = "#2266aa"; pen.fillRect(10, 10, 40, 30);
+  pen.save();
+  pen.translate(120, 60); pen.rotate(Math.PI / 6); pen.scale(1.5, 1);
+  pen.strokeStyle = "#aa2200"; pen.lineWidth = 4; pen.setLineDash([12, 6]);
+  pen.strokeRect(-30, -20, 60, 40);
+  pen.beginPath(); pen.rect(-20, -10, 40, 20); pen.clip();
+  pen.fillStyle = "#00aa44"; pen.fillRect(-60, -60, 120, 120);
+  pen.save();
+  pen.rotate(Math.PI / 4);
+  pen.beginPath(); pen.rect(0, -40, 40, 80); pen.clip();
+  pen.fillStyle = "#111111"; pen.fillRect(-60, -60, 120, 120);
+  pen.restore();
+  pen.restore();
+  pen.globalAlpha = 0.4; pen.fillStyle = "#aa00aa";
+  pen.beginPath(); pen.arc(60, 120, 30, 0, 2 * Math.PI); pen.fill();
+  pen.globalAlpha = 1; pen.setLineDash([]); pen.lineCap = "round"; pen.lineWidth = 6;
+  pen.beginPath(); pen.moveTo(20, 170); pen.bezierCurveTo(80, 120, 120, 220, 180, 170);
+  pen.lineTo(220, 190); pen.stroke();
+  pen.fillStyle = "#000000";
+  let y = 20;
+  for (const textBaseline of ["alphabetic", "middle"]) {
+    for (const textAlign of ["left", "center", "right"]) {
+      Object.assign(pen, { textBaseline, textAlign, font: "600 20px sans-serif" });
+      pen.fillText("Hxp مر", 300, y += 28);
+    }
+  }
+};
+"""
+
+
+def test_the_pen_for_svg_draws_what_a_canvas_draws(page: Page, tmp_path: Path) -> None:
+    scripted(page, tmp_path, f"{PAINT} Object.assign(window, {{ el, svgPen, paint }});")
+    drawn = page.evaluate(
+        """async () => {
+          const [wide, high] = [400, 220];
+          const make = () => el("canvas", { width: wide, height: high }).getContext("2d");
+          const canvas = make();
+          canvas.fillStyle = "#ffffff";
+          canvas.fillRect(0, 0, wide, high);
+          paint(canvas);
+          const pen = svgPen(wide, high, "#ffffff");
+          paint(pen);
+          const image = new Image();
+          image.src = `data:image/svg+xml,${encodeURIComponent(pen.text())}`;
+          await image.decode();
+          const other = make();
+          other.drawImage(image, 0, 0);
+          return [canvas, other].map((one) => one.canvas.toDataURL());
+        }"""
+    )
+    canvas, svg = map(picture, drawn)
+    assert canvas.std() > 50
+    # What differs are the edges of letters and slanted lines, a pixel wide at most.
+    assert (np.abs(canvas - svg).max(axis=2) > 96).mean() < 0.003
+    patches = np.abs(canvas - svg).mean(axis=2).reshape(22, 10, 40, 10).mean(axis=(1, 3))
+    assert patches.max() < 30
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("</text><script>alert(1)</script>&\"'", "</text><script>alert(1)</script>&\"'"),
+        ("  two  spaces ", "  two  spaces "),
+        ("\ud800x\udc00", "\ufffdx\ufffd"),
+        ("\x00\x0b\x1f\ufffe", "\ufffd" * 4),
+        ("👩🏽‍🚀\tمرحبا e\u0301", "👩🏽‍🚀\tمرحبا e\u0301"),
+    ],
+)
+def test_any_token_is_text_of_well_formed_xml(
+    page: Page, tmp_path: Path, text: str, read: str
+) -> None:
+    scripted(page, tmp_path, "Object.assign(window, { svgPen });")
+    # As codes: half a pair would not come through otherwise.
+    written = page.evaluate(
+        """(codes) => {
+          const text = String.fromCharCode(...codes);
+          const pen = svgPen(100, 50, "#ffffff");
+          pen.describe(text, text);
+          pen.fillText(text, 1.23456, 2);
+          return pen.text();
+        }""",
+        np.frombuffer(text.encode("utf-16-le", "surrogatepass"), "<u2").tolist(),
+    )
+    title, description, _, label = ElementTree.fromstring(written)
+    assert (title.text, description.text, label.text) == (read, read, read)
+    assert label.get("x") == "1.235"
+    assert label.get("font-size") == "10px"
+
+
+FORMULAS = ["=1+1", "-il", '"a", b', "line\nbreak", "+", "-", "-5", "@x", "＝1", "▁=1"]
+CELLS = ["'=1+1", "'-il", '"a", b', "line\nbreak", "+", "-", "-5", "'@x", "'＝1", "▁=1"]
+
+
+def test_a_csv_holds_the_table_for_every_spreadsheet(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, layer=2, head=1)
+    name, path = taken(page, CSV, tmp_path)
+    assert name.endswith("-cross-2-1.csv")
+    data = path.read_bytes()
+    assert data.startswith(b"\xef\xbb\xbf")
+    assert data.count(b"\r\n") == 6
+    heads, *rows = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""))
+    assert (heads, rows) == table(page)
+    assert heads == ["attends from", "writes", *(f"{i} {text}" for i, text in enumerate(SRC))]
+    assert [row[:2] for row in rows][:2] == [["0 <s>", "▁r"], ["1 ▁r", "ows"]]
+    found = np.array([row[2:] for row in rows], float)
+    np.testing.assert_allclose(found, TRACE.weights("cross", 2)[1], atol=6e-5)
+
+
+def test_no_cell_of_a_csv_is_a_formula(page: Page, tmp_path: Path) -> None:
+    scripted(page, tmp_path, "Object.assign(window, { csvOf });")
+    written = page.evaluate(
+        "(columns) => csvOf({ columns, rows: [[0.5, -0.5, null]] }).text()", FORMULAS
+    )
+    heads, row = csv.reader(io.StringIO(written.removeprefix("\ufeff"), newline=""))
+    assert heads == CELLS
+    assert row == ["0.5", "-0.5", ""]
+
+
+@pytest.mark.parametrize(
+    ("source", "state", "name"),
+    [
+        ("مرحبا 👩🏽‍🚀", {}, "attention-cross-0-0"),
+        ("../../etc/passwd\\x:*?", {}, "attention-etc-passwd-x-cross-0-0"),
+        ("a " * 99, {"combine": "mean", "layer": 2}, "attention-a-a-a-a-a-a-cross-2-mean"),
+        ("x" * 99, {"kind": "encoder", "head": 3}, f"attention-{'x' * 50}-encoder-0-3"),
+    ],
+)
+def test_names_of_files_are_safe(
+    page: Page, tmp_path: Path, source: str, state: dict[str, object], name: str
+) -> None:
+    opened(page, tmp_path, made(SRC, TGT, source=source), **state)
+    assert taken(page, CSV, tmp_path)[0] == f"{name}.csv"
+
+
+def test_the_menu_is_used_with_the_keyboard_and_left_without_a_trace(
+    page: Page, tmp_path: Path
+) -> None:
+    opened(page, tmp_path, TRACE)
+    button = page.get_by_role("button", name="Take it with you")
+    menu = page.locator(".hu-menu")
+    button.press("Enter")
+    expect(button).to_have_attribute("aria-expanded", "true")
+    for key, focused in [
+        ("ArrowDown", SVG),
+        ("ArrowDown", CSV),
+        ("ArrowDown", PNG),
+        ("ArrowUp", CSV),
+    ]:
+        page.keyboard.press(key)
+        expect(page.get_by_role("button", name=focused)).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    expect(button).to_be_focused()
+    button.click()
+    page.locator(".hu-title").click()
+    expect(menu).to_be_hidden()
+    button.click()
+    page.keyboard.press("Shift+Tab")
+    expect(button).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(menu).to_be_hidden()
+    expect(page.locator(".hu-tabs [aria-selected=true]")).to_be_focused()
+
+
+def test_where_there_is_no_picture_none_is_offered(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, made(["</s>"], ["<s>", "a"]), special="hidden")
+    page.get_by_role("button", name="Take it with you").click()
+    for what in (PNG, SVG):
+        expect(page.get_by_role("button", name=what)).to_be_disabled()
+
+
+def test_the_table_is_made_when_it_is_opened_and_follows_the_view(
+    page: Page, tmp_path: Path
+) -> None:
+    opened(page, tmp_path, TRACE, kind="encoder", layer=1, head=1)
+    cells = page.locator(".hu-sheet td")
+    assert cells.count() == 0
+    page.locator(".hu-sheet summary").press("Enter")
+    expect(cells).to_have_count(8 * 8)
+    expect(page.locator(".hu-sheet caption")).to_contain_text("Layer 1, head 1")
+    assert page.locator(".hu-sheet thead th[scope=col]").count() == 9
+    assert page.locator(".hu-sheet tbody th[scope=row]").count() == 8
+    page.keyboard.press("h")
+    expect(page.locator(".hu-sheet caption")).to_contain_text("Layer 1, head 2")
+    np.testing.assert_allclose(weights(page), TRACE.weights("encoder", 1)[2], atol=6e-5)
+    page.locator(".hu-sheet summary").press("Enter")
+    page.keyboard.press("h")
+    page.locator(".hu-sheet summary").press("Enter")
+    expect(page.locator(".hu-sheet caption")).to_contain_text("Layer 1, head 3")
+
+
+def test_a_long_table_is_cut_and_says_so(page: Page, tmp_path: Path) -> None:
+    n = 200
+    labels = [f"▁w{i}" for i in range(n)]
+    trace = made(labels, ["<s>"], layers=1, heads=1, kinds=["encoder"])
+    opened(page, tmp_path, trace, kind="encoder")
+    _, rows = table(page)
+    assert len(rows) == 20000 // (n + 1)
+    expect(page.locator(".hu-sheet-place > p")).to_contain_text(f"{n - len(rows)} more rows")
+    _, path = taken(page, CSV, tmp_path)
+    assert len(path.read_text("utf-8-sig").splitlines()) == n + 1
+
+
+def test_help_tells_how_to_read_it_and_gives_the_focus_back(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE)
+    sheet = page.get_by_role("dialog", name="Help")
+    page.locator(".hu-canvas").focus()
+    page.keyboard.press("?")
+    expect(sheet).to_be_visible()
+    for told in ("A row sums to 1", "a → b", "<s> and </s>", "masked", "next head", "cell by cell"):
+        expect(sheet).to_contain_text(told)
+    for _ in range(5):
+        page.keyboard.press("Tab")
+        # The browser's own bar may have it in between, but nothing behind the sheet.
+        assert page.evaluate(
+            "document.activeElement === document.body || !!document.activeElement.closest('dialog')"
+        )
+    page.keyboard.press("h")  # means nothing here
+    page.keyboard.press("Escape")
+    expect(sheet).to_be_hidden()
+    expect(page.locator(".hu-canvas")).to_be_focused()
+    expect(page.locator(".hu-title")).to_have_text("Layer 0, head 0")
+    button = page.get_by_role("button", name="Help and keys")
+    button.click()
+    sheet.get_by_role("button", name="Close").click()
+    expect(button).to_be_focused()
+    button.click()
+    page.mouse.click(5, 5)
+    expect(sheet).to_be_hidden()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_help_menu_and_table_fit_a_phone(new_page: NewPage, tmp_path: Path, scheme: str) -> None:
+    page = opened(new_page(390, scheme), tmp_path, TRACE, size="large")
+    table(page)
+    page.get_by_role("button", name="Take it with you").click()
+    for box in (page.locator(".hu-menu").bounding_box(), page.locator(".hu-sheet").bounding_box()):
+        assert box
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Help and keys").click()
+    box = page.get_by_role("dialog").bounding_box()
+    assert box
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    assert box["height"] <= 900
+    expect(page.get_by_role("button", name="Close")).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_keys_do_what_the_help_sheet_says(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, layer=2, head=3)
+    title, canvas = page.locator(".hu-title"), page.locator(".hu-canvas")
+    canvas.focus()
+    for key, shown in [("h", (2, 0)), ("H", (2, 3)), ("l", (0, 3)), ("l", (1, 3)), ("L", (0, 3))]:
+        page.keyboard.press(key)
+        expect(title).to_have_text("Layer {}, head {}".format(*shown))
+    kinds = page.locator(".hu-kinds [aria-pressed=true]")
+    for kind in ("Encoder", "Decoder, masked", "Encoder–decoder"):
+        page.keyboard.press("k")
+        expect(kinds).to_have_text(kind)
+    units = page.get_by_role("combobox", name="Tokens")
+    for value in ("words", "pieces"):
+        page.keyboard.press("w")
+        expect(units).to_have_value(value)
+    special = page.get_by_role("combobox", name="<s> and </s>")
+    for value in ("dimmed", "hidden", "shown"):
+        page.keyboard.press("s")
+        expect(special).to_have_value(value)
+    larger = page.get_by_role("button", name="Larger")
+    small = page.locator(".hu-title").evaluate("(node) => getComputedStyle(node).fontSize")
+    page.keyboard.press("p")
+    expect(larger).to_have_attribute("aria-pressed", "true")
+    large = page.locator(".hu-title").evaluate("(node) => getComputedStyle(node).fontSize")
+    assert float(large[:-2]) == pytest.approx(1.35 * float(small[:-2]), abs=0.01)
+    larger.click()
+    expect(larger).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_digit_chooses_a_view_and_keeps_the_focus_within(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE)
+    views = page.locator(".hu-tabs [role=tab]")
+    for number in (1, views.count(), 2):
+        page.keyboard.press("Tab")
+        page.locator(".hu-tabs [aria-selected=true]").focus()
+        page.keyboard.press(str(number))
+        expect(views.nth(number - 1)).to_have_attribute("aria-selected", "true")
+    canvas = page.locator(".hu-canvas")
+    page.locator("[data-view=heatmap]").click()
+    canvas.focus()
+    page.keyboard.press("1" if views.first.get_attribute("data-view") != "heatmap" else "2")
+    expect(page.locator(".hu-tabs [aria-selected=true]")).to_be_focused()
+
+
+def test_keys_mean_nothing_where_they_mean_something_else(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, layer=1, head=1)
+    title = page.locator(".hu-title")
+    page.get_by_role("combobox", name="Colour").focus()
+    page.keyboard.press("h")
+    expect(title).to_have_text("Layer 1, head 1")
+    page.locator(".hu-canvas").focus()
+    for key in ("Control+h", "Alt+l", "Meta+k", "x", "0", "9"):
+        page.keyboard.press(key)
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("h")
+    page.locator(".hu-canvas").focus()
+    page.keyboard.press("ArrowDown")
+    expect(title).to_have_text("Layer 1, head 1")
+    expect(page.locator(".hu-kinds [aria-pressed=true]")).to_have_text("Encoder–decoder")
+
+
+def test_a_notebook_s_frame_is_used_like_the_page(page: Page, tmp_path: Path) -> None:
+    shown = Shown([Side(TRACE)], {"view": "heatmap", "layer": 1, "head": 2})
+    (tmp_path / "notebook.html").write_text(f"<p>{shown._repr_html_()}</p>", encoding="utf-8")
+    page.goto((tmp_path / "notebook.html").as_uri())
+    inside = page.frame_locator("iframe")
+    expect(inside.locator(".hu-title")).to_have_text("Layer 1, head 2")
+    inside.locator(".hu-canvas").focus()
+    page.keyboard.press("h")
+    expect(inside.locator(".hu-title")).to_have_text("Layer 1, head 3")
+    for what, ending in ((PNG, "png"), (SVG, "svg"), (CSV, "csv")):
+        inside.get_by_role("button", name="Take it with you").click()
+        with page.expect_download() as download:
+            inside.get_by_role("button", name=what).click()
+        assert re.search(rf"-cross-1-3\.{ending}$", download.value.suggested_filename)
+    assert page.evaluate("document.querySelector('iframe').contentDocument") is None
+
+
+def in_the_shadow(page: Page, folder: Path, trace: Made, *, alone: bool) -> Page:
+    """As Streamlit mounts it."""
+    side = Side(trace)
+    parts = prefixed(side.layers([0]), 0)
+    start = {"view": "heatmap", "layer": 0, "head": 0}
+    data = base64.b64encode(explorer_data([side], start, parts, alone=alone)).decode()
+    return scripted(
+        page,
+        folder,
+        f"""const host = document.createElement("div");
+        const root = host.attachShadow({{ mode: "open" }});
+        document.body.append(host);
+        root.append(el("style", {{}}, {style("explorer")!r}));
+        const bytes = Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0));
+        explorerView(root, () => {{}}).show(bytes);""",
+    )
+
+
+def test_keys_menu_and_help_work_in_a_shadow_root(page: Page, tmp_path: Path) -> None:
+    in_the_shadow(page, tmp_path, TRACE, alone=False)
+    title = page.locator(".hu-title")
+    expect(title).to_have_text("Layer 0, head 0")
+    page.locator(".hu-canvas").focus()
+    page.keyboard.press("h")
+    expect(title).to_have_text("Layer 0, head 1")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Help")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".hu-canvas")).to_be_focused()
+    assert taken(page, CSV, tmp_path)[0].endswith("-cross-0-1.csv")
+    expect(page.get_by_role("button", name="Take it with you")).to_be_focused()
+
+
+def test_a_head_alone_has_no_tools_and_no_keys(page: Page, tmp_path: Path) -> None:
+    in_the_shadow(page, tmp_path, TRACE, alone=True)
+    canvas = page.locator(".hu-canvas")
+    label = canvas.get_attribute("aria-label")
+    for name in (".hu-tools", ".hu-sheet", ".hu-controls"):
+        expect(page.locator(name)).to_be_hidden()
+    canvas.focus()
+    for key in ("h", "?", "1", "k"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    assert canvas.get_attribute("aria-label") == label
