@@ -29,7 +29,9 @@ Rows = npt.NDArray[np.float32]
 def opened(page: Page, folder: Path, trace: Traced, **start: int | str) -> Page:
     begin = {"view": "heads", "kind": "cross", "layer": 1, "head": 2, **start}
     written = explorer_page([Side(trace)], begin)
-    made_known = written.replace("const view = explorerView", "const view = window.view = explorerView")
+    made_known = written.replace(
+        "const view = explorerView", "const view = window.view = explorerView"
+    )
     assert made_known != written
     (folder / "view.html").write_text(made_known, encoding="utf-8")
     page.goto((folder / "view.html").as_uri())
@@ -47,8 +49,8 @@ def heads(page: Page, tmp_path: Path, trace: Traced) -> Page:
     return opened(page, tmp_path, trace)
 
 
-def state(page: Page, name: str) -> str:
-    found: str = page.evaluate("(name) => view.ctx.state[name]", name)
+def state(page: Page, name: str) -> int | str:
+    found: int | str = page.evaluate("(name) => view.ctx.state[name]", name)
     return found
 
 
@@ -111,7 +113,7 @@ def test_pinned_tokens_are_summed_for_every_head(heads: Page, trace: Traced) -> 
     assert amounts(heads)[0] == pytest.approx((weights[:, 1] + weights[:, 4]).max(), abs=EXACT)
     for column in (0, 4):  # the same token twice, in different places
         point(heads, "k", column)
-        reads(heads, "▁la → ▁mai, ▁est → ▁la attends to ▁the, sum of 2: ", "1.3")
+        reads(heads, "▁la → ▁mai, ▁est → ▁la attend to ▁the, sum of 2: ", "1.3")
         expected = weights[:, 1, column] + weights[:, 4, column]
         assert amounts(heads) == pytest.approx(expected, abs=2 * EXACT)
     point(heads, "q", 4, click=True)
@@ -240,7 +242,9 @@ def test_beyond_the_colours_lines_are_dashed(page: Page, tmp_path: Path) -> None
     solid, dashed = max(rows[:middle]), max(rows[middle:])
     assert 0.4 * solid < dashed < 0.8 * solid
     expect(page.get_by_role("button", name="layer 0, head 8, dashed")).to_be_visible()
-    assert page.locator(".hu-headchip[data-head='0.0'] line").get_attribute("stroke-dasharray") == ""
+    assert (
+        page.locator(".hu-headchip[data-head='0.0'] line").get_attribute("stroke-dasharray") == ""
+    )
     expect(page.locator(".hu-legend")).to_contain_text("After 8 heads the colours begin again")
 
 
@@ -329,8 +333,12 @@ def test_of_a_long_sentence_the_strongest_lines_are_drawn_and_all_can_be_read(
     weights = np.random.default_rng(0).dirichlet(np.full(n, 2), (1, 2, n)).astype(np.float32)
     tokens = [f"▁w{i}" for i in range(n)]
     opened(
-        page, tmp_path, made(tokens, tokens, layers=1, heads=2, kinds=["encoder"], encoder=weights),
-        kind="encoder", layer=0, head=1,
+        page,
+        tmp_path,
+        made(tokens, tokens, layers=1, heads=2, kinds=["encoder"], encoder=weights),
+        kind="encoder",
+        layer=0,
+        head=1,
     )
     legend = page.locator(".hu-legend")
     expect(legend).to_contain_text(f"{n * n - 4000:,} weaker lines are not drawn")
@@ -344,7 +352,9 @@ def test_of_a_long_sentence_the_strongest_lines_are_drawn_and_all_can_be_read(
         assert amounts(page) == pytest.approx(np.sort(weights[0, 1, row])[:-4:-1], abs=EXACT)
 
 
-@pytest.mark.parametrize("start", [{}, {"heads": "1.0,1.1,1.2,1.3,2.0", "tokens": "q1,k2", "size": "large"}])
+@pytest.mark.parametrize(
+    "start", [{}, {"heads": "1.0,1.1,1.2,1.3,2.0", "tokens": "q1,k2", "size": "large"}]
+)
 def test_on_a_phone_nothing_is_wider_than_the_screen(
     new_page: NewPage, tmp_path: Path, trace: Traced, start: dict[str, str]
 ) -> None:

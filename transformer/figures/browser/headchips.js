@@ -137,7 +137,7 @@ function readBetween(ms, on, styles, focus, { side, index }) {
     ? ["masked: may not see the future"]
     : sums.map((of, head) => amount(styles[head], of[index], ms[head].top, headName(on[head])));
   return [el(
-    "p", {}, el("strong", {}, ...spokenList(from)), " attends to ", el("strong", {}, ...spokenList(to)),
+    "p", {}, el("strong", {}, ...spokenList(from)), from.length > 1 ? " attend to " : " attends to ", el("strong", {}, ...spokenList(to)),
     pins.length > 1 ? `, sum of ${pins.length}: ` : ": ", ...weights,
   )];
 }
