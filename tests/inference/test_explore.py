@@ -1,0 +1,70 @@
+"""A trace shows itself: the explorer from Python."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from transformer.figures import Shown
+from transformer.inference.trace import Trace
+from transformer.inference.translator import Translator
+from transformer.model.transformer import Transformer
+from transformer.text.vocabulary import Vocabulary
+
+TEXT = "The baker sells the lamp again."
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
+    return Translator(tiny_model, vocabulary)
+
+
+@pytest.fixture(scope="module")
+def trace(translator: Translator) -> Trace:
+    return translator.trace(TEXT, max_len=8)
+
+
+def test_each_view_opens_as_it_is_called(trace: Trace) -> None:
+    for shown, view in (
+        (trace.explore(), "heads"),
+        (trace.heads(), "heads"),
+        (trace.model(), "model"),
+        (trace.heatmap(layer=1, head=3, units="words"), "heatmap"),
+        (trace.explore(view="query-key"), "query-key"),
+    ):
+        assert isinstance(shown, Shown)
+        assert shown.state["view"] == view
+        assert [side.traced for side in shown.sides] == [trace]
+    assert trace.heatmap(layer=1, head=3, units="words").state["units"] == "words"
+
+
+def test_two_traces_are_compared(trace: Trace, translator: Translator) -> None:
+    other = translator.trace("She finds bread.", max_len=8)
+    for shown in (trace.compare(other), trace.explore(other, view="compare")):
+        assert [side.traced for side in shown.sides] == [trace, other]
+        assert [side.name for side in shown.sides] == ["A", "B"]
+        assert shown.state["view"] == "compare"
+
+
+def test_a_trace_without_all_weights_shows_the_kinds_it_has(translator: Translator) -> None:
+    names = [f"decoder.layers.{n}.cross_attn.hook_weights" for n in range(2)]
+    trace = translator.trace(TEXT, max_len=8, names=names)
+    shown = trace.heatmap(layer=1)
+    assert shown.sides[0].kinds == ["cross"]
+    assert len(re.findall(r'data-part=.{.name": "0.weights', shown.html)) == 2
+    with pytest.raises(ValueError, match="no weights of kind 'encoder'; it has cross"):
+        trace.heatmap(kind="encoder")
+    with pytest.raises(ValueError, match="no layer 2; the layers are 0 to 1"):
+        trace.heatmap(layer=2)
+    bare = translator.trace(TEXT, max_len=8, names=["encoder.norm.hook_out"][:0])
+    with pytest.raises(ValueError, match="no attention to show"):
+        bare.heads()
+
+
+def test_a_loaded_trace_shows_the_same_as_the_one_that_was_saved(
+    trace: Trace, tmp_path: Path
+) -> None:
+    trace.save_npz(tmp_path / "trace.npz")
+    assert Trace.load_npz(tmp_path / "trace.npz").heads().html == trace.heads().html
