@@ -110,6 +110,8 @@ function drawFocus(pen, ms, place, styles, focus, look) {
   for (const [sums, side, parts] of [[focus.toKeys, "k", focus.queries.length], [focus.fromQueries, "q", focus.keys.length]]) {
     if (!sums) continue;
     sums[0].forEach((_, index) => {
+      const unseen = side === "k" ? focus.queries.every((row) => ms[0].masked(row, index)) : focus.keys.every((column) => ms[0].masked(index, column));
+      if (unseen) return; // not a weight of zero
       const weights = sums.map((of) => of[index]);
       if (place.count === 1) drawAmount(pen, place, side, index, weights[0], parts, styles[0], look);
       else drawBlocks(pen, place, side, index, weights, parts, styles);
