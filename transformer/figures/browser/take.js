@@ -15,10 +15,10 @@ function makeTake(ctx, current) {
   };
   const items = Object.entries(made).map(([ending, { label, of, from }]) => {
     const button = el("button", { type: "button", "data-from": from }, label);
-    button.addEventListener("click", async () => {
+    button.addEventListener("click", () => {
       close();
-      const content = await of(current()[from]());
-      if (content) download(content, `${fileName(ctx)}.${ending}`);
+      const what = current()[from]();
+      if (what) download(of(what), `${fileName(ctx)}.${ending}`);
     });
     return button;
   });
@@ -87,9 +87,10 @@ function underTitle({ sides, state }) {
   return `${KINDS[state.kind]} · ${sentences.join(" | ")}`;
 }
 
-const sizeOf = (figure) => [figure.width + 2 * TAKE_MARGIN, figure.height + TAKE_TOP + TAKE_MARGIN];
+const sizeOf = ({ width, height }) =>
+  [width + 2 * TAKE_MARGIN, height + TAKE_TOP + TAKE_MARGIN].map(Math.ceil);
 
-// A promise of the picture, in the colours of the screen.
+// In the colours of the screen.
 function pngOf(ctx, figure) {
   const [width, height] = sizeOf(figure);
   const larger = Math.min(SHARPER, LONGEST / width, LONGEST / height, Math.sqrt(MOST_PIXELS / (width * height)));
@@ -100,7 +101,9 @@ function pngOf(ctx, figure) {
   pen.fillRect(0, 0, canvas.width, canvas.height);
   pen.scale(larger, larger);
   paintCaptioned(pen, figure, ctx);
-  return new Promise((keep) => canvas.toBlob(keep, "image/png"));
+  // Not toBlob: Chrome leaves that until it is idle, which may be seconds.
+  const letters = atob(canvas.toDataURL("image/png").split(",")[1]);
+  return new Blob([Uint8Array.from(letters, (letter) => letter.charCodeAt(0))], { type: "image/png" });
 }
 
 // In the colours of paper, whatever those of the screen are.
