@@ -197,6 +197,13 @@ def test_it_opens_at_the_clearest_head_if_none_is_asked_for(
     assert (start["layer"], start["head"]) == Side(trace).clearest("cross")
 
 
+@pytest.mark.parametrize("heads", ["none", "1.2,0.1", "999.999"])
+def test_any_set_of_heads_can_be_in_the_address(visit: Visit, heads: str) -> None:
+    app = visit("pages/attention.py", heads=heads)
+    assert not app.exception
+    assert shown(app)[0]["start"]["heads"] == heads
+
+
 def test_another_sentence_stands_beside_the_first(visit: Visit) -> None:
     app = visit("pages/attention.py", text="She hides books.", other="A pilot finds bread.")
     header = shown(app)[0]

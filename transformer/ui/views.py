@@ -70,7 +70,7 @@ def steps(reading: Reading) -> None:
 
 def _layers(now: State) -> list[int]:
     """The layers that are looked at: of the chosen head, and of the heads that are on."""
-    on = str(now["heads"]).split(",") if now["heads"] else []
+    on = [head for head in str(now["heads"]).split(",") if "." in head]  # not "" and not "none"
     return [int(now["layer"]), *(int(head.split(".")[0]) for head in on)]
 
 

@@ -244,35 +244,4 @@ function headsView(ctx) {
   };
 }
 
-function codeOfHeads(side, on, kind) {
-  const [one] = on;
-  if (!one || on.some(({ layer }) => layer !== one.layer)) return "";
-  const weights = `trace.weights("${kind}", layer=${one.layer})`;
-  if (on.length === 1) return `${weights}[${one.head}]`;
-  return on.length === side.n_heads ? weights : `${weights}[[${on.map(({ head }) => head).join(", ")}]]`;
-}
-
-// The weights of all heads that are drawn, or of the pinned tokens alone. Positions tell repeated
-// tokens apart. The rows are made when they are asked for: they may be a million.
-function tableOfHeads(caption, on, ms, pins) {
-  const [m] = ms;
-  const writes = m.rows.some(({ written }) => written !== null);
-  function* cells() {
-    for (const [i, { layer, head }] of on.entries()) {
-      for (const [r, row] of m.rows.entries()) {
-        for (const [c, column] of m.columns.entries()) {
-          if (m.masked(r, c) || (pins.any && !pins.queries.includes(r) && !pins.keys.includes(c))) continue;
-          const weight = Number(ms[i].values[r * m.nColumns + c].toPrecision(5));
-          yield [row.text, ...(writes ? [row.written] : []), column.text, layer, head, weight, row.members[0], column.members[0]];
-        }
-      }
-    }
-  }
-  return {
-    caption,
-    columns: ["query", ...(writes ? ["written"] : []), "key", "layer", "head", "weight", "query position", "key position"],
-    get rows() { return [...cells()]; },
-  };
-}
-
 VIEWS.heads = { label: "Heads", make: headsView, mosaic: true };
