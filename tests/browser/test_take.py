@@ -511,3 +511,25 @@ def test_a_head_alone_has_no_tools_and_no_keys(page: Page, tmp_path: Path) -> No
         page.keyboard.press(key)
     expect(page.get_by_role("dialog")).to_be_hidden()
     assert canvas.get_attribute("aria-label") == label
+
+
+def test_every_view_can_be_taken_away_and_read_as_a_table(page: Page, tmp_path: Path) -> None:
+    pair = [made(SRC, TGT, vectors=True), made(SRC[2:], TGT, vectors=True, source="Another one.")]
+    opened(page, tmp_path, *pair, layer=1, head=2)
+    tabs = page.locator(".hu-tabs [role=tab]")
+    names = [tab.get_attribute("data-view") for tab in tabs.all()]
+    assert names == ["heads", "model", "heatmap", "query-key", "decoding", "compare"]
+    for number, name in enumerate(names):
+        tabs.nth(number).click()
+        heads, rows = table(page)
+        _, path = taken(page, SVG, tmp_path)
+        description = ElementTree.parse(path).findtext("{http://www.w3.org/2000/svg}desc") or ""
+        assert ("Another one." in description) == (name == "compare")
+        _, path = taken(page, PNG, tmp_path)
+        with Image.open(path) as image:
+            assert len(set(image.convert("L").resize((300, 300)).tobytes())) > 5, name
+        _, path = taken(page, CSV, tmp_path)
+        lines = list(csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
+        assert [len(line) for line in lines] == [len(heads)] * (len(rows) + 1), name
+        page.locator(".hu-sheet summary").click()
+        expect(page.locator(".hu-sheet table")).to_have_count(0)

@@ -9,8 +9,8 @@ const TAKE_MARGIN = 16;
 // The menu in the toolbar. `current()` is the view that is shown.
 function makeTake(ctx, current) {
   const made = {
-    png: { label: "Picture (PNG)", of: (figure) => pngOf(ctx, figure), from: "figure" },
-    svg: { label: "Picture for a paper (SVG)", of: () => svgOf(ctx, current), from: "figure" },
+    png: { label: "Picture (PNG)", of: (figure) => pngOf(ctx, figure, current()), from: "figure" },
+    svg: { label: "Picture for a paper (SVG)", of: () => svgOf(ctx, current()), from: "figure" },
     csv: { label: "Table (CSV)", of: (table) => csvOf(table), from: "table" },
   };
   const items = Object.entries(made).map(([ending, { label, of, from }]) => {
@@ -66,13 +66,13 @@ function makeTake(ctx, current) {
 }
 
 // A figure with a line on top that says what it is, and below it the sentence.
-function paintCaptioned(pen, figure, ctx) {
+function paintCaptioned(pen, figure, ctx, view) {
   const { look } = ctx;
   pen.textBaseline = "alphabetic";
   pen.textAlign = "left";
   for (const [text, y, font, ink] of [
     [figure.title, 24, `600 16px ${look.font}`, look.text],
-    [underTitle(ctx), 43, `12px ${look.font}`, look.muted],
+    [underTitle(ctx, view), 43, `12px ${look.font}`, look.muted],
   ]) {
     pen.font = font;
     pen.fillStyle = ink;
@@ -82,16 +82,18 @@ function paintCaptioned(pen, figure, ctx) {
   figure.paint(pen);
 }
 
-function underTitle({ sides, state }) {
-  const sentences = sides.map((side) => `${side.source} → ${side.text}`);
-  return `${KINDS[state.kind]} · ${sentences.join(" | ")}`;
+// The kind of attention, where the view shows one, and the sentence, or both that are compared.
+function underTitle({ sides, state }, view) {
+  const shown = state.view === "compare" ? sides : sides.slice(0, 1);
+  const sentences = shown.map((side) => `${side.source} → ${side.text}`).join(" | ");
+  return view.kinds === false ? sentences : `${KINDS[state.kind]} · ${sentences}`;
 }
 
 const sizeOf = ({ width, height }) =>
   [width + 2 * TAKE_MARGIN, height + TAKE_TOP + TAKE_MARGIN].map(Math.ceil);
 
 // In the colours of the screen.
-function pngOf(ctx, figure) {
+function pngOf(ctx, figure, view) {
   const [width, height] = sizeOf(figure);
   const larger = Math.min(SHARPER, LONGEST / width, LONGEST / height, Math.sqrt(MOST_PIXELS / (width * height)));
   const canvas = document.createElement("canvas");
@@ -100,19 +102,19 @@ function pngOf(ctx, figure) {
   pen.fillStyle = ctx.look.ground;
   pen.fillRect(0, 0, canvas.width, canvas.height);
   pen.scale(larger, larger);
-  paintCaptioned(pen, figure, ctx);
+  paintCaptioned(pen, figure, ctx, view);
   // Not toBlob: Chrome leaves that until it is idle, which may be seconds.
   const letters = atob(canvas.toDataURL("image/png").split(",")[1]);
   return new Blob([Uint8Array.from(letters, (letter) => letter.charCodeAt(0))], { type: "image/png" });
 }
 
 // In the colours of paper, whatever those of the screen are.
-function svgOf(ctx, current) {
+function svgOf(ctx, view) {
   return ctx.onPaper(() => {
-    const figure = current().figure();
+    const figure = view.figure();
     const pen = svgPen(...sizeOf(figure), ctx.look.ground);
-    pen.describe(figure.title, underTitle(ctx));
-    paintCaptioned(pen, figure, ctx);
+    pen.describe(figure.title, underTitle(ctx, view));
+    paintCaptioned(pen, figure, ctx, view);
     return new Blob([pen.text()], { type: "image/svg+xml" });
   });
 }
