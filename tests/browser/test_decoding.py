@@ -234,7 +234,7 @@ def test_the_forced_translation_stands_beside_the_original(
     given = outputs.nth(1).locator(".hu-given")
     expect(given).to_have_text(made.altered.predicted_tokens[FORCED])
     expect(given).to_have_attribute("data-state", "now")
-    expect(panels.nth(1).locator(".hu-told").filter(has_text="your choice")).to_be_visible()
+    expect(panels.nth(1).locator(".hu-told").filter(has_text="yours")).to_be_visible()
     for i in range(2):
         before = outputs.nth(i).locator("button.hu-piece").all()[:FORCED]
         assert not any("hu-differing" in (one.get_attribute("class") or "") for one in before)

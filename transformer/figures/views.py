@@ -33,6 +33,7 @@ _SCRIPTS: dict[str, tuple[str, ...]] = {
         "heads.js",
         "model.js",
         "heatmap.js",
+        "working.js",
         "strips.js",
         "querykey.js",
         "tree.js",

@@ -164,11 +164,10 @@ function makeOutputRow(go) {
     label.textContent = name || "The decoder has read what is filled, and writes the marked piece";
     [...chips.children].slice(1).forEach((chip, i) => {
       const state = i < step ? "read" : i === step ? "now" : "later";
-      chip.dataset.state = state;
-      chip.classList.toggle("hu-differing", differing.has(i));
-      chip.classList.toggle("hu-given", i === forced);
-      chip.title = `step ${i + 1}${i === forced ? ", the piece you took" : ""}${differing.has(i) ? ", in this translation only" : ""}`;
-      chip.setAttribute("aria-current", state === "now" ? "step" : "false");
+      setIfNew(chip, "data-state", state);
+      setIfNew(chip, "class", `hu-piece${differing.has(i) ? " hu-differing" : ""}${i === forced ? " hu-given" : ""}`);
+      setIfNew(chip, "title", `step ${i + 1}${i === forced ? ", the piece you took" : ""}${differing.has(i) ? ", in this translation only" : ""}`);
+      setIfNew(chip, "aria-current", state === "now" ? "step" : "false");
     });
   }
   return { node, draw };

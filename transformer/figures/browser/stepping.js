@@ -48,13 +48,14 @@ function makeStepPanel(ctx, force) {
   const rows = new Map();
   const attention = el("div", { class: "hu-rows" });
   const ended = el("p", { class: "hu-label" }, "This translation has ended before this step.");
-  const heading = el("h5", {}, force ? "What could come next: choose one, and see what the model makes of it" : "What could come next");
+  const heading = el("h5", {});
   const node = el("section", { class: "hu-panel" }, name, ended, heading, list, attention);
 
   // `note` says which translation it is; `forced` is whether the piece of this step was given.
   function draw(side, step, note, forced) {
     name.textContent = note;
     name.hidden = !note;
+    heading.textContent = force && !note ? "What could come next: take another, and see what the model makes of it" : "What could come next";
     const over = step >= side.steps.length;
     ended.hidden = !over;
     heading.hidden = list.hidden = attention.hidden = over;
@@ -80,7 +81,7 @@ function makeStepPanel(ctx, force) {
 function candidateRow({ token, id, p, taken }, forced, take) {
   const share = el("span", { class: "hu-share" });
   share.style.width = `${100 * Math.min(p, 1)}%`;
-  const told = taken ? (forced ? "your choice" : "taken") : take ? "take this instead" : "";
+  const told = taken ? (forced ? "yours" : "taken") : take ? "take this instead" : "";
   const row = el(take && !taken ? "button" : "div", {
     class: taken ? "hu-candidate hu-taken" : "hu-candidate",
     "data-id": id,
@@ -107,6 +108,7 @@ function makeWeightRow(ctx, kind) {
   const node = el("div", { class: "hu-weightrow" }, el("div", { class: "hu-rowhead" }, title, told, open), away, cells);
   let key = "";
   let now = null;
+  let made = []; // [cell, block, number] of each key
   open.addEventListener("click", () => ctx.set({ view: "heatmap", kind, units: "pieces", special: "shown", combine: "one", row: now.row, column: strongestOf(now) }));
 
   function draw(side, row) {
@@ -119,27 +121,32 @@ function makeWeightRow(ctx, kind) {
     key = side.id;
     cells.setAttribute("aria-label", ROW_NAMES[kind]);
     const [most, best] = [Math.max(...row.weights.subarray(0, row.seen)), strongestOf(row)];
-    const held = [...cells.children].indexOf(cells.getRootNode().activeElement);
-    [...cells.children].forEach((cell, j) => {
-      const weight = row.weights[j];
+    const focused = cells.getRootNode().activeElement;
+    const held = cells.contains(focused) ? made.findIndex(([cell]) => cell === focused) : -1;
+    // A long row has many cells: only what is another than before is written.
+    made.forEach(([cell, block, number], j) => {
       cell.hidden = j >= row.seen;
-      cell.tabIndex = j === (held >= 0 ? held : best) ? 0 : -1;
-      cell.classList.toggle("hu-most", j === best);
-      cell.children[1].style.background = ctx.look.css(shade(weight, ctx.state.scale, most));
-      cell.children[2].textContent = weight >= 0.005 ? weight.toFixed(2) : "";
-      cell.setAttribute("aria-label", `${row.tokens[j]}: ${showWeight(weight, row.top)}`);
+      if (cell.hidden) return;
+      const weight = row.weights[j];
+      setIfNew(cell, "tabindex", j === (held >= 0 ? held : best) ? "0" : "-1");
+      setIfNew(cell, "class", j === best ? "hu-weight hu-most" : "hu-weight");
+      setIfNew(cell, "aria-label", `${row.tokens[j]}: ${showWeight(weight, row.top)}`);
+      setIfNew(block, "style", `background: ${ctx.look.css(shade(weight, ctx.state.scale, most))}`);
+      const shown = weight >= 0.005 ? weight.toFixed(2) : "";
+      if (number.textContent !== shown) number.textContent = shown;
     });
     read(held >= 0 ? held : -1);
   }
 
   function build(tokens) {
-    cells.replaceChildren(...tokens.map((token, j) => {
-      const cell = el("div", { class: "hu-weight", role: "img" },
-        el("span", { class: "hu-name" }, tokenText(token)), el("span", { class: "hu-block" }), el("span", { class: "hu-number" }));
+    made = tokens.map((token, j) => {
+      const [block, number] = [el("span", { class: "hu-block" }), el("span", { class: "hu-number" })];
+      const cell = el("div", { class: "hu-weight", role: "img" }, el("span", { class: "hu-name" }, tokenText(token)), block, number);
       cell.addEventListener("pointerenter", () => read(j));
       cell.addEventListener("focus", () => read(j));
-      return cell;
-    }));
+      return [cell, block, number];
+    });
+    cells.replaceChildren(...made.map(([cell]) => cell));
   }
   const read = (j) => told.replaceChildren(...(j < 0 || j >= now.seen ? [] : [tokenText(now.tokens[j]), ` ${showWeight(now.weights[j], now.top)}`]));
   cells.addEventListener("pointerleave", () => read(-1));

@@ -60,6 +60,11 @@ function paintStrips(ctx, pen, place, dimension) {
   pen.font = `${scaled(ctx, SMALL_LABEL_SIZE)}px ${look.font}`;
   pen.fillStyle = look.muted;
   pen.fillText("dimension 0", left, top / 2 - 2);
+  if (right - left > 360) {
+    const scales = [...new Set(lines.map(({ most }) => most))].map((most) => `±${most.toFixed(2)}`).join(" and ");
+    pen.textAlign = "center";
+    pen.fillText(`strongest colours at ${scales}`, (left + right) / 2, top / 2 - 2);
+  }
   pen.textAlign = "right";
   pen.fillText(String(count - 1), right, top / 2 - 2);
   pen.textAlign = "left";
@@ -208,6 +213,9 @@ function hatch(pen, x, y, wide, high, ink) {
   pen.restore();
 }
 
+// An attribute, if it changes: writing what is there already would cost a long list its time.
+const setIfNew = (node, name, value) => { if (node.getAttribute(name) !== value) node.setAttribute(name, value); };
+
 // Tokens as radio buttons that wrap. `off(i)` draws one as masked, `writes` beside queries.
 function makeTokenList(label, choose) {
   const list = el("div", { class: "hu-choices", role: "radiogroup", "aria-label": label });
@@ -224,9 +232,9 @@ function makeTokenList(label, choose) {
       }));
     }
     [...list.children].forEach((button, i) => {
-      button.setAttribute("aria-checked", String(i === chosen));
-      button.tabIndex = i === chosen ? 0 : -1;
-      button.classList.toggle("hu-off", off(i));
+      setIfNew(button, "aria-checked", String(i === chosen));
+      setIfNew(button, "tabindex", i === chosen ? "0" : "-1");
+      setIfNew(button, "class", off(i) ? "hu-choice hu-off" : "hu-choice");
     });
     const { offsetTop, offsetHeight } = list.children[chosen];
     if (offsetTop < list.scrollTop || offsetTop + offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = offsetTop - 8;

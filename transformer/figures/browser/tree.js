@@ -60,7 +60,8 @@ function makeTree(ctx) {
     el("p", { class: "hu-label" }, "Each step keeps the best hypotheses so far, by score. Strong: the way to the translation returned. Framed: finished. Thin: discarded."),
     fold, box, told, el("h5", {}, "Finished, best score first"), ends);
   const none = el("p", { class: "hu-label" }, "This translation was made without beam search. Choose Beam on the Translate page to see the tree of what was tried.");
-  const node = el("section", { class: "hu-tree" }, el("h4", {}, "The beam search"), none, body);
+  const title = el("h4", {});
+  const node = el("section", { class: "hu-tree" }, title, none, body);
 
   const chosen = (tree) => (ctx.state.node >= 0 ? within(ctx.state.node, tree.token.length) : bestEnd(tree));
   const choose = (i) => ctx.set({ node: i });
@@ -68,6 +69,7 @@ function makeTree(ctx) {
   function draw() {
     const { tree } = ctx.side;
     [none.hidden, body.hidden] = [Boolean(tree), !tree];
+    title.textContent = ctx.state.force ? "The beam search of the original" : "The beam search";
     if (!tree) return;
     folded ??= tree.beam_size > TREE_FEW;
     const now = chosen(tree);
