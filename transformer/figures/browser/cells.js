@@ -2,6 +2,7 @@
 // everything is, `drawCells` draws it, `cellAt` finds the cell under a point; all in CSS pixels.
 
 const LARGEST_CELL = 60;
+const READABLE = 16; // the height of a row that has its label
 const HIGHEST = 620; // a short sentence with a long translation still fits a screen
 const DIM = 0.35; // of what belongs to a special token, if these are dimmed
 const MARGINAL = 46; // pixels of the bars beside and below
@@ -29,8 +30,10 @@ function layoutCells(m, span, pen, width, look, marginals) {
     cell = Math.max((width - left - free(cell)) / span.columns, upright);
   }
   cell = Math.max(cell, 0.5);
-  // Few keys and many queries: cells may be lower than wide, so that all of them fit a screen.
-  let high = Math.min(cell, Math.max(HIGHEST / span.rows, 0.5));
+  // With many queries and few keys cells are lower than wide, so that all of them fit a screen; with
+  // few queries and many keys higher than wide, so that their labels can be read.
+  const room = Math.max(HIGHEST / span.rows, 0.5);
+  let high = Math.max(Math.min(cell, room), Math.min(READABLE, room));
   if (cell >= 8) cell = Math.floor(cell);
   if (high >= 8) high = Math.floor(high);
   const slant = label <= cell - 8 ? 0 : cell >= 16 ? Math.PI / 4 : Math.PI / 2;
