@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +44,7 @@ def entropies(w: Numbers) -> Numbers:
     return found
 
 
-MEASURES = {
+MEASURES: dict[str, Callable[[Numbers], Numbers]] = {
     "entropy": entropies,
     "distance": distances,
     "first": lambda w: w[..., 0].mean(-1),

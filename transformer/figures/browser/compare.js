@@ -59,7 +59,7 @@ function compareView(ctx) {
 
   function drawHeads() {
     const { state, look, sides } = ctx;
-    const { heads, height, width, greatest, pooled, key } = differences();
+    const { heads, height, width, greatest, key } = differences();
     const side = { ...sides[0], n_layers: Math.min(...sides.map((one) => one.n_layers)), n_heads: Math.min(...sides.map((one) => one.n_heads)) };
     const of = (layer, head) => heads[layer * side.n_heads + head];
     const [layer, head] = [within(state.layer, side.n_layers), within(state.head, side.n_heads)];
@@ -70,25 +70,35 @@ function compareView(ctx) {
       picture: (canvas, layer, head) => paintDifference(canvas, of(layer, head).picture, height, width, greatest, look),
       of: key,
     });
-    const most = [...heads].sort((a, b) => b.mean - a.mean);
-    const differing = heads.filter(({ mean }) => mean > DIFFERS).length;
-    const buttons = most.slice(0, LISTED).filter(({ mean }) => mean > DIFFERS).map(({ layer, head, mean }) => {
-      const chosen = state.combine === "one" && layer === state.layer && head === state.head;
-      const button = el(
-        "button", { type: "button", class: "hu-button", "aria-pressed": String(chosen), "aria-label": `layer ${layer}, head ${head}, differs by ${mean.toFixed(3)}` },
-        `${layer}.${head} `, makeChip(mean.toFixed(3), mean / most[0].mean, look),
+    drawList();
+  }
+
+  // The heads that differ most, as buttons: made once, so that they keep the focus.
+  function drawList() {
+    const { state, look } = ctx;
+    const { heads, pooled, key } = differences();
+    if (list.dataset.of !== `${key} ${look.key}`) {
+      list.dataset.of = `${key} ${look.key}`;
+      const differing = heads.filter(({ mean }) => mean > DIFFERS).sort((one, other) => other.mean - one.mean);
+      const from = pooled ? " (from the small pictures)" : "";
+      list.replaceChildren(
+        el("p", {}, `${differing.length} of ${heads.length} heads differ`, differing.length ? `; the most, by their mean difference over the cells that both have${from}:` : "."),
+        el("div", { class: "hu-buttons" }, ...differing.slice(0, LISTED).map((one) => headButton(one, one.mean / differing[0].mean))),
       );
-      button.addEventListener("click", () => {
-        ctx.set({ layer, head, combine: "one" });
-        list.querySelector("[aria-pressed=true]")?.focus();
-      });
-      return button;
-    });
-    const from = pooled ? " (from the small pictures)" : "";
-    list.replaceChildren(
-      el("p", {}, `${differing} of ${heads.length} heads differ`, differing ? `; the most, by their mean difference over the cells that both have${from}:` : "."),
-      el("div", { class: "hu-buttons" }, ...buttons),
+    }
+    for (const button of list.querySelectorAll("button")) {
+      const chosen = state.combine === "one" && button.dataset.head === `${state.layer}.${state.head}`;
+      button.setAttribute("aria-pressed", String(chosen));
+    }
+  }
+
+  function headButton({ layer, head, mean }, share) {
+    const button = el(
+      "button", { type: "button", class: "hu-button", "data-head": `${layer}.${head}`, "aria-label": `layer ${layer}, head ${head}, differs by ${mean.toFixed(3)}` },
+      `${layer}.${head} `, makeChip(mean.toFixed(3), share, ctx.look),
     );
+    button.addEventListener("click", () => ctx.set({ layer, head, combine: "one" }));
+    return button;
   }
 
   // One of the three pictures: A, B, and what lies between them.

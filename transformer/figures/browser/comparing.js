@@ -112,15 +112,16 @@ function compareFigure(ctx, found, panels) {
         pen.restore();
       });
       const ticks = differenceTicks(state.scale, greatestDifferences(found.m).all);
-      paintScale(pen, look, ticks, starts[2] + 30, head + high + 12 * look.size);
+      paintScale(pen, look, look.divergingCss, ticks, starts[2] + 30, head + high + 12 * look.size);
     },
   };
 }
 
-function paintScale(pen, look, ticks, x, y) {
+// A scale of colours with numbers below it; `css` gives the colour of 0 to 255.
+function paintScale(pen, look, css, ticks, x, y) {
   const [width, height, steps] = [220 * look.size, 10 * look.size, 64];
   for (let i = 0; i < steps; i++) {
-    pen.fillStyle = look.divergingCss(Math.round((255 * i) / (steps - 1)));
+    pen.fillStyle = css(Math.round((255 * i) / (steps - 1)));
     pen.fillRect(x + (i * width) / steps, y, width / steps + 0.5, height);
   }
   pen.font = `${SMALL_LABEL_SIZE * look.size}px ${look.font}`;

@@ -67,7 +67,7 @@ function modelView(ctx) {
       words.textContent = "Every head of the model for this sentence: queries go down, keys across, the darker the more attention. A click enlarges one.";
       return;
     }
-    bar.draw(look.ramp, [[0, "0"], [0.5, showMeasure(top / 2)], [1, showMeasure(top)]]);
+    bar.draw(look.ramp, measureTicks(top));
     const found = side.kinds.filter((kind) => measures(kind, state))
       .flatMap((kind) => side.measures[kind][state.measure].flat());
     const range = `${showMeasure(Math.min(...found))} to ${showMeasure(Math.max(...found))} ${measure.unit}`;
@@ -134,26 +134,34 @@ function inOrder(side, kind, state) {
   return allHeads(side).sort((a, b) => of(b) - of(a));
 }
 
+// Numbers along the scale: [place from 0 to 1, text].
+const measureTicks = (top) => [[0, "0"], [0.5, showMeasure(top / 2)], [1, showMeasure(top)]];
+
 // The pictures as they stand on screen, each kind with its name above.
 const PICTURED = { side: 48, gap: 6, label: 22, between: 36, line: 14 };
 
 function modelFigure(ctx) {
   const { side, state, look } = ctx;
   const { side: cell, gap, label, between, line } = PICTURED;
+  const measure = MEASURES[state.measure];
   const lines = (kind) => measures(kind, state) * (1 + (state.measure === "positional") + (state.order === "measure"));
   const wide = label + side.n_heads * (cell + gap);
   const high = Math.max(...side.kinds.map((kind) => side.n_layers * (cell + gap + line * lines(kind))));
   return {
-    title: state.measure in MEASURES ? `All heads: ${MEASURES[state.measure].name}` : "All heads",
+    title: measure ? `All heads: ${measure.name} (${measure.unit.replace(/^of/, "share of")})` : "All heads",
     width: look.size * (side.kinds.length * (wide + between) - between),
-    height: look.size * (44 + high),
-    paint: (pen) => side.kinds.forEach((kind, i) => {
-      pen.save();
-      pen.scale(look.size, look.size);
-      pen.translate(i * (wide + between), 0);
-      paintKind(pen, ctx, kind, cell + gap + line * lines(kind));
-      pen.restore();
-    }),
+    height: look.size * (44 + high + (measure ? 40 : 0)),
+    paint: (pen) => {
+      side.kinds.forEach((kind, i) => {
+        pen.save();
+        pen.scale(look.size, look.size);
+        pen.translate(i * (wide + between), 0);
+        paintKind(pen, ctx, kind, cell + gap + line * lines(kind));
+        pen.restore();
+      });
+      const ticks = measureTicks(topOf(side, state.measure));
+      if (measure) paintScale(pen, look, look.css, ticks, look.size * label, look.size * (52 + high));
+    },
   };
 }
 
@@ -192,13 +200,12 @@ function paintMeasure(pen, { side, state, look }, { kind, layer, head }, x, y) {
   const { side: cell, line } = PICTURED;
   const value = valueOf(side, kind, state.measure, layer, head);
   const [ground, ink] = chipColours(value / topOf(side, state.measure), look);
-  const lines = [[showMeasure(value), ink]];
-  if (state.order === "measure") lines.unshift([`${layer}.${head}`, look.text]);
-  if (state.measure === "positional") lines.push([showOffset(side.measures[kind].offset[layer][head]), look.muted]);
-  lines.forEach(([text, colour], i) => {
+  const name = state.order === "measure" ? [[`${layer}.${head}`, look.text, null]] : [];
+  const offset = state.measure === "positional" ? [[showOffset(side.measures[kind].offset[layer][head]), look.muted, null]] : [];
+  [...name, [showMeasure(value), ink, ground], ...offset].forEach(([text, colour, behind], i) => {
     const middle = y + line * (i + 0.5);
-    if (colour === ink) {
-      pen.fillStyle = ground;
+    if (behind) {
+      pen.fillStyle = behind;
       pen.fillRect(x, middle - line / 2, cell, line);
     }
     pen.fillStyle = colour;
