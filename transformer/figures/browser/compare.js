@@ -2,7 +2,7 @@
 // second, over the tokens that both have.
 
 const LISTED = 8; // heads that differ most
-const DIFFERS = 0.0005; // what is shown as 0.001
+const DIFFERS = 0.00005; // what is shown as 0.0001
 const NOTHING = "Choose something to compare with above: a second sentence, another checkpoint, or a forced token.";
 const ON_THEIR_WAY = "The weights of this layer are on their way …";
 const ALL_HIDDEN = "Nothing is left to compare: all tokens of a side are hidden.";
@@ -66,7 +66,7 @@ function compareView(ctx) {
     mosaic.draw(side, state.kind, { layer, head }, look, {
       label: "Difference of all heads",
       marked: layer === state.layer && head === state.head,
-      described: (layer, head) => `differs by ${of(layer, head).mean.toFixed(3)}`,
+      described: (layer, head) => `differs by ${showMean(of(layer, head).mean)}`,
       picture: (canvas, layer, head) => paintDifference(canvas, of(layer, head).picture, height, width, greatest, look),
       of: key,
     });
@@ -94,8 +94,8 @@ function compareView(ctx) {
 
   function headButton({ layer, head, mean }, share) {
     const button = el(
-      "button", { type: "button", class: "hu-button", "data-head": `${layer}.${head}`, "aria-label": `layer ${layer}, head ${head}, differs by ${mean.toFixed(3)}` },
-      `${layer}.${head} `, makeChip(mean.toFixed(3), share, ctx.look),
+      "button", { type: "button", class: "hu-button", "data-head": `${layer}.${head}`, "aria-label": `layer ${layer}, head ${head}, differs by ${showMean(mean)}` },
+      `${layer}.${head} `, makeChip(showMean(mean), share, ctx.look),
     );
     button.addEventListener("click", () => ctx.set({ layer, head, combine: "one" }));
     return button;
@@ -191,6 +191,9 @@ const sideTitle = (side, which) => {
   const letter = "AB"[which];
   return side.name && side.name !== letter ? `${letter}: ${side.name}` : letter;
 };
+
+// Of many cells, as in long sentences, the mean is small.
+const showMean = (mean) => mean.toFixed(mean < 0.01 ? 4 : 3);
 
 const wholeOf = (m) => ({ row: 0, column: 0, rows: m.nRows, columns: m.nColumns });
 
