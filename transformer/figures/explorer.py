@@ -48,7 +48,8 @@ def explorer_data(
             already keeps its own state until `visit` changes.
         parts: weights of layers and vectors of heads, named by `prefixed`.
         alone: one heatmap without anything around it.
-        versus: what the second side is, "other" (sentence or checkpoint) or "force" (a piece).
+        versus: what the second side is, "other" (sentence or checkpoint) or "force" (a
+            piece); "refused" if that could not be.
 
     Raises:
         ValueError: for a state that is none.

@@ -32,8 +32,6 @@ class Shown:
 
     def __init__(self, sides: Sequence[Side], state: Mapping[str, Any]) -> None:
         given = {n: int(value) if isinstance(value, bool) else value for n, value in state.items()}
-        if ("layer" in given) != ("head" in given):
-            given = {"layer": 0, "head": 0, **given}
         self.sides, self.state = list(sides), state_of(given)
         for side in self.sides:
             _check(side, self.state, given)

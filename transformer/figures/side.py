@@ -117,9 +117,10 @@ class Side:
     def resolved(self, state: State) -> State:
         """`state` with a kind that is here, and the clearest head where none is chosen."""
         kind = str(state["kind"]) if state["kind"] in self.kinds else self.kinds[-1]
-        if min(int(state["layer"]), int(state["head"])) >= 0:
-            return {**state, "kind": kind}
-        layer, head = self.clearest(kind)
+        layer, head = int(state["layer"]), int(state["head"])
+        if max(layer, head) < 0:
+            layer, head = self.clearest(kind)
+        layer, head = max(layer, 0), max(head, 0)
         return {**state, "kind": kind, "layer": layer, "head": head}
 
     def layer(self, kind: str, layer: int) -> Part:

@@ -25,6 +25,7 @@ _SCRIPTS: dict[str, tuple[str, ...]] = {
         "lettering.js",
         "stage.js",
         "cells.js",
+        "legend.js",
         "mosaic.js",
         "options.js",
         "measures.js",

@@ -40,8 +40,8 @@ def controls() -> None:
 
 
 def second(model: Model, reading: Reading) -> tuple[Reading | None, str]:
-    """The reading to compare with and what it is ("force", "other"), or none. What is wrong with
-    it is said on the page; the first reading is shown all the same."""
+    """The reading to compare with and what it is, as `views.explorer` takes them. What is wrong
+    with it is said on the page; the first reading is shown all the same."""
     view = state.view()
     compared = bool(view.other.strip() or view.other_model)
     try:
@@ -51,6 +51,7 @@ def second(model: Model, reading: Reading) -> tuple[Reading | None, str]:
             return readings.other(_other_model(model), view), "other"
     except (OSError, ValueError) as error:
         st.warning(frame.plain(f"Nothing to compare with: {error}"))
+        return None, "refused"
     return None, ""
 
 

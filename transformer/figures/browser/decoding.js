@@ -60,7 +60,9 @@ function decodingView(ctx) {
     told.hidden = line.hidden;
     if (!line.hidden) told.textContent = altered
       ? `In step ${forced.step + 1} you took another piece; after it the model went on by itself. What only one of both has is marked.`
-      : "The model is translating again, with the piece you chose …";
+      : ctx.versus === "refused"
+        ? "This piece cannot be put there; the message above the tabs says why."
+        : "The model is translating again, with the piece you chose …";
     const differing = altered ? differingOf(ctx.pairs, side, altered) : [new Set(), new Set()];
     outputs[0].draw(side, altered ? "Original" : "", step, differing[0], -1);
     outputs[1].node.hidden = panels[1].node.hidden = !altered;

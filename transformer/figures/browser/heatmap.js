@@ -78,7 +78,9 @@ function heatmapView(ctx) {
     draw,
     options: ["units", "special", "renormalise", "combine", "scale", "zoom"],
     keys: [["arrow keys", "read the weights, cell by cell"], ["+ and −", "look closer, or from farther away"], ["Esc", "let go of the cell"]],
-    figure: () => (m && m.nRows && m.nColumns ? { title: ctx.title(), ...stage.figure() } : null),
+    figure: () => (m && m.nRows && m.nColumns
+      ? withLegend({ title: ctx.title(), ...stage.figure() }, ctx.look, ctx.state.scale)
+      : null),
     table: () => matrixTable(m, ctx.title()),
   };
 }
@@ -140,38 +142,6 @@ function drawMarginals(pen, m, place, look) {
   pen.textAlign = "right";
   pen.fillText(`mean, to ${greatestMean.toFixed(2)}`, place.left - 8, place.bottom + 12);
   pen.textAlign = "left";
-}
-
-// The colour scale, with the weights written below it.
-function makeLegend() {
-  const bar = makeBar();
-  const words = el("span", {});
-  const node = el("figcaption", { class: "hu-legend" }, bar.node, words);
-  function draw(look, kind) {
-    const stops = { sqrt: [0, 0.01, 0.1, 0.25, 0.5, 1], linear: [0, 0.25, 0.5, 0.75, 1], row: [0, 0.5, 1] }[kind];
-    const place = kind === "sqrt" ? Math.sqrt : (weight) => weight;
-    bar.draw(look.ramp, stops.map((weight) => [place(weight), kind === "row" ? `${weight} × max` : String(weight)]));
-    words.textContent = {
-      sqrt: "attention weight; the colour follows its square root, so that small weights show",
-      linear: "attention weight",
-      row: "attention weight as a share of the greatest in its row",
-    }[kind];
-  }
-  return { node, draw };
-}
-
-// 256 colours in a row; `ticks` are [place from 0 to 1, text].
-function makeBar() {
-  const scale = el("canvas", { class: "hu-scale", width: 256, height: 1, "aria-hidden": "true" });
-  const numbers = el("div", { class: "hu-ticks", "aria-hidden": "true" });
-  const node = el("div", { class: "hu-bar" }, scale, numbers);
-  function draw(ramp, ticks) {
-    scale.getContext("2d").putImageData(
-      new ImageData(new Uint8ClampedArray(ramp.buffer.slice(0)), 256, 1), 0, 0,
-    );
-    numbers.replaceChildren(...ticks.map(([place, text]) => el("span", { style: `left: ${100 * place}%` }, text)));
-  }
-  return { node, draw };
 }
 
 VIEWS.heatmap = { label: "Heatmap", make: heatmapView, mosaic: true };

@@ -1,0 +1,65 @@
+// The colour scale of weights, on the page and on paper.
+
+const LEGEND_HEIGHT = 52; // of the one on paper
+
+// What stands below the scale: ticks as [place from 0 to 1, text], and a line of words.
+function legendOf(scale) {
+  const stops = { sqrt: [0, 0.01, 0.1, 0.25, 0.5, 1], linear: [0, 0.25, 0.5, 0.75, 1], row: [0, 0.5, 1] }[scale];
+  const place = scale === "sqrt" ? Math.sqrt : (weight) => weight;
+  return {
+    ticks: stops.map((weight) => [place(weight), scale === "row" ? `${weight} × max` : String(weight)]),
+    words: {
+      sqrt: "attention weight; the colour follows its square root, so that small weights show",
+      linear: "attention weight",
+      row: "attention weight as a share of the greatest in its row",
+    }[scale],
+  };
+}
+
+function makeLegend() {
+  const bar = makeBar();
+  const words = el("span", {});
+  const node = el("figcaption", { class: "hu-legend" }, bar.node, words);
+  function draw(look, scale) {
+    const legend = legendOf(scale);
+    bar.draw(look.ramp, legend.ticks);
+    words.textContent = legend.words;
+  }
+  return { node, draw };
+}
+
+// 256 colours in a row; `ticks` are [place from 0 to 1, text].
+function makeBar() {
+  const scale = el("canvas", { class: "hu-scale", width: 256, height: 1, "aria-hidden": "true" });
+  const numbers = el("div", { class: "hu-ticks", "aria-hidden": "true" });
+  const node = el("div", { class: "hu-bar" }, scale, numbers);
+  function draw(ramp, ticks) {
+    scale.getContext("2d").putImageData(
+      new ImageData(new Uint8ClampedArray(ramp.buffer.slice(0)), 256, 1), 0, 0,
+    );
+    numbers.replaceChildren(...ticks.map(([place, text]) => el("span", { style: `left: ${100 * place}%` }, text)));
+  }
+  return { node, draw };
+}
+
+// The same below a figure that is taken away: a copy of `figure` that is LEGEND_HEIGHT higher.
+function withLegend(figure, look, scale) {
+  const { ticks, words } = legendOf(scale);
+  const [width, steps] = [200, 50];
+  const paint = (pen) => {
+    figure.paint(pen);
+    const y = figure.height + 12;
+    for (let i = 0; i < steps; i++) {
+      pen.fillStyle = look.css(Math.round((255 * i) / (steps - 1)));
+      pen.fillRect((width * i) / steps, y, width / steps + 0.5, 10);
+    }
+    pen.font = `${SMALL_LABEL_SIZE}px ${look.font}`;
+    pen.fillStyle = look.muted;
+    pen.textBaseline = "middle";
+    pen.textAlign = "center";
+    for (const [place, text] of ticks) pen.fillText(text, width * place, y + 20);
+    pen.textAlign = "left";
+    pen.fillText(words, 0, y + 34);
+  };
+  return { ...figure, height: figure.height + LEGEND_HEIGHT, paint };
+}
