@@ -314,7 +314,7 @@ def test_a_model_with_fewer_layers_is_looked_at_where_it_ends(page: Page, tmp_pa
 def test_with_one_side_there_is_nothing_to_compare(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, A, view="compare")
     expect(page.locator(".hu-compare")).to_contain_text("Choose something to compare with above")
-    expect(page.locator(".hu-compare canvas:visible")).to_have_count(0)
+    expect(page.locator(":is(.hu-compare canvas, .hu-option, .hu-sheet):visible")).to_have_count(0)
     page.get_by_role("button", name="Take it with you").click()
     expect(page.get_by_role("button", name="SVG")).to_be_disabled()
     page.get_by_role("tab", name="Heatmap").click()

@@ -159,11 +159,13 @@ function compareView(ctx) {
   return {
     node,
     draw,
-    options: ["units", "special", "combine", "scale"],
+    get kinds() { return ctx.sides.length > 1; },
+    get options() { return ctx.sides.length > 1 ? ["units", "special", "combine", "scale"] : []; },
+    title: () => (ctx.sides.length > 1 ? ctx.title() : "Two sides, one head"),
     keys: [["arrow keys", "read the weights of both, cell by cell"], ["Esc", "let go of the cell"]],
     note: () => (nothingToCompare(ctx) ? "" : clampedNote(ctx)),
     figure: () => found && compareFigure(ctx, found, panels),
-    table: () => found && compareTable(ctx, found),
+    get table() { return found ? () => compareTable(ctx, found) : undefined; },
   };
 }
 
