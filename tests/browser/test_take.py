@@ -64,7 +64,7 @@ def test_a_png_is_the_picture_three_times_as_sharp_on_the_ground_of_the_screen(
         found = np.asarray(image.convert("RGB")).astype(int)
     box = page.locator(".hu-canvas").bounding_box()
     assert box
-    assert found.shape[:2] == (3 * (box["height"] + 54 + 16), 3 * (box["width"] + 32))
+    assert found.shape[:2] == (3 * (box["height"] + 52 + 54 + 16), 3 * (box["width"] + 32))
     ground = {"light": (255, 255, 255), "dark": (18, 22, 28)}[scheme]
     assert tuple(found[1, 1]) == ground
     # Every colour of the cells is in it.
@@ -120,8 +120,8 @@ def test_an_svg_looks_like_the_png(page: Page, tmp_path: Path) -> None:
             const image = new Image();
             image.src = url;
             await image.decode();
-            const canvas = el("canvas", { width: 600, height: 500 });
-            canvas.getContext("2d").drawImage(image, 0, 0, 600, 500);
+            const canvas = el("canvas", { width: 600, height: 560 });
+            canvas.getContext("2d").drawImage(image, 0, 0, 600, 560);
             found.push(canvas.toDataURL());
           }
           return found;
@@ -132,7 +132,7 @@ def test_an_svg_looks_like_the_png(page: Page, tmp_path: Path) -> None:
     assert png.std() > 30
     assert np.abs(png - svg).mean() < 2
     # No patch of the size of a letter is in one of them alone.
-    patches = np.abs(png - svg).mean(axis=2).reshape(50, 10, 60, 10).mean(axis=(1, 3))
+    patches = np.abs(png - svg).mean(axis=2).reshape(56, 10, 60, 10).mean(axis=(1, 3))
     assert patches.max() < 40
 
 

@@ -135,8 +135,11 @@ def test_what_is_not_there_is_refused_with_what_is(case: str) -> None:
 
 
 def test_a_layer_alone_opens_at_its_first_head_and_true_is_one(trace: Made) -> None:
-    shown = Shown([Side(trace)], {"layer": 2, "renormalise": True})
-    assert (shown.state["layer"], shown.state["head"], shown.state["renormalise"]) == (2, 0, 1)
-    assert Shown([Side(trace)], {"head": 3}).state["layer"] == 0
-    plain = Shown([Side(trace)], {})
-    assert (plain.state["layer"], plain.state["head"]) == (-1, -1)  # the clearest
+    def opened(**state: Any) -> tuple[Any, ...]:
+        shown = Shown([Side(trace)], state)
+        found = shown.sides[0].resolved(shown.state)
+        return found["layer"], found["head"], found["renormalise"]
+
+    assert opened(layer=2, renormalise=True) == (2, 0, 1)
+    assert opened(head=3) == (0, 3, 0)
+    assert opened()[:2] == Side(trace).clearest("cross")

@@ -10,7 +10,7 @@ import hypothesis.extra.numpy as arrays
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from transformer.figures.packing import (
@@ -40,6 +40,7 @@ def packed(values: Weights, top: int) -> Part:
 
 
 @given(weights, tops)
+@example(np.array([[[0.01]]], np.float32), FINE)  # halfway between two levels
 def test_what_comes_out_is_what_went_in_to_the_rounding_told(values: Weights, top: int) -> None:
     found = packed(values, top)
     after = weights_of(found)

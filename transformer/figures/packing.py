@@ -70,9 +70,10 @@ def rounding_error(weight: float, top: int) -> float:
     """The most by which a packed weight can differ: half a level, on a square-root scale.
 
     A level q stands for (q / top)² and for all from (q ± 1/2)² / top²: at most (q + 1/4) / top²
-    away, and q is at most √w · top + 1/2. The last quarter is for float32.
+    away, and q is at most √w · top + 1/2. The last quarter and the last term are for float32, in
+    which weights come and go.
     """
-    return float((np.sqrt(weight) * top + 1) / top**2)
+    return float((np.sqrt(weight) * top + 1) / top**2 + weight * 2.0**-22)
 
 
 def join(header: Mapping[str, Any], parts: Sequence[Part]) -> bytes:
