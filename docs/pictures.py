@@ -1,9 +1,10 @@
-"""Photograph the app for the README: each page wide and on a phone, light and dark.
+"""Photograph the app for the README: each page wide and on a phone, light and dark; and the views
+of the explorer.
 
     python docs/pictures.py [CHECKPOINTS]
 
 CHECKPOINTS is a folder of checkpoints, `checkpoints` if left out. Writes docs/<page>.png, with
--dark and -phone in the names of the others.
+-dark and -phone in the names of the others, and docs/<view>.png.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -18,11 +20,21 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.browser import chromium, served, settled  # noqa: E402
 
+RAIN = "text=If it rains, we will stay at home."
 PAGES = {
     "home": "",
     "translate": "translate?text=She has never seen the sea.&method=beam",
-    "attention": "attention?text=If it rains, we will stay at home.&layer=3&head=2",
+    "attention": f"attention?{RAIN}&layer=3&head=2",
 }
+VIEWS = {
+    "model": f"attention?{RAIN}&view=model&measure=entropy",
+    "heatmap": f"attention?{RAIN}&view=heatmap&layer=3&head=2&row=5&column=5",
+    "query-key": f"attention?{RAIN}&view=query-key&layer=3&head=2&row=3&column=3",
+    "decoding": f"attention?{RAIN}&view=decoding&layer=3&head=2&step=3&method=beam",
+    "compare": f"attention?{RAIN}&view=compare&layer=3&head=2&other=If it snows, we stay here.",
+}
+"""Further views of the Attention page, photographed whole and in one look."""
+
 LOOKS = {
     "": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "light"},
     "-dark": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "dark"},
@@ -33,8 +45,10 @@ LARGEST = 250_000
 """Bytes of a picture; a repository keeps every version of it."""
 
 
-def photograph(browser: Browser, address: str, target: Path, look: dict[str, object]) -> None:
-    """One page, from its top to the end of the window."""
+def photograph(
+    browser: Browser, address: str, target: Path, look: dict[str, object], *, whole: bool = False
+) -> None:
+    """One page, from its top to the end of the window; or the explorer alone, to its end."""
     context = browser.new_context(**look)
     page = context.new_page()
     page.goto(address)
@@ -42,8 +56,15 @@ def photograph(browser: Browser, address: str, target: Path, look: dict[str, obj
     settled(page)
     page.evaluate("document.fonts.ready")
     page.mouse.move(0, 0)
-    page.screenshot(path=target, animations="disabled")
+    if whole:
+        page.set_viewport_size({"width": 1400, "height": 3000})
+        page.wait_for_timeout(300)  # the frame in which it is drawn at its new size
+        page.locator(".hu-explorer").screenshot(path=target, animations="disabled")
+    else:
+        page.screenshot(path=target, animations="disabled")
     context.close()
+    with Image.open(target) as picture:  # 256 colours are enough for lines, letters and one ramp
+        picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE).save(target, optimize=True)
     size = target.stat().st_size
     if size > LARGEST:
         sys.exit(f"{target} has {size} bytes; at most {LARGEST} are wanted.")
@@ -58,6 +79,9 @@ def main(checkpoints: Path) -> None:
             for suffix, look in LOOKS.items():
                 target = ROOT / "docs" / f"{name}{suffix}.png"
                 photograph(browser, f"{address}/{path}", target, look)
+        for name, path in VIEWS.items():
+            target = ROOT / "docs" / f"{name}.png"
+            photograph(browser, f"{address}/{path}", target, LOOKS[""], whole=True)
 
 
 if __name__ == "__main__":
