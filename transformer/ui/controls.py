@@ -19,7 +19,8 @@ def sentence() -> None:
     """The sentence, and a few of ours to begin with."""
     # Taken over after a pause in typing: what is typed is never lost on the way to another page.
     st.text_input("English", placeholder="Type a sentence", live="400ms", **state.bound("text"))
-    st.session_state["example"] = state.view().text if state.view().text in EXAMPLES else None
+    shown = state.view().text if state.view().text in EXAMPLES else None
+    st.session_state["example"] = st.session_state["example_shown"] = shown
     st.pills("Examples", EXAMPLES, key="example", label_visibility="collapsed", on_change=_example)
 
 
@@ -87,6 +88,7 @@ def method() -> None:
 
 
 def _example() -> None:
+    # After a quick change of page the browser may tell again what was chosen before: no news.
     chosen = st.session_state["example"]
-    if chosen is not None:
+    if chosen is not None and chosen != st.session_state["example_shown"]:
         state.change(text=chosen)
