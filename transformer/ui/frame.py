@@ -29,11 +29,11 @@ def page(file: str) -> Iterator[Model]:
     """
     name = PAGES[file]
     home = file == "app.py"
+    problems = state.open_address(file)
     st.set_page_config(
         page_title=name if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
     )
     st.html(_STYLE)
-    problems = state.open_address(file)
     folders = models.checkpoints()
     with st.container(horizontal=True, vertical_alignment="center", key="way-around"):
         for other, label in PAGES.items():

@@ -73,18 +73,20 @@ def open_address(page: str) -> list[str]:
     has just done in a widget; or that of a link from page to page, which carries the same view or
     the one before the last change.
     """
+    # First of all, for another rerun may end this one at any of its next calls.
+    before = st.session_state.get(_PAGE)
+    st.session_state[_PAGE] = page
     params = dict(st.query_params.items())
     actor = st.session_state.pop(_ACTED, None)
     acted = actor is not None
-    turned = st.session_state.get(_PAGE) != page
+    turned = before != page
     known = _VIEW in st.session_state
-    if turned and actor == page:
+    if before and turned and actor == page:
         # A widget of a page that the user has just left spoke last, and took the browser back
         # with it. Go on to where the user went. (If it spoke together with the click on the link,
         # the browser is where it should be.)
         st.session_state[_WRITTEN] = view().to_params()
-        st.switch_page(st.session_state[_PAGE], query_params=view().to_params())
-    st.session_state[_PAGE] = page
+        st.switch_page(before, query_params=view().to_params())
     stale = known and (turned or acted or params == st.session_state.get(_WRITTEN))
     if turned or not stale:
         st.session_state[_VISIT] = visit() + 1
