@@ -36,11 +36,11 @@ class Control:
             known = ", ".join(get_args(Command))
             hint = near(str(self.command), get_args(Command))
             raise ValueError(f"the command must be one of {known}, not {self.command!r}{hint}")
-        factor = self.learning_rate_factor
-        number = isinstance(factor, int | float) and math.isfinite(factor)
-        if not number or not 0 <= factor <= 100:
+        factor: object = self.learning_rate_factor
+        if not isinstance(factor, int | float) or not 0 <= factor <= 100:  # no NaN either
             raise ValueError(f"learning_rate_factor must be from 0 to 100, not {factor!r}")
-        if not isinstance(self.save, int) or self.save < 0:
+        count: object = self.save
+        if not isinstance(count, int) or count < 0:
             raise ValueError(f"save must be a count, 0 or more, not {self.save!r}")
 
     def to_dict(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def told(error: Exception, step: int, batch_tokens: int) -> Exception:
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Whether Python, or torch on a CPU or a GPU, found no room; torch's CPU has no class for it."""
+    """Whether Python, or torch on a CPU (which has no class for it) or a GPU, found no room."""
     said = ("not enough memory", "can't allocate memory")
     torchs = isinstance(error, RuntimeError) and any(words in str(error) for words in said)
     return torchs or isinstance(error, MemoryError | torch.OutOfMemoryError)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -26,6 +28,26 @@ def keep_freed_memory() -> bool:
     m_trim_threshold, m_top_pad, m_mmap_threshold = -1, -2, -3
     settings = ((m_mmap_threshold, 1 << 25), (m_trim_threshold, 2**31 - 1), (m_top_pad, 1 << 28))
     return all(mallopt(option, value) == 1 for option, value in settings)
+
+
+ENOUGH_FOR_TWO = 1e9  # weights × positions of a step
+
+
+@contextmanager
+def fitting_threads(weights: int, batch_tokens: int) -> Iterator[None]:
+    """One thread for steps too small to share out, as many as torch has now for others.
+
+    A step of a tiny model is hundreds of products of some microseconds. On an idle machine a
+    second thread gains them little; where another process wants the same core, each product waits
+    for the slower half, and a step took nine times as long.
+    """
+    before = torch.get_num_threads()
+    if weights * batch_tokens < ENOUGH_FOR_TWO:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def choose_precision(asked: str, device: torch.device, world: World) -> tuple[str, torch.dtype]:

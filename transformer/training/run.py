@@ -23,6 +23,10 @@ class RunError(ValueError):
     """A run folder that cannot be used; one sentence says why."""
 
 
+class BusyError(RunError):
+    """Another process trains in the folder."""
+
+
 class RunFolder(Seen):
     """The files of one run. Every write is to a temporary name and then renamed, but metrics,
     which grow by whole lines.
@@ -71,7 +75,8 @@ class RunFolder(Seen):
         What a killed process left half written is cleared away.
 
         Raises:
-            RunError: if the folder cannot be made or written to, or another process trains in it.
+            RunError: if the folder cannot be made or written to; BusyError, which is one, if
+                another process trains in it.
         """
         if self.path.exists() and not self.path.is_dir():
             raise RunError(f"the run {self.path} is a file; give a folder, or a new name")
@@ -80,7 +85,7 @@ class RunFolder(Seen):
                 self.path.mkdir(parents=True, exist_ok=True)
                 stack.enter_context(locked(self.path / "lock"))
             except AlreadyLockedError as error:
-                raise RunError(
+                raise BusyError(
                     f"process {error.owner} is training in {self.path}; wait for its end, or give "
                     "another run folder"
                 ) from error

@@ -22,7 +22,7 @@ from transformer.training.distributed import World
 from transformer.training.errors import TrainingError, told
 from transformer.training.learner import Learner
 from transformer.training.looks import Watched
-from transformer.training.machine import choose_precision, keep_freed_memory
+from transformer.training.machine import choose_precision, fitting_threads, keep_freed_memory
 from transformer.training.run import RunFolder, Status
 from transformer.training.saving import (
     LastWeights,
@@ -104,7 +104,9 @@ class Trainer:
                 the last save.
         """
         try:
-            with self.course.heard():
+            weights = sum(weight.numel() for weight in self.learner.model.parameters())
+            threads = fitting_threads(weights, self.config.batch_tokens)
+            with self.course.heard(), threads:
                 self._rewind()
                 reason = self._loop()
                 self._save()
