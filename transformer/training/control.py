@@ -27,21 +27,9 @@ class Control:
         save: a counter; the run is saved when it has grown.
     """
 
-    command: Command = "run"
+    command: str = "run"
     learning_rate_factor: float = 1.0
     save: int = 0
-
-    def __post_init__(self) -> None:
-        if self.command not in get_args(Command):
-            known = ", ".join(get_args(Command))
-            hint = near(str(self.command), get_args(Command))
-            raise ValueError(f"the command must be one of {known}, not {self.command!r}{hint}")
-        factor: object = self.learning_rate_factor
-        if not isinstance(factor, int | float) or not 0 <= factor <= 100:  # no NaN either
-            raise ValueError(f"learning_rate_factor must be from 0 to 100, not {factor!r}")
-        count: object = self.save
-        if not isinstance(count, int) or count < 0:
-            raise ValueError(f"save must be a count, 0 or more, not {self.save!r}")
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -53,8 +41,17 @@ class Control:
         Raises:
             ValueError: for a value that is none.
         """
-        names = ("command", "learning_rate_factor", "save")
-        return cls(**{name: values[name] for name in names if name in values})
+        command, factor = values.get("command", "run"), values.get("learning_rate_factor", 1.0)
+        save = values.get("save", 0)
+        if command not in get_args(Command):
+            known = ", ".join(get_args(Command))
+            hint = near(str(command), get_args(Command))
+            raise ValueError(f"the command must be one of {known}, not {command!r}{hint}")
+        if not isinstance(factor, int | float) or not 0 <= factor <= 100:  # no NaN either
+            raise ValueError(f"learning_rate_factor must be from 0 to 100, not {factor!r}")
+        if not isinstance(save, int) or save < 0:
+            raise ValueError(f"save must be a count, 0 or more, not {save!r}")
+        return cls(command, float(factor), save)
 
 
 class Steering:

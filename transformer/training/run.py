@@ -7,7 +7,6 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -133,14 +132,14 @@ class RunFolder(Seen):
         except ValueError:
             return Control()
 
-    def write_control(self, control: Control | None = None, **changes: Any) -> Control:
-        """Ask for `control`, or for what was asked last with `changes`; the trainer obeys at its
-        next step.
+    def write_control(self, **changes: Any) -> Control:
+        """Ask for what was asked last, with `changes` (fields of `Control`); the trainer obeys at
+        its next step.
 
         Raises:
             ValueError: for a command or a factor that there is not.
         """
-        asked = replace(control or self.control(), **changes)
+        asked = Control.from_dict({**self.control().to_dict(), **changes})
         self._write("control.json", asked.to_dict())
         return asked
 
