@@ -1,4 +1,4 @@
-"""A run obeys its control.json: pause, stop, save, another rate; and a spoilt file harms nothing."""
+"""A run obeys its control.json: pause, stop, save, another rate; a spoilt file harms nothing."""
 
 from __future__ import annotations
 
@@ -57,9 +57,7 @@ def test_a_spoilt_file_asks_for_nothing(content: str, tmp_path: Path) -> None:
         ({"save": -1}, "0 or more, not -1"),
     ],
 )
-def test_a_wrong_wish_is_one_sentence(
-    change: dict[str, Any], message: str, tmp_path: Path
-) -> None:
+def test_a_wrong_wish_is_one_sentence(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message):
         RunFolder(tmp_path).write_control(**change)
     assert not (tmp_path / "control.json").exists()
@@ -168,9 +166,10 @@ def test_a_run_killed_in_a_pause_goes_on_from_there(
     whole = make_trainer("whole")
     whole.train()
     trainer = make_trainer(report=pause)
-    with monkeypatch.context() as patch, pytest.raises(KilledError):
+    with monkeypatch.context() as patch:
         patch.setattr("transformer.training.course.time.sleep", kill)
-        trainer.train()
+        with pytest.raises(KilledError):
+            trainer.train()
     trainer.run.write_control(command="run")
     again = make_trainer()
     assert again.progress.step == 3

@@ -29,13 +29,13 @@ _LIVE: dict[str, Any] = {
 }
 DEFAULTS: dict[str, dict[str, Any]] = {
     "copy": {"steps": 500},
-    "reverse": {"steps": 700},
+    "reverse": {"steps": 600},
     "sort": {"steps": 1000},
     "cipher": {"steps": 500},
     "dates": {"steps": 1000, "batch_tokens": 1024},
     "addition": {"steps": 3000, "batch_tokens": 1024},
     "brackets": {"steps": 1500, "batch_tokens": 1024},
-    "french": {"steps": 2500, "batch_tokens": 1024},
+    "french": {"steps": 2000, "batch_tokens": 1024},
 }
 _PAIRS: dict[str, Any] = {"steps": 3000, "batch_tokens": 1536, "dropout": 0.1} | {
     "label_smoothing": 0.1,

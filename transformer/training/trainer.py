@@ -182,7 +182,8 @@ class Trainer:
         figures = self.watch.look(progress.step, share, progress.seconds, whole=whole)
         if figures:
             progress.best_valid = min(progress.best_valid, figures["valid_loss"])
-            self._log(**figures)
+            self.course.tick()
+            self._log(**figures, elapsed=round(progress.seconds, 3))
 
     def _batches(self) -> Iterator[npt.NDArray[np.int64]]:
         """The pairs of the next batch, from where the run stands, epoch after epoch."""
