@@ -50,7 +50,7 @@ def make_jobs(tmp_path: Path) -> Iterator[MakeJobs]:
     made: list[Jobs] = []
 
     def make(trainer: str = STANDIN, folder: str = "runs", **limits: Any) -> Jobs:
-        given = Limits(**({"workers": 1} | limits))
+        given = Limits(**({"workers": 1, "nice": 0} | limits))
         made.append(Jobs(tmp_path / folder, given, trainer=trainer))
         return made[-1]
 

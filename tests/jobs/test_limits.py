@@ -10,7 +10,8 @@ import pytest
 
 from tests.jobs.conftest import MakeStill, asked
 from transformer.config import ModelConfig
-from transformer.jobs import JobError, Limits, count_parameters
+from transformer.jobs import JobError, Limits, count_parameters, runs_folder
+from transformer.jobs.limits import cores
 from transformer.model import Transformer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,6 +32,17 @@ def test_a_file_of_one_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     file.unlink()
     with pytest.raises(ValueError, match=r"mine\.toml cannot be read: .*No such file"):
         Limits.load()
+    monkeypatch.delenv("HEADS_UP_LIMITS")
+    monkeypatch.setattr("transformer.jobs.limits.__file__", str(tmp_path / "a" / "b" / "c.py"))
+    assert Limits.load() == Limits()  # there is none, and nobody asked for one
+    assert 1 <= Limits().processes <= cores()
+
+
+def test_the_folder_of_runs_is_the_operator_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HEADS_UP_RUNS", raising=False)
+    assert runs_folder() == ROOT / "runs"
+    monkeypatch.setenv("HEADS_UP_RUNS", "/somewhere/else")
+    assert runs_folder() == Path("/somewhere/else")
 
 
 @pytest.mark.parametrize(
@@ -43,6 +55,7 @@ def test_a_file_of_one_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         ("workers = true", "workers must be a whole number, not True"),
         ("workers = -1", "workers must be 0 to 64, not -1"),
         ("workers = 65", "workers must be 0 to 64, not 65"),
+        ("nice = 20", "nice must be 0 to 19, not 20"),
         ("queued = 0", "queued must be at least 1, not 0"),
         ("minutes = nan", "minutes must be at least 1, not nan"),
         ("minutes = inf", "minutes must be at least 1, not inf"),
@@ -85,6 +98,14 @@ def test_the_count_is_that_of_the_model(score: Any, positions: Any) -> None:
         (
             {"training": {"batch_tokens": 20_000}},
             "a step would have 20,000 positions; this app allows at most 16,384",
+        ),
+        (
+            {"data": {"task": "copy", "options": {"n_train": 100_000, "n_valid": 1}}},
+            "100,001 pairs would be made; this app allows at most 100,000",
+        ),
+        (
+            {"data": {"task": "copy", "options": {"n_train": "9"}}},
+            "n_train and n_valid must be whole numbers, not",
         ),
         ({"model": {"d_model": 7, "n_heads": 2}}, "must be a multiple of n_heads 2"),
         ({"model": {"d_modle": 7}}, "has no field 'd_modle'; did you mean 'd_model'"),

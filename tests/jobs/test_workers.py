@@ -36,7 +36,7 @@ def steps(jobs: Jobs, name: str) -> list[int]:
 def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jobs]:
     """One warm worker for the tests that do not end it."""
     root = tmp_path_factory.mktemp("shared")
-    with Jobs(root, Limits(workers=1, runs_per_visitor=100), trainer=STANDIN) as shared:
+    with Jobs(root, Limits(workers=1, nice=0, runs_per_visitor=100), trainer=STANDIN) as shared:
         yield warm(shared)
 
 
@@ -93,7 +93,7 @@ def test_stop_and_delete_while_it_trains(jobs: Jobs) -> None:
 
 
 def test_a_killed_worker_is_a_reason_and_closing_leaves_none(make_jobs: MakeJobs) -> None:
-    jobs = make_jobs()
+    jobs = make_jobs(nice=3)
     name = jobs.submit(asked(steps=40, nap=0.03), "ann")
     waiting = jobs.submit(asked(), "bob")
     until(jobs, name, lambda info: info.step >= 7)
@@ -113,7 +113,7 @@ def test_a_killed_worker_is_a_reason_and_closing_leaves_none(make_jobs: MakeJobs
     left = jobs.submit(asked(steps=500, nap=0.02), "ann")
     until(jobs, left, lambda info: info.step >= 2)
     worker = psutil.Process(again)
-    assert worker.nice() >= 10
+    assert worker.nice() == psutil.Process().nice() + 3
     jobs.close()
     assert not worker.is_running()
     state = json.loads((jobs.folder(left).path / "state.json").read_text())
@@ -138,7 +138,7 @@ APP = """
 import sys, time
 from tests.jobs.conftest import asked
 from transformer.jobs import Jobs, Limits
-jobs = Jobs(sys.argv[1], Limits(workers=1), trainer="tests.jobs.standin:train")
+jobs = Jobs(sys.argv[1], Limits(workers=1, nice=0), trainer="tests.jobs.standin:train")
 print(jobs.submit(asked(steps=40, nap=0.03), "ann"), flush=True)
 time.sleep(600)
 """

@@ -75,8 +75,11 @@ class Jobs:
         """
         self.limits = limits
         self._queue = Queue(Path(root).resolve())
-        make = executor or (lambda queue, limits: Workers(queue, limits.processes, trainer))
-        self._executor = make(self._queue, limits)
+        self._executor = (
+            executor(self._queue, limits)
+            if executor
+            else Workers(self._queue, limits.processes, trainer, limits.nice)
+        )
         claims.recover(self._queue, ())
 
     def start(self) -> None:

@@ -41,8 +41,10 @@ class Limits:
 
     Attributes:
         workers: runs that train at the same time; 0 means half the cores, at least one.
+        nice: how far training gives way to the pages, 0 (not at all) to 19.
         parameters: most weights of one model.
         batch_tokens: most source plus target positions of one step.
+        pairs: most pairs made for one run of a task.
         minutes: most minutes of one run's training; a run that asks for none gets these.
         queued: most runs that wait, of all visitors together.
         runs_per_visitor: most runs that one visitor keeps, whatever became of them.
@@ -50,8 +52,10 @@ class Limits:
     """
 
     workers: int = 0
+    nice: int = 10
     parameters: int = 5_000_000
     batch_tokens: int = 16_384
+    pairs: int = 100_000
     minutes: float = 20.0
     queued: int = 100
     runs_per_visitor: int = 20
@@ -60,9 +64,9 @@ class Limits:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name == "workers":
-                if not 0 <= value <= 64:
-                    raise ValueError(f"workers must be 0 to 64, not {value}")
+            if most := {"workers": 64, "nice": 19}.get(field.name):
+                if not 0 <= value <= most:
+                    raise ValueError(f"{field.name} must be 0 to {most}, not {value}")
             elif not 1 <= value < math.inf:
                 raise ValueError(f"{field.name} must be at least 1, not {value}")
 
@@ -115,6 +119,7 @@ class Limits:
             raise JobError(str(error)) from error
         self._hold("this model would have {} weights", count_parameters(model), self.parameters)
         self._hold("a step would have {} positions", training.batch_tokens, self.batch_tokens)
+        self._hold("{} pairs would be made", _pairs(config), self.pairs)
         self._hold("{} minutes were asked for", training.minutes, self.minutes)
         size = sum(len(content) for content in files.values())
         self._hold("the files have {} bytes", size, self.upload_bytes)
@@ -137,3 +142,13 @@ class Limits:
                 f"{waiting:,} runs are waiting and this app allows {self.queued:,}: try again when "
                 "one of them has begun"
             )
+
+
+def _pairs(config: Mapping[str, Any]) -> int:
+    """How many pairs a task is asked for; what it is not asked for has modest defaults."""
+    data = config.get("data")
+    options = data.get("options") if isinstance(data, Mapping) else None
+    asked = [options.get(name, 0) for name in ("n_train", "n_valid")] if options else []
+    if not all(isinstance(count, int) for count in asked):
+        raise JobError(f"n_train and n_valid must be whole numbers, not {asked}")
+    return sum(asked)

@@ -154,10 +154,10 @@ def warm_up(threads: int) -> None:
 
 
 def main(given: list[str]) -> int:
-    """Arguments: the folder of runs, "module:function", the worker's token, torch's threads."""
-    root, trainer, token, threads = given
+    """Arguments: the folder of runs, "module:function", a token, torch's threads, niceness."""
+    root, trainer, token, threads, nice = given
     if hasattr(os, "nice"):
-        os.nice(10)
+        os.nice(int(nice))
     worker = Worker(Queue(Path(root)), token)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, worker.hear)
@@ -173,4 +173,6 @@ def main(given: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    sys.stderr.flush()
+    os._exit(code)  # all is written; torch takes its time to say good-bye

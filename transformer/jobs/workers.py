@@ -28,9 +28,9 @@ class Workers:
     end of a pipe: when this process ends, however it does, they save and end too.
     """
 
-    def __init__(self, queue: Queue, count: int, trainer: str) -> None:
+    def __init__(self, queue: Queue, count: int, trainer: str, nice: int) -> None:
         """`trainer` is "module:function". Nothing starts yet."""
-        self._queue, self._count, self._trainer = queue, count, trainer
+        self._queue, self._count, self._trainer, self._nice = queue, count, trainer, nice
         self._threads_each = max(1, cores() // count)
         self._guard = threading.Lock()
         self._keepers: list[threading.Thread] = []
@@ -73,9 +73,11 @@ class Workers:
         self._closing.set()
         with self._guard:
             keepers, alive = list(self._keepers), list(self._alive.values())
-            for process in alive:
+            for token, process in self._alive.items():
                 if process.stdin:
                     process.stdin.close()
+                if token not in self._warm:  # it has nothing to save
+                    process.kill()
         for process in alive:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_GRACE)
@@ -107,9 +109,9 @@ class Workers:
 
     def _begin(self, token: str) -> subprocess.Popen[bytes] | None:
         """A new worker; None if they are being ended."""
-        given = [str(self._queue.root), self._trainer, token, str(self._threads_each)]
         path = os.pathsep.join([str(_HOUSE), *filter(None, [os.environ.get("PYTHONPATH")])])
         threads = str(self._threads_each)
+        given = [str(self._queue.root), self._trainer, token, threads, str(self._nice)]
         with self._guard:
             if self._closing.is_set():
                 return None
@@ -145,4 +147,5 @@ def _apart() -> dict[str, Any]:
     if sys.platform == "win32":
         below = subprocess.BELOW_NORMAL_PRIORITY_CLASS
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | below}
-    return {"start_new_session": True}
+    # Not a session of its own: Linux may share the cores between sessions, whatever `nice` says.
+    return {"process_group": 0}
