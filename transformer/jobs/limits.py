@@ -58,7 +58,7 @@ class Limits:
     pairs: int = 100_000
     minutes: float = 20.0
     queued: int = 100
-    runs_per_visitor: int = 20
+    runs_per_visitor: int = 40
     upload_bytes: int = 5_000_000
 
     def __post_init__(self) -> None:
