@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from pathlib import Path
+import os
 from typing import Any
 
 from transformer.jobs.locks import is_free
@@ -25,7 +25,7 @@ class JobFolder(RunFolder):
     Whoever changes a state holds the queue's lock, but the trainer, which holds job.lock.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__(path)
         self.lock_path = self.path / "job.lock"
         self.log_path = self.path / "log.txt"
