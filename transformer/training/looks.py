@@ -79,11 +79,16 @@ class Sight:
 
     def attention(self) -> Snapshot:
         """`{probe}.{kind}` to (layers, heads, query, key) in float16."""
+        if not self._probes:
+            return {}
+        _, _, weights = self._forced(self._probes, tuple(WEIGHTS))
         found: Snapshot = {}
-        for number, pair in enumerate(self._probes):
-            _, _, weights = self._forced([pair], tuple(WEIGHTS))
-            for kind, table in weights.items():
-                found[f"{number}.{kind}"] = table[0].astype(np.float16)
+        for number, (src, tgt) in enumerate(self._probes):
+            for kind, table in weights.items():  # side by side they are padded to the longest
+                queries = len(src) if kind == "encoder" else len(tgt)
+                keys = len(tgt) if kind == "decoder" else len(src)
+                own = table[number, :, :, :queries, :keys]
+                found[f"{number}.{kind}"] = own.astype(np.float16)
         return found
 
     def examples(self) -> list[dict[str, Any]]:

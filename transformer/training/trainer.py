@@ -202,7 +202,11 @@ class Trainer:
         progress.step += 1
         # Each step has its own seed, so that a resumed run draws the same dropout masks.
         draw = progress.step * self.world.size + self.world.rank
-        torch.manual_seed(((config.seed << 40) + draw) % _SEEDS)
+        seed = ((config.seed << 40) + draw) % _SEEDS
+        if self.device.type == "cpu":  # torch.manual_seed asks every other kind of device as well
+            torch.default_generator.manual_seed(seed)
+        else:
+            torch.manual_seed(seed)
         mine = indices[self.world.rank :: self.world.size]
         batch = self._make_batch(self.data.train, mine).to(self.device) if len(mine) else None
         positions = int(self.data.train.tgt_lengths[indices].sum())
