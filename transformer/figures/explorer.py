@@ -13,15 +13,18 @@ from transformer.figures.side import Side, header, prefixed
 from transformer.figures.state import state_of
 from transformer.figures.views import page
 
-_START = """
-const view = explorerView(document.body, () => {});
-document.querySelector(".hu").classList.add("hu-file");
-const text = (id) => document.getElementById(id).textContent;
+UNPACK = """
 const bytes = async (node) => {
   const packed = Uint8Array.from(atob(node.textContent), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 };
+"""
+"""Script that reads what `data_script` wrote."""
+
+_START = """
+const view = explorerView(document.body, () => {});
+document.querySelector(".hu").classList.add("hu-file");
 view.show(await bytes(document.getElementById("hu-first")), (store) => {
   for (const node of document.querySelectorAll("script[data-part]")) {
     const meta = JSON.parse(node.dataset.part);
@@ -63,14 +66,14 @@ def explorer_page(sides: Sequence[Side], start: Mapping[str, Any], title: str = 
     """The explorer as one HTML file: every layer in it, each unpacked when it is looked at."""
     state = sides[0].resolved(state_of(start))
     looked_at = str(state["kind"]), int(state["layer"])
-    blocks = [_script("id", "hu-first", explorer_data(sides, state, []))]
+    blocks = [data_script("id", "hu-first", explorer_data(sides, state, []))]
     for number, side in enumerate(sides):
         for part in prefixed(list(side.everything(*looked_at)), number):
-            blocks.append(_script("data-part", json.dumps(part.meta()), part.array.tobytes()))
-    return page("explorer", _START, "\n".join(blocks), title)
+            blocks.append(data_script("data-part", json.dumps(part.meta()), part.array.tobytes()))
+    return page("explorer", UNPACK + _START, "\n".join(blocks), title)
 
 
-def _script(name: str, value: str, data: bytes) -> str:
+def data_script(name: str, value: str, data: bytes) -> str:
     """Data in an element that no browser runs. Base 64 and quoted JSON hold no "<"."""
     letters = base64.b64encode(gzip.compress(data, 6, mtime=0)).decode()
     quoted = value.replace("&", "&amp;").replace("'", "&#39;")
