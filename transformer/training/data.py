@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from transformer.analysis.alignment import Link
+from transformer.config import TrainingConfig
 from transformer.text import CorpusError, TokenStore, Vocabulary, batch_plan, read_pairs
 from transformer.text.tasks import TASKS, Task, split
 from transformer.training.run import RunFolder
+from transformer.training.saving import Progress
 
 Pairs = Callable[[], Iterator[tuple[str, str]]]
 SET_ASIDE_EVERY, SET_ASIDE_MOST = 50, 2000
@@ -191,3 +193,17 @@ def epoch_plan(
     return batch_plan(
         store.src_lengths, store.tgt_lengths, batch_tokens=batch_tokens, seed=seed, epoch=epoch
     )
+
+
+def batches_from(
+    store: TokenStore, config: TrainingConfig, progress: Progress
+) -> Iterator[npt.NDArray[np.int64]]:
+    """The pairs of the next batch, from where the run stands, epoch after epoch.
+
+    Who takes a batch counts `progress.batch` up; the epoch is counted here.
+    """
+    while True:
+        plan = epoch_plan(store, config.batch_tokens, config.seed, progress.epoch)
+        while progress.batch < len(plan):
+            yield plan[progress.batch]
+        progress.epoch, progress.batch = progress.epoch + 1, 0

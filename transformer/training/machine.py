@@ -50,6 +50,18 @@ def fitting_threads(weights: int, batch_tokens: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+SEEDS = 1 << 63  # torch's generators take no larger number
+
+
+def seed_draw(seed: int, draw: int, device: torch.device) -> None:
+    """Begin a draw of random numbers that depends on nothing but these two."""
+    number = ((seed << 40) + draw) % SEEDS
+    if device.type == "cpu":  # torch.manual_seed asks every other kind of device as well
+        torch.default_generator.manual_seed(number)
+    else:
+        torch.manual_seed(number)
+
+
 def choose_precision(asked: str, device: torch.device, world: World) -> tuple[str, torch.dtype]:
     """ "bf16" or "fp32" as asked, or for "auto" the faster one; the same on every process."""
     if asked == "auto":

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,18 @@ from transformer.config import ModelConfig, TrainingConfig
 from transformer.model import Transformer
 from transformer.text import make_batch
 from transformer.training.course import Course
-from transformer.training.data import Prepared, epoch_plan
+from transformer.training.data import Prepared, batches_from, epoch_plan
 from transformer.training.distributed import World
 from transformer.training.errors import TrainingError, told
 from transformer.training.learner import Learner
 from transformer.training.looks import Watched
-from transformer.training.machine import choose_precision, fitting_threads, keep_freed_memory
+from transformer.training.machine import (
+    SEEDS,
+    choose_precision,
+    fitting_threads,
+    keep_freed_memory,
+    seed_draw,
+)
 from transformer.training.run import RunFolder, Status
 from transformer.training.saving import (
     LastWeights,
@@ -36,7 +42,6 @@ from transformer.training.watch import Watch
 
 Report = Callable[[dict[str, Any]], None]
 Card = Callable[[Progress, int], str]  # where the run stands, how many weights are averaged
-_SEEDS = 1 << 63  # torch's generators take no larger number
 
 
 class Trainer:
@@ -77,7 +82,7 @@ class Trainer:
         again = config.precision == "auto" and self.progress.precision
         precision, dtype = choose_precision(again or config.precision, device, world)
         self.progress.precision = precision
-        torch.manual_seed(config.seed % _SEEDS)
+        torch.manual_seed(config.seed % SEEDS)
         model = Transformer(model_config)
         if start is not None:
             model.load_state_dict(start.state_dict())
@@ -136,7 +141,7 @@ class Trainer:
     def _loop(self) -> str:
         """Take steps until there is a reason to end, and return it."""
         config, progress, course = self.config, self.progress, self.course
-        batches = self._batches()
+        batches = batches_from(self.data.train, config, progress)
         while True:
             course.agree()
             if course.paused:
@@ -185,28 +190,12 @@ class Trainer:
             self.course.tick()
             self._log(**figures, elapsed=round(progress.seconds, 3))
 
-    def _batches(self) -> Iterator[npt.NDArray[np.int64]]:
-        """The pairs of the next batch, from where the run stands, epoch after epoch."""
-        progress = self.progress
-        while True:
-            plan = epoch_plan(
-                self.data.train, self.config.batch_tokens, self.config.seed, progress.epoch
-            )
-            while progress.batch < len(plan):
-                yield plan[progress.batch]
-            progress.epoch, progress.batch = progress.epoch + 1, 0
-
     def _step(self, indices: npt.NDArray[np.int64]) -> None:
         config, progress, course = self.config, self.progress, self.course
         began = time.perf_counter()
         progress.step += 1
         # Each step has its own seed, so that a resumed run draws the same dropout masks.
-        draw = progress.step * self.world.size + self.world.rank
-        seed = ((config.seed << 40) + draw) % _SEEDS
-        if self.device.type == "cpu":  # torch.manual_seed asks every other kind of device as well
-            torch.default_generator.manual_seed(seed)
-        else:
-            torch.manual_seed(seed)
+        seed_draw(config.seed, progress.step * self.world.size + self.world.rank, self.device)
         mine = indices[self.world.rank :: self.world.size]
         batch = self._make_batch(self.data.train, mine).to(self.device) if len(mine) else None
         positions = int(self.data.train.tgt_lengths[indices].sum())
