@@ -5,22 +5,24 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.ui import state
-from transformer.ui.address import EXAMPLE, METHODS
-
-EXAMPLES = (
-    EXAMPLE,
-    "She has never seen the sea.",
-    "If it rains, we will stay at home.",
-    "Who gave you that red umbrella?",
-)
+from transformer.ui.address import METHODS
+from transformer.ui.models import About
 
 
-def sentence() -> None:
-    """The sentence, and a few of ours to begin with."""
+def sentence(about: About) -> None:
+    """The sentence, and a few that fit the model to begin with."""
     # Taken over after a pause in typing: what is typed is never lost on the way to another page.
-    st.text_input("English", placeholder="Type a sentence", live="400ms", **state.bound("text"))
-    st.session_state["example"] = state.view().text if state.view().text in EXAMPLES else None
-    st.pills("Examples", EXAMPLES, key="example", label_visibility="collapsed", on_change=_example)
+    st.text_input(about.source, placeholder=about.hint, live="400ms", **state.bound("text"))
+    if about.examples:
+        now = state.view().text
+        st.session_state["example"] = now if now in about.examples else None
+        st.pills(
+            "Examples",
+            about.examples,
+            key="example",
+            label_visibility="collapsed",
+            on_change=_example,
+        )
 
 
 def method() -> None:
