@@ -38,6 +38,14 @@ class Race:
     options: Mapping[str, int] = field(default_factory=dict)
     seeds: tuple[int, ...] = (1, 2, 3)
 
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """Entries that are to be compared with each other, by what follows their comma."""
+        found: dict[str, list[str]] = {}
+        for entry in self.entries:
+            found.setdefault(entry.partition(", ")[2], []).append(entry)
+        return found
+
     def config(self, entry: str, seed: int, race_id: str) -> dict[str, Any]:
         """The config.json of one of its runs. Raises ValueError for a name it has not."""
         if entry not in self.entries:
@@ -130,8 +138,8 @@ _ALL = (
             "d_model is 64 for all, so the number of weights is the same: 8 heads have 8 numbers "
             "for each query, 1 head has 64. One head can point at one thing at a time."
         ),
-        task="sort",
-        shared=_SMALL,
+        task="reverse",
+        shared={**_SMALL, "steps": 400},
         entries={
             "1 head": {"n_heads": 1},
             **{f"{count} heads": {"n_heads": count} for count in (2, 4, 8)},
