@@ -115,6 +115,7 @@ def run_peer(seed: int) -> dict[str, Any]:
             self.stacks = nn.Transformer(
                 shape.d_model, shape.n_heads, layers, layers, width, 0.0, batch_first=True
             )
+            self.stacks.encoder.enable_nested_tensor = False  # a prototype, and it warns
             self.register_buffer("table", sinusoidal(64, shape.d_model))
 
         def forward(self, src: torch.Tensor, tgt: torch.Tensor) -> torch.Tensor:
