@@ -20,7 +20,7 @@ with frame.page("app.py") as model:
     layer, head = reading.side.clearest("cross")
     left, right = st.columns([5, 6], gap="large")
     with left:
-        st.subheader(frame.plain(f"“{first.text}” in {model.about.target}"))
+        st.subheader(frame.plain(model.about.heading.format(first.text)))
         views.translation(reading)
         with st.container(border=True):
             frame.link("pages/translate.py", "**Translate** a sentence of your own →")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.ui import frame, state, visitor
-from transformer.ui.training import draft, ideas, live, runs, setup
+from transformer.ui.training import draft, ideas, live, races, runs, server, setup
 
 with frame.workshop("pages/train.py"):
     st.title("Train")
@@ -14,6 +14,8 @@ with frame.workshop("pages/train.py"):
         st.warning(frame.plain(refused))
     if view.run:
         live.run(view.run, owner)
+    elif view.race:
+        races.show(server.jobs(), owner, view.race)
     elif now:
         wanted = setup.form(now)
         if wanted:
@@ -24,5 +26,6 @@ with frame.workshop("pages/train.py"):
             "see its loss fall and its heads take shape."
         )
         places = ideas.cards()
+        races.section(server.jobs(), owner)
         runs.listed(owner)
         ideas.measure(places)

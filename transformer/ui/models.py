@@ -42,6 +42,11 @@ class About:
     examples: tuple[str, ...] = EXAMPLES
     hint: str = "Type a sentence"
 
+    @property
+    def heading(self) -> str:
+        """Above a translation; the text takes the place of the braces."""
+        return "“{}” in French" if self.target == "French" else "What it makes of “{}”"
+
 
 @dataclass(frozen=True)
 class Model:

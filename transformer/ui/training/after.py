@@ -30,6 +30,8 @@ def kept(info: RunInfo, owner: str) -> None:
                 args=(info.name, owner),
             )
         _download(info)
+        if not mine:
+            st.caption("Someone else's run: you may look at it; its owner controls it.")
         if mine:
             with st.popover("Delete …", icon=":material/delete:"):
                 st.write("Its curves, its film and its model will be gone for good.")
@@ -54,35 +56,31 @@ def _onward(info: RunInfo) -> None:
         frame.go("pages/attention.py", "Look into its heads", "visibility", **given, **look)
 
 
-def compared(info: RunInfo) -> list[str]:
-    """Names of the other runs whose curves are wanted beside this one's."""
-    found: list[str] = st.session_state.get(f"beside-{info.name}", [])
-    return found
+def others(info: RunInfo) -> dict[str, str]:
+    """The other runs there are, name to label."""
+    runs = [one for one in server.jobs().runs() if one.name != info.name]
+    return {one.name: f"{one.title} ({one.name})" for one in runs}
 
 
-def choose(info: RunInfo) -> None:
-    """Which runs to lay this one's curves over."""
-    others = {one.name: one.title for one in server.jobs().runs() if one.name != info.name}
+def together(info: RunInfo, lines: list[dict[str, Any]], others: dict[str, str]) -> None:
+    """The curves of this run and of those that are chosen."""
+    key = f"beside-{info.name}"
+    shown = {f"{info.title} ({info.name})": lines}
+    for name in st.session_state.get(key, []):
+        try:
+            shown[others[name]] = follow.metrics(server.jobs().folder(name))
+        except (JobError, KeyError):  # deleted meanwhile
+            continue
+    charts(shown, info.name)
     if others:
         st.multiselect(
             "Lay its curves over those of other runs",
             list(others),
-            format_func=lambda name: f"{others.get(name, name)} ({name})",
+            format_func=lambda name: others.get(name, name),
             max_selections=MOST,
-            key=f"beside-{info.name}",
+            placeholder="Runs to compare with",
+            key=key,
         )
-
-
-def together(info: RunInfo, lines: list[dict[str, Any]]) -> None:
-    """The curves of this run and of those chosen."""
-    shown = {f"{info.title} ({info.name})": lines}
-    for name in compared(info):
-        try:
-            folder = server.jobs().folder(name)
-        except JobError:  # deleted meanwhile
-            continue
-        shown[name] = follow.metrics(folder)
-    charts(shown, info.name)
 
 
 def _download(info: RunInfo) -> None:

@@ -60,9 +60,9 @@ IDEAS = (
 def cards() -> list[tuple[Any, dict[str, Any]]]:
     """The ideas as cards; returns places for their numbers, for `measure` to fill at the end."""
     places = []
-    columns = st.columns(3)
-    for number, idea in enumerate(IDEAS):
-        with columns[number % 3], st.container(border=True, key=f"idea-{idea.task}"):
+    columns = [*st.columns(3), *st.columns(3)]
+    for column, idea in zip(columns, IDEAS, strict=False):
+        with column, st.container(border=True, key=f"idea-{idea.task}"):
             st.markdown(f"**{idea.icon} {idea.title}**")
             st.write(idea.text)
             config = config_of(idea)
@@ -84,7 +84,7 @@ def cards() -> list[tuple[Any, dict[str, Any]]]:
                     on_click=_open,
                     args=(idea,),
                 )
-    with columns[2], st.container(border=True, key="idea-own"):
+    with columns[5], st.container(border=True, key="idea-own"):
         st.markdown("**:material/edit_note: Your own sentences**")
         st.write(
             "Paste or upload pairs, a line each: a vocabulary is learned from them, and a part is "

@@ -27,13 +27,15 @@ def run(name: str, owner: str) -> None:
         return
     st.header(frame.plain(info.title))
     live = info.status in LIVE
-    after.choose(info)
-    st.fragment(_watched, run_every=EVERY if live else None, key="watched")(name, owner, live)
     if not live:
+        _status(info, [])
         after.kept(info, owner)
+    others = after.others(info)
+    watch = st.fragment(_watched, run_every=EVERY if live else None, key="watched")
+    watch(name, owner, live, others)
 
 
-def _watched(name: str, owner: str, live: bool) -> None:
+def _watched(name: str, owner: str, live: bool, others: dict[str, str]) -> None:
     """What changes while the run learns; starts the whole page anew when its end has come."""
     try:
         info = server.look(name)
@@ -43,10 +45,11 @@ def _watched(name: str, owner: str, live: bool) -> None:
     if (info.status in LIVE) != live:
         st.rerun()
     lines = follow.metrics(folder)
-    _status(info, lines)
-    _controls(info, owner)
+    if live:
+        _status(info, lines)
+        _controls(info, owner)
     _figures(info, lines)
-    after.together(info, lines)
+    after.together(info, lines, others)
     film.heads(folder, lines, live=live)
     _examples(folder)
     film.moments(folder)
@@ -83,9 +86,7 @@ def _told(info: RunInfo, lines: list[dict[str, Any]]) -> str:
 
 def _controls(info: RunInfo, owner: str) -> None:
     if info.owner != owner:
-        st.caption("This is someone else's run: you may look at it; its owner controls it.")
-        return
-    if info.status not in LIVE:
+        st.caption("Someone else's run: you may look at it; its owner controls it.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if info.status == "paused" or info.asked == "pause":

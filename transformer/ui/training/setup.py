@@ -139,10 +139,10 @@ def _own_settings(now: Draft) -> tuple[Setting, ...]:
 
 def _group(title: str, now: Draft, settings: tuple[Setting, ...]) -> None:
     st.markdown(f"**{title}**")
-    columns = st.columns(3)
-    for number, setting in enumerate(settings):
-        with columns[number % 3]:
-            _widget(now, setting)
+    for start in range(0, len(settings), 3):  # row by row, so that rows stay rows
+        for column, setting in zip(st.columns(3), settings[start : start + 3], strict=False):
+            with column:
+                _widget(now, setting)
 
 
 def _widget(now: Draft, setting: Setting) -> None:
