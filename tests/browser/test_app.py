@@ -152,7 +152,7 @@ def test_a_second_sentence_is_compared(app: str, page: Page) -> None:
     expect(page.locator(".hu-view")).to_contain_text("a second sentence")
     page.get_by_role("button", name="Compare with").click()
     page.get_by_role("textbox", name="Another sentence").fill("A pilot finds bread.")
-    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
     expect(page.locator(".hu-view canvas").first).to_be_visible()
     expect(page.locator(".hu-view")).to_contain_text("A pilot finds bread.")
 

@@ -14,8 +14,8 @@ def sentence(about: About) -> None:
     # Taken over after a pause in typing: what is typed is never lost on the way to another page.
     st.text_input(about.source, placeholder=about.hint, live="400ms", **state.bound("text"))
     if about.examples:
-        now = state.view().text
-        st.session_state["example"] = now if now in about.examples else None
+        shown = state.view().text if state.view().text in about.examples else None
+        st.session_state["example"] = st.session_state["example_shown"] = shown
         st.pills(
             "Examples",
             about.examples,
@@ -89,6 +89,7 @@ def method() -> None:
 
 
 def _example() -> None:
+    # After a quick change of page the browser may tell again what was chosen before: no news.
     chosen = st.session_state["example"]
-    if chosen is not None:
+    if chosen is not None and chosen != st.session_state["example_shown"]:
         state.change(text=chosen)

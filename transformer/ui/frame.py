@@ -63,11 +63,12 @@ def _frame(file: str) -> Iterator[list[str]]:
     """Title and style before, the address before and after; gives what is wrong with it."""
     name = PAGES[file]
     home = file == "app.py"
+    problems = state.open_address(file)
     st.set_page_config(
         page_title=name if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
     )
     st.html(_STYLE)
-    yield state.open_address(file)
+    yield problems
     if not home:
         state.write_address()
 

@@ -15,6 +15,7 @@ import streamlit as st
 from transformer.ui.address import View
 
 _VIEW, _PAGE, _WRITTEN, _ACTED, _VISIT = "view", "page", "written", "acted", "visit"
+# _ACTED is there after the user did something; it names the page whose widget it was, if known.
 
 
 def view() -> View:
@@ -25,7 +26,7 @@ def view() -> View:
 
 def change(**values: Any) -> None:
     """Look at something else, because the user did something; for callbacks, which run first."""
-    st.session_state[_ACTED] = True
+    st.session_state[_ACTED] = ""
     _put(replace(view(), **values))
 
 
@@ -72,16 +73,20 @@ def open_address(page: str) -> list[str]:
     has just done in a widget; or that of a link from page to page, which carries the same view or
     the one before the last change.
     """
-    params = dict(st.query_params.items())
-    acted = st.session_state.pop(_ACTED, False)
-    turned = st.session_state.get(_PAGE) != page
-    known = _VIEW in st.session_state
-    if turned and acted:
-        # A widget of a page that the user has just left spoke last, and took the browser back
-        # with it. Go on to where the user went.
-        st.session_state[_WRITTEN] = view().to_params()
-        st.switch_page(st.session_state[_PAGE], query_params=view().to_params())
+    # First of all, for another rerun may end this one at any of its next calls.
+    before = st.session_state.get(_PAGE)
     st.session_state[_PAGE] = page
+    params = dict(st.query_params.items())
+    actor = st.session_state.pop(_ACTED, None)
+    acted = actor is not None
+    turned = before != page
+    known = _VIEW in st.session_state
+    if before and turned and actor == page:
+        # A widget of a page that the user has just left spoke last, and took the browser back
+        # with it. Go on to where the user went. (If it spoke together with the click on the link,
+        # the browser is where it should be.)
+        st.session_state[_WRITTEN] = view().to_params()
+        st.switch_page(before, query_params=view().to_params())
     stale = known and (turned or acted or params == st.session_state.get(_WRITTEN))
     if turned or not stale:
         st.session_state[_VISIT] = visit() + 1
@@ -112,6 +117,7 @@ def _take(name: str, key: str) -> None:
     value = st.session_state[key]
     if value is not None:
         change(**{name: value})
+        st.session_state[_ACTED] = key.partition(":")[0]
 
 
 def _key(name: str) -> str:

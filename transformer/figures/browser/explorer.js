@@ -87,6 +87,7 @@ function explorerView(root, report, live = false) {
   function show(bytes, fill = null) {
     const { header } = store.take(bytes);
     fill?.(store);
+    resized.observe(frame);
     if (!state || visit !== header.visit) {
       visit = header.visit;
       state = { ...header.defaults, ...header.start };
@@ -105,7 +106,8 @@ function explorerView(root, report, live = false) {
   }
 
   function redraw() {
-    if (!state || !store.sides.length) return;
+    // Off the page it has no colours and no width.
+    if (!state || !store.sides.length || !frame.isConnected) return;
     const side = store.sides[0];
     state = fitted(state, side);
     look = colours(frame);
@@ -144,7 +146,6 @@ function explorerView(root, report, live = false) {
     cancelAnimationFrame(framing);
     framing = requestAnimationFrame(redraw);
   });
-  resized.observe(frame);
 
   return {
     show,
@@ -152,6 +153,7 @@ function explorerView(root, report, live = false) {
     ctx,
     close: () => {
       resized.disconnect();
+      cancelAnimationFrame(framing);
       clearTimeout(reporting);
       take.close();
       sheet.close();
