@@ -26,6 +26,6 @@ with frame.workshop("pages/train.py"):
             "see its loss fall and its heads take shape."
         )
         places = ideas.cards()
-        races.section(server.jobs(), owner)
         runs.listed(owner)
+        races.section(server.jobs(), owner)
         ideas.measure(places)

@@ -136,10 +136,15 @@ def submit(wanted: Mapping[str, Any], beside: Mapping[str, bytes]) -> None:
     try:
         name = server.jobs().submit(wanted, visitor.known(), beside)
     except JobError as error:
-        st.session_state[_REFUSED] = frame.sentence(error)
+        refuse(error)
         return
     close()
     state.change(run=name, race="")
+
+
+def refuse(error: JobError) -> None:
+    """Keep the sentence that says why nothing began; for callbacks."""
+    st.session_state[_REFUSED] = frame.sentence(error)
 
 
 def refused() -> str:

@@ -8,10 +8,16 @@ from typing import Any
 
 import streamlit as st
 
+from transformer.jobs import JobError
+from transformer.jobs.races import RACES
+from transformer.jobs.racing import submit_race
 from transformer.training.recipe import describe
-from transformer.ui import state
+from transformer.ui import state, visitor
 from transformer.ui.training import draft, server, words
 from transformer.ui.training.probes import probes
+
+RACE = "scores"
+"""The race of the front door."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,20 @@ def cards() -> list[tuple[Any, dict[str, Any]]]:
                     on_click=_open,
                     args=(idea,),
                 )
+    with columns[4], st.container(border=True, key="idea-race"):
+        st.markdown("**:material/sports_score: Race: scaled against additive**")
+        st.write(
+            "Three ways to compare a query with a key, in ever wider heads: which learns, and "
+            "which only learns while heads are narrow?"
+        )
+        st.caption(_race_cost())
+        st.button(
+            "Start the race",
+            key="start-idea-race",
+            type="primary",
+            icon=":material/play_arrow:",
+            on_click=_race,
+        )
     with columns[5], st.container(border=True, key="idea-own"):
         st.markdown("**:material/edit_note: Your own sentences**")
         st.write(
@@ -113,6 +133,21 @@ def config_of(idea: Idea) -> dict[str, Any]:
         title=idea.title if idea.task != "french" else "Where French puts its adjectives",
         probes=probes(idea.task),
     )
+
+
+def _race_cost() -> str:
+    race = RACES[RACE]
+    runs = len(race.entries) * len(race.seeds)
+    return f"{runs} runs, about {words.duration(60 * race.minutes)} on two idle cores"
+
+
+def _race() -> None:
+    try:
+        name = submit_race(server.jobs(), RACE, visitor.known())
+    except JobError as error:
+        draft.refuse(error)
+        return
+    state.change(run="", race=name)
 
 
 def _start(idea: Idea) -> None:

@@ -26,7 +26,7 @@ COLOURS: dict[str, Any] = {
 
 def listed(owner: str) -> None:
     """Own and others' runs, each a link to it."""
-    infos = server.jobs().runs()
+    infos = [info for info in server.jobs().runs() if not _is_of_race(info)]
     mine = [info for info in infos if info.owner == owner]
     others = [info for info in infos if info.owner != owner]
     st.subheader("Your runs")
@@ -41,6 +41,11 @@ def listed(owner: str) -> None:
             _row(info)
         if len(others) > OTHERS:
             st.caption(f"… and {len(others) - OTHERS} older ones.")
+
+
+def _is_of_race(info: RunInfo) -> bool:
+    """Those stand in the list of races."""
+    return bool(_config(info.name).get("race"))
 
 
 def _row(info: RunInfo) -> None:
@@ -62,7 +67,8 @@ def _facts(info: RunInfo) -> list[str]:
         lines, seconds = folder.last_lines(), folder.state().get("seconds")
     except (JobError, RunError):
         lines, seconds = [], None
-    found = [task_title(info.name)] if task_title(info.name) != info.title else []
+    task = task_title(info.name)
+    found = [task] if task != info.title else []
     found.append(f"step {info.step:,}")
     right = [line["sequence_accuracy"] for line in lines if "sequence_accuracy" in line]
     if right:
@@ -76,9 +82,13 @@ def _facts(info: RunInfo) -> list[str]:
 
 def task_title(name: str) -> str:
     """What the run learns, for people."""
-    try:
-        data = server.jobs().folder(name).config().get("data")
-    except (JobError, RunError):
-        return ""
+    data = _config(name).get("data")
     task = str(data.get("task", "")) if isinstance(data, dict) else ""
     return TASKS[task].title if task in TASKS else "Own sentences"
+
+
+def _config(name: str) -> dict[str, Any]:
+    try:
+        return server.jobs().folder(name).config()
+    except (JobError, RunError):
+        return {}
