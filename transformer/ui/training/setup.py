@@ -88,10 +88,7 @@ def form(now: Draft) -> tuple[Any, dict[str, Any]] | None:
     nothing is wrong with it."""
     st.button("Back to the ideas", icon=":material/arrow_back:", type="tertiary", on_click=_leave)
     left, right = st.columns([2, 3], gap="large")
-    with left:
-        _task(now)
-        place, config = _go(now)
-    with right:
+    with right:  # first, for the button waits for what is chosen here
         if not now.task:
             bring.pairs(now)
         own = _own_settings(now)
@@ -99,6 +96,9 @@ def form(now: Draft) -> tuple[Any, dict[str, Any]] | None:
             _group("The task", now, own)
         _group("The model", now, MODEL)
         _group("The training", now, TRAINING)
+    with left:
+        _task(now)
+        place, config = _go(now)
     return (place, config) if config else None
 
 
@@ -223,7 +223,7 @@ def measure(place: Any, config: dict[str, Any], pairs: list[tuple[str, str]]) ->
     """Fill in how long it would take."""
     found = server.estimated(config, tuple(pairs[:200]))
     waiting = sum(info.status == "queued" for info in server.jobs().runs())
-    line = f", after {waiting} others in line" if waiting else ""
+    line = f", after {waiting} other{'s' if waiting > 1 else ''} in line" if waiting else ""
     time = f"about **{words.duration(found.seconds)}** here{line}"
     place.caption(_cost(found.parameters, found.steps, time))
 
