@@ -11,6 +11,7 @@ from transformer.figures.lanes import lanes
 from transformer.jobs import Jobs, RunInfo
 from transformer.jobs.races import Race, race_named
 from transformer.jobs.racing import (
+    Floats,
     RaceRun,
     cancel_race,
     delete_race,
@@ -25,10 +26,12 @@ EVERY = 2.0
 """Seconds between two looks at a race that runs."""
 LIVE = ("queued", "running", "paused")
 SHOWN = {
+    "loss": "Training loss",
     "valid_loss": "Validation loss",
     "accuracy": "Sequences right",
-    "loss": "Training loss",
 }
+SMOOTH = 10
+"""Steps whose training loss is drawn as one."""
 COLOURS: dict[str, Any] = {"held": "green", "did not hold": "red"}
 
 
@@ -45,7 +48,7 @@ def show(jobs: Jobs, owner: str, race_id: str) -> None:
     st.write(race.look_for)
     _controls(jobs, runs, owner)
     st.segmented_control(
-        "Curves", list(SHOWN), format_func=SHOWN.__getitem__, default="valid_loss",
+        "Curves", list(SHOWN), format_func=SHOWN.__getitem__, default="loss",
         required=True, key="race-shown", label_visibility="collapsed",
     )  # fmt: skip
     live = _is_live(runs)
@@ -125,14 +128,16 @@ def _watched(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
 
 def _charts(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
     """A figure for each group, on one scale."""
-    what = str(st.session_state.get("race-shown") or "valid_loss")
+    what = str(st.session_state.get("race-shown") or "loss")
     curves: dict[str, list[Any]] = {entry: [] for entry in race.entries}
     for run in runs:
         if run.entry in curves:
             seen = track(jobs, run)
-            at = seen.steps if what == "loss" else seen.look_steps
-            curves[run.entry].append((at, getattr(seen, what)))
-    greatest = [y.max() for seeds in curves.values() for _, y in seeds if len(y)]
+            found = _smooth(seen.steps, seen.loss) if what == "loss" else None
+            curves[run.entry].append(found or (seen.look_steps, getattr(seen, what)))
+    # The first steps, far above all others, may leave the figure.
+    later = [y[x >= 0.05 * runs[0].steps] for seeds in curves.values() for x, y in seeds]
+    greatest = [part.max() for part in later if len(part)]
     unit = "" if what == "accuracy" else ", nats a token"
     for place, (group, entries) in zip(
         st.columns(len(race.groups)), race.groups.items(), strict=True
@@ -151,7 +156,14 @@ def _charts(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
             st.plotly_chart(
                 figure, key=f"lanes-{group}", theme=None, config={"displayModeBar": False}
             )
-    st.caption("A thin line is one seed, a thick one their mean.")
+    of_steps = f" Each point is the mean of {SMOOTH} steps." if what == "loss" else ""
+    st.caption(f"A thin line is one seed, a thick one their mean.{of_steps}")
+
+
+def _smooth(steps: Floats, loss: Floats) -> tuple[Floats, Floats]:
+    """The mean of every `SMOOTH` steps, at the last of them."""
+    whole = len(loss) // SMOOTH * SMOOTH
+    return steps[:whole][SMOOTH - 1 :: SMOOTH], loss[:whole].reshape(-1, SMOOTH).mean(axis=1)
 
 
 def _verdicts(verdicts: list[Verdict], race: Race, runs: list[RaceRun]) -> None:
