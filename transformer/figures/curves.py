@@ -96,8 +96,10 @@ def curves(
               quantity, x, dark)  # fmt: skip
     _lay_out(figure, quantity, f"{what} {x} {log}", X[x], log, title, dark)
     if not figure.data:
+        figure.update_xaxes(showticklabels=False, showgrid=False)
+        figure.update_yaxes(showticklabels=False, showgrid=False)
         figure.add_annotation(
-            text="Nothing to draw yet: points come as the run is measured.",
+            text="Nothing to draw yet:<br>points come as the run is measured.",
             showarrow=False,
             xref="paper",
             yref="paper",
@@ -171,16 +173,22 @@ def _draw(
     for part, (xs, ys) in parts.items():
         text = f"{_plain(name)} · {part}" if name else part
         valid = part == "validation"
+        behind = not valid and "validation" in parts
         figure.add_scatter(
             x=xs,
             y=ys,
             name=text,
             legendgroup=str(place),
             mode="lines+markers" if valid else "lines",
-            # Validation stands in front of training of the same colour.
-            line={"color": colour, "dash": dash, "width": 2.2 if valid else 1.4},
+            # Validation stands in front of training of the same colour, which is noisy: in dashes
+            # its peaks could not be seen.
+            line={
+                "color": colour,
+                "dash": "solid" if behind else dash,
+                "width": 2.2 if valid else 1.4,
+            },
             marker={"symbol": MARKS[place % len(MARKS)], "size": 7},
-            opacity=1.0 if valid or "validation" not in parts else 0.65,
+            opacity=0.5 if behind else 1.0,
             hovertemplate=f"%{{y:{shown}}} at {'step ' if x == 'step' else ''}%{{x:,.6~g}}"
             f"{' s' if x == 'seconds' else ''}<extra>%{{fullData.name}}</extra>",
         )
@@ -213,6 +221,8 @@ def _lay_out(
     )
     figure.update_xaxes(title=across, rangemode="tozero", **axis)
     figure.update_yaxes(title=quantity.name, type="log" if log else "linear", **axis)
+    if log:
+        figure.update_yaxes(exponentformat="power", nticks=6)
     if quantity.share:
         figure.update_yaxes(tickformat=".0%")
         if not log:

@@ -11,8 +11,9 @@ The rule, on one sentence:
   head that has nothing to do (Clark et al. 2019, section 3.2, https://arxiv.org/abs/1906.04341).
 - else *none*. The first that holds counts.
 
-An offset counts only where at least three rows can reach it: two agree too easily. In the decoder
-the first row has no choice and does not count for a sink.
+Few rows agree too easily, above all before anything is learnt: an offset counts only where at least
+four rows, and half of all, can reach it, and a sink only over four rows. In the decoder the first
+row has no choice and does not count for a sink.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from jaxtyping import Float
 from transformer import measures
 from transformer.figures.words import special
 
-POSITIONAL, SINK, LEAST_ROWS = 0.9, 0.5, 3
+POSITIONAL, SINK, LEAST_ROWS = 0.9, 0.5, 4
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
@@ -69,19 +70,20 @@ def roles(
     flat = weights.reshape(-1, queries, columns).astype(np.float32)
     found = [NONE] * len(flat)
     choosing = flat[:, 1:] if kind == "decoder" else flat
-    if columns >= LEAST_ROWS and choosing.shape[1] >= LEAST_ROWS:
+    if columns > 2 and choosing.shape[1] >= LEAST_ROWS:
         for place, name in ((columns - 1, "last"), (0, "first")):
             shares = measures.share(choosing, place)
             for at in np.flatnonzero(shares >= SINK):
                 text = f"rests on {keys[place]}, the {name} token"
                 found[at] = Role("sink", name, text, float(shares[at]))
+    least = max(LEAST_ROWS, queries / 2)
     mirrored = kind != "decoder"
     for turned in (True, False) if mirrored else (False,):
         seen = flat[:, :, ::-1] if turned else flat
         offsets, shares = measures.offset(seen), measures.positional(seen)
         # Rows that can reach the offset, as measures.positional counts them.
         reach = np.minimum(queries, columns - offsets) - np.maximum(0, -offsets)
-        for at in np.flatnonzero((shares >= POSITIONAL) & (reach >= LEAST_ROWS)):
+        for at in np.flatnonzero((shares >= POSITIONAL) & (reach >= least)):
             told = _backwards if turned else _straight
             found[at] = told(int(offsets[at]), float(shares[at]), kind, keys)
     made: npt.NDArray[np.object_] = np.empty(len(found), object)

@@ -145,7 +145,7 @@ function makeChanges(choose) {
     const own = changes.filter(({ layer, head }) => layer === now.layer && head === now.head);
     mine.replaceChildren(...own.slice(0, MOST_CHANGES).map(item));
     summary.textContent = `All heads: ${changes.length} ${changes.length === 1 ? "change" : "changes"}`;
-    rule.textContent = `Told for this sentence alone. A head is positional if at least ${inPercent(film.rule.positional)} of the rows have their greatest weight at one offset (Voita et al. 2019), reads backwards if that holds counted from the end, and rests if at least ${inPercent(film.rule.sink)} of its weight is on the first or the last token (Clark et al. 2019). At least ${film.rule.rows} rows must be able to.`;
+    rule.textContent = `Told for this sentence alone. A head is positional if at least ${inPercent(film.rule.positional)} of the rows have their greatest weight at one offset (Voita et al. 2019), reads backwards if that holds counted from the end, and rests if at least ${inPercent(film.rule.sink)} of its weight is on the first or the last token (Clark et al. 2019). Below ${film.rule.rows} rows nothing counts, and an offset only if half of all rows can reach it.`;
     list.replaceChildren(...changes.slice(0, MOST_CHANGES).map(item));
   }
 
