@@ -14,6 +14,8 @@ from transformer.figures.curves import DARK, DASHES, LIGHT, thin
 Curve = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 MOST = 200
 """Points of one seed's curve: a race has many."""
+FEW = 60
+"""Of so few points each is marked: between them nothing was measured."""
 
 
 def lanes(
@@ -51,7 +53,8 @@ def lanes(
                 name=escape(entry, quote=False),
                 legendgroup=str(place),
                 showlegend=number == 0 and middle is None,
-                mode="lines+markers" if len(x) == 1 else "lines",
+                mode="lines+markers" if len(x) <= FEW else "lines",
+                marker={"color": colour, "size": 4},
                 line={"color": colour, "width": 1, "dash": "solid" if middle else dash},
                 opacity=0.55 if middle else 1.0,
                 hoverinfo="skip" if middle else None,
@@ -96,8 +99,8 @@ def _lay_out(figure: go.Figure, name: str, share: bool, top: float | None, dark:
         plot_bgcolor="rgba(0,0,0,0)",
         hovermode="closest",
         hoverlabel={"namelength": -1},
-        legend={"orientation": "h", "y": -0.22, "x": 0, "yanchor": "top"},
-        margin={"l": 62, "r": 10, "t": 10, "b": 60},
+        legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"},
+        margin={"l": 62, "r": 10, "t": 10, "b": 50},
         showlegend=True,
     )
     figure.update_xaxes(title="step", rangemode="tozero", **axis)

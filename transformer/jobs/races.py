@@ -22,7 +22,7 @@ class Race:
         shared: settings of all entries; entries: by name, what each changes.
         claims: what the verdict is about, by `measure`.
         seeds: taken unless others are given.
-        minutes: that all runs took together on a laptop's two cores, about.
+        minutes: that all runs take together on a laptop's two cores, about.
     """
 
     name: str
@@ -106,7 +106,7 @@ _ALL = (
             )
             for width in _WIDTHS
         ),
-        minutes=4,
+        minutes=3,
     ),
     Race(
         name="positions",
@@ -128,7 +128,7 @@ _ALL = (
             Claim("Learned positions beat none", "learned", "none"),
             Claim("Sinusoidal positions beat learned ones", "sinusoidal", "learned"),
         ),
-        minutes=2,
+        minutes=1.5,
     ),
     Race(
         name="heads",
@@ -150,7 +150,7 @@ _ALL = (
             Claim("8 heads beat 1", "8 heads", "1 head"),
             Claim("8 heads beat 4", "8 heads", "4 heads"),
         ),
-        minutes=3,
+        minutes=1.5,
     ),
     Race(
         name="warm-up",
@@ -168,7 +168,7 @@ _ALL = (
             "no warm-up": {"warmup": 1},
         },
         claims=(Claim("Warm-up helps", "warm-up of 100 steps", "no warm-up"),),
-        minutes=1.5,
+        minutes=1,
     ),
 )
 RACES: Mapping[str, Race] = MappingProxyType({race.name: race for race in _ALL})

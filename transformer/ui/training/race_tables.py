@@ -80,7 +80,8 @@ def _html(about: str, heads: list[str], rows: list[list[str]]) -> str:
         for first, *rest in rows
     )
     return (
-        '<div style="overflow-x:auto" tabindex="0"><table class="hu-table">'
+        '<div style="overflow-x: auto" tabindex="0">'
+        f'<table class="hu-table" style="min-width: {wide}rem">'
         f"<caption>{escape(about)}</caption><thead><tr>{top}</tr></thead>"
         f"<tbody>{body}</tbody></table></div>"
     )
