@@ -43,6 +43,8 @@ def test_long_curves_are_thinned_and_nothing_is_a_sentence() -> None:
     figure = lanes({"a": [(steps, steps)]}, "right", share=True)
     assert len(figure.data[0].x) <= MOST
     assert figure.layout.yaxis.tickformat == ".0%"
+    assert figure.data[0].mode == "lines"
+    assert lanes({"a": [(steps, steps)]}, "loss", marked=True).data[0].mode == "lines+markers"
     empty = lanes({"a": []}, "loss", top=2.0)
     assert empty.layout.annotations[0].text == "Nothing to draw yet"
     assert list(empty.layout.yaxis.range) == [0, pytest.approx(2.06)]

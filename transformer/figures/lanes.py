@@ -14,8 +14,6 @@ from transformer.figures.curves import DARK, DASHES, LIGHT, thin
 Curve = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 MOST = 200
 """Points of one seed's curve: a race has many."""
-FEW = 60
-"""Of so few points each is marked: between them nothing was measured."""
 
 
 def lanes(
@@ -23,6 +21,7 @@ def lanes(
     name: str,
     *,
     share: bool = False,
+    marked: bool = False,
     top: float | None = None,
     dark: bool = False,
 ) -> go.Figure:
@@ -36,6 +35,7 @@ def lanes(
         entries: by name the (steps, values) of its seeds, in order of steps.
         name: of the values, with their unit.
         share: whether they are from 0 to 1, written in percent.
+        marked: whether each point of a seed is marked, for between them nothing was measured.
         top: greatest value on the axis, so that figures beside each other compare.
         dark: colours for a dark ground; the ground itself is left open.
     """
@@ -53,7 +53,7 @@ def lanes(
                 name=escape(entry, quote=False),
                 legendgroup=str(place),
                 showlegend=number == 0 and middle is None,
-                mode="lines+markers" if len(x) <= FEW else "lines",
+                mode="lines+markers" if marked or len(x) == 1 else "lines",
                 marker={"color": colour, "size": 4},
                 line={"color": colour, "width": 1, "dash": "solid" if middle else dash},
                 opacity=0.55 if middle else 1.0,

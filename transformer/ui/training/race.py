@@ -111,7 +111,10 @@ def _watched(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
         st.progress(sum(shares) / len(shares))
         if trouble := jobs.trouble():
             st.error(frame.plain(frame.sentence(trouble)))
-    st.html(race_tables.grid(race, runs))
+    if all(run.info.status == "finished" for run in runs):
+        st.caption(f"All {len(runs)} runs are finished.")
+    else:
+        st.html(race_tables.grid(race, runs))
     _charts(jobs, race, runs)
     table, verdicts = standings(jobs, runs)
     st.html(race_tables.figures(table, runs))
@@ -149,6 +152,7 @@ def _charts(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
                 {entry.partition(", ")[0]: curves[entry] for entry in entries},
                 SHOWN[what].lower() + unit,
                 share=what == "accuracy",
+                marked=what != "loss",
                 top=max(greatest, default=None),
                 dark=st.context.theme.type == "dark",
             )
@@ -175,7 +179,11 @@ def _verdicts(verdicts: list[Verdict], race: Race, runs: list[RaceRun]) -> None:
             st.badge(said.word, color=COLOURS.get(said.word, "gray"))
             st.markdown(f"**{frame.plain(said.claim.text)}**")
             st.caption(frame.plain(said.reason))
-    st.caption(frame.plain(f"By the validation {race.measure} at the last step. {RULE}"))
+    about = (
+        f"By the validation {race.measure} after {runs[0].steps:,} steps of this task; another "
+        f"task, size or budget may say otherwise. {RULE}"
+    )
+    st.caption(frame.plain(about))
 
 
 def _open_one(runs: list[RaceRun]) -> None:

@@ -72,9 +72,10 @@ def _steps(row: pd.Series) -> str:
 def _html(about: str, heads: list[str], rows: list[list[str]]) -> str:
     """A table that is scrolled sideways where it does not fit."""
     wide = 7 * len(heads)
-    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
+    whole = 'style="overflow-wrap: normal"'  # no word is cut
+    top = "".join(f'<th scope="col" {whole}>{escape(head)}</th>' for head in heads)
     body = "".join(
-        f'<tr><th scope="row">{escape(first)}</th>'
+        f'<tr><th scope="row" {whole}>{escape(first)}</th>'
         + "".join(f"<td>{escape(cell)}</td>" for cell in rest)
         + "</tr>"
         for first, *rest in rows
