@@ -94,7 +94,7 @@ class Session:
                 name = element.WhichOneof("type")
                 found = getattr(element, name) if name else None
                 if name == "exception":
-                    raise RuntimeError(f"{found.type}: {found.message}")
+                    raise RuntimeError(element.exception.message)
                 if found is not None:
                     called = getattr(found, "label", "") or getattr(found, "component_name", "")
                     self.elements[name, called] = found

@@ -78,6 +78,8 @@ def choose_heads(address: str) -> list[float]:
             widget = WidgetState(id=explorer.id, json_value=json.dumps(state))
             found.append(session.rerun(widget))
             time.sleep(PAUSE)
+        if "view=heatmap" not in session.query:
+            sys.exit(f"The page does not follow: its address is {session.query!r}.")
     return found
 
 
@@ -173,6 +175,7 @@ def main(checkpoints: Path) -> None:
                 pass  # the model is loaded
             print(f"{f'{READERS} visitors, ms':<52} {'median':>8} {'p95':>8} {'most':>8}")
             report("choose another head, nothing trains", together(choose_heads, address))
+            report("move a slider, nothing trains", together(move_a_slider, address))
             busy(runs, address)
             report("choose another head, while a run trains", together(choose_heads, address))
             report("move a slider, while a run trains", together(move_a_slider, address))
