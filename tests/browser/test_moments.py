@@ -29,7 +29,8 @@ def last_line(page: Page) -> list[float]:
         """(node) => {
           const read = (one) => {
             const between = { msup: "^", mfrac: " / " }[one.localName] || "";
-            return one.children.length ? [...one.children].map(read).join(between) : one.textContent;
+            if (!one.children.length) return one.textContent;
+            return [...one.children].map(read).join(between);
           };
           return read(node);
         }"""

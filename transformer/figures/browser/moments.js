@@ -55,9 +55,7 @@ function momentsView(place, report) {
   };
 
   function show(given) {
-    const now = JSON.stringify(given);
-    if (now === shown) return;
-    [shown, data] = [now, given];
+    data = given;
     redraw();
   }
 
@@ -76,6 +74,9 @@ function momentsView(place, report) {
     const [rows, columns] = sizeOfMatrix(data);
     if (!entry) entry = greatestStep(data);
     entry = { row: within(entry.row, rows), column: within(entry.column, columns) };
+    const now = JSON.stringify([data, entry, look.key]);
+    if (now === shown) return; // a rerun without news is not read out again
+    shown = now;
     heading.textContent = `${data.name}, at step ${data.t}`;
     for (const panel of panels) drawMatrix(panel, data.matrices[panel.name], entry, look);
     lines.replaceChildren(...writtenOut(data, entry));
