@@ -10,7 +10,7 @@ with frame.page("pages/attention.py") as model:
     st.title("Attention")
     left, right = st.columns([3, 2], gap="large")
     with left:
-        controls.sentence(model.about)
+        controls.sentence(model)
     with right:
         st.caption(model.about.target)
         translated = st.empty()

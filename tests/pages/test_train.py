@@ -21,7 +21,7 @@ from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import DEFAULTS, defaults, describe
-from transformer.ui.training import ideas, pairs, server
+from transformer.ui.training import draft, ideas, pairs, server, setup
 
 PAGE = "pages/train.py"
 OTHER = "o" * 32
@@ -182,6 +182,19 @@ def test_every_control_goes_back_to_its_default_alone_and_with_all_others(
     assert number(app, "Heads").value == 4
     assert number(app, "Letters").value == 10
     assert "Everything back to its default" not in labels(app)
+
+
+def test_the_matrix_to_watch_is_one_that_the_model_will_have(visit: Visit, jobs: Jobs) -> None:
+    app = form(visit(PAGE), "reverse")
+    config = ModelConfig.from_dict(describe("reverse")["model"])
+    real = {name for name, weight in Transformer(config).named_parameters() if weight.dim() == 2}
+    app.selectbox(key="set-1-inspect").set_value("encoder.layers.1.ffn.w_2.weight").run()
+    assert not messages(app)
+    assert set(setup._matrix(draft.Draft("reverse")).labels) <= real
+    number(app, "Layers").set_value(1).run()
+    assert not app.exception
+    button(app, "Train").click().run()
+    assert jobs.folder(jobs.runs()[0].name).config()["inspect"] == describe("reverse")["inspect"]
 
 
 def test_what_is_chosen_is_still_there_after_a_look_at_another_page(
@@ -376,10 +389,13 @@ def test_a_runs_model_is_offered_with_texts_that_it_knows(visit: Visit, jobs: Jo
     assert app.text_input[0].label == "Source"
     assert app.text_input[0].value == "a b c"
     assert shown(app)[0]["source_tokens"] == ["▁a", "▁b", "▁c", "</s>"]
+    app.switch_page("pages/translate.py").run()  # AppTest itself stays on the page it was on
+    app.text_input[0].set_value("a cat <b>").run()
+    assert "It never saw cat, <b> and reads `<unk>` there." in told(app)
+    app.text_input[0].set_value("a b c").run()
+    assert "never saw" not in told(app)
     model = next(box for box in app.selectbox if box.label == "Model")
     assert model.options == ["tiny", f"run: Reverse a sequence ({name})"]
-    app.switch_page("pages/translate.py").run()  # AppTest itself stays on the page it was on
-    model = next(box for box in app.selectbox if box.label == "Model")
     model.select("tiny").run()
     assert app.text_input[0].label == "English"
     assert app.text_input[0].value == "I am a student."

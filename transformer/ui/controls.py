@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import state
+from transformer.ui import frame, state
 from transformer.ui.address import METHODS
-from transformer.ui.models import About
+from transformer.ui.models import Model
 
 
-def sentence(about: About) -> None:
-    """The sentence, and a few that fit the model to begin with."""
+def sentence(model: Model) -> None:
+    """The sentence, and a few that fit the model to begin with; what it cannot read is said."""
+    about = model.about
     # Taken over after a pause in typing: what is typed is never lost on the way to another page.
     st.text_input(about.source, placeholder=about.hint, live="400ms", **state.bound("text"))
     if about.examples:
@@ -23,6 +24,10 @@ def sentence(about: About) -> None:
             label_visibility="collapsed",
             on_change=_example,
         )
+    vocabulary = model.translator.vocabulary
+    words = dict.fromkeys(state.view().text.split())
+    if unknown := [word for word in words if vocabulary.unk_id in vocabulary.encode(word)]:
+        st.caption(f"It never saw {frame.plain(', '.join(unknown[:5]))} and reads `<unk>` there.")
 
 
 def method() -> None:

@@ -11,6 +11,7 @@ import streamlit as st
 from transformer.config import PRESETS, ModelConfig
 from transformer.jobs import JobError
 from transformer.text.tasks import TASKS
+from transformer.training.moments import DEFAULT as INSPECT
 from transformer.training.recipe import PAIRS_FILE, defaults, describe
 from transformer.ui import frame, state, visitor
 from transformer.ui.training import pairs as own
@@ -65,6 +66,7 @@ def default(draft: Draft, name: str) -> Any:
         **PRESETS[PRESET],
         "vocab_size": 1000,
         "seed": 1,
+        "inspect": INSPECT,
         **defaults(draft.task or None),
     }
     return known[name]
@@ -111,9 +113,10 @@ def config(draft: Draft) -> dict[str, Any]:
     found = describe(
         draft.task or None,
         preset=PRESET,
-        settings={k: v for k, v in draft.chosen.items() if k not in options},
+        settings={k: v for k, v in draft.chosen.items() if k not in {*options, "inspect"}},
         options={k: v for k, v in draft.chosen.items() if k in options},
         title=draft.title.strip() or title(draft),
+        inspect=value(draft, "inspect"),
         probes=probes(draft.task) if draft.chosen.get("level", 3) == 3 else (),
     )
     if not draft.task and not draft.pairs:

@@ -15,6 +15,8 @@ from transformer.ui.training import after, film, follow, runs, server, words
 LIVE = ("queued", "running", "paused")
 EVERY = 1.0
 """Seconds between two looks at a run that learns."""
+SOON = 0.4
+"""Seconds between two looks until there is something to see."""
 
 
 def run(name: str, owner: str) -> None:
@@ -31,12 +33,16 @@ def run(name: str, owner: str) -> None:
         _status(info, [])
         after.kept(info, owner)
     others = after.others(info)
-    watch = st.fragment(_watched, run_every=EVERY if live else None, key="watched")
-    watch(name, owner, live, others)
+    begun = bool(follow.metrics(server.jobs().folder(name)))
+    soon = info.status != "paused" and not begun and info.place in (None, 1)
+    every = (SOON if soon else EVERY) if live else None
+    watch = st.fragment(_watched, run_every=every, key="watched")
+    watch(name, owner, live, soon, others)
 
 
-def _watched(name: str, owner: str, live: bool, others: dict[str, str]) -> None:
-    """What changes while the run learns; starts the whole page anew when its end has come."""
+def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, str]) -> None:
+    """What changes while the run learns; starts the whole page anew when its first figures are
+    there, and when its end has come."""
     try:
         info = server.look(name)
         folder = server.jobs().folder(name)
@@ -45,6 +51,8 @@ def _watched(name: str, owner: str, live: bool, others: dict[str, str]) -> None:
     if (info.status in LIVE) != live:
         st.rerun()
     lines = follow.metrics(folder)
+    if soon and lines:
+        st.rerun()
     if live:
         _status(info, lines)
         _controls(info, owner)

@@ -83,6 +83,16 @@ TRAINING: tuple[Setting, ...] = (
 PIECES = Number("vocab_size", "Vocabulary", "Pieces to learn from your text.", 32, 8000, 100)
 
 
+_PARTS = {
+    "self_attn.w_qkv": "self-attention, queries first",
+    "self_attn.w_o": "self-attention, output",
+    "cross_attn.w_qkv": "cross attention, queries first",
+    "cross_attn.w_o": "cross attention, output",
+    "ffn.w_1.weight": "feed-forward, first",
+    "ffn.w_2.weight": "feed-forward, second",
+}
+
+
 def form(now: Draft) -> tuple[Any, dict[str, Any]] | None:
     """The whole form; returns a place for the time it would take and the config to measure, if
     nothing is wrong with it."""
@@ -95,7 +105,7 @@ def form(now: Draft) -> tuple[Any, dict[str, Any]] | None:
         if own:
             _group("The task", now, own)
         _group("The model", now, MODEL)
-        _group("The training", now, TRAINING)
+        _group("The training", now, (*TRAINING, _matrix(now)))
     with left:
         _task(now)
         place, config = _go(now)
@@ -135,6 +145,21 @@ def _own_settings(now: Draft) -> tuple[Setting, ...]:
         Number(name, name.replace("_", " ").capitalize(), task.meanings.get(name, ""), low, high)
         for name, (low, high, _) in task.options.items()
     )
+
+
+def _matrix(now: Draft) -> Choice:
+    """The matrices that this model will have."""
+    names = {"embedding.weight": "Embedding of the pieces"}
+    for layer in range(draft.value(now, "n_layers")):
+        for stack in ("decoder", "encoder"):
+            for part, label in _PARTS.items():
+                if stack == "decoder" or not part.startswith("cross"):
+                    names[f"{stack}.layers.{layer}.{part}"] = (
+                        f"{stack.capitalize()} {layer}, {label}"
+                    )
+    if draft.value(now, "inspect") not in names:
+        draft.back(now, "inspect")
+    return Choice("inspect", "Matrix to watch", "Its updates are written out in full.", names)
 
 
 def _group(title: str, now: Draft, settings: tuple[Setting, ...]) -> None:
@@ -222,9 +247,11 @@ def _cost(count: int, steps: int, time: str) -> str:
 def measure(place: Any, config: dict[str, Any], pairs: list[tuple[str, str]]) -> None:
     """Fill in how long it would take."""
     found = server.estimated(config, tuple(pairs[:200]))
+    most = 60 * server.jobs().limits.minutes
+    short = ": the limit here, it will end before its last step" if found.seconds >= most else ""
     waiting = sum(info.status == "queued" for info in server.jobs().runs())
     line = f", after {waiting} other{'s' if waiting > 1 else ''} in line" if waiting else ""
-    time = f"about **{words.duration(found.seconds)}** here{line}"
+    time = f"about **{words.duration(found.seconds)}** here{short}{line}"
     place.caption(_cost(found.parameters, found.steps, time))
 
 
