@@ -10,6 +10,7 @@ message of the page.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import statistics
@@ -21,6 +22,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from playwright.sync_api import Browser, Page
 from streamlit.proto.WidgetStates_pb2 import WidgetState
@@ -37,6 +39,7 @@ READERS = 4  # visitors who look at pages at the same time
 CHOICES = 40  # of each of them
 PAUSE = 0.25  # seconds between two choices of one visitor
 AIM = 100.0  # ms
+_NUMBERS = itertools.count(11)
 
 
 def busy(runs: Path, address: str) -> None:
@@ -84,8 +87,10 @@ def choose_heads(address: str) -> list[float]:
 
 
 def move_a_slider(address: str) -> list[float]:
-    """The length penalty, which translates anew unless the session has had it before."""
-    with Session(address, "translate", "method=beam") as session:
+    """The length penalty; the first half of the choices translate anew, and nobody else has the
+    same sentence."""
+    text = f"The {next(_NUMBERS)} boats of my neighbour were sold."
+    with Session(address, "translate", f"method=beam&text={quote(text)}") as session:
         found = []
         for number in range(CHOICES):
             found.append(session.slide("Length penalty", (number % 20 + 1) / 10))
@@ -175,10 +180,12 @@ def main(checkpoints: Path) -> None:
                 pass  # the model is loaded
             print(f"{f'{READERS} visitors, ms':<52} {'median':>8} {'p95':>8} {'most':>8}")
             report("choose another head, nothing trains", together(choose_heads, address))
-            report("move a slider, nothing trains", together(move_a_slider, address))
+            report("move a slider (translates), nothing trains", together(move_a_slider, address))
             busy(runs, address)
             report("choose another head, while a run trains", together(choose_heads, address))
-            report("move a slider, while a run trains", together(move_a_slider, address))
+            report(
+                "move a slider (translates), while a run trains", together(move_a_slider, address)
+            )
             thirty(browser, address, runs)
         while any(JobFolder(path).is_held for path in runs.iterdir() if path.is_dir()):
             time.sleep(0.1)  # the workers save what they train
