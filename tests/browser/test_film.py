@@ -209,7 +209,7 @@ def test_new_steps_take_neither_the_focus_nor_the_head(page: Page, tmp_path: Pat
     at(page, 100, layer=0, head=2)
     expect(page.get_by_role("radio", name="layer 0, head 2")).to_be_focused()
     assert told(page) == {
-        "step": -1, "probe": 0, "kind": "cross", "layer": 0, "head": 2, "size": "normal",
+        "step": -1, "probe": -1, "kind": "cross", "layer": 0, "head": 2, "size": "normal",
     }  # fmt: skip
     # Another visit begins with its own state.
     give(page, STEPS, start={"kind": "encoder", "layer": 1, "head": 0, "step": 2}, visit=1)

@@ -76,6 +76,9 @@ def test_half_of_the_weight_on_an_end_is_a_sink(place: int, name: str) -> None:
     found = role(weights, keys=ENDED)
     assert (found.group, found.short) == ("sink", name)
     assert found.text == f"rests on {ENDED[place]}, the {name} token"
+    if place == 0:
+        text = role(weights, keys=["▁w", *ENDED[1:]]).text
+        assert text == "rests on w, the first token"
     assert found.share == pytest.approx(0.5)
     weights[:, place] = 0.49
     assert role(weights, keys=ENDED).group == "none"
@@ -211,7 +214,7 @@ def test_the_state_is_whole_and_checked() -> None:
     for values, says in [
         ({"kind": "other"}, "kind must be one of encoder, decoder, cross, not 'other'"),
         ({"step": -2}, "step must be a whole number from -1 to 1000000000, not -2"),
-        ({"probe": -1}, "probe must be a whole number from 0 to 99"),
+        ({"probe": 100}, "probe must be a whole number from -1 to 99"),
         ({"layer": "1.5"}, "layer must be a whole number"),
         ({"view": "heads"}, "The film has no 'view'; it has step"),
     ]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
@@ -23,14 +24,14 @@ CELLS = 24_000_000
 
 FILM_DEFAULTS: State = {
     "step": -1,
-    "probe": 0,
+    "probe": -1,
     "kind": "cross",
     "layer": -1,
     "head": -1,
     "size": "normal",
 }
-"""A step of -1 is the newest, also when newer ones come; a head of -1 the clearest of the newest
-step (as `Side.clearest`)."""
+"""A step of -1 is the newest, also when newer ones come; a probe of -1 the longest, in which
+roles are surest; a head of -1 the clearest of the newest step (as `Side.clearest`)."""
 
 _RANGES = {"step": 10**9, "probe": 99, "layer": 999, "head": 999}
 _CHOICES = {"kind": KINDS, "size": ("normal", "large")}
@@ -136,12 +137,11 @@ def film_state(values: Mapping[str, int | str]) -> State:
                 raise ValueError(f"{name} must be one of {known}, not {value!r}.")
             found[name] = value
         elif name in _RANGES:
-            least = 0 if name == "probe" else -1
             written = str(value)
-            number = int(written) if written.removeprefix("-").isdecimal() else least - 1
-            if not least <= number <= _RANGES[name]:
+            number = int(written) if re.fullmatch(r"-?\d{1,10}", written, re.ASCII) else -2
+            if not -1 <= number <= _RANGES[name]:
                 raise ValueError(
-                    f"{name} must be a whole number from {least} to {_RANGES[name]}, not {value!r}."
+                    f"{name} must be a whole number from -1 to {_RANGES[name]}, not {value!r}."
                 )
             found[name] = number
         else:

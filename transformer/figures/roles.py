@@ -26,7 +26,7 @@ import numpy.typing as npt
 from jaxtyping import Float
 
 from transformer import measures
-from transformer.figures.words import special
+from transformer.figures.words import special, word_labels
 
 POSITIONAL, SINK, LEAST_ROWS = 0.9, 0.5, 4
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -74,7 +74,7 @@ def roles(
         for place, name in ((columns - 1, "last"), (0, "first")):
             shares = measures.share(choosing, place)
             for at in np.flatnonzero(shares >= SINK):
-                text = f"rests on {keys[place]}, the {name} token"
+                text = f"rests on {word_labels([keys[place]])[0]}, the {name} token"
                 found[at] = Role("sink", name, text, float(shares[at]))
     least = max(LEAST_ROWS, queries / 2)
     mirrored = kind != "decoder"

@@ -15,11 +15,13 @@ function makeFilm(header, parts) {
   const { steps, probes, rule } = header;
   const choices = probes.flatMap((doc, number) => (doc.kinds.length ? [number] : []));
   const shape = (probe, kind) => parts.get(`${probe}.${kind}`).shape;
+  const lengthOf = (number) => probes[number].src.tokens.length + probes[number].tgt.tokens.length;
+  const longest = choices.reduce((best, number) => (lengthOf(number) > lengthOf(best) ? number : best), choices[0]);
   const kept = new Map();
 
   // What a state stands for: a sentence, a kind and a head that are there.
   function fitted(state) {
-    const probe = choices.includes(state.probe) ? state.probe : choices[0];
+    const probe = choices.includes(state.probe) ? state.probe : longest;
     const { kinds, clearest } = probes[probe];
     const kind = kinds.includes(state.kind) ? state.kind : kinds[kinds.length - 1];
     const [, layers, heads] = shape(probe, kind);
