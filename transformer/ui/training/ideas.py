@@ -79,7 +79,6 @@ def cards() -> list[tuple[Any, dict[str, Any]]]:
                     key=f"train-{idea.task}",
                     type="primary",
                     icon=":material/play_arrow:",
-                    help=idea.title,
                     on_click=_start,
                     args=(idea,),
                 )
