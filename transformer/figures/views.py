@@ -119,10 +119,11 @@ body {{ margin: 2rem auto; max-width: 1200px; padding: 0 1rem; }}
 </style>
 <body>
 {data}
-<script type="module">
+<script type="module" async>
 {script}
 {start}
 </script>
+{after}
 </body>
 </html>
 """
@@ -143,16 +144,18 @@ def module(view: View) -> str:
     return script(view) + _MODULE % _MAKE[view]
 
 
-def page(view: View, start: str, data: str = "", title: str = "Attention") -> str:
+def page(
+    view: View, start: str, data: str = "", title: str = "Attention", after: str = ""
+) -> str:
     """One HTML file that shows a view by itself: no server, nothing fetched.
 
     Args:
         start: the lines of script that make the view and show it.
-        data: HTML elements that it reads.
+        data: HTML elements that it reads at once.
+        after: elements that may come later: the view is drawn before they are read.
     """
-    return _PAGE.format(
-        title=escape(title), style=style(view), script=script(view), start=start, data=data
-    )
+    shown = {"script": script(view), "start": start, "data": data, "after": after}
+    return _PAGE.format(title=escape(title), style=style(view), **shown)
 
 
 def translation_page(data: dict[str, Any], title: str = "Translation") -> str:
