@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.ui import frame, readings, views
-from transformer.ui.address import View
+from transformer.ui.address import EXAMPLE, View
 
 with frame.page("app.py") as model:
     st.title("See attention")
@@ -15,12 +15,12 @@ with frame.page("app.py") as model:
         "trained by the code you are running, and hides nothing: you can look into every head of "
         "every layer. Type a sentence, see how each piece was chosen, and where the model looked."
     )
-    first = View()
+    first = View(text=next(iter(model.about.examples), EXAMPLE))
     reading = readings.read(model, first)
     layer, head = reading.side.clearest("cross")
     left, right = st.columns([5, 6], gap="large")
     with left:
-        st.subheader(f"“{first.text}” in French")
+        st.subheader(frame.plain(model.about.heading.format(first.text)))
         views.translation(reading)
         with st.container(border=True):
             frame.link("pages/translate.py", "**Translate** a sentence of your own →")
@@ -30,6 +30,12 @@ with frame.page("app.py") as model:
         with st.container(border=True):
             frame.link("pages/attention.py", "**Attention** of every layer and head →")
             st.caption("All of them side by side as small pictures, the one you choose large.")
+        with st.container(border=True):
+            frame.link("pages/train.py", "**Train** one, and watch attention form →")
+            st.caption(
+                "A small model learns to reverse, to sort or to speak some French, here, in "
+                "seconds."
+            )
     with right:
         st.subheader("Where it looked")
         views.head(reading, "cross")

@@ -10,9 +10,9 @@ with frame.page("pages/attention.py") as model:
     st.title("Attention")
     left, right = st.columns([3, 2], gap="large")
     with left:
-        controls.sentence()
+        controls.sentence(model)
     with right:
-        st.caption("French")
+        st.caption(model.about.target)
         translated = st.empty()
         with st.container(horizontal=True):
             with st.popover("How it is translated"):

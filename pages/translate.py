@@ -10,7 +10,7 @@ with frame.page("pages/translate.py") as model:
     st.title("Translate")
     left, right = st.columns(2, gap="large")
     with left:
-        controls.sentence()
+        controls.sentence(model)
     view = state.view()
     with right:
         if view.method == "forced" and not view.target.strip():

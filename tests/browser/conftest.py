@@ -21,7 +21,7 @@ NewPage = Callable[..., Page]
 @pytest.fixture(scope="session")
 def app(checkpoints: Path) -> Iterator[str]:
     """The address of the app with the tiny checkpoint."""
-    with served(checkpoints) as (address, _):
+    with served(checkpoints, HEADS_UP_RUNS=str(checkpoints.parent / "runs")) as (address, _):
         yield address
 
 

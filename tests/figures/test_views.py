@@ -10,13 +10,14 @@ from transformer.figures import module, style, translation_data, translation_pag
 from transformer.figures.views import View, page, script
 
 HOSTILE = "</script><script>alert(1)</script><b>&\"'"
-NAMESPACE = '"http://www.w3.org/2000/svg"'  # a name, not an address that anyone asks
-VIEWS: tuple[View, ...] = ("explorer", "translation")
+# Names, not addresses that anyone asks.
+NAMESPACES = r'"http://www\.w3\.org/(2000/svg|1998/Math/MathML)"'
+VIEWS: tuple[View, ...] = ("explorer", "translation", "film", "moments")
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_nothing_is_fetched_and_nothing_is_parsed_as_html(view: View) -> None:
-    code = re.sub(r"(^|\s)//.*", "", script(view).replace(NAMESPACE, "")) + style(view)
+    code = re.sub(r"(^|\s)//.*", "", re.sub(NAMESPACES, "", script(view))) + style(view)
     assert not re.search(r"https?:|@import|\burl\((?!#)|\bfetch\(|XMLHttpRequest|\bimport\(", code)
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", code)
     assert "</script" not in code

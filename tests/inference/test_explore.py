@@ -53,7 +53,7 @@ def test_a_trace_without_all_weights_shows_the_kinds_it_has(translator: Translat
     trace = translator.trace(TEXT, max_len=8, names=names)
     shown = trace.heatmap(layer=1)
     assert shown.sides[0].kinds == ["cross"]
-    assert len(re.findall(r'data-part=.{.name": "0.weights', shown.html)) == 2
+    assert len(re.findall(r'data-part="0\.weights', shown.html)) == 2
     with pytest.raises(ValueError, match="no weights of kind 'encoder'; it has cross"):
         trace.heatmap(kind="encoder")
     with pytest.raises(ValueError, match="no layer 2; the layers are 0 to 1"):

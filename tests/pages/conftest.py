@@ -14,9 +14,10 @@ Visit = Callable[..., AppTest]
 
 
 @pytest.fixture
-def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
-    """Open a page by its own address, as the first of a new session."""
+def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Visit]:
+    """Open a page by its own address, as the first of a new session; there are no runs."""
     monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path / "runs"))
 
     def open_page(page: str, folder: Path = checkpoints, **params: str) -> AppTest:
         monkeypatch.setenv("HEADS_UP_CHECKPOINTS", str(folder))

@@ -7,13 +7,23 @@ from dataclasses import fields
 from typing import Any
 
 from transformer.checkpoint import load_config
-from transformer.cli.options import add_device, add_pairs, check_pairs
+from transformer.cli.options import PAIRS, add_device, add_pairs, check_pairs
 from transformer.config import PRESETS, ModelConfig, TrainingConfig
-from transformer.training.command import train_command
+from transformer.training.command import claim, train_command, train_run
+from transformer.training.recipe import describe
+from transformer.training.run import RunFolder
 
 
 def add_train(parser: argparse.ArgumentParser) -> None:
-    add_pairs(parser, "train", "pairs to learn from")
+    parser.add_argument("train", nargs="*", metavar="FILE", help=f"pairs to learn from: {PAIRS}")
+    parser.add_argument("--task", help="one of our own tasks instead of files: reverse, french, …")
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="of the task: n_train, n_valid, or one of its own, as longest=12",
+    )
     add_pairs(parser, "--valid", "validation pairs, else a part is set aside")
     parser.add_argument(
         "--run-folder",
@@ -28,9 +38,9 @@ def add_train(parser: argparse.ArgumentParser) -> None:
         metavar="CHECKPOINT",
         help="begin with its weights, its vocabulary and its shape instead of a preset",
     )
-    parser.add_argument("--preset", default="small", choices=PRESETS)
-    parser.add_argument("--vocab-size", type=int, default=8000)
-    parser.add_argument("--max-pieces", type=int, default=128, help="longer pairs are left out")
+    parser.add_argument("--preset", choices=PRESETS, help="small for files, tiny for a task")
+    parser.add_argument("--vocab-size", type=int, help="8000; a task has its own symbols")
+    parser.add_argument("--max-pieces", type=int, help="128; longer pairs are left out")
     add_device(parser)
     shape = parser.add_argument_group("model (over the preset)")
     _add_fields(shape, ModelConfig, skip={"vocab_size", "pad_id", "bos_id", "eos_id", "unk_id"})
@@ -59,6 +69,12 @@ def _given(
 
 
 def _train(options: argparse.Namespace) -> int:
+    if options.task is not None:
+        return _train_task(options)
+    if not options.train:
+        raise ValueError(f"give {PAIRS}, or a task with --task")
+    if options.option:
+        raise ValueError("--option is for a task; give one with --task")
     check_pairs(options.train)
     check_pairs(options.valid)
     return train_command(
@@ -67,15 +83,46 @@ def _train(options: argparse.Namespace) -> int:
         run_path=options.run,
         model_config=_model_config(options),
         config=TrainingConfig.from_dict(_given(options, TrainingConfig)),
-        max_pieces=options.max_pieces,
+        max_pieces=128 if options.max_pieces is None else options.max_pieces,
         device_name=options.device,
         start_from=options.start_from,
     )
 
 
+def _train_task(options: argparse.Namespace) -> int:
+    """Write the run's config as the page would, and train it."""
+    for name in ("train", "valid", "start_from", "vocab_size", "max_pieces"):
+        if getattr(options, name):
+            what = "files" if name == "train" else f"--{name.replace('_', '-')}"
+            raise ValueError(f"a task makes its own text: leave {what} out, or --task")
+    config = describe(
+        options.task,
+        preset=options.preset or "tiny",
+        settings=_given(options, ModelConfig) | _given(options, TrainingConfig),
+        options=dict(map(_option, options.option)),
+        device=options.device,
+    )
+    run = RunFolder(options.run)
+    with run.held():
+        claim(run, config)
+    if run.control().command != "run":
+        run.write_control(command="run")
+    if train_run(run.path, spoken=True) == "failed":
+        raise RuntimeError(run.state()["reason"])
+    return 0
+
+
+def _option(text: str) -> tuple[str, int]:
+    name, _, value = text.partition("=")
+    if not value.lstrip("-").isdecimal():
+        raise ValueError(f"--option wants a name and a whole number, as longest=12, not {text!r}")
+    return name, int(value)
+
+
 def _model_config(options: argparse.Namespace) -> ModelConfig:
     shape = _given(options, ModelConfig)
     if options.start_from is None:
-        return ModelConfig.preset(options.preset, **shape)
-    del shape["vocab_size"]  # has a default here; the checkpoint's vocabulary says it
+        size = shape.pop("vocab_size", 8000)
+        return ModelConfig.preset(options.preset or "small", vocab_size=size, **shape)
+    shape.pop("vocab_size", None)  # the checkpoint's vocabulary says it
     return ModelConfig.from_dict({**load_config(options.start_from).to_dict(), **shape})

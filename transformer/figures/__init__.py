@@ -2,7 +2,10 @@
 that a page, a notebook and a file on disk show the same."""
 
 from transformer.figures.align import align, difference
+from transformer.figures.curves import curves
 from transformer.figures.explorer import explorer_data, explorer_page
+from transformer.figures.film import film_data, film_page
+from transformer.figures.moments import moments_data, moments_page
 from transformer.figures.plots import heatmap
 from transformer.figures.shown import Shown
 from transformer.figures.side import Side, prefixed
@@ -14,12 +17,17 @@ __all__ = [
     "Shown",
     "Side",
     "align",
+    "curves",
     "difference",
     "explorer_data",
     "explorer_page",
+    "film_data",
+    "film_page",
     "heatmap",
     "merge",
     "module",
+    "moments_data",
+    "moments_page",
     "prefixed",
     "special",
     "steps_data",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,19 +12,27 @@ from transformer.figures.side import Side, header, prefixed
 from transformer.figures.state import state_of
 from transformer.figures.views import page
 
-_START = """
-const view = explorerView(document.body, () => {});
-document.querySelector(".hu").classList.add("hu-file");
-const text = (id) => document.getElementById(id).textContent;
+UNPACK = """
 const bytes = async (node) => {
   const packed = Uint8Array.from(atob(node.textContent), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 };
-view.show(await bytes(document.getElementById("hu-first")), (store) => {
-  for (const node of document.querySelectorAll("script[data-part]")) {
-    const meta = JSON.parse(node.dataset.part);
-    store.later.set(meta.name, async () => arrayOf(meta, await bytes(node)));
+"""
+"""Script that reads what `data_script` wrote."""
+
+_START = """
+const view = explorerView(document.body, () => {});
+document.querySelector(".hu").classList.add("hu-file");
+// The layers stand below this script and may still be on their way from the disk.
+const read = new Promise((done) => document.addEventListener("DOMContentLoaded", done));
+const block = (name) => document.querySelector(`script[data-part="${name}"]`);
+view.show(await bytes(document.getElementById("hu-first")), (store, header) => {
+  for (const meta of header.later) {
+    store.later.set(meta.name, async () => {
+      if (!block(meta.name)) await read;
+      return arrayOf(meta, await bytes(block(meta.name)));
+    });
   }
 });
 """
@@ -39,6 +46,7 @@ def explorer_data(
     visit: int = 0,
     alone: bool = False,
     versus: str = "",
+    later: Sequence[Part] = (),
 ) -> bytes:
     """Everything that one drawing of the explorer needs, as `explorer.js` takes it.
 
@@ -50,12 +58,19 @@ def explorer_data(
         alone: one heatmap without anything around it.
         versus: what the second side is, "other" (sentence or checkpoint) or "force" (a
             piece); "refused" if that could not be.
+        later: what the reader of these bytes has besides, and unpacks when it is looked at.
 
     Raises:
         ValueError: for a state that is none.
     """
     small = [part for i, side in enumerate(sides) for part in prefixed(side.thumbs, i)]
-    head = {**header(sides, state_of(start)), "visit": visit, "alone": alone, "versus": versus}
+    head = {
+        **header(sides, state_of(start)),
+        "visit": visit,
+        "alone": alone,
+        "versus": versus,
+        "later": [part.meta() for part in later],
+    }
     return join(head, [*small, *parts])
 
 
@@ -63,15 +78,17 @@ def explorer_page(sides: Sequence[Side], start: Mapping[str, Any], title: str = 
     """The explorer as one HTML file: every layer in it, each unpacked when it is looked at."""
     state = sides[0].resolved(state_of(start))
     looked_at = str(state["kind"]), int(state["layer"])
-    blocks = [_script("id", "hu-first", explorer_data(sides, state, []))]
-    for number, side in enumerate(sides):
-        for part in prefixed(list(side.everything(*looked_at)), number):
-            blocks.append(_script("data-part", json.dumps(part.meta()), part.array.tobytes()))
-    return page("explorer", _START, "\n".join(blocks), title)
+    later = [
+        part
+        for number, side in enumerate(sides)
+        for part in prefixed(list(side.everything(*looked_at)), number)
+    ]
+    first = data_script("id", "hu-first", explorer_data(sides, state, [], later=later))
+    blocks = (data_script("data-part", part.name, part.array.tobytes()) for part in later)
+    return page("explorer", UNPACK + _START, first, title, "\n".join(blocks))
 
 
-def _script(name: str, value: str, data: bytes) -> str:
-    """Data in an element that no browser runs. Base 64 and quoted JSON hold no "<"."""
+def data_script(name: str, value: str, data: bytes) -> str:
+    """Data in an element that no browser runs; base 64 holds no "<". `value` is plain letters."""
     letters = base64.b64encode(gzip.compress(data, 6, mtime=0)).decode()
-    quoted = value.replace("&", "&amp;").replace("'", "&#39;")
-    return f"<script type=\"text/plain\" {name}='{quoted}'>{letters}</script>"
+    return f'<script type="text/plain" {name}="{value}">{letters}</script>'

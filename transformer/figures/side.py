@@ -89,9 +89,9 @@ class Side:
             "n_heads": int(config["n_heads"]),
             "d_k": int(config["d_model"]) // int(config["n_heads"]),
             "score": config["score"],
-            "src": _labels(traced.src_tokens),
-            "tgt": _labels(traced.tgt_tokens),
-            "predicted": _labels(traced.predicted_tokens),
+            "src": labels_of(traced.src_tokens),
+            "tgt": labels_of(traced.tgt_tokens),
+            "predicted": labels_of(traced.predicted_tokens),
             "measures": {kind: self._measures(kind) for kind in self.kinds},
             "steps": choices(traced.translation.table),
             "tree": tree_data(traced.translation.tree),
@@ -197,7 +197,8 @@ def pool(
     return weights
 
 
-def _labels(tokens: Sequence[str]) -> dict[str, Any]:
+def labels_of(tokens: Sequence[str]) -> dict[str, Any]:
+    """Tokens as the browser takes them: pieces, the words they make, which are no text."""
     return {
         "tokens": list(tokens),
         "words": words(tokens),

@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
-View = Literal["explorer", "translation"]
+View = Literal["explorer", "translation", "film", "moments"]
 
 # In the order of their use: a script knows those before it. A view of the explorer adds its tab.
 _SCRIPTS: dict[str, tuple[str, ...]] = {
@@ -50,6 +50,26 @@ _SCRIPTS: dict[str, tuple[str, ...]] = {
         "address.js",
     ),
     "translation": ("base.js", "translation.js"),
+    "film": (
+        "base.js",
+        "store.js",
+        "matrix.js",
+        "pen.js",
+        "lettering.js",
+        "stage.js",
+        "cells.js",
+        "legend.js",
+        "mosaic.js",
+        "options.js",
+        "heatmap.js",
+        "sheet.js",
+        "take.js",
+        "help.js",
+        "filmed.js",
+        "scrubber.js",
+        "film.js",
+    ),
+    "moments": ("base.js", "legend.js", "formula.js", "moments.js"),
 }
 _STYLES: dict[str, tuple[str, ...]] = {
     "explorer": (
@@ -63,6 +83,8 @@ _STYLES: dict[str, tuple[str, ...]] = {
         "tools.css",
     ),
     "translation": ("base.css", "translation.css"),
+    "film": ("base.css", "explorer.css", "model.css", "tools.css", "film.css"),
+    "moments": ("base.css", "explorer.css", "moments.css"),
 }
 
 _MODULE = """
@@ -81,6 +103,8 @@ _MAKE = {
     setStateValue("state", state);
   }, true)""",
     "translation": "translationView(parentElement)",
+    "film": """filmView(parentElement, (state) => setStateValue("state", state))""",
+    "moments": """momentsView(parentElement, (state) => setStateValue("state", state))""",
 }
 
 _PAGE = """<!doctype html>
@@ -95,17 +119,18 @@ body {{ margin: 2rem auto; max-width: 1200px; padding: 0 1rem; }}
 </style>
 <body>
 {data}
-<script type="module">
+<script type="module" async>
 {script}
 {start}
 </script>
+{after}
 </body>
 </html>
 """
 
 
 def script(view: View) -> str:
-    """The view's functions, `explorerView` or `translationView` the one to call."""
+    """The view's functions; of "film" `filmView` is the one to call, and so on."""
     return "\n".join(_read(name) for name in _SCRIPTS[view])
 
 
@@ -119,16 +144,18 @@ def module(view: View) -> str:
     return script(view) + _MODULE % _MAKE[view]
 
 
-def page(view: View, start: str, data: str = "", title: str = "Attention") -> str:
+def page(
+    view: View, start: str, data: str = "", title: str = "Attention", after: str = ""
+) -> str:
     """One HTML file that shows a view by itself: no server, nothing fetched.
 
     Args:
         start: the lines of script that make the view and show it.
-        data: HTML elements that it reads.
+        data: HTML elements that it reads at once.
+        after: elements that may come later: the view is drawn before they are read.
     """
-    return _PAGE.format(
-        title=escape(title), style=style(view), script=script(view), start=start, data=data
-    )
+    shown = {"script": script(view), "start": start, "data": data, "after": after}
+    return _PAGE.format(title=escape(title), style=style(view), **shown)
 
 
 def translation_page(data: dict[str, Any], title: str = "Translation") -> str:

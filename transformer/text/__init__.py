@@ -1,4 +1,4 @@
-"""From text to ids and batches: vocabulary, corpora, token store, batching.
+"""From text to ids and batches: vocabulary, corpora, token store, batching, tasks of our own.
 
 Floor 0: imports nothing of the rest of the package but the types of `transformer.config`.
 """
@@ -6,11 +6,16 @@ Floor 0: imports nothing of the rest of the package but the types of `transforme
 from transformer.text.batching import Batch, batch_plan, make_batch
 from transformer.text.corpus import CorpusError, parse_pairs, read_pairs, read_references
 from transformer.text.store import TokenStore
+from transformer.text.tasks import TASKS, Choice, Example, Task, split
 from transformer.text.vocabulary import Vocabulary
 
 __all__ = [
+    "TASKS",
     "Batch",
+    "Choice",
     "CorpusError",
+    "Example",
+    "Task",
     "TokenStore",
     "Vocabulary",
     "batch_plan",
@@ -18,4 +23,5 @@ __all__ = [
     "parse_pairs",
     "read_pairs",
     "read_references",
+    "split",
 ]

@@ -13,18 +13,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 import sentencepiece
 
 from transformer.config import ModelConfig
 from transformer.text.files import atomic_path
+from transformer.text.symbols import SPECIAL, special_options, symbol_model
 
 # A fixed number, not the machine's: SentencePiece writes it into the model, so the same text gives
 # the same bytes (and the same hash) on every machine.
 _TRAIN_THREADS = 4
-
-_SPECIAL = {"pad": (0, "<pad>"), "bos": (1, "<s>"), "eos": (2, "</s>"), "unk": (3, "<unk>")}
 
 
 class Vocabulary:
@@ -49,7 +48,7 @@ class Vocabulary:
         self.bos_id: int = self._model.bos_id()
         self.eos_id: int = self._model.eos_id()
         self.unk_id: int = self._model.unk_id()
-        for kind in _SPECIAL:
+        for kind in SPECIAL:
             if getattr(self, f"{kind}_id") < 0:
                 raise ValueError(
                     f"The SentencePiece model has no {kind} piece; it needs pad, bos, eos and unk "
@@ -82,9 +81,6 @@ class Vocabulary:
             raise ValueError(f"max_sentences is {max_sentences}; it must be more than 100.")
         stream = _Stream(sentences)
         written = io.BytesIO()
-        options: dict[str, Any] = {}
-        for kind, (number, piece) in _SPECIAL.items():
-            options |= {f"{kind}_id": number, f"{kind}_piece": piece}
         try:
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=iter(stream),
@@ -99,7 +95,7 @@ class Vocabulary:
                 shuffle_input_sentence=True,
                 num_threads=threads or _TRAIN_THREADS,
                 minloglevel=2,
-                **options,
+                **special_options(),
             )
         except RuntimeError as error:
             if stream.error is not None:
@@ -112,6 +108,14 @@ class Vocabulary:
                 f"{len(vocabulary)}; ask for {len(vocabulary)} or fewer, or give more text."
             )
         return vocabulary
+
+    @classmethod
+    def of_symbols(cls, symbols: Sequence[str]) -> Vocabulary:
+        """One piece for each symbol after the four special ones: "3 a b" is three ids and `</s>`.
+
+        A word that is no symbol becomes `<unk>`. Raises ValueError as `symbols.symbol_model` says.
+        """
+        return cls(symbol_model(symbols))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Vocabulary:
@@ -191,7 +195,7 @@ class Vocabulary:
                 f"The model was made for {config.vocab_size} pieces, the vocabulary has "
                 f"{len(self)}; they must be the same."
             )
-        for name in (f"{kind}_id" for kind in _SPECIAL):
+        for name in (f"{kind}_id" for kind in SPECIAL):
             wanted, found = getattr(config, name), getattr(self, name)
             if wanted != found:
                 raise ValueError(

@@ -3,26 +3,60 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from transformer.analysis.alignment import Link
+from transformer.config import TrainingConfig
 from transformer.text import CorpusError, TokenStore, Vocabulary, batch_plan, read_pairs
+from transformer.text.tasks import TASKS, Task, split
 from transformer.training.run import RunFolder
+from transformer.training.saving import Progress
 
 Pairs = Callable[[], Iterator[tuple[str, str]]]
 SET_ASIDE_EVERY, SET_ASIDE_MOST = 50, 2000
+PAIRS_OF_A_TASK = {"n_train": 20_000, "n_valid": 500}
 TELL_EVERY = 1_000_000  # pairs
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Training and validation pairs, each a function that reads them from the start again."""
+    """Training and validation pairs, each a function that reads them from the start again.
+
+    Attributes:
+        gold: for each validation pair its alignment, if there is one for every pair.
+        symbols: the vocabulary of a task; of other text it is learned.
+    """
 
     train: Pairs
     valid: Pairs
+    gold: Sequence[set[Link]] = ()
+    symbols: Sequence[str] = ()
+
+    @classmethod
+    def of_task(cls, name: str, options: Mapping[str, int], seed: int) -> Corpus:
+        """Pairs of one of our own tasks, the same for the same seed.
+
+        Args:
+            options: `n_train` and `n_valid`, and the task's own.
+
+        Raises:
+            ValueError: for a task or an option that there is not.
+        """
+        task = task_named(name)
+        own = {k: v for k, v in options.items() if k not in PAIRS_OF_A_TASK}
+        n_train, n_valid = task_sizes(task, options)
+        train, valid = split(task, n_train, n_valid, seed, **own)
+        aligned = all(example.alignment is not None for example in valid)
+        return cls(
+            lambda: ((example.src, example.tgt) for example in train),
+            lambda: ((example.src, example.tgt) for example in valid),
+            [set(example.alignment or ()) for example in valid] if aligned else (),
+            task.symbols,
+        )
 
     @classmethod
     def of_files(
@@ -48,6 +82,29 @@ class Corpus:
             lambda: _part(read_pairs(*train), name, aside=False),
             lambda: _part(read_pairs(*train), name, aside=True),
         )
+
+
+def task_named(name: str) -> Task:
+    """Raises ValueError for a task that there is not, with the near ones."""
+    if name not in TASKS:
+        raise ValueError(f"there is no task {name!r}: choose one of {', '.join(TASKS)}")
+    return TASKS[name]
+
+
+def task_sizes(task: Task, options: Mapping[str, int]) -> tuple[int, int]:
+    """How many training and validation pairs; left out, 20,000 and 500, or what the task has.
+
+    A task with few examples keeps a tenth of them for validation.
+    """
+    own = {k: v for k, v in options.items() if k not in PAIRS_OF_A_TASK}
+    there = task.count(**own)
+    n_valid = options.get("n_valid", min(PAIRS_OF_A_TASK["n_valid"], there // 10))
+    n_train = options.get("n_train", min(PAIRS_OF_A_TASK["n_train"], there - n_valid))
+    if min(n_train, n_valid) < 1:
+        raise ValueError(
+            f"{n_train} training and {n_valid} validation pairs are wanted; each must be at least 1"
+        )
+    return n_train, n_valid
 
 
 def _part(pairs: Iterator[tuple[str, str]], name: str, *, aside: bool) -> Iterator[tuple[str, str]]:
@@ -136,3 +193,17 @@ def epoch_plan(
     return batch_plan(
         store.src_lengths, store.tgt_lengths, batch_tokens=batch_tokens, seed=seed, epoch=epoch
     )
+
+
+def batches_from(
+    store: TokenStore, config: TrainingConfig, progress: Progress
+) -> Iterator[npt.NDArray[np.int64]]:
+    """The pairs of the next batch, from where the run stands, epoch after epoch.
+
+    Who takes a batch counts `progress.batch` up; the epoch is counted here.
+    """
+    while True:
+        plan = epoch_plan(store, config.batch_tokens, config.seed, progress.epoch)
+        while progress.batch < len(plan):
+            yield plan[progress.batch]
+        progress.epoch, progress.batch = progress.epoch + 1, 0

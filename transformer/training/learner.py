@@ -51,7 +51,8 @@ class Learner:
             positions: target positions of the whole batch, over all processes.
         """
         sums = torch.zeros(2, device=self._device)
-        self.working.train()
+        if not self.working.training:  # asked first: to say it to every module takes a millisecond
+            self.working.train()
         for weight in self._copies:
             weight.grad = None
         if batch is not None:

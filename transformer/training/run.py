@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from transformer.text.files import atomic_path
+from transformer.training.control import Control
 from transformer.training.process import AlreadyLockedError, locked
+from transformer.training.seen import Seen, whole_lines
 
 Status = Literal["queued", "running", "paused", "finished", "cancelled", "failed"]
 
@@ -20,13 +22,19 @@ class RunError(ValueError):
     """A run folder that cannot be used; one sentence says why."""
 
 
-class RunFolder:
+class BusyError(RunError):
+    """Another process trains in the folder."""
+
+
+class RunFolder(Seen):
     """The files of one run. Every write is to a temporary name and then renamed, but metrics,
     which grow by whole lines.
 
     config.json     model, training and data, as asked for
     metrics.jsonl   one line a step: {"step", "loss", …}; validation lines have "valid_loss"
     state.json      {"status", "reason", "step", …}, brought up to date with every save
+    control.json    what a person asks of the trainer while it runs (`control.py`)
+    snapshots/, examples.jsonl, inspect.json: what `watch.py` saw (`seen.py` reads them)
     vocabulary.model, train.arrow, valid.arrow: the text, encoded
     resume.safetensors  weights, Adam's moments and where the run stands
     weights/        the last saved weights, to average
@@ -35,7 +43,7 @@ class RunFolder:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        super().__init__(Path(path))
         self.metrics_path = self.path / "metrics.jsonl"
         self.resume_path = self.path / "resume.safetensors"
         self.vocabulary_path = self.path / "vocabulary.model"
@@ -66,7 +74,8 @@ class RunFolder:
         What a killed process left half written is cleared away.
 
         Raises:
-            RunError: if the folder cannot be made or written to, or another process trains in it.
+            RunError: if the folder cannot be made or written to; BusyError, which is one, if
+                another process trains in it.
         """
         if self.path.exists() and not self.path.is_dir():
             raise RunError(f"the run {self.path} is a file; give a folder, or a new name")
@@ -75,7 +84,7 @@ class RunFolder:
                 self.path.mkdir(parents=True, exist_ok=True)
                 stack.enter_context(locked(self.path / "lock"))
             except AlreadyLockedError as error:
-                raise RunError(
+                raise BusyError(
                     f"process {error.owner} is training in {self.path}; wait for its end, or give "
                     "another run folder"
                 ) from error
@@ -88,7 +97,7 @@ class RunFolder:
 
     def _sweep(self) -> None:
         """Remove the temporary files of a process that was killed while it wrote."""
-        for folder in (self.path, self.path / "weights"):
+        for folder in (self.path, self.path / "weights", self.snapshots_path):
             for pattern in (".*.tmp", ".tmp*", ".checkpoint.*"):  # ours, safetensors', a folder
                 for left in folder.glob(pattern):
                     shutil.rmtree(left) if left.is_dir() else left.unlink()
@@ -114,21 +123,32 @@ class RunFolder:
 
     def metrics(self) -> list[dict[str, Any]]:
         """Every whole line; one that a kill cut off is left out."""
-        if not self.metrics_path.is_file():
-            return []
-        lines = []
-        for text in self.metrics_path.read_text(encoding="utf-8").splitlines():
-            try:
-                lines.append(json.loads(text))
-            except json.JSONDecodeError:
-                continue
-        return lines
+        return whole_lines(self.metrics_path)
+
+    def control(self) -> Control:
+        """What was asked last; the default if nothing was, or the file cannot be read just now."""
+        try:
+            return Control.from_dict(self._read("control.json"))
+        except ValueError:
+            return Control()
+
+    def write_control(self, **changes: Any) -> Control:
+        """Ask for what was asked last, with `changes` (fields of `Control`); the trainer obeys at
+        its next step.
+
+        Raises:
+            ValueError: for a command or a factor that there is not.
+        """
+        asked = Control.from_dict({**self.control().to_dict(), **changes})
+        self._write("control.json", asked.to_dict())
+        return asked
 
     def rewind(self, step: int) -> None:
         """Drop the lines after `step`: a resumed run takes those steps again."""
         kept = [json.dumps(line) for line in self.metrics() if line["step"] <= step]
         with atomic_path(self.metrics_path) as temporary:
             temporary.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+        self.forget_seen(step)
 
     def _write(self, name: str, values: Mapping[str, Any]) -> None:
         with atomic_path(self.path / name) as temporary:

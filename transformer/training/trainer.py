@@ -6,7 +6,7 @@ import contextlib
 import functools
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,19 @@ import torch
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.model import Transformer
 from transformer.text import make_batch
-from transformer.training.data import Prepared, epoch_plan
+from transformer.training.course import Course
+from transformer.training.data import Prepared, batches_from, epoch_plan
 from transformer.training.distributed import World
+from transformer.training.errors import TrainingError, told
 from transformer.training.learner import Learner
-from transformer.training.machine import choose_precision, keep_freed_memory
-from transformer.training.process import StopSignal
+from transformer.training.looks import Watched
+from transformer.training.machine import (
+    SEEDS,
+    choose_precision,
+    fitting_threads,
+    keep_freed_memory,
+    seed_draw,
+)
 from transformer.training.run import RunFolder, Status
 from transformer.training.saving import (
     LastWeights,
@@ -30,14 +38,10 @@ from transformer.training.saving import (
     save_resume,
 )
 from transformer.training.schedule import learning_rate
+from transformer.training.watch import Watch
 
 Report = Callable[[dict[str, Any]], None]
 Card = Callable[[Progress, int], str]  # where the run stands, how many weights are averaged
-_SEEDS = 1 << 63  # torch's generators take no larger number
-
-
-class TrainingError(RuntimeError):
-    """Training cannot go on; one sentence says why and at which step."""
 
 
 class Trainer:
@@ -59,13 +63,16 @@ class Trainer:
         card: Card,
         report: Report = lambda _: None,
         start: Transformer | None = None,
+        watched: Watched | None = None,
     ) -> None:
         """`card` makes the checkpoint's model card; `report` gets every line of metrics.jsonl.
 
-        A new run begins with the weights of `start`, if given, instead of random ones.
+        A new run begins with the weights of `start`, if given, instead of random ones. Of
+        `watched` the first process writes down what it sees as the model learns.
 
         Raises:
-            ValueError: if vocabulary and model do not fit, or the run cannot be resumed.
+            ValueError: if vocabulary and model do not fit, the run cannot be resumed, or there is
+                no such matrix to inspect.
         """
         data.vocabulary.check(model_config)
         keep_freed_memory()
@@ -75,7 +82,7 @@ class Trainer:
         again = config.precision == "auto" and self.progress.precision
         precision, dtype = choose_precision(again or config.precision, device, world)
         self.progress.precision = precision
-        torch.manual_seed(config.seed % _SEEDS)
+        torch.manual_seed(config.seed % SEEDS)
         model = Transformer(model_config)
         if start is not None:
             model.load_state_dict(start.state_dict())
@@ -84,34 +91,37 @@ class Trainer:
             make_batch, pad_id=model_config.pad_id, bos_id=model_config.bos_id
         )
         self.last = LastWeights(run, config.average)
-        self._signal = StopSignal()
-        self._stopped = False  # by a signal, and all processes know
+        self.course = Course(run, config, self.progress, world, device)
+        self.watch: Watch | None = None
+        if watched is not None and world.leads:
+            resumed = self.progress.step > 0
+            self.watch = Watch(run, self.learner, data.vocabulary, watched, resumed=resumed)
+        # A look measures the validation loss as well; patience counts at steps of its own.
+        self._validates = watched is None or config.patience > 0
         self._saved_step = -1
 
     def train(self) -> Status:
         """Run until the steps, the minutes or the patience are used up, or until told to stop.
 
         Raises:
-            TrainingError: if the loss is no longer a number, or a file cannot be written; then
-                the state is "failed" and the next start resumes from the last save.
+            TrainingError: if the loss is no longer a number, a file cannot be written or the
+                memory is not enough; then the state is "failed" and the next start resumes from
+                the last save.
         """
         try:
-            self._rewind()
-            with self._signal.heard():
+            weights = sum(weight.numel() for weight in self.learner.model.parameters())
+            threads = fitting_threads(weights, self.config.batch_tokens)
+            with self.course.heard(), threads:
+                self._rewind()
                 reason = self._loop()
                 self._save()
-        except OSError as error:
-            failure = TrainingError(
-                f"a file could not be written at step {self.progress.step} "
-                f"({error.strerror or error}); once it can, the same command goes on from the "
-                "last save"
-            )
-            self._fail(failure)
-            raise failure from error
         except Exception as error:
-            self._fail(error)
-            raise
-        status: Status = "cancelled" if self._stopped else "finished"
+            failure = told(error, self.progress.step, self.config.batch_tokens)
+            self._fail(failure)
+            if failure is error:
+                raise
+            raise failure from error
+        status: Status = "cancelled" if self.course.stopped else "finished"
         self._write_state(status, reason)
         return status
 
@@ -130,60 +140,62 @@ class Trainer:
 
     def _loop(self) -> str:
         """Take steps until there is a reason to end, and return it."""
-        config, progress = self.config, self.progress
-        started = time.perf_counter() - progress.seconds
-        batches = self._batches()
+        config, progress, course = self.config, self.progress, self.course
+        batches = batches_from(self.data.train, config, progress)
         while True:
-            share = self._share_done(started)
-            if reason := self._reason_to_end(share):
+            course.agree()
+            if course.paused:
+                self._pause()
+            if course.save:
+                self._save()
+            if reason := course.reason_to_end():
+                if not course.stopped:
+                    self._look(whole=True)
                 return reason
-            self._step(next(batches), share)
+            self._look()
+            self._step(next(batches))
             progress.batch += 1
-            progress.seconds = time.perf_counter() - started
-            if progress.step % config.valid_every == 0:
+            course.tick()
+            if self._validates and progress.step % config.valid_every == 0:
                 self._validate()
             if progress.step % config.save_every == 0:
                 self._save()
 
-    def _batches(self) -> Iterator[npt.NDArray[np.int64]]:
-        """The pairs of the next batch, from where the run stands, epoch after epoch."""
+    def _pause(self) -> None:
+        """Nap until told otherwise; a process that is killed meanwhile goes on from here."""
+
+        def say() -> None:
+            self._write_state("paused", f"paused after step {self.progress.step}")
+
+        def save() -> None:
+            if self.course.save:
+                self._save()
+                say()
+
+        if self.world.leads and self.progress.step:
+            save_resume(self.run, self.learner, self.progress)
+        say()
+        self.course.wait(save)
+        self._write_state("running")
+
+    def _look(self, *, whole: bool = False) -> None:
+        """What the watch sees, if it is time for a look."""
         progress = self.progress
-        while True:
-            plan = epoch_plan(
-                self.data.train, self.config.batch_tokens, self.config.seed, progress.epoch
-            )
-            while progress.batch < len(plan):
-                yield plan[progress.batch]
-            progress.epoch, progress.batch = progress.epoch + 1, 0
+        if self.watch is None:
+            return
+        share = self.course.share
+        figures = self.watch.look(progress.step, share, progress.seconds, whole=whole)
+        if figures:
+            progress.best_valid = min(progress.best_valid, figures["valid_loss"])
+            self.course.tick()
+            self._log(**figures, elapsed=round(progress.seconds, 3))
 
-    def _reason_to_end(self, share: float) -> str:
-        config, progress = self.config, self.progress
-        if self._stopped:
-            return f"stopped after step {progress.step}"
-        if 0 < config.patience <= progress.worse:
-            return f"no better validation loss in {progress.worse} looks, at step {progress.step}"
-        if progress.step >= config.steps:
-            return f"all {config.steps} steps taken"
-        if share >= 1:
-            return f"{config.minutes:g} minutes used up, after step {progress.step}"
-        return ""
-
-    def _share_done(self, started: float) -> float:
-        """How much of the run is over (0 to 1 and more); looks whether someone asked to stop."""
-        share = self.progress.step / self.config.steps
-        if self.config.minutes:
-            share = max(share, (time.perf_counter() - started) / (60 * self.config.minutes))
-        share, stop = self.world.agree([share, float(self._signal.came)], self.device)
-        self._stopped = bool(stop)
-        return share
-
-    def _step(self, indices: npt.NDArray[np.int64], share: float) -> None:
-        config, progress = self.config, self.progress
+    def _step(self, indices: npt.NDArray[np.int64]) -> None:
+        config, progress, course = self.config, self.progress, self.course
         began = time.perf_counter()
         progress.step += 1
         # Each step has its own seed, so that a resumed run draws the same dropout masks.
-        draw = progress.step * self.world.size + self.world.rank
-        torch.manual_seed(((config.seed << 40) + draw) % _SEEDS)
+        seed_draw(config.seed, progress.step * self.world.size + self.world.rank, self.device)
         mine = indices[self.world.rank :: self.world.size]
         batch = self._make_batch(self.data.train, mine).to(self.device) if len(mine) else None
         positions = int(self.data.train.tgt_lengths[indices].sum())
@@ -193,9 +205,12 @@ class Trainer:
             d_model=self.learner.model.config.d_model,
             warmup=config.warmup,
             peak=config.learning_rate,
-            progress=share,
+            progress=course.share,
             cooldown=config.cooldown,
         )
+        rate *= course.factor
+        if self.watch is not None:
+            self.watch.before_update()
         norm = self.learner.update(rate, config.clip_norm)
         if not math.isfinite(sums.smoothed) or not math.isfinite(norm):
             raise TrainingError(
@@ -206,10 +221,11 @@ class Trainer:
             loss=sums.smoothed / positions,
             nll=sums.plain / positions,
             learning_rate=rate,
+            learning_rate_factor=course.factor,
             gradient_norm=norm,
             tokens=positions + int(self.data.train.src_lengths[indices].sum()),
             seconds=time.perf_counter() - began,
-            share=share,
+            share=course.share,
         )
 
     def _validate(self) -> None:

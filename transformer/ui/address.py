@@ -12,6 +12,12 @@ from transformer.figures.state import DEFAULTS, State, check
 KINDS = {"encoder": "Encoder", "decoder": "Decoder, masked", "cross": "Encoder–decoder"}
 METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling", "forced": "Your own"}
 EXAMPLE = "I am a student."
+EXAMPLES = (
+    EXAMPLE,
+    "She has never seen the sea.",
+    "If it rains, we will stay at home.",
+    "Who gave you that red umbrella?",
+)
 RANGES: dict[str, tuple[float, float]] = {
     "beam_size": (2, 12),
     "length_penalty": (0.0, 2.0),
@@ -34,6 +40,7 @@ class View:
         other, other_model: the sentence and the checkpoint to compare with; "" is the same.
         view … size: as in `figures.state`; layer and head are counted from 0, as in
             `trace.weights(kind, layer)`.
+        run, race: names of the training run and of the race that are looked at; "" is none.
     """
 
     model: str = ""
@@ -68,6 +75,8 @@ class View:
     node: int = -1
     force: str = ""
     size: str = "normal"
+    run: str = ""
+    race: str = ""
 
     @classmethod
     def from_params(cls, params: Mapping[str, str]) -> tuple[View, list[str]]:

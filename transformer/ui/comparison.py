@@ -19,12 +19,12 @@ def controls() -> None:
         help="Its attention stands beside that of the first in the Compare view.",
         **state.bound("other"),
     )
-    names = list(models.checkpoints())
-    if len(names) > 1:
+    labels = {"": "the same", **models.offered()}
+    if len(labels) > 2:
         st.selectbox(
             "Another model",
-            ["", *names],
-            format_func=lambda name: name or "the same",
+            list(labels),
+            format_func=lambda name: labels.get(name, name),
             **state.bound("other_model"),
         )
     st.caption(
@@ -60,5 +60,7 @@ def _other_model(model: Model) -> Model:
     if not name:
         return model
     if name not in folders:
-        raise ValueError(f"There is no checkpoint {name!r}; this app has {', '.join(folders)}.")
+        raise ValueError(
+            f"There is no checkpoint {name!r}; this app has {', '.join(models.offered())}."
+        )
     return models.load(name, folders[name])

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import state
-from transformer.ui.address import EXAMPLE, METHODS
-
-EXAMPLES = (
-    EXAMPLE,
-    "She has never seen the sea.",
-    "If it rains, we will stay at home.",
-    "Who gave you that red umbrella?",
-)
+from transformer.ui import frame, state
+from transformer.ui.address import METHODS
+from transformer.ui.models import Model
 
 
-def sentence() -> None:
-    """The sentence, and a few of ours to begin with."""
+def sentence(model: Model) -> None:
+    """The sentence, and a few that fit the model to begin with; what it cannot read is said."""
+    about = model.about
     # Taken over after a pause in typing: what is typed is never lost on the way to another page.
-    st.text_input("English", placeholder="Type a sentence", live="400ms", **state.bound("text"))
-    shown = state.view().text if state.view().text in EXAMPLES else None
-    st.session_state["example"] = st.session_state["example_shown"] = shown
-    st.pills("Examples", EXAMPLES, key="example", label_visibility="collapsed", on_change=_example)
+    st.text_input(about.source, placeholder=about.hint, live="400ms", **state.bound("text"))
+    if about.examples:
+        shown = state.view().text if state.view().text in about.examples else None
+        st.session_state["example"] = st.session_state["example_shown"] = shown
+        st.pills(
+            "Examples",
+            about.examples,
+            key="example",
+            label_visibility="collapsed",
+            on_change=_example,
+        )
+    vocabulary = model.translator.vocabulary
+    words = dict.fromkeys(state.view().text.split())
+    if unknown := [word for word in words if vocabulary.unk_id in vocabulary.encode(word)]:
+        st.caption(f"It never saw {frame.plain(', '.join(unknown[:5]))} and reads `<unk>` there.")
 
 
 def method() -> None:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from transformer.ui import models, state
+from transformer.ui.address import EXAMPLE
 from transformer.ui.models import Model
 
 PAGES = {
     "app.py": "Heads Up",
     "pages/translate.py": "Translate",
     "pages/attention.py": "Attention",
+    "pages/train.py": "Train",
 }
 _STYLE = Path(__file__).with_name("frame.css")
 
@@ -27,6 +31,36 @@ def page(file: str) -> Iterator[Model]:
     Without a model the page ends with what to do about it. A ValueError from within is shown as
     the message it is.
     """
+    with _frame(file) as problems:
+        folders = models.checkpoints()
+        with _way_around():
+            offered = models.offered()
+            if len(offered) > 1:
+                _choose_model(offered)
+        model = _model(folders, problems)
+        _warn(problems)
+        try:
+            yield model
+        except ValueError as error:
+            _warn([str(error)])
+
+
+@contextmanager
+def workshop(file: str) -> Iterator[None]:
+    """As `page`, for a page that needs no model."""
+    with _frame(file) as problems:
+        with _way_around():
+            pass
+        _warn(problems)
+        try:
+            yield
+        except ValueError as error:
+            _warn([sentence(error)])
+
+
+@contextmanager
+def _frame(file: str) -> Iterator[list[str]]:
+    """Title and style before, the address before and after; gives what is wrong with it."""
     name = PAGES[file]
     home = file == "app.py"
     problems = state.open_address(file)
@@ -34,27 +68,39 @@ def page(file: str) -> Iterator[Model]:
         page_title=name if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
     )
     st.html(_STYLE)
-    folders = models.checkpoints()
-    with st.container(horizontal=True, vertical_alignment="center", key="way-around"):
-        for other, label in PAGES.items():
-            link(other, label)
-        if len(folders) > 1:
-            _choose_model(list(folders))
-    model = _model(folders, problems)
-    for problem in problems:
-        st.warning(plain(problem))
-    try:
-        yield model
-    except ValueError as error:
-        st.warning(plain(str(error)))
+    yield problems
     if not home:
         state.write_address()
 
 
-def link(file: str, label: str) -> None:
-    """A link to one of our pages, with the view in its address."""
-    params = state.view().to_params() if file != "app.py" else None
+@contextmanager
+def _way_around() -> Iterator[None]:
+    with st.container(horizontal=True, vertical_alignment="center", key="way-around"):
+        for file, label in PAGES.items():
+            link(file, label)
+        yield
+
+
+def _warn(problems: list[str]) -> None:
+    for problem in problems:
+        st.warning(plain(problem))
+
+
+def link(file: str, label: str, **changes: Any) -> None:
+    """A link to one of our pages, with the view in its address, or the view with `changes`."""
+    view = replace(state.view(), **changes)
+    params = view.to_params() if file != "app.py" else None
     st.page_link(file, label=label, query_params=params)
+
+
+def go(file: str, label: str, icon: str, **changes: Any) -> None:
+    """A button that changes the view and goes to one of our pages: a link from page to page only
+    carries the view that there is."""
+    pressed = st.button(
+        label, icon=f":material/{icon}:", on_click=state.change, kwargs=changes, key=f"go-{file}"
+    )
+    if pressed:
+        st.switch_page(file, query_params=state.view().to_params())
 
 
 def lead(markdown: str) -> None:
@@ -68,10 +114,39 @@ def plain(text: str) -> str:
     return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text)
 
 
-def _choose_model(names: list[str]) -> None:
+def sentence(error: object) -> str:
+    """An error's message as a sentence: a capital, unless a setting's name comes first, and an
+    end."""
+    text = str(error).strip()
+    first = text.split(" ")[0]
+    if "_" not in first and not any(letter in first for letter in ".-'"):
+        text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def _choose_model(offered: dict[str, str]) -> None:
+    names = list(offered)
     if state.view().model not in names:
         state.settle(model=names[0])
-    st.selectbox("Model", names, label_visibility="collapsed", width=220, **state.bound("model"))
+    st.selectbox(
+        "Model",
+        names,
+        format_func=lambda name: offered.get(name, name),
+        label_visibility="collapsed",
+        width=220,
+        **{**state.bound("model"), "on_change": _turned_to},
+    )
+
+
+def _turned_to(name: str, key: str) -> None:
+    """Another model was chosen: a text of another task means nothing to it."""
+    folders, chosen = models.checkpoints(), st.session_state[key]
+    before = state.view().model or next(iter(folders))
+    if chosen is None:
+        return
+    kinds = {models.about(folders[n]).kind if n in folders else "" for n in (before, chosen)}
+    reset = {"text": EXAMPLE, "other": "", "target": "", "force": ""} if len(kinds) > 1 else {}
+    state.change(model=chosen, **reset)
 
 
 def _model(folders: dict[str, Path], problems: list[str]) -> Model:
@@ -80,7 +155,7 @@ def _model(folders: dict[str, Path], problems: list[str]) -> Model:
         st.stop()
     name = state.view().model or next(iter(folders))
     if name not in folders:
-        known = ", ".join(folders)
+        known = ", ".join(models.offered())
         problems.append(f"There is no checkpoint {name!r}; this app has {known}.")
         name = next(iter(folders))
         state.settle(model="")
@@ -90,6 +165,9 @@ def _model(folders: dict[str, Path], problems: list[str]) -> Model:
         st.error(plain(f"The checkpoint {name} cannot be opened. {error}"))
         st.stop()
     problems += state.fit(model.n_layers, model.n_heads)
+    examples = model.about.examples
+    if examples and state.view().text == EXAMPLE and EXAMPLE not in examples:
+        state.settle(text=examples[0])
     return model
 
 

@@ -3,18 +3,49 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import streamlit as st
 
 from transformer.checkpoint import checkpoint_hash
 from transformer.inference import Translator
+from transformer.jobs import runs_folder
+from transformer.training.seen import Seen
+from transformer.ui import state, visitor
+from transformer.ui.address import EXAMPLES
 
 FOLDER = "HEADS_UP_CHECKPOINTS"
 """Environment variable: the folder whose folders are checkpoints, instead of `checkpoints/`."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What a model reads and writes.
+
+    Attributes:
+        kind: models of one kind can read one another's texts; "" for languages.
+        source, target: what the two sides are called.
+        examples: texts to begin with.
+        hint: how to write one.
+    """
+
+    kind: str = ""
+    source: str = "English"
+    target: str = "French"
+    examples: tuple[str, ...] = EXAMPLES
+    hint: str = "Type a sentence"
+
+    @property
+    def heading(self) -> str:
+        """Above a translation; the text takes the place of the braces."""
+        return "“{}” in French" if self.target == "French" else "What it makes of “{}”"
 
 
 @dataclass(frozen=True)
@@ -24,6 +55,7 @@ class Model:
     name: str
     hash: str
     translator: Translator
+    about: About = About()
 
     @property
     def n_layers(self) -> int:
@@ -41,12 +73,69 @@ def folder() -> Path:
 
 
 def checkpoints() -> dict[str, Path]:
-    """Folders that look like a checkpoint, by name, in the alphabet's order."""
+    """Folders that look like a checkpoint, by name, in the alphabet's order; then those of runs,
+    by the run's name."""
+    found = {path.name: path for path in _folders(folder()) if (path / "config.json").is_file()}
+    for path in _folders(runs_folder()):
+        if (path / "checkpoint" / "config.json").is_file():
+            found.setdefault(path.name, path / "checkpoint")
+    return found
+
+
+def offered() -> dict[str, str]:
+    """What this visitor may choose from, name to label: all but other people's runs, and of those
+    the one that is looked at."""
+    view, mine = state.view(), visitor.known()
+    labels = {}
+    for name, path in checkpoints().items():
+        config = _config_of_run(path)
+        if not config:
+            labels[name] = name
+        elif name in (view.model, view.other_model) or (mine and config.get("owner") == mine):
+            labels[name] = f"run: {config.get('title') or name} ({name})"
+    return labels
+
+
+def about(path: Path) -> About:
+    """What the model in the checkpoint folder `path` reads and writes."""
+    config = _config_of_run(path)
+    if not config:
+        return About()
+    data = config.get("data") or {}
+    task = data.get("task", "") if isinstance(data, dict) else ""
+    sources = [str(src) for src, _ in config.get("probes") or ()]
+    if not sources:
+        looks = Seen(path.parent).examples()
+        sources = [example["src"] for look in looks[:1] for example in look["examples"]]
+    examples = tuple(dict.fromkeys(sources))[:4]
+    if task == "french":
+        return About(task, "English", "French", examples, "the black cat sleeps .")
+    hint = "Symbols with blanks between them" if task else "Type a sentence"
+    return About(task or path.parent.name, "Source", "Target", examples, hint)
+
+
+def _folders(parent: Path) -> list[Path]:
     try:
-        found = sorted(path for path in folder().iterdir() if (path / "config.json").is_file())
+        return sorted(path for path in parent.iterdir() if not path.name.startswith("."))
     except OSError:
+        return []
+
+
+def _config_of_run(path: Path) -> Mapping[str, Any]:
+    """The config.json of the run that the checkpoint is of; empty for one that stands alone."""
+    if path.name != "checkpoint":
         return {}
-    return {path.name: path for path in found}
+    file = path.parent / "config.json"
+    try:
+        return _read_config(file, file.stat().st_mtime_ns)
+    except (OSError, ValueError):
+        return {}
+
+
+@lru_cache(maxsize=1024)
+def _read_config(file: Path, stamp: int) -> Mapping[str, Any]:
+    found = json.loads(file.read_text(encoding="utf-8"))
+    return MappingProxyType(found if isinstance(found, dict) else {})
 
 
 def load(name: str, path: Path) -> Model:
@@ -59,7 +148,7 @@ def load(name: str, path: Path) -> Model:
         (file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(path.iterdir())
     )
     digest = _hash(path, stamps)
-    return Model(name, digest, _load(str(path), digest))
+    return Model(name, digest, _load(str(path), digest), about(path))
 
 
 @lru_cache(maxsize=16)

@@ -83,10 +83,10 @@ function explorerView(root, report, live = false) {
     return made.get(state.view);
   }
 
-  // `fill(store)` tells a file's store of what can be unpacked later.
+  // `fill(store, header)` tells a file's store of what can be unpacked later.
   function show(bytes, fill = null) {
     const { header } = store.take(bytes);
-    fill?.(store);
+    fill?.(store, header);
     resized.observe(frame);
     if (!state || visit !== header.visit) {
       visit = header.visit;

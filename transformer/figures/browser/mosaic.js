@@ -20,10 +20,11 @@ function makeMosaic(choose, open = choose) {
     label = "", described = null, hover = false, below = null, order = null, marked = true, picture = null, of = "",
   } = {}) {
     [side, kind, chosen] = [newSide, newKind, now];
-    const key = `${side.id} ${side.number} ${kind} ${Boolean(below)} ${order ? writeHeads(order) : ""} ${of}`;
+    const key = `${side.id} ${side.number} ${kind} ${Boolean(below)} ${order ? writeHeads(order) : ""}`;
+    const pictured = `${key} ${of} ${look.key}`;
     if (shown !== key) build(label, order, Boolean(below));
-    if (shown !== key || painted !== look.key) paint(look, picture);
-    [shown, painted] = [key, look.key];
+    if (painted !== pictured) paint(look, picture);
+    [shown, painted] = [key, pictured];
     buttons.forEach((button, i) => {
       const { layer, head } = places[i];
       const here = layer === chosen.layer && head === chosen.head;

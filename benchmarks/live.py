@@ -1,0 +1,191 @@
+"""Live training: seconds from the first step until outputs, decoded freely, are right.
+
+    python -m benchmarks.live [--seeds 3] [--only reverse|french|peer]
+
+The real trainer in a run folder, looks included, with the page's defaults. Reverse (sequences of 1
+to 10 letters) is to be right on 99% of held-out pairs, the French grammar on 95%. Beside it plain
+`torch.nn.Transformer` on reverse: the same shape, batches, Adam and schedule, its accuracy
+measured at the same pace, teacher-forced as it has no decoding of its own. Medians over the seeds.
+Beside the seconds stand those of a processor: what others do on the machine adds to the former.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+GOALS = {"reverse": 0.99, "french": 0.95}
+NEVER = math.inf
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--only", choices=(*GOALS, "peer"))
+    parser.add_argument("--one", help=argparse.SUPPRESS)  # a process of its own: name, seed
+    options = parser.parse_args()
+    if options.one:
+        name, seed = options.one.split(":")
+        print(json.dumps(run_peer(int(seed)) if name == "peer" else run_ours(name, int(seed))))
+        return
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    print(f"{os.cpu_count()} cores, load {load} before the first run")
+    print(f"{'':<28} {'goal':>6} {'median':>8}   each seed")
+    for name in (*GOALS, "peer"):
+        if options.only in (None, name):
+            found = [one(name, seed) for seed in range(1, options.seeds + 1)]
+            print(row(name, found), flush=True)
+
+
+def one(name: str, seed: int) -> dict[str, Any]:
+    """A run in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.live", "--one", f"{name}:{seed}"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def row(name: str, found: list[dict[str, Any]]) -> str:
+    label = "nn.Transformer, reverse" if name == "peer" else f"ours, {name}"
+    goal = GOALS.get(name, GOALS["reverse"])
+    each = ", ".join(
+        f"{run['seconds']:.1f} s ({run['busy']:.1f} of a processor; step {run['step']}, "
+        f"at the end {run['last']:.1%})"
+        for run in found
+    )
+    return f"{label:<28} {goal:6.0%} {median(run['seconds'] for run in found):6.1f} s   {each}"
+
+
+def run_ours(task: str, seed: int) -> dict[str, Any]:
+    """Seconds of training (looks counted) until the first look at which the goal is met."""
+    from transformer.training.command import train_run
+    from transformer.training.recipe import describe
+    from transformer.training.run import RunFolder
+
+    with tempfile.TemporaryDirectory() as folder:
+        run = RunFolder(Path(folder) / task)
+        run.write_config(describe(task, settings={"seed": seed}))
+        began = time.process_time()
+        if train_run(run.path) != "finished":
+            sys.exit(run.state()["reason"])
+        busy = time.process_time() - began
+        looks = [line for line in run.metrics() if "sequence_accuracy" in line]
+    met = [line for line in looks if line["sequence_accuracy"] >= GOALS[task]]
+    return {
+        "seconds": met[0]["elapsed"] if met else NEVER,
+        "step": met[0]["step"] if met else 0,
+        "last": looks[-1]["sequence_accuracy"],
+        "busy": busy * (met[0]["step"] if met else NEVER) / looks[-1]["step"],
+    }
+
+
+def run_peer(seed: int) -> dict[str, Any]:
+    """The same loop around torch.nn.Transformer, float32."""
+    import torch
+    from torch import nn
+
+    from transformer.config import ModelConfig, TrainingConfig
+    from transformer.model.positions import sinusoidal
+    from transformer.text import make_batch
+    from transformer.training.data import Corpus, epoch_plan, prepare
+    from transformer.training.recipe import describe
+    from transformer.training.run import RunFolder
+    from transformer.training.schedule import learning_rate
+    from transformer.training.words import fitted_vocabulary
+
+    asked = describe("reverse", settings={"seed": seed})
+    shape, config = ModelConfig(**asked["model"]), TrainingConfig(**asked["training"])
+    torch.manual_seed(seed)
+
+    class Peer(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embedding = nn.Embedding(shape.vocab_size, shape.d_model)
+            nn.init.normal_(self.embedding.weight, std=shape.d_model**-0.5)
+            layers, width = shape.n_layers, shape.d_ff
+            self.stacks = nn.Transformer(
+                shape.d_model, shape.n_heads, layers, layers, width, 0.0, batch_first=True
+            )
+            self.stacks.encoder.enable_nested_tensor = False  # a prototype, and it warns
+            self.register_buffer("table", sinusoidal(64, shape.d_model))
+
+        def forward(self, src: torch.Tensor, tgt: torch.Tensor) -> torch.Tensor:
+            sides = [
+                self.embedding(ids) * shape.d_model**0.5 + self.table[: ids.shape[1]]
+                for ids in (src, tgt)
+            ]
+            future = nn.Transformer.generate_square_subsequent_mask(tgt.shape[1])
+            hidden = torch.where(src == shape.pad_id, -torch.inf, 0.0)
+            states = self.stacks(
+                *sides,
+                tgt_mask=future,
+                src_key_padding_mask=hidden,
+                memory_key_padding_mask=hidden,
+                tgt_is_causal=True,
+            )
+            return nn.functional.linear(states, self.embedding.weight)
+
+    with tempfile.TemporaryDirectory() as folder:
+        run = RunFolder(folder)
+        corpus = Corpus.of_task("reverse", asked["data"]["options"], seed)
+        fitted_vocabulary(corpus, 0).save(run.vocabulary_path)
+        data = prepare(run, corpus, vocab_size=shape.vocab_size, max_len=128)
+        model = Peer()
+        adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
+        ids = {"pad_id": shape.pad_id, "bos_id": shape.bos_id}
+        held_out = make_batch(data.valid, range(128), **ids)
+
+        @torch.no_grad()
+        def right() -> float:
+            model.eval()
+            guess = model(held_out.src, held_out.tgt_in).argmax(-1)
+            real = held_out.tgt_out != shape.pad_id
+            return float(((guess == held_out.tgt_out) | ~real).all(1).float().mean())
+
+        found: dict[str, Any] = {"seconds": NEVER, "step": 0, "last": 0.0}
+        began, step, epoch = time.perf_counter(), 0, 0
+        began_busy = time.process_time()
+        while step < config.steps:
+            for indices in epoch_plan(data.train, config.batch_tokens, seed, epoch):
+                batch = make_batch(data.train, indices, **ids)
+                model.train()
+                logits = model(batch.src, batch.tgt_in)
+                loss = nn.functional.cross_entropy(
+                    logits.flatten(0, 1), batch.tgt_out.flatten(), ignore_index=shape.pad_id
+                )
+                adam.zero_grad()
+                loss.backward()
+                nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
+                for group in adam.param_groups:
+                    group["lr"] = learning_rate(
+                        step + 1,
+                        d_model=shape.d_model,
+                        warmup=config.warmup,
+                        peak=config.learning_rate,
+                        progress=step / config.steps,
+                        cooldown=config.cooldown,
+                    )
+                adam.step()
+                step += 1
+                if step % (config.steps // 40) == 0 and found["seconds"] == NEVER:
+                    found["last"] = right()
+                    if found["last"] >= GOALS["reverse"]:
+                        found |= {"seconds": time.perf_counter() - began, "step": step}
+                if step == config.steps:
+                    break
+            epoch += 1
+        busy = time.process_time() - began_busy
+        return found | {"last": right(), "busy": busy * found["step"] / config.steps}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""Train: an idea or a form, a run while it learns, and what is left of it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from transformer.ui import frame, state, visitor
+from transformer.ui.training import draft, ideas, live, races, runs, server, setup
+
+with frame.workshop("pages/train.py"):
+    st.title("Train")
+    owner, view, now = visitor.owner(), state.view(), draft.now()
+    if refused := draft.refused():
+        st.warning(frame.plain(refused))
+    if view.run:
+        live.run(view.run, owner)
+    elif view.race:
+        races.show(server.jobs(), owner, view.race)
+    elif now:
+        wanted = setup.form(now)
+        if wanted:
+            setup.measure(*wanted, now.pairs)
+    else:
+        frame.lead(
+            "Press **Train**: a small Transformer learns on this machine, and within seconds you "
+            "see its loss fall and its heads take shape."
+        )
+        places = ideas.cards()
+        runs.listed(owner)
+        races.section(server.jobs(), owner)
+        ideas.measure(places)

@@ -1,0 +1,294 @@
+"""The film in a browser: a step chosen in any way shows that step's numbers, and no other's."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import NewPage
+from tests.browser.opened import table, weights
+from tests.figures.filmed import LABELS, SRC, filmed
+from transformer.figures.film import film_data, film_page
+from transformer.figures.views import page as view_page
+
+pytestmark = pytest.mark.browser
+
+STEPS = [0, 1, 2, 4, 8, 16, 32, 40, 64, 100]
+FRAMES = filmed([*STEPS, 128, 200])
+START = """
+window.told = [];
+window.view = filmView(document.body, (state) => window.told.push(state));
+document.querySelector(".hu").classList.add("hu-file");
+window.give = (letters) => window.view.show(Uint8Array.from(atob(letters), (c) => c.charCodeAt(0)));
+"""
+
+
+def give(page: Page, steps: Sequence[int], **more: Any) -> None:
+    """Show the film of these steps, as a page does that has been run again."""
+    data = film_data({step: FRAMES[step] for step in steps}, LABELS, **more)
+    page.evaluate("(letters) => window.give(letters)", base64.b64encode(data).decode())
+
+
+def opened(page: Page, folder: Path, steps: Sequence[int] = STEPS, **start: Any) -> Page:
+    (folder / "film.html").write_text(view_page("film", START), encoding="utf-8")
+    page.goto((folder / "film.html").as_uri())
+    give(page, steps, start=start)
+    return page
+
+
+def slider(page: Page) -> Locator:
+    return page.get_by_role("slider", name="Step of training")
+
+
+def at(page: Page, step: int, kind: str = "cross", layer: int = 1, head: int = 2) -> None:
+    """The step is named, and the large picture's numbers are those of its array."""
+    expect(page.locator(".hu-step")).to_have_text(f"Step {step}")
+    expect(page.locator(".hu-title")).to_have_text(f"Step {step} · layer {layer}, head {head}")
+    table(page)
+    expect(page.locator(".hu-sheet caption")).to_contain_text(f"Step {step} · layer {layer}")
+    wanted = FRAMES[step][f"0.{kind}"][layer, head].astype(float)
+    found = weights(page)
+    # A level is 1/255 of a square root, and two digits are told.
+    np.testing.assert_allclose(found[~np.isnan(found)], wanted[~np.isnan(found)], atol=0.01)
+
+
+def told(page: Page) -> dict[str, Any]:
+    page.wait_for_function("() => window.told.length > 0")
+    page.wait_for_timeout(200)  # longer than the film waits until it reports
+    found: dict[str, Any] = page.evaluate("() => window.told.at(-1)")
+    return found
+
+
+def test_the_newest_step_and_its_clearest_head_are_shown_first(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path)
+    at(page, 100)
+    expect(page.locator(".hu-step-note")).to_have_text("picture 10 of 10")
+    expect(page.locator(".hu-role-now")).to_contain_text(
+        "Layer 1, head 2: reads backwards. 100 % of the rows"
+    )
+
+
+def test_the_keys_go_from_step_to_step(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path)
+    slider(page).focus()
+    for key, step in [("ArrowLeft", 64), ("ArrowLeft", 40), ("ArrowRight", 64), ("Home", 0)]:
+        page.keyboard.press(key)
+        at(page, step)
+    page.keyboard.press("End")
+    at(page, 100)
+    expect(slider(page)).to_have_attribute("aria-valuetext", "step 100")
+    page.get_by_role("button", name="Play").focus()
+    for key, step in [("ArrowLeft", 64), ("Home", 0), ("ArrowRight", 1), ("End", 100)]:
+        page.keyboard.press(key)
+        at(page, step)
+
+
+def test_the_slider_and_the_strip_go_to_where_they_are_touched(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path)
+    slider(page).fill("3")
+    at(page, 4)
+    strip = page.locator(".hu-strip")
+    box = strip.bounding_box()
+    assert box
+    strip.click(position={"x": box["width"] * 5 / 9 + 4, "y": 16})
+    at(page, 16)
+
+
+def test_the_small_pictures_are_those_of_the_step(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, step=0)
+    pictures = page.locator(".hu-thumb canvas")
+    read = """(node) => {
+      const copy = new OffscreenCanvas(node.width, node.height);
+      const pen = copy.getContext("2d", { willReadFrequently: true });
+      pen.drawImage(node, 0, 0);
+      return [...pen.getImageData(0, 0, copy.width, copy.height).data];
+    }"""
+    before = pictures.nth(5).evaluate(read)
+    slider(page).fill("9")
+    after = np.array(pictures.nth(5).evaluate(read)).reshape(6, 8, 4)
+    assert before != after.ravel().tolist()
+    # Where the head looks it is darkest.
+    dark = after[..., :3].sum(-1).argmin(-1)
+    np.testing.assert_array_equal(dark, FRAMES[100]["0.cross"][1, 2].argmax(-1))
+
+
+def test_a_marker_stands_where_the_role_changes_and_leads_there(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path)
+    mark = page.locator(".hu-mark")
+    expect(mark).to_have_count(1)
+    expect(mark).to_have_attribute("data-frame", str(STEPS.index(40)))
+    text = "layer 1 head 2: none → reads backwards, at step 40"
+    title = mark.get_attribute("title") or ""
+    assert title.startswith(f"{text}. 100 % of the rows")
+    assert "from 90 % on" in title
+    assert "Voita" in title
+    # It stands above the slider's place of that step.
+    box, place = mark.bounding_box(), page.locator(".hu-strip").bounding_box()
+    assert box
+    assert place
+    middle = box["x"] + box["width"] / 2
+    assert middle == pytest.approx(place["x"] + place["width"] * 7 / 9, abs=1)
+    bars = page.locator(".hu-stretch")
+    expect(bars).to_have_count(2)
+    edge = bars.nth(1).bounding_box()
+    assert edge
+    assert edge["x"] == pytest.approx(place["x"] + place["width"] * 6.5 / 9, abs=1)
+    page.get_by_role("button", name=text).first.click()
+    at(page, 40)
+    slider(page).fill("1")
+    mark.click()
+    at(page, 40)
+
+
+def test_all_changes_are_listed_and_lead_to_their_head(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, kind="decoder", layer=1, head=1)
+    expect(page.locator(".hu-mark")).to_have_count(0)
+    expect(page.locator(".hu-other")).to_have_count(1)
+    expect(page.locator(".hu-role-now")).to_contain_text("no kind that the rules know")
+    page.get_by_text("All heads: 1 change").click()
+    name = "layer 0 head 0: none → rests on <s>, the first token, at step 40"
+    page.get_by_role("button", name=name).click()
+    at(page, 40, "decoder", 0, 0)
+    expect(page.locator(".hu-role-now")).to_contain_text("from 50 % on")
+    expect(page.locator(".hu-mark")).to_have_count(1)
+
+
+def test_it_plays_to_the_end_and_stops(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path)
+    button = page.locator(".hu-play")
+    button.click()
+    expect(button).to_have_text("Pause")
+    expect(page.locator(".hu-step")).not_to_have_text("Step 100")
+    expect(button).to_have_text("Play")
+    at(page, 100)
+    assert told(page)["step"] == -1
+    # One report for the whole of it: each would run the page again.
+    assert page.evaluate("() => window.told.length") == 1
+
+
+def test_pause_stays_where_it_is(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, step=0)
+    slider(page).focus()
+    page.keyboard.press("Space")
+    expect(page.locator(".hu-step")).not_to_have_text("Step 0")
+    page.keyboard.press("Space")
+    expect(page.locator(".hu-play")).to_have_text("Play")
+    step = told(page)["step"]
+    assert step in STEPS[1:-1]
+    page.wait_for_timeout(700)  # longer than a step takes
+    at(page, step)
+
+
+def test_who_stands_at_the_newest_step_follows_and_who_does_not_stays(
+    page: Page, tmp_path: Path
+) -> None:
+    opened(page, tmp_path)
+    give(page, [*STEPS, 128])
+    at(page, 128)
+    slider(page).fill("4")
+    at(page, 8)
+    give(page, [*STEPS, 128, 200])
+    at(page, 8)
+    expect(page.locator(".hu-step-note")).to_have_text("picture 5 of 12")
+    page.get_by_role("button", name="To the newest").click()
+    at(page, 200)
+    expect(page.get_by_role("button", name="To the newest")).to_be_hidden()
+
+
+def test_new_steps_take_neither_the_focus_nor_the_head(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, STEPS[:4])
+    page.get_by_role("radio", name="layer 0, head 1").click()
+    page.get_by_role("radio", name="layer 0, head 1").press("ArrowRight")
+    give(page, STEPS)
+    at(page, 100, layer=0, head=2)
+    expect(page.get_by_role("radio", name="layer 0, head 2")).to_be_focused()
+    assert told(page) == {
+        "step": -1, "probe": -1, "kind": "cross", "layer": 0, "head": 2, "size": "normal",
+    }  # fmt: skip
+    # Another visit begins with its own state.
+    give(page, STEPS, start={"kind": "encoder", "layer": 1, "head": 0, "step": 2}, visit=1)
+    at(page, 2, "encoder", 1, 0)
+
+
+def test_a_step_that_was_thinned_out_gives_the_one_before(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, step=32)
+    at(page, 32)
+    give(page, [step for step in STEPS if step != 32])
+    at(page, 16)
+
+
+def test_a_film_without_a_frame_says_so_and_begins_when_one_comes(
+    page: Page, tmp_path: Path
+) -> None:
+    opened(page, tmp_path, [])
+    expect(page.get_by_text("No picture yet")).to_be_visible()
+    expect(page.locator(".hu-scrub")).to_be_hidden()
+    give(page, [0])
+    expect(page.locator(".hu-step")).to_have_text("Step 0")
+    expect(page.locator(".hu-play")).to_be_disabled()
+    give(page, STEPS)
+    at(page, 100)
+
+
+def test_sentences_and_kinds_are_chosen(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path)
+    page.get_by_role("button", name="Encoder", exact=True).click()
+    at(page, 100, "encoder")
+    page.get_by_role("combobox", name="Sentence").select_option("1")
+    heads, rows = table(page)
+    expect(page.locator(".hu-sheet tbody tr")).to_have_count(5)
+    heads, rows = table(page)
+    assert heads[1:] == [f"{i} {token}" for i, token in enumerate(LABELS[1]["src"])]
+    assert len(rows) == 5
+    found = told(page)
+    assert (found["probe"], found["kind"]) == (1, "encoder")
+
+
+def test_tokens_are_text_whatever_they_hold(page: Page, tmp_path: Path) -> None:
+    written = film_page({step: FRAMES[step] for step in STEPS}, LABELS, {"kind": "encoder"})
+    (tmp_path / "film.html").write_text(written, encoding="utf-8")
+    page.goto((tmp_path / "film.html").as_uri())
+    heads, _ = table(page)
+    assert heads[1:] == [f"{i} {token}" for i, token in enumerate(SRC)]
+    assert page.locator(".hu b, .hu i, body > script:not([type])").count() == 0
+    expect(page.locator("option").first).to_contain_text("<script>alert(1)</script>")
+    page.locator(".hu-canvas").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".hu-tip")).to_contain_text("attends to <script>alert(1)</script>")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (390, "light"), (1400, "dark")])
+def test_it_fits_and_can_be_scrubbed(
+    new_page: NewPage, tmp_path: Path, width: int, scheme: str
+) -> None:
+    page = opened(new_page(width=width, scheme=scheme), tmp_path)
+    for size in ("Larger", None):
+        if size:
+            page.get_by_role("button", name=size).click()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        slider(page).fill("5")
+        at(page, 16)
+        boxes = [page.locator(name).bounding_box() for name in (".hu-scrub", ".hu-canvas")]
+        for box in boxes:
+            assert box
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+    # The scrubber stays in sight when the large picture is looked at.
+    page.locator(".hu-sheet").scroll_into_view_if_needed()
+    expect(slider(page)).to_be_in_viewport()
+
+
+def test_a_picture_of_a_step_can_be_taken_away(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, step=40)
+    page.get_by_role("button", name="Take it with you").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Picture for a paper (SVG)").click()
+    assert "step-40" in download.value.suggested_filename
+    drawn = download.value.path().read_text(encoding="utf-8")
+    assert "Step 40 · layer 1, head 2" in drawn

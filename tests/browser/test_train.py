@@ -1,0 +1,144 @@
+"""Training in a real browser, with real workers: from the click to a translation with the model."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from benchmarks.browser import settled
+from tests.browser.conftest import NewPage
+from transformer import Translator
+from transformer.training.run import RunFolder
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def runs(checkpoints: Path) -> Path:
+    return checkpoints.parent / "runs"
+
+
+def button(page: Page, name: str) -> Locator:
+    return page.get_by_role("button", name=name, exact=True)
+
+
+def badge(page: Page, text: str) -> Locator:
+    return page.locator(".stMarkdownBadge", has_text=re.compile(f"^{text}"))
+
+
+def begin(page: Page, app: str, steps: int) -> str:
+    """Open the page, change the number of steps of reversing, train; the run's name."""
+    page.goto(f"{app}/train")
+    page.locator(".st-key-change-reverse button").click()
+    page.get_by_role("spinbutton", name="Steps").fill(str(steps))
+    page.get_by_role("spinbutton", name="Steps").press("Enter")
+    expect(page.get_by_role("button", name="Back to 600")).to_be_visible()
+    expect(page.get_by_text(re.compile(f"{steps:,} steps · about"))).to_be_visible()
+    button(page, "Train").click()
+    page.wait_for_url(re.compile(r"run=reverse"))
+    return page.url.split("run=")[1].split("&")[0]
+
+
+def stop(page: Page) -> None:
+    button(page, "Stop").click()
+    expect(badge(page, "cancelled")).to_be_visible()
+
+
+def test_from_the_click_to_a_translation_with_the_finished_model(
+    app: str, page: Page, runs: Path
+) -> None:
+    name = begin(page, app, 60)
+    expect(page.locator(".js-plotly-plot .scatterlayer path.js-line").first).to_be_visible()
+    page.reload()  # whoever closes the tab finds the run again, as theirs
+    expect(badge(page, "finished")).to_be_visible()
+    expect(page.get_by_text("All 60 steps taken.")).to_be_visible()
+    expect(button(page, "Delete …")).to_be_visible()
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    rows = page.locator(".hu-table tbody tr")
+    expect(rows).to_have_count(8)
+    last = RunFolder(runs / name).examples()[-1]["examples"]
+    assert [row.split("\t")[:2] for row in rows.all_inner_texts()] == [
+        [one["src"], one["tgt"]] for one in last
+    ]
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download as a folder").click()
+    with zipfile.ZipFile(io.BytesIO(download.value.path().read_bytes())) as packed:
+        assert f"{name}/checkpoint/model.safetensors" in packed.namelist()
+    button(page, "Translate with it").click()
+    wanted = Translator.load(runs / name / "checkpoint", device="cpu").translate(last[0]["src"])
+    expect(page.get_by_label("Source")).to_have_value(last[0]["src"])
+    expect(page.locator(".hu-text")).to_have_text(wanted.text)
+    page.get_by_role("link", name="Attention", exact=True).click()
+    expect(page.locator(".hu-view")).to_be_visible()
+    page.get_by_role("link", name="Train", exact=True).click()
+    expect(badge(page, "finished")).to_be_visible()
+    page.get_by_role("link", name="All runs, and ideas").click()
+    expect(page.get_by_role("heading", name="Your runs")).to_be_visible()
+    settled(page)
+
+
+def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: Path) -> None:
+    name = begin(page, app, 20_000)
+    folder = RunFolder(runs / name)
+    button(page, "Pause").click()
+    expect(badge(page, "paused")).to_be_visible()
+    paused = folder.state()["step"]
+    button(page, "Resume").click()
+    expect(badge(page, "running")).to_be_visible()
+    assert folder.control().learning_rate_factor == 1.0, "drawing the slider moves nothing"
+    slider = page.get_by_role("slider", name="Learning rate")
+    slider.focus()
+    slider.press("ArrowRight")
+    expect(page.get_by_test_id("stSliderThumbValue")).to_have_text("2.0")
+    page.wait_for_timeout(1200)  # over a look of the page at the run: it stays
+    expect(page.get_by_test_id("stSliderThumbValue")).to_have_text("2.0")
+    assert folder.control().learning_rate_factor == 2.0
+    stop(page)
+    assert folder.state()["step"] >= paused
+    button(page, "Delete …").click()
+    button(page, "Delete it").click()
+    expect(page.get_by_text("Press Train: a small")).to_be_visible()
+    assert not folder.path.exists()
+
+
+def test_a_run_is_its_visitors_alone_in_every_tab_of_theirs(
+    app: str, page: Page, new_page: NewPage
+) -> None:
+    name = begin(page, app, 20_000)
+    other = new_page()
+    other.goto(f"{app}/train?run={name}")
+    expect(other.get_by_text("Someone else's run")).to_be_visible()
+    expect(button(other, "Stop")).to_have_count(0)
+    again = page.context.new_page()
+    page.close()
+    again.goto(f"{app}/train")
+    settled(again)
+    again.get_by_role("link", name="Reverse a sequence").first.click()  # the newest of theirs
+    stop(again)
+    assert "visitor" not in again.url
+
+
+def test_own_pairs_train_on_a_phone_in_the_dark(app: str, new_page: NewPage) -> None:
+    width = 390
+    page = new_page(width, "dark")
+    page.goto(f"{app}/train")
+    button(page, "Bring pairs").click()
+    pairs = "".join(f"{n} cats\t{n} chats\n" for n in range(30)).encode()
+    chosen = page.locator("input[type=file]")
+    chosen.set_input_files({"name": "a.tsv", "mimeType": "text/plain", "buffer": b"caf\xe9\ta\n"})
+    expect(page.get_by_text("line 1 is not UTF-8")).to_be_visible()
+    expect(button(page, "Train")).to_be_disabled()
+    chosen.set_input_files({"name": "b.tsv", "mimeType": "text/plain", "buffer": pairs})
+    expect(page.get_by_text("30 pairs, of which 1")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    button(page, "Train").click()
+    expect(page.locator(".st-key-figures")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    ground = page.locator(".stApp").evaluate("(node) => getComputedStyle(node).backgroundColor")
+    assert ground == "rgb(18, 22, 28)"
+    stop(page)

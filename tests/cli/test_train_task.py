@@ -1,0 +1,77 @@
+"""`python -m transformer train --task`: the same run as the page's, from the shell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Shell
+from transformer.training.recipe import describe
+from transformer.training.run import RunFolder
+
+QUICK = "--d-model 16 --n-layers 1 --n-heads 2 --d-ff 32 --steps 3 --batch-tokens 300 --device cpu"
+WORDS = [*QUICK.split(), "--option", "n_train=200", "--option", "n_valid=10"]
+
+
+def test_a_task_is_trained_and_translates(shell: Shell, tmp_path: Path) -> None:
+    folder = tmp_path / "reverse"
+    words = ["train", "--task", "reverse", "--run-folder", folder, *WORDS, "--option", "letters=4"]
+    done = shell(*words)
+    assert (done.status, done.out) == (0, "")
+    assert "200 pairs, " in done.err
+    assert "finished: all 3 steps taken; the model is " in done.err
+    run = RunFolder(folder)
+    size = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32}
+    expected = describe(
+        "reverse",
+        settings=size | {"steps": 3, "batch_tokens": 300},
+        options={"n_train": 200, "n_valid": 10, "letters": 4},
+        device="cpu",
+    )
+    assert run.config() == expected
+    translated = shell("translate", "--checkpoint", run.checkpoint_path, "a b c", "--device", "cpu")
+    assert translated.status == 0
+    run.write_control(command="pause")  # left over; who types the command wants it to run
+    assert "resuming after step 3" in shell(*words[:-2], "--option", "letters=4").err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--task", "revers"], "no task 'revers': choose one of copy, reverse"),
+        (["--task", "copy", "--option", "longest"], "as longest=12, not 'longest'"),
+        (["--task", "copy", "--option", "longest=x"], "as longest=12, not 'longest=x'"),
+        (["--task", "copy", "--option", "longest=99"], "longest is 99; it must be from 1 to 20"),
+        (["--task", "copy", "--vocab-size", "9"], "leave --vocab-size out"),
+        (["--task", "copy", "--start-from", "x"], "leave --start-from out"),
+        (["--task", "copy", "--steps", "0"], "steps must be at least 1, not 0"),
+        (["pairs.tsv", "--task", "copy"], "leave files out"),
+        (["pairs.tsv", "--option", "longest=3"], "--option is for a task"),
+        ([], "or a task with --task"),
+    ],
+)
+def test_a_wrong_option_is_one_sentence(
+    words: list[str], message: str, shell: Shell, tmp_path: Path
+) -> None:
+    done = shell("train", *words, "--run-folder", tmp_path / "run")
+    assert done.status == 1
+    assert message in done.err
+    assert "Traceback" not in done.err
+    assert not (tmp_path / "run" / "config.json").exists()
+
+
+def test_another_task_in_the_same_folder_is_refused(shell: Shell, tmp_path: Path) -> None:
+    where = ("--run-folder", tmp_path / "run", *WORDS)
+    assert shell("train", "--task", "copy", *where).status == 0
+    done = shell("train", "--task", "reverse", *where)
+    assert done.status == 1
+    assert "was started with task 'copy', not 'reverse'" in done.err
+
+
+def test_a_run_that_fails_says_why(shell: Shell, tmp_path: Path) -> None:
+    where = ("--run-folder", tmp_path / "run", *WORDS)
+    done = shell("train", "--task", "copy", *where, "--learning-rate", "1e38", "--steps", 9)
+    assert done.status == 1
+    assert "error: the loss was nan" in done.err
+    assert RunFolder(tmp_path / "run").state()["status"] == "failed"

@@ -1,0 +1,176 @@
+"""Curves of runs: what is drawn is what was measured, and no name is obeyed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from transformer.figures.curves import DARK, LIGHT, POINTS, QUANTITIES, curves, thin
+
+HOSTILE = "<b>x</b> %{x} <img src=x onerror=alert(1)>"
+
+
+def lines(steps: int = 20, every: int = 5, lift: float = 0.0) -> list[dict[str, Any]]:
+    """A run that takes half a second a step, and is measured every few."""
+    found: list[dict[str, Any]] = []
+    for step in range(1, steps + 1):
+        nll = 5 / step + lift
+        found.append(
+            {"step": step, "loss": nll + 0.5, "nll": nll, "learning_rate": step * 1e-4}
+            | {"gradient_norm": 2.0, "tokens": 700, "seconds": 0.5}
+        )
+        if step % every == 0:
+            accuracy = step / steps
+            found.append({"step": step, "valid_loss": nll + 0.1, "token_accuracy": accuracy})
+    return found
+
+
+def traces(figure: go.Figure) -> dict[str, Any]:
+    return {trace.name: trace for trace in figure.data}
+
+
+def test_training_and_validation_are_drawn_at_their_steps() -> None:
+    found = traces(curves({"only": lines()}))
+    assert list(found) == ["training", "validation"]
+    np.testing.assert_array_equal(found["training"].x, np.arange(1, 21))
+    np.testing.assert_allclose(found["training"].y, 5 / np.arange(1, 21))  # without smoothing
+    np.testing.assert_array_equal(found["validation"].x, [5, 10, 15, 20])
+    np.testing.assert_allclose(found["validation"].y, 5 / np.array([5, 10, 15, 20]) + 0.1)
+    assert found["training"].mode == "lines"
+    assert found["validation"].mode == "lines+markers"
+
+
+def test_over_seconds_a_validation_stands_where_its_step_ended() -> None:
+    found = traces(curves({"only": lines()}, x="seconds"))
+    np.testing.assert_allclose(found["training"].x, 0.5 * np.arange(1, 21))
+    np.testing.assert_allclose(found["validation"].x, [2.5, 5, 7.5, 10])
+
+
+def test_tokens_per_second_are_those_of_a_step() -> None:
+    found = traces(curves({"only": lines()}, "tokens_per_second"))
+    np.testing.assert_allclose(found["training"].y, np.full(20, 1400))
+
+
+def test_runs_laid_over_each_other_are_told_apart_without_colour() -> None:
+    runs = {f"run {n}": lines(lift=n) for n in range(6)}
+    found = traces(curves(runs, "learning_rate")).values()
+    assert len({trace.line.color for trace in found}) == 6
+    assert len({trace.line.dash for trace in found}) == 6
+    validation = [t for name, t in traces(curves(runs)).items() if "validation" in name]
+    assert len({trace.marker.symbol for trace in validation}) == 6
+    assert len({trace.line.dash for trace in validation}) == 6
+    many = curves({f"run {n}": lines() for n in range(16)}, "learning_rate").data
+    assert len({(trace.line.color, trace.line.dash) for trace in many}) == 16
+
+
+def luminance(colour: str) -> float:
+    """WCAG 2.2, relative luminance."""
+    parts = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize(("palette", "ground"), [(LIGHT, "#ffffff"), (DARK, "#12161c")])
+def test_every_colour_can_be_seen_on_its_ground(palette: tuple[str, ...], ground: str) -> None:
+    for colour in palette:
+        low, high = sorted([luminance(colour), luminance(ground)])
+        assert (high + 0.05) / (low + 0.05) >= 3, colour
+
+
+def test_thinning_keeps_ends_and_extremes_in_order() -> None:
+    rng = np.random.default_rng(0)
+    x, y = np.arange(20_000.0), rng.normal(size=20_000)
+    y[12_345], y[777] = 50, -50
+    fewer_x, fewer_y = thin(x, y)
+    assert POINTS * 0.9 < len(fewer_x) <= POINTS
+    assert (np.diff(fewer_x) > 0).all()
+    np.testing.assert_array_equal(fewer_y, y[fewer_x.astype(int)])
+    assert (fewer_x[0], fewer_x[-1]) == (0, 19_999)
+    assert {12_345, 777} <= set(fewer_x.astype(int))
+    # Whatever stretch is looked at, its range is kept but for the edges of a bucket.
+    wide = 20_000 * 2 // POINTS + 2
+    for start in range(100, 19_000, 977):
+        inside = (fewer_x >= start) & (fewer_x <= start + 3 * wide)
+        within = y[start + wide : start + 2 * wide]
+        assert fewer_y[inside].max() >= within.max()
+        assert fewer_y[inside].min() <= within.min()
+
+
+def test_a_short_curve_is_drawn_whole_and_a_long_one_within_its_limit() -> None:
+    x, y = thin(np.arange(float(POINTS)), np.zeros(POINTS))
+    assert len(x) == len(y) == POINTS
+    assert len(curves({"long": lines(5000)}).data[0].x) <= POINTS
+    for most in (4, 5, 6, 7, 100):
+        assert (
+            len(thin(np.arange(1000.0), np.random.default_rng(1).normal(size=1000), most)[0])
+            <= most
+        )
+    with pytest.raises(ValueError, match="4 points or more, not 3"):
+        thin(np.arange(9.0), np.arange(9.0), 3)
+
+
+def test_a_name_is_seen_not_obeyed() -> None:
+    figure = curves({HOSTILE: lines(), "other": lines()}, title=HOSTILE)
+    layout = figure.to_plotly_json()["layout"]
+    names = [trace.name for trace in figure.data]
+    for text in [layout["title"]["text"], *names]:
+        assert "<" not in text
+    assert names[0].startswith("&lt;b&gt;x&lt;/b&gt; %{x} &lt;img")
+    # A name within the template would be filled in; it is fetched by Plotly, and not read again.
+    assert all("%{x} " not in trace.hovertemplate.split("<extra>")[1] for trace in figure.data)
+    assert all(
+        trace.hovertemplate.endswith("<extra>%{fullData.name}</extra>") for trace in figure.data
+    )
+
+
+def test_a_long_name_is_cut_and_a_line_break_is_none() -> None:
+    first, second = "a\nb " + "w" * 500, "other"
+    name = curves({first: lines(), second: lines()}).data[0].name
+    assert name == "a b " + "w" * 35 + "… · training"
+
+
+def test_axes_have_names_and_units_and_zoom_outlasts_new_points() -> None:
+    before, after = curves({"r": lines(10)}), curves({"r": lines(20)})
+    assert before.layout.xaxis.title.text == "step"
+    assert before.layout.yaxis.title.text == "loss (nats per token)"
+    assert before.layout.uirevision == after.layout.uirevision
+    assert curves({"r": lines()}, x="seconds").layout.uirevision != before.layout.uirevision
+    assert curves({"r": lines()}, x="seconds").layout.xaxis.title.text == "seconds of training"
+    share = curves({"r": lines()}, "token_accuracy").layout.yaxis
+    assert (share.tickformat, share.range) == (".0%", (-0.02, 1.02))
+
+
+def test_without_a_point_the_figure_says_so() -> None:
+    for runs in ({}, {"new": []}, {"cut": [{"step": 3}, {"loss": None, "step": 1}]}):
+        figure = curves(runs)
+        assert not figure.data
+        assert "Nothing to draw yet" in figure.layout.annotations[0].text
+    assert not curves({"r": lines()}).layout.annotations
+
+
+def test_numbers_that_are_none_are_left_out_and_log_leaves_out_zero() -> None:
+    broken = [*lines(4), {"step": 5, "loss": float("nan"), "nll": float("inf"), "seconds": 1.0}]
+    assert curves({"r": broken}).data[0].x.tolist() == [1, 2, 3, 4]
+    zero = [{"step": 1, "valid_loss": 0.0}, {"step": 2, "valid_loss": 0.5}]
+    assert curves({"r": zero}, log=True).data[0].x.tolist() == [2]
+    assert curves({"r": zero}, log=True).layout.yaxis.type == "log"
+
+
+@pytest.mark.parametrize("what", QUANTITIES)
+def test_every_quantity_can_be_drawn(what: str) -> None:
+    line = {"step": 1, "loss": 1.0, "nll": 1.0, "learning_rate": 1.0, "gradient_norm": 1.0}
+    line |= {"tokens": 7, "seconds": 1.0}
+    valid = {"step": 1, "valid_loss": 1.0, "perplexity": 2.7, "token_accuracy": 0.5}
+    valid |= {"sequence_accuracy": 0.5, "bleu": 30.0, "aer": 0.2}
+    for log in (False, True):
+        assert curves({"r": [line, valid]}, what, log=log).data
+
+
+def test_what_there_is_not_is_refused_with_what_there_is() -> None:
+    with pytest.raises(ValueError, match="no curve of 'los'; there is loss, "):
+        curves({}, "los")
+    with pytest.raises(ValueError, match="step or seconds, not 'epoch'"):
+        curves({}, x="epoch")

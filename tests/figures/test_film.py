@@ -1,0 +1,230 @@
+"""The film's bytes: frames, thinned steps, and roles on heads made by hand."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.figures.filmed import HEADS, LABELS, LAYERS, SRC, TGT, filmed, pointing, turning
+from transformer.figures.film import (
+    FILM_DEFAULTS,
+    film_data,
+    film_page,
+    film_state,
+    film_steps,
+    role_changes,
+)
+from transformer.figures.packing import COARSE, rounding_error, split, weights_of
+from transformer.figures.roles import Role, roles
+
+STEPS = [0, 1, 2, 4, 8, 16, 32, 40, 64, 100]
+KEYS = [f"k{i}" for i in range(7)]
+ENDED = [*KEYS[:-1], "</s>"]
+
+
+def role(weights: np.ndarray, kind: str = "encoder", keys: list[str] | None = None) -> Role:
+    found: Role = roles(weights[None], kind, keys or KEYS[: weights.shape[1]])[0]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("offset", "kind", "text", "short"),
+    [
+        (-1, "encoder", "looks one back", "−1"),
+        (-2, "decoder", "looks two back", "−2"),
+        (1, "encoder", "looks one ahead", "+1"),
+        (0, "encoder", "looks at itself", "0"),
+        (0, "cross", "looks at the same place", "0"),
+        (3, "cross", "looks three ahead", "+3"),
+    ],
+)
+def test_a_head_that_looks_at_an_offset_is_positional(
+    offset: int, kind: str, text: str, short: str
+) -> None:
+    found = role(pointing(7, 7, offset), kind)
+    assert (found.group, found.text, found.short, found.share) == ("positional", text, short, 1)
+
+
+def test_nine_rows_in_ten_are_enough_and_eight_are_not() -> None:
+    weights = pointing(10, 10, 0)
+    weights[4] = np.eye(10)[9]
+    assert role(weights, keys=[*"abcdefghij"]).share == pytest.approx(0.9)
+    weights[5] = np.eye(10)[2]
+    assert role(weights, keys=[*"abcdefghij"]).group == "none"
+
+
+def test_a_head_that_turns_the_sentence_round_reads_backwards() -> None:
+    found = role(turning(7, 7), "cross", ENDED)
+    assert (found.group, found.text, found.share) == ("backwards", "reads backwards", 1)
+    # Without </s> the end is the last token itself.
+    assert role(np.eye(7)[::-1], "cross").text == "reads backwards"
+    late = role(np.eye(7)[::-1], "cross", ENDED)
+    assert late.text == "reads backwards, one nearer the end"
+    # In the decoder that would be the future.
+    causal = np.tril(turning(7, 7) + 1e-3)
+    assert role(causal / causal.sum(-1, keepdims=True), "decoder", ENDED).group == "none"
+
+
+@pytest.mark.parametrize(("place", "name"), [(0, "first"), (6, "last")])
+def test_half_of_the_weight_on_an_end_is_a_sink(place: int, name: str) -> None:
+    rest = np.random.default_rng(0).dirichlet(np.ones(5), 7)
+    weights = np.insert(rest * 0.5, [0, 5], 0, axis=1)
+    weights[:, place] = 0.5
+    found = role(weights, keys=ENDED)
+    assert (found.group, found.short) == ("sink", name)
+    assert found.text == f"rests on {ENDED[place]}, the {name} token"
+    if place == 0:
+        text = role(weights, keys=["▁w", *ENDED[1:]]).text
+        assert text == "rests on w, the first token"
+    assert found.share == pytest.approx(0.5)
+    weights[:, place] = 0.49
+    assert role(weights, keys=ENDED).group == "none"
+
+
+def test_an_even_head_has_no_role_not_even_in_the_decoder() -> None:
+    for kind in ("encoder", "decoder", "cross"):
+        for n in range(1, 8):
+            weights = np.ones((n, n)) if kind != "decoder" else np.tril(np.ones((n, n)))
+            weights /= weights.sum(-1, keepdims=True)
+            assert role(weights, kind, KEYS[:n]).group == "none", (kind, n)
+
+
+def test_few_rows_that_agree_or_few_of_many_are_no_role() -> None:
+    assert role(pointing(3, 3, 0)).group == "none"
+    assert role(pointing(4, 4, 0)).group == "positional"
+    back = pointing(5, 5, -2)  # three can reach it
+    back[:2] = np.eye(5)[[4, 2]]
+    assert role(back).group == "none"
+    many = pointing(10, 10, 6)  # four can, and there are ten
+    many[4:] = np.eye(10)[[1, 8, 2, 7, 0, 9]]
+    assert role(many, keys=[*"abcdefghij"]).group == "none"
+
+
+def test_roles_need_a_token_for_every_column() -> None:
+    with pytest.raises(ValueError, match="7 columns for 6 tokens"):
+        roles(np.ones((1, 7, 7)) / 7, "encoder", KEYS[:6])
+
+
+def test_few_steps_are_all_kept_and_of_many_the_early_ones_denser() -> None:
+    assert film_steps([8, 1, 0, 1]) == [0, 1, 8]
+    assert film_steps([]) == []
+    assert film_steps([5, 6, 7], 2) == [5, 7]
+    assert film_steps([5, 6, 7], 1) == [7]
+    found = film_steps(range(0, 100_001, 10), 100)
+    assert len(found) == len(set(found)) == 100
+    assert (found[0], found[-1], found) == (0, 100_000, sorted(found))
+    doublings = [sum(low <= step < 2 * low for step in found) for low in (1000, 4000, 16_000)]
+    assert max(doublings) - min(doublings) <= 2
+    for most in range(2, 12):
+        assert len(film_steps(range(0, 400, 7), most)) == most
+
+
+def opened(**more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    header, parts = split(film_data(filmed(STEPS), LABELS, **more))
+    return header, parts
+
+
+def test_every_frame_comes_back_as_it_was_but_for_the_rounding() -> None:
+    frames = filmed(STEPS)
+    header, parts = opened()
+    assert header["steps"] == STEPS
+    for name in frames[0]:
+        wanted = np.stack([frames[step][name] for step in STEPS]).astype(np.float64)
+        found = weights_of(parts[name])
+        assert found.shape == wanted.shape == (len(STEPS), LAYERS, HEADS, *wanted.shape[-2:])
+        assert parts[name].array.itemsize == 1
+        assert (np.abs(found - wanted) <= rounding_error(1.0, COARSE)).all()
+    assert [doc["src"]["tokens"] for doc in header["probes"]] == [one["src"] for one in LABELS]
+
+
+def test_roles_travel_with_their_shares_and_change_when_the_head_does() -> None:
+    header, parts = opened()
+    told = [header["roles"][code]["text"] for code in parts["role.0.encoder"].array[:, 1, 2]]
+    assert told == ["none"] * 7 + ["looks one back"] * 3
+    assert parts["share.0.encoder"].array[:, 1, 2].tolist() == [0] * 7 + [1] * 3
+    changes = role_changes(filmed(STEPS), LABELS, 0, "encoder")
+    assert changes == [(40, 1, 2, "none", "looks one back")]
+    assert role_changes(filmed(STEPS), LABELS, 0, "cross") == [
+        (40, 1, 2, "none", "reads backwards")
+    ]
+    assert role_changes(filmed(STEPS), LABELS, 0, "decoder") == [
+        (40, 0, 0, "none", "rests on <s>, the first token")
+    ]
+    assert role_changes(filmed([3]), LABELS, 0, "cross") == []
+
+
+def test_the_clearest_head_is_that_of_the_newest_step() -> None:
+    assert opened()[0]["probes"][0]["clearest"]["cross"] == [1, 2]
+    frames = filmed(STEPS)
+    early = split(film_data({step: frames[step] for step in STEPS[:3]}, LABELS))[0]
+    weights = frames[2]["0.cross"].astype(float).max(axis=2).mean(axis=2)
+    wanted = np.unravel_index(weights.argmax(), weights.shape)
+    assert early["probes"][0]["clearest"]["cross"] == [int(place) for place in wanted]
+
+
+def test_frames_that_are_cut_off_or_no_numbers_are_left_out() -> None:
+    frames: dict[int, Any] = dict(filmed(STEPS))
+    frames[8] = {}
+    frames[16] = {name: array for name, array in frames[16].items() if name != "1.cross"}
+    broken = frames[100]["0.cross"].copy()
+    broken[0, 0, 0, 0] = np.nan
+    frames[100] = {**frames[100], "0.cross": broken}
+    header, parts = split(film_data(frames, LABELS))
+    assert header["steps"] == [0, 1, 2, 4, 32, 40, 64]
+    assert len(parts["0.cross"].array) == 7
+
+
+def test_without_a_frame_or_a_label_the_film_is_empty() -> None:
+    for frames, labels in (({}, LABELS), ({}, []), (filmed([0]), []), ({0: {}}, LABELS)):
+        header, parts = split(film_data(frames, labels))
+        assert (header["steps"], header["probes"], parts) == ([], [], {})
+
+
+def test_labels_that_do_not_fit_their_weights_show_nothing_of_that_probe() -> None:
+    short = {**LABELS[1], "src": ["▁a"]}
+    header, parts = split(film_data(filmed(STEPS), [LABELS[0], short]))
+    assert [doc["kinds"] for doc in header["probes"]] == [
+        ["encoder", "decoder", "cross"],
+        ["decoder"],
+    ]
+    assert "1.cross" not in parts
+
+
+def test_long_probes_leave_room_for_fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = sum(array.size for array in filmed([0])[0].values())
+    monkeypatch.setattr("transformer.figures.film.CELLS", 4 * size)
+    assert len(split(film_data(filmed(STEPS), LABELS))[0]["steps"]) == 4
+    monkeypatch.setattr("transformer.figures.film.CELLS", 1)
+    assert split(film_data(filmed(STEPS), LABELS))[0]["steps"] == [0, 100]
+
+
+def test_notes_stand_by_their_steps() -> None:
+    found = opened(notes={4: "loss 2.1", 5: "of no frame"})[0]["notes"]
+    assert found == ["loss 2.1" if step == 4 else "" for step in STEPS]
+
+
+def test_the_state_is_whole_and_checked() -> None:
+    assert opened()[0]["start"] == FILM_DEFAULTS
+    assert film_state({"step": "320", "kind": "encoder", "layer": 1, "head": 2}) == {
+        **FILM_DEFAULTS, "step": 320, "kind": "encoder", "layer": 1, "head": 2,
+    }  # fmt: skip
+    for values, says in [
+        ({"kind": "other"}, "kind must be one of encoder, decoder, cross, not 'other'"),
+        ({"step": -2}, "step must be a whole number from -1 to 1000000000, not -2"),
+        ({"probe": 100}, "probe must be a whole number from -1 to 99"),
+        ({"layer": "1.5"}, "layer must be a whole number"),
+        ({"view": "heads"}, "The film has no 'view'; it has step"),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(says)):
+            film_state(values)
+
+
+def test_a_film_as_a_file_holds_no_text_as_html() -> None:
+    labels = [{**LABELS[0], "src": ["</script><script>alert(1)</script>", *SRC[1:]], "tgt": TGT}]
+    written = film_page(filmed(STEPS), [*labels, LABELS[1]], title="<b>&")
+    assert "alert(1)" not in written
+    assert len(re.findall(r"</?script", written)) == 4  # data, and code
+    assert "<title>&lt;b&gt;&amp;</title>" in written

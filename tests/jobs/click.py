@@ -1,0 +1,42 @@
+"""`python -m tests.jobs.click reverse french`: seconds from the click to the first line of metrics.
+
+A warm worker is asked, as on the page; each task is stopped when its first line is there.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+
+from tests.jobs.conftest import until, warm
+from transformer.jobs import Jobs, Limits
+from transformer.training.recipe import describe
+
+
+def click_to_first_line(jobs: Jobs, task: str) -> float:
+    """Seconds between `submit` and a line in metrics.jsonl, with the task's default settings."""
+    config = describe(task, title=task)
+    clicked = time.perf_counter()
+    name = jobs.submit(config, "click")
+    while not jobs.folder(name).last_lines():
+        if jobs.run(name).status == "failed":
+            raise RuntimeError(jobs.run(name).reason)
+        time.sleep(0.005)
+    seconds = time.perf_counter() - clicked
+    jobs.control(name, "click", command="stop")
+    until(jobs, name, "cancelled")
+    return seconds
+
+
+def main(tasks: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as root, Jobs(root, Limits(workers=1)) as jobs:
+        began = time.perf_counter()
+        warm(jobs)
+        print(f"a worker is warm after {time.perf_counter() - began:.2f} s")
+        for task in tasks:
+            print(f"{task}: first line after {click_to_first_line(jobs, task):.2f} s")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or ["reverse", "french"])

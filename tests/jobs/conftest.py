@@ -1,0 +1,91 @@
+"""Runs of a stand-in trainer, in real worker processes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from transformer.jobs import Jobs, Limits, RunInfo
+
+STANDIN = "tests.jobs.standin:train"
+PATIENCE = 60.0  # seconds, for a busy machine; what is there is seen at once
+MakeJobs = Callable[..., Jobs]
+MakeStill = Callable[..., Jobs]
+
+
+def asked(**more: Any) -> dict[str, Any]:
+    """A config that every limit allows; `steps` and `nap` are for the stand-in."""
+    model = {"d_model": 8, "n_layers": 1, "n_heads": 2, "d_ff": 8, "vocab_size": 20}
+    return {"model": model, "training": {"steps": 3}, "data": {"task": "copy"}, **more}
+
+
+def until(jobs: Jobs, name: str, true: Callable[[RunInfo], bool] | str) -> RunInfo:
+    """Wait until the run is so, or has this status, and return it."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        info = jobs.run(name)
+        if info.status == true if isinstance(true, str) else true(info):
+            return info
+        time.sleep(0.01)
+    pytest.fail(f"still {jobs.run(name)}")
+
+
+def warm(jobs: Jobs, count: int = 1) -> Jobs:
+    """Start the workers and wait until so many are ready."""
+    deadline = time.monotonic() + PATIENCE
+    jobs.start()
+    while jobs.warm() < count:
+        assert time.monotonic() < deadline, jobs.trouble()
+        time.sleep(0.01)
+    return jobs
+
+
+@pytest.fixture
+def make_jobs(tmp_path: Path) -> Iterator[MakeJobs]:
+    """`make_jobs(queued=3)`: jobs over one folder with these limits, closed at the end."""
+    made: list[Jobs] = []
+
+    def make(trainer: str = STANDIN, folder: str = "runs", **limits: Any) -> Jobs:
+        given = Limits(**({"workers": 1, "nice": 0} | limits))
+        made.append(Jobs(tmp_path / folder, given, trainer=trainer))
+        return made[-1]
+
+    yield make
+    for jobs in made:
+        jobs.close()
+
+
+class Still:
+    """An executor that never takes anything, to look at the queue alone."""
+
+    def start(self) -> None:
+        pass
+
+    def wake(self) -> None:
+        pass
+
+    def watched(self) -> set[str]:
+        return set()
+
+    def warm(self) -> int:
+        return 0
+
+    def trouble(self) -> str:
+        return ""
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def still(tmp_path: Path) -> MakeStill:
+    """`still(queued=3)`: jobs whose runs wait for ever."""
+
+    def make(**limits: Any) -> Jobs:
+        return Jobs(tmp_path / "runs", Limits(**limits), executor=lambda queue, limits: Still())
+
+    return make

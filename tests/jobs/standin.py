@@ -1,0 +1,71 @@
+"""Stands in for the trainer: the same files, signals and statuses, without learning anything."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+
+from transformer.training.process import StopSignal
+from transformer.training.run import RunFolder, Status
+from transformer.training.saving import Progress, load_progress
+
+SAVE_EVERY = 5
+
+
+def train(path: Path) -> Status:
+    """Takes config["steps"] steps of config["nap"] seconds; saves at every fifth and at the end.
+
+    Every start is a line in starts.txt. With config["breaks"], something happens at step 3.
+    """
+    run = RunFolder(path)
+    config = run.config()
+    steps, nap = config.get("steps", 3), config.get("nap", 0.0)
+    with run.held():
+        with (path / "starts.txt").open("a") as file:
+            file.write(f"{os.getpid()}\n")
+        print("the stand-in begins")
+        step = load_progress(run).step
+        run.rewind(step)
+        run.write_state("running", step=step)
+        signal = StopSignal()
+        status: Status = "finished"
+        with signal.heard():
+            while step < steps:
+                if signal.came or run.control().command == "stop":
+                    status = "cancelled"
+                    break
+                step += 1
+                _happen(config.get("breaks", ""), step)
+                time.sleep(nap)
+                share = (step - 1) / steps
+                run.append_metrics({"step": step, "loss": 1.0, "seconds": nap, "share": share})
+                if step % SAVE_EVERY == 0:
+                    _save(run, step)
+            _save(run, step)
+        run.write_state(status, f"{status} after step {step}", step=step)
+    return status
+
+
+def _happen(what: str, step: int) -> None:
+    if step != 3 or not what:
+        return
+    if what == "memory":
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried 9 bytes")
+    if what == "disk":
+        raise OSError(28, "No space left on device")
+    raise ValueError("the text has no pairs")
+
+
+def _save(run: RunFolder, step: int) -> None:
+    progress = {"progress": json.dumps(asdict(Progress(step=step)))}
+    save_file({"weight": torch.zeros(1)}, run.resume_path, progress)
+    run.checkpoint_path.mkdir(exist_ok=True)
+    for name in ("config.json", "model.safetensors"):
+        (run.checkpoint_path / name).write_text(f"{name} at step {step}")
+    run.write_state("running", step=step)

@@ -1,0 +1,138 @@
+"""The operator's file, and what it keeps a visitor from."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.jobs.conftest import MakeStill, asked
+from transformer.config import ModelConfig
+from transformer.jobs import JobError, Limits, count_parameters, runs_folder
+from transformer.jobs.limits import cores
+from transformer.model import Transformer
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_file_that_comes_with_the_app_says_the_defaults() -> None:
+    assert Limits.load(ROOT / "limits.toml") == Limits()
+    text = (ROOT / "limits.toml").read_text()
+    assert all(f"\n{name} = " in text for name in asdict(Limits()))
+
+
+def test_a_file_of_one_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("workers = 3\nminutes = 2.5\n")
+    monkeypatch.setenv("HEADS_UP_LIMITS", str(file))
+    limits = Limits.load()
+    assert (limits.processes, limits.minutes, limits.queued) == (3, 2.5, Limits().queued)
+    file.unlink()
+    with pytest.raises(ValueError, match=r"mine\.toml cannot be read: .*No such file"):
+        Limits.load()
+    monkeypatch.delenv("HEADS_UP_LIMITS")
+    monkeypatch.setattr("transformer.jobs.limits.__file__", str(tmp_path / "a" / "b" / "c.py"))
+    assert Limits.load() == Limits()  # there is none, and nobody asked for one
+    assert 1 <= Limits().processes <= cores()
+
+
+def test_the_folder_of_runs_is_the_operator_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HEADS_UP_RUNS", raising=False)
+    assert runs_folder() == ROOT / "runs"
+    monkeypatch.setenv("HEADS_UP_RUNS", "/somewhere/else")
+    assert runs_folder() == Path("/somewhere/else")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("workers 2", r"limits\.toml cannot be read: .*line 1"),
+        (b"\xff\xfe", r"limits\.toml cannot be read"),
+        ("worker = 2", r"limits\.toml: there is no limit 'worker'; did you mean 'workers'"),
+        ("workers = 1.5", r"limits\.toml: workers must be a whole number, not 1\.5"),
+        ("workers = true", "workers must be a whole number, not True"),
+        ("workers = -1", "workers must be 0 to 64, not -1"),
+        ("workers = 65", "workers must be 0 to 64, not 65"),
+        ("nice = 20", "nice must be 0 to 19, not 20"),
+        ("queued = 0", "queued must be at least 1, not 0"),
+        ("minutes = nan", "minutes must be at least 1, not nan"),
+        ("minutes = inf", "minutes must be at least 1, not inf"),
+        ('minutes = "two"', "minutes must be a number, not 'two'"),
+    ],
+)
+def test_a_wrong_file_is_one_sentence(content: str | bytes, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "limits.toml"
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(ValueError, match=message) as caught:
+        Limits.load(file)
+    assert str(file) in str(caught.value)
+
+
+@pytest.mark.parametrize("score", ["scaled_dot", "dot", "additive"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
+def test_the_count_is_that_of_the_model(score: Any, positions: Any) -> None:
+    config = ModelConfig(
+        vocab_size=17,
+        d_model=12,
+        n_layers=3,
+        n_heads=3,
+        d_ff=7,
+        max_len=11,
+        score=score,
+        positions=positions,
+    )
+    model = Transformer(config)
+    assert count_parameters(config) == sum(weight.numel() for weight in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"model": {"vocab_size": 1000, "d_model": 512}},
+            r"would have \d+(,\d+)+ weights; this app allows at most 1,000,000",
+        ),
+        ({"training": {"minutes": 31}}, "31 minutes were asked for; .* at most 30"),
+        (
+            {"training": {"batch_tokens": 20_000}},
+            "a step would have 20,000 positions; this app allows at most 16,384",
+        ),
+        (
+            {"data": {"task": "copy", "options": {"n_train": 100_000, "n_valid": 1}}},
+            "100,001 pairs would be made; this app allows at most 100,000",
+        ),
+        (
+            {"data": {"task": "copy", "options": {"n_train": "9"}}},
+            "n_train and n_valid must be whole numbers, not",
+        ),
+        ({"model": {"d_model": 7, "n_heads": 2}}, "must be a multiple of n_heads 2"),
+        ({"model": {"d_modle": 7}}, "has no field 'd_modle'; did you mean 'd_model'"),
+        ({"training": {"steps": 0}}, "steps must be at least 1, not 0"),
+        ({"training": {"learning_rate": float("nan")}}, "must be a finite number"),
+        ({"model": None}, "NoneType"),
+    ],
+)
+def test_what_goes_past_a_limit_is_refused(
+    changes: dict[str, Any], message: str, still: MakeStill
+) -> None:
+    jobs = still(parameters=1_000_000, minutes=30)
+    with pytest.raises(JobError, match=message):
+        jobs.submit(asked(**changes), "ann")
+    assert jobs.runs() == []
+
+
+def test_files_may_be_so_large(still: MakeStill) -> None:
+    jobs = still(upload_bytes=10)
+    jobs.submit(asked(), "ann", {"a.tsv": b"12345", "b.tsv": b"12345"})
+    with pytest.raises(JobError, match="the files have 11 bytes; this app allows at most 10"):
+        jobs.submit(asked(), "ann", {"a.tsv": b"12345", "b.tsv": b"123456"})
+
+
+def test_a_run_without_minutes_gets_those_of_the_limit(still: MakeStill) -> None:
+    jobs = still(minutes=12)
+    free = jobs.folder(jobs.submit(asked(), "ann")).config()
+    assert free["training"] == {"steps": 3, "minutes": 12}
+    bound = jobs.submit(asked(training={"minutes": 2}), "ann")
+    assert jobs.folder(bound).config()["training"] == {"minutes": 2}

@@ -1,0 +1,302 @@
+"""Races: what is put in line, what the table says of hand-made metrics, and each verdict."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.jobs.conftest import MakeJobs, MakeStill, until
+from transformer.analysis.races import ENOUGH, Claim, Measure, Outcome, outcome, results, verdict
+from transformer.config import ModelConfig
+from transformer.jobs import JobError, Limits, count_parameters
+from transformer.jobs.races import RACES, race_named
+from transformer.jobs.racing import (
+    cancel_race,
+    delete_race,
+    race_runs,
+    standings,
+    submit_race,
+    track,
+)
+
+CLAIM = Claim("a beats b", "a", "b")
+
+
+def made(entry: str, *losses: float, reached: float = math.inf) -> list[Outcome]:
+    """One outcome a seed; the accuracy is 1 - loss."""
+    return [
+        Outcome(entry, seed, loss, 1 - loss, reached, seconds=2.0 * seed)
+        for seed, loss in enumerate(losses, start=1)
+    ]
+
+
+def look(step: int, loss: float, accuracy: float) -> dict[str, Any]:
+    return {"step": step, "valid_loss": loss, "sequence_accuracy": accuracy}
+
+
+def test_an_outcome_is_read_where_all_steps_were_taken() -> None:
+    lines: list[dict[str, Any]] = [
+        {"step": 1, "loss": 3.0, "seconds": 0.25},
+        look(1, 2.0, 0.94),
+        {"step": 2, "loss": 1.0, "seconds": 0.5},
+        look(2, 0.5, 0.95),
+        {"step": 3, "loss": 0.9, "seconds": 0.25},
+        {"step": 3, "valid_loss": 0.4, "perplexity": 1.5},  # counts for patience, not for a race
+        look(3, 0.375, 0.9),
+    ]
+    assert outcome("a", 7, 3, lines) == Outcome("a", 7, 0.375, 0.9, 2.0, 1.0)
+    assert outcome("a", 7, 4, lines) is None
+    assert outcome("a", 7, 3, lines[:-1]) is None
+    never = outcome("a", 7, 1, lines[:2])
+    assert never is not None
+    assert never.reached == math.inf
+
+
+def test_the_table_has_means_and_spreads_over_seeds() -> None:
+    # 2, 4, 9: mean 5, squares of the differences 9 + 1 + 16 = 26, over n - 1 = 2 is 13.
+    table = results([*made("a", 2, 4, 9, reached=30), *made("b", 1)], ["b", "a", "c"])
+    assert list(table.index) == ["b", "a", "c"]
+    a, b, c = table.loc["a"], table.loc["b"], table.loc["c"]
+    assert (a["n"], a["loss_mean"], a["loss_min"], a["loss_max"]) == (3, 5, 2, 9)
+    assert a["loss_sd"] == pytest.approx(math.sqrt(13))
+    assert (a["accuracy_mean"], a["accuracy_min"], a["accuracy_max"]) == (-4, -8, -1)
+    assert (a["reached"], a["steps_mean"], a["seconds_mean"]) == (3, 30, 4)
+    assert (b["n"], b["loss_mean"], b["reached"]) == (1, 1, 0)
+    assert math.isnan(b["loss_sd"])
+    assert math.isnan(b["steps_mean"])
+    assert c["n"] == 0
+    assert math.isnan(c["loss_mean"])
+
+
+def test_steps_to_95_percent_have_a_mean_only_if_every_seed_got_there() -> None:
+    both = [Outcome("a", 1, 0, 1, 20, 1), Outcome("a", 2, 0, 1, 50, 1)]
+    row = results(both, ["a"]).loc["a"]
+    assert (row["steps_mean"], row["steps_min"], row["steps_max"], row["reached"]) == (
+        35,
+        20,
+        50,
+        2,
+    )
+    row = results([*both, Outcome("a", 3, 0, 0.9, math.inf, 1)], ["a"]).loc["a"]
+    assert row["reached"] == 2
+    assert math.isnan(row["steps_mean"])
+    assert math.isnan(row["steps_max"])
+
+
+def test_a_table_refuses_what_cannot_be() -> None:
+    with pytest.raises(ValueError, match=r"no entry 'x'; it has a, b$"):
+        results(made("x", 1), ["a", "b"])
+    with pytest.raises(ValueError, match=r"'a' has seed 1 twice"):
+        results([*made("a", 1), *made("a", 1)], ["a"])
+    with pytest.raises(ValueError, match=r"no entry 'b'; it has a$"):
+        verdict(results(made("a", 1), ["a"]), CLAIM)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "word"),
+    [
+        # Standard deviations of 1 and 1, so a pooled one of 1: the means must be over 2 apart.
+        ((1, 2, 3), (4, 5, 6), "held"),
+        ((4, 5, 6), (1, 2, 3), "did not hold"),
+        ((1, 2, 3), (3.5, 4, 4.5), "held"),  # 2 apart; sqrt((1 + 0.25) / 2) is 0.79
+        # 2.2 apart, no overlap; but sqrt((3 + 0.01) / 2) is 1.23.
+        ((1, 1, 4), (4.1, 4.2, 4.3), "cannot be told from these seeds"),
+        ((1, 2, 5), (4, 7, 8), "cannot be told from these seeds"),  # 5 and 4 overlap
+        ((1, 2, 3), (2, 3, 4), "cannot be told from these seeds"),
+        ((1, 1, 1), (1, 1, 1), "cannot be told from these seeds"),
+        ((1, 1, 1), (2, 2, 2), "held"),
+        ((1, 2), (8, 9), "cannot be told from these seeds"),  # two seeds are not enough
+        ((1, 2, 3), (8, 9), "cannot be told from these seeds"),
+        ((), (8, 9, 10), "cannot be told from these seeds"),
+    ],
+)
+def test_a_verdict_is_never_stronger_than_the_seeds(
+    a: tuple[float, ...], b: tuple[float, ...], word: str
+) -> None:
+    table = results([*made("a", *a), *made("b", *b)], ["a", "b"])
+    measures: tuple[Measure, ...] = ("loss", "accuracy")
+    for measure in measures:  # the accuracy is 1 - loss: higher is better
+        said = verdict(table, CLAIM, measure)
+        assert said.word == word, said.reason
+        assert said.claim is CLAIM
+
+
+def test_a_verdict_names_what_it_rests_on() -> None:
+    table = results([*made("a", 1, 2, 3), *made("b", 4, 5, 6)], ["a", "b"])
+    said = verdict(table, CLAIM).reason
+    assert said == "mean loss 2 against 5, pooled standard deviation 1, 3 and 3 seeds"
+    table = results([*made("a", 1, 2), *made("b", 4, 5, 6)], ["a", "b"])
+    assert verdict(table, CLAIM).reason == (
+        "a verdict needs 3 finished seeds of each side, and there are 2 and 3"
+    )
+
+
+def test_by_order_alone_a_claim_holds_one_time_in_twenty_at_most() -> None:
+    """Six values that have nothing to do with the entries, in every way to deal them out."""
+    values = [0.1, 0.15, 0.2, 0.9, 1.0, 1.1]
+    held = deals = 0
+    for chosen in itertools.combinations(values, ENOUGH):
+        rest = [value for value in values if value not in chosen]
+        table = results([*made("a", *chosen), *made("b", *rest)], ["a", "b"])
+        held += verdict(table, CLAIM).word == "held"
+        deals += 1
+    assert (held, deals) == (1, 20)
+
+
+@pytest.mark.parametrize("name", RACES)
+def test_every_race_can_run_within_the_limits_that_come_with_the_app(name: str) -> None:
+    race, limits = RACES[name], Limits()
+    assert len(race.entries) * len(race.seeds) <= limits.runs_per_visitor
+    assert len(race.seeds) >= ENOUGH
+    seen: dict[str, Any] = {}
+    for entry in race.entries:
+        config = race.config(entry, 5, "id")
+        limits.checked(config, {})
+        assert count_parameters(ModelConfig.from_dict(config["model"])) < limits.parameters
+        assert config["training"]["seed"] == 5
+        assert config["race"] == {"id": "id", "name": name, "entry": entry, "seed": 5}
+        budget = {k: config["training"][k] for k in ("steps", "batch_tokens", "cooldown")}
+        assert seen.setdefault("budget", budget) == budget  # same budget, same data
+        assert seen.setdefault("data", config["data"]) == config["data"]
+    for claim in race.claims:
+        assert {claim.better, claim.worse} <= race.entries.keys()
+        assert claim.better != claim.worse
+
+
+def test_entries_differ_in_what_the_race_is_about_and_nothing_else() -> None:
+    may_differ = {
+        "scores": {"score", "d_model"},
+        "positions": {"positions", "max_len"},
+        "heads": {"n_heads"},
+        "warm-up": {"warmup"},
+    }
+    for name, race in RACES.items():
+        first, *others = [race.config(entry, 1, "") for entry in race.entries]
+        differs = {
+            field
+            for other in others
+            for part in ("model", "training")
+            for field, value in first[part].items()
+            if other[part][field] != value
+        }
+        assert differs == may_differ[name] or differs == may_differ[name] - {"max_len"}
+    widths = [race_named("scores").config(e, 1, "")["model"] for e in RACES["scores"].entries]
+    assert sorted({ModelConfig.from_dict(model).d_k for model in widths}) == [16, 64, 256]
+
+
+def test_a_race_is_put_in_line_seed_by_seed(still: MakeStill) -> None:
+    jobs = still()
+    race_id = submit_race(jobs, "positions", "ann", seeds=(4, 9))
+    other = submit_race(jobs, "positions", "bob", seeds=(4,))
+    assert race_id != other
+    runs = race_runs(jobs, race_id)
+    entries = list(RACES["positions"].entries)
+    assert [(run.entry, run.seed) for run in runs] == [
+        *((entry, 4) for entry in entries),
+        *((entry, 9) for entry in entries),
+    ]
+    assert {(run.race, run.info.owner) for run in runs} == {("positions", "ann")}
+    said = [jobs.folder(run.info.name).config() for run in runs]
+    assert [config["race"]["id"] for config in said] == [race_id] * 6
+    assert [config["model"]["positions"] for config in said[:3]] == [
+        "sinusoidal",
+        "learned",
+        "none",
+    ]
+    assert len(race_runs(jobs)) == 9
+    assert race_runs(jobs, "nothing") == []
+
+
+@pytest.mark.parametrize(
+    ("race", "seeds", "message"),
+    [
+        ("score", (1,), "no race 'score': choose one of .*did you mean 'scores'"),
+        ("scores", (), r"different seeds, 0 or more each, not \[\]"),
+        ("scores", (1, 1), r"different seeds, 0 or more each, not \[1, 1\]"),
+        ("scores", (-1,), r"different seeds, 0 or more each, not \[-1\]"),
+    ],
+)
+def test_a_race_that_cannot_be_is_refused(
+    still: MakeStill, race: str, seeds: tuple[int, ...], message: str
+) -> None:
+    jobs = still()
+    with pytest.raises(JobError, match=message):
+        submit_race(jobs, race, "ann", seeds)
+    with pytest.raises(ValueError, match="has no entry 'four'; it has sinusoidal"):
+        RACES["positions"].config("four", 1, "")
+    assert jobs.runs() == []
+
+
+def test_a_race_that_does_not_fit_leaves_nothing_behind(still: MakeStill) -> None:
+    jobs = still(runs_per_visitor=8, queued=9)
+    submit_race(jobs, "warm-up", "ann", (1, 2))
+    with pytest.raises(JobError, match="has 6 runs and you keep 4; this app allows 8 together"):
+        submit_race(jobs, "positions", "ann", (1, 2))
+    with pytest.raises(JobError, match="has 6 runs and 4 are waiting; this app allows 9 in line"):
+        submit_race(jobs, "positions", "bob", (1, 2))
+    assert len(jobs.runs()) == 4
+    small = still(parameters=20_000)  # only the additive, wide ones are refused, after others
+    with pytest.raises(JobError, match="this app allows at most 20,000"):
+        submit_race(small, "scores", "cid", (1,))
+    assert small.runs("cid") == []
+
+
+def test_cancel_and_delete_touch_ones_own_runs_of_this_race_alone(still: MakeStill) -> None:
+    jobs = still()
+    mine = submit_race(jobs, "warm-up", "ann", (1,))
+    other = submit_race(jobs, "warm-up", "ann", (1,))
+    assert cancel_race(jobs, mine, "bob") == delete_race(jobs, mine, "bob") == 0
+    assert cancel_race(jobs, mine, "ann") == 2
+    assert [run.info.status for run in race_runs(jobs, mine)] == ["cancelled"] * 2
+    assert [run.info.status for run in race_runs(jobs, other)] == ["queued"] * 2
+    assert cancel_race(jobs, mine, "ann") == 0
+    assert delete_race(jobs, mine, "ann") == 2
+    assert {run.race_id for run in race_runs(jobs)} == {other}
+
+
+def _finish(path: Path, steps: int, loss: float, status: str = "finished") -> None:
+    lines = [{"step": 1, "loss": 2.0, "seconds": 0.5}, look(steps, loss, 1.0)]
+    (path / "metrics.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    state = {"status": status, "reason": "made by hand", "step": steps}
+    (path / "state.json").write_text(json.dumps(state))
+
+
+def test_standings_are_computed_from_the_runs_files(still: MakeStill) -> None:
+    jobs = still()
+    race_id = submit_race(jobs, "warm-up", "ann")
+    steps = RACES["warm-up"].config("no warm-up", 1, "")["training"]["steps"]
+    _, (said,) = standings(jobs, race_runs(jobs, race_id))
+    assert said.word == "cannot be told from these seeds"
+    for run in race_runs(jobs, race_id):
+        loss = run.seed / 100 + (0.5 if run.entry == "no warm-up" else 0)
+        _finish(jobs.folder(run.info.name).path, steps, loss)
+    table, (said,) = standings(jobs, race_runs(jobs, race_id))
+    assert list(table["n"]) == [3, 3]
+    assert list(table["loss_mean"]) == pytest.approx([0.02, 0.52])
+    assert list(table["loss_sd"]) == pytest.approx([0.01, 0.01])
+    assert said.word == "held"
+    worst = race_runs(jobs, race_id)[0]
+    folder = jobs.folder(worst.info.name).path
+    _finish(folder, steps, 9.0)  # nothing is stored: what the file says now counts
+    assert standings(jobs, race_runs(jobs, race_id))[0]["loss_max"].iloc[0] == 9
+    assert track(jobs, worst).valid_loss.tolist() == [9.0]
+    _finish(folder, steps, 9.0, status="failed")
+    assert list(standings(jobs, race_runs(jobs, race_id))[0]["n"]) == [2, 3]
+    with pytest.raises(ValueError, match="no runs of this race"):
+        standings(jobs, [])
+
+
+def test_a_race_is_run_by_workers(make_jobs: MakeJobs) -> None:
+    with make_jobs(workers=2) as jobs:
+        race_id = submit_race(jobs, "warm-up", "ann", (1,))
+        for run in race_runs(jobs, race_id):
+            until(jobs, run.info.name, "finished")
+        runs = race_runs(jobs, race_id)
+        assert [track(jobs, run).steps.tolist() for run in runs] == [[1, 2, 3]] * 2
+        table, _ = standings(jobs, runs)
+        assert list(table["n"]) == [0, 0]  # the stand-in takes no look

@@ -1,0 +1,178 @@
+"""The small grammar held to sentences written by hand, with links, found back by their English.
+
+A line of the file: English, then French, every French word with the places of the English words
+that it comes from, counted from 0.
+"""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from transformer.text import TASKS, Example
+from transformer.text.grammar import count_sentences, kinds
+from transformer.text.grammar.clauses import Place, Pronoun
+from transformer.text.grammar.phrases import NounPhrases, OwnedPhrases, links
+from transformer.text.grammar.sentences import Kind
+from transformer.text.grammar.verbs import Verb, conjugate
+from transformer.text.grammar.words import Adjective
+
+FRENCH = TASKS["french"]
+LINES = (Path(__file__).parent / "french_by_hand.txt").read_text(encoding="utf-8").splitlines()
+
+
+def by_hand(line: str) -> Example:
+    english, french = line.split(" | ")
+    words, found = [], []
+    for j, item in enumerate(french.split()):
+        word, _, places = item.partition("/")
+        words.append(word)
+        found += [(int(i), j) for i in places.split(",") if i]
+    return Example(english, " ".join(words), tuple(sorted(found)))
+
+
+def fits(choice: Any, there: set[str]) -> bool:
+    """Whether all English words of a choice are among these; far fewer are left to try out."""
+    match choice:
+        case None:
+            return True
+        case str():
+            return choice in there
+        case Verb():
+            forms = {choice.base, choice.third}
+            if choice.base == "be":
+                forms |= {"am", "is", "are"}
+            return bool(forms & there) and set(choice.after) <= there
+        case Pronoun() | Place() | Adjective():
+            return set(choice.english.split()) <= there
+    raise TypeError(choice)
+
+
+def numbers(choices: Any, there: set[str]) -> list[int]:
+    """The numbers in a list of choices that these words may come from."""
+    if isinstance(choices, OwnedPhrases):
+        nouns = [k for k, noun in enumerate(choices.nouns) if noun.english[0] in there]
+        owners = numbers(choices.owners, there) if nouns and "'s" in there else []
+        return [owner * len(choices.nouns) + k for owner in owners for k in nouns]
+    if isinstance(choices, NounPhrases):
+        article = there | ({"a"} & {word[:1] for word in there & {"an"}})
+        article |= {"some"} if "any" in there else set()
+        found = []
+        for i, noun in enumerate(choices.nouns):
+            if there.isdisjoint(noun.english):
+                continue
+            for j, determiner in enumerate(choices.determiners):
+                if determiner.english in article and noun.english[determiner.plural] in there:
+                    found += [
+                        (i * len(choices.determiners) + j) * len(choices.adjectives) + k
+                        for k, adjective in enumerate(choices.adjectives)
+                        if fits(adjective, there)
+                    ]
+        return found
+    return [k for k in range(len(choices)) if fits(choices[k], there)]
+
+
+def said_in(kind: Kind, english: str, known: dict[int, list[int]]) -> list[tuple[int, str]]:
+    """Every sentence of a kind that is this English one: its number and its French.
+
+    `known` keeps what `numbers` found for lists that kinds share.
+    """
+    there = set(english.split())
+    for name, signs in (("future", {"going"}), ("can", {"can", "cannot"}), ("must", {"must"})):
+        if (kind.fields.get("mode") == name) != bool(signs & there):
+            return []
+    if bool(kind.fields.get("question")) > ("?" in there):
+        return []
+    for name in ("often", "time"):
+        if kind.fields.get(name, "") not in {"", *there}:
+            return []
+    lists = (kind.subjects, kind.verbs, kind.places, kind.whats)
+    able: list[list[int]] = []
+    for choices in lists:
+        if id(choices) not in known:
+            known[id(choices)] = numbers(choices, there)
+        able.append(known[id(choices)])
+        if not able[-1]:
+            return []
+    found = []
+    for chosen in itertools.product(*able):
+        number, unit = 0, 1
+        for index, choices in zip(chosen, lists, strict=True):
+            number, unit = number + index * unit, unit * len(choices)
+        src, tgt = kind.sentence(number)
+        if " ".join(word.text for word in src) == english:
+            found.append((number, " ".join(word.text for word in tgt)))
+    return found
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_sentence_by_hand_is_made_once_and_as_written(line: str) -> None:
+    wanted = by_hand(line)
+    known: dict[int, list[int]] = {}
+    made = [(kind, n) for kind in kinds(3) for n, _ in said_in(kind, wanted.src, known)]
+    assert len(made) == 1
+    src, tgt = made[0][0].sentence(made[0][1])
+    assert " ".join(word.text for word in tgt) == wanted.tgt
+    assert links(src, tgt) == wanted.alignment
+
+
+def test_there_are_enough_by_hand() -> None:
+    assert len(LINES) == len(set(LINES)) >= 60
+
+
+def test_sentences_are_counted_and_no_small_kind_repeats_another() -> None:
+    """Every kind of up to 120 sentences whole, and 10,000 of the others: all are distinct."""
+    assert count_sentences(1) < count_sentences(2) < count_sentences(3)
+    assert FRENCH.count() == count_sentences(3) == sum(kind.size for kind in kinds(3))
+    seen: dict[str, str] = {}
+    total = 0
+    for kind in kinds(3):
+        if kind.size <= 120:
+            for number in range(kind.size):
+                src, tgt = (" ".join(w.text for w in side) for side in kind.sentence(number))
+                assert src not in seen, src
+                seen[src] = tgt
+            total += kind.size
+    assert len(seen) == total > 2000
+    examples = FRENCH.pairs(10_000, 8)
+    assert len({example.src for example in examples}) == 10_000
+    assert all(seen.get(example.src, example.tgt) == example.tgt for example in examples)
+
+
+@pytest.mark.parametrize("level", [0, 4])
+def test_there_is_no_other_level(level: int) -> None:
+    with pytest.raises(ValueError, match=f"level is {level}; it must be 1, 2 or 3"):
+        kinds(level)
+
+
+def test_the_levels_bring_what_they_promise() -> None:
+    first = {word for e in FRENCH.pairs(2000, 1, level=1) for word in e.src.split()}
+    second = {word for e in FRENCH.pairs(2000, 1, level=2) for word in e.src.split()}
+    assert not first & {"not", "any", "'s", "?", "never", "can", "often"}
+    assert {"not", "any", "'s"} <= second
+    assert not second & {"?", "never", "can", "going", "who", "often", "today"}
+
+
+def test_numbers_and_sentences_are_one_to_one_within_a_kind() -> None:
+    kind = max(kinds(2), key=lambda kind: kind.size)
+    step = kind.size // 3000
+    made = {" ".join(w.text for w in kind.sentence(n)[0]) for n in range(0, kind.size, step)}
+    assert len(made) == len(range(0, kind.size, step))
+
+
+@pytest.mark.parametrize(
+    ("infinitive", "stem", "forms"),
+    [
+        ("parler", "", "parle parles parle parlons parlez parlent"),
+        ("manger", "", "mange manges mange mangeons mangez mangent"),
+        ("commencer", "", "commence commences commence commençons commencez commencent"),
+        ("acheter", "achèt", "achète achètes achète achetons achetez achètent"),
+        ("finir", "", "finis finis finit finissons finissez finissent"),
+        ("vendre", "", "vends vends vend vendons vendez vendent"),
+    ],
+)
+def test_regular_verbs(infinitive: str, stem: str, forms: str) -> None:
+    assert " ".join(conjugate(infinitive, stem)) == forms

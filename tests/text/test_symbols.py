@@ -1,0 +1,95 @@
+"""A vocabulary of given symbols: one piece each, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import sentencepiece
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.config import ModelConfig
+from transformer.text import TASKS, Vocabulary
+
+# Words of letters, digits and marks that NFKC leaves alone.
+SYMBOLS = st.lists(
+    st.text(st.sampled_from("abcXYZ0123456789()[]{}+-,.'éœçà"), min_size=1, max_size=20),
+    min_size=1,
+    max_size=40,
+    unique=True,
+)
+
+
+@given(symbols=SYMBOLS, data=st.data())
+def test_one_symbol_is_one_piece_in_the_order_given(
+    symbols: list[str], data: st.DataObject
+) -> None:
+    vocabulary = Vocabulary.of_symbols(symbols)
+    assert vocabulary.tokens(range(len(vocabulary))) == [
+        "<pad>", "<s>", "</s>", "<unk>", *(f"▁{symbol}" for symbol in symbols)
+    ]  # fmt: skip
+    chosen = data.draw(st.lists(st.sampled_from(symbols)))
+    ids = vocabulary.encode(" ".join(chosen))
+    assert ids == [*(4 + symbols.index(symbol) for symbol in chosen), 2]
+    assert vocabulary.decode(ids) == " ".join(chosen)
+    assert vocabulary.encode_batch([" ".join(chosen), symbols[0]]) == [ids, [4, 2]]
+
+
+@given(symbols=SYMBOLS)
+def test_the_bytes_depend_on_the_symbols_alone(symbols: list[str]) -> None:
+    first, second = Vocabulary.of_symbols(symbols), Vocabulary.of_symbols(tuple(symbols))
+    assert first.to_bytes() == second.to_bytes()
+    reference = sentencepiece.SentencePieceProcessor(model_proto=first.to_bytes())
+    assert reference.vocab_size() == len(symbols) + 4
+
+
+def test_everything_else_of_the_class_works_with_it(tmp_path: Path) -> None:
+    vocabulary = Vocabulary.of_symbols(["b", "a", "3"])
+    vocabulary.check(ModelConfig(vocab_size=7))
+    vocabulary.save(tmp_path / "vocabulary.model")
+    assert Vocabulary.load(tmp_path / "vocabulary.model").sha256 == vocabulary.sha256
+    assert vocabulary.id("▁3") == 6
+    assert vocabulary.token(4) == "▁b"
+    assert vocabulary.encode("  a\t3 \n") == [5, 6, 2]
+    assert vocabulary.encode("") == [2]
+
+
+@pytest.mark.parametrize("word", ["c", "ab", "</s>", "<0x41>", "é", "▁"])
+def test_a_word_that_is_no_symbol_is_unknown(word: str) -> None:
+    vocabulary = Vocabulary.of_symbols(["a", "b", "A"])
+    ids = vocabulary.encode(f"a {word} b")
+    assert ids in ([4, 3, 5, 2], [4, 5, 2])  # ▁ is a blank to SentencePiece
+    assert (3 in ids) == (word != "▁")
+
+
+@pytest.mark.parametrize(
+    ("symbols", "reason"),
+    [
+        ([], "There are 0 symbols; a vocabulary needs at least 1"),
+        (["a", ""], 'symbol "" is empty or holds a blank'),
+        (["a b"], 'symbol "a b" is empty or holds a blank'),
+        ([" a"], "holds a blank"),
+        (["a\u00a0b"], "holds a blank"),
+        (["a", "b", "a"], 'symbol "a" stands twice'),
+        (["²"], 'symbol "²" does not come back'),
+        (["a▁b"], "does not come back"),
+        (["</s>", "a"], "does not come back"),
+        (["\ud800"], "makes no pieces"),
+    ],
+)
+def test_what_can_be_no_symbol_is_refused(symbols: list[str], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        Vocabulary.of_symbols(symbols)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_s_symbols_say_all_of_its_examples(name: str) -> None:
+    task = TASKS[name]
+    vocabulary = Vocabulary.of_symbols(task.symbols)
+    for example in task.pairs(200, 5):
+        for text in (example.src, example.tgt):
+            ids = vocabulary.encode(text)
+            assert vocabulary.unk_id not in ids
+            assert len(ids) == len(text.split()) + 1
+            assert vocabulary.decode(ids) == text

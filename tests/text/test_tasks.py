@@ -1,0 +1,258 @@
+"""Toy tasks: held to closed forms, distinct, repeatable, and never in two splits."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from datetime import datetime
+from functools import partial
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer.text import TASKS, Example, Task, split
+
+NAMES = ["copy", "reverse", "sort", "cipher", "dates", "addition", "brackets", "french"]
+SEEDS = st.integers(0, 2**64)
+
+
+Call = partial[list[Example]]
+
+
+def some(name: str, n: int, seed: int, **options: int) -> list[Example]:
+    """`n` examples, or all there are. Called within the test: our shape checker draws on chance."""
+    return TASKS[name].pairs(min(n, TASKS[name].count(**options)), seed, **options)
+
+
+@st.composite
+def drawn(draw: st.DrawFn, name: str) -> Call:
+    """A call for some examples, with options of chance."""
+    task = TASKS[name]
+    options = {
+        option: draw(st.integers(least, greatest))
+        for option, (least, greatest, _) in task.options.items()
+    }
+    return partial(some, name, draw(st.integers(0, 60)), draw(SEEDS), **options)
+
+
+def linked(example: Example) -> list[tuple[str, str]]:
+    """The linked symbols; every target position and no link twice, in order, within the sides."""
+    src, tgt = example.src.split(), example.tgt.split()
+    assert example.alignment is not None
+    assert list(example.alignment) == sorted(set(example.alignment))
+    return [(src[i], tgt[j]) for i, j in example.alignment if i >= 0 and j >= 0]
+
+
+def one_to_one(example: Example) -> bool:
+    n = len(example.src.split())
+    i, j = zip(*(example.alignment or ()), strict=True)
+    return sorted(i) == sorted(j) == list(range(n)) and len(example.tgt.split()) == n
+
+
+def test_the_tasks_are_named() -> None:
+    assert list(TASKS) == NAMES
+    assert all(task.name == name for name, task in TASKS.items())
+    for task in TASKS.values():
+        assert set(task.meanings) == set(task.options)
+        assert task.title
+        assert task.look_for
+        assert 2 <= len(re.findall(r"\.(?=\s|$)", task.explanation)) <= 4
+        assert len(set(task.symbols)) == len(task.symbols)
+
+
+@given(made=drawn("copy"))
+def test_copy_is_the_same(made: Call) -> None:
+    options, examples = made.keywords, made()
+    for example in examples:
+        assert example.tgt == example.src
+        assert all(i == j for i, j in example.alignment or ())
+        assert one_to_one(example)
+        assert len(example.src.split()) <= options["longest"]
+        assert set(example.src.split()) <= set("abcdefghijklmnopqrstuvwxyz"[: options["letters"]])
+
+
+@given(made=drawn("reverse"))
+def test_reverse_is_reverse(made: Call) -> None:
+    for example in made():
+        assert example.tgt == example.src[::-1]
+        assert all(a == b for a, b in linked(example))
+        assert all(i + j == len(example.src.split()) - 1 for i, j in example.alignment or ())
+        assert one_to_one(example)
+
+
+@given(made=drawn("sort"))
+def test_sort_is_sorted_and_no_letter_stands_twice(
+    made: Call,
+) -> None:
+    for example in made():
+        assert example.tgt.split() == sorted(set(example.src.split()))
+        assert all(a == b for a, b in linked(example))
+        assert one_to_one(example)
+
+
+@given(key=st.integers(0, 9999), seeds=st.tuples(SEEDS, SEEDS))
+def test_the_cipher_is_one_alphabet_for_every_seed(key: int, seeds: tuple[int, int]) -> None:
+    table: dict[str, str] = {}
+    for seed in seeds:
+        for example in TASKS["cipher"].pairs(30, seed, key=key):
+            assert one_to_one(example)
+            assert all(i == j for i, j in example.alignment or ())
+            for a, b in zip(example.src.split(), example.tgt.split(), strict=True):
+                assert a != b
+                assert table.setdefault(a, b) == b
+    assert len(set(table.values())) == len(table)
+
+
+def test_another_key_is_another_cipher() -> None:
+    said = {TASKS["cipher"].pairs(1, 0, key=key)[0].tgt for key in range(20)}
+    assert len(said) == 20
+
+
+@given(made=drawn("dates"))
+def test_dates_are_those_that_the_calendar_reads(
+    made: Call,
+) -> None:
+    for example in made():
+        text = re.sub(r"(?<=\d) (?=\d)", "", example.src)
+        if "," not in text:
+            day = datetime.strptime(text, "%d %B %Y")
+        elif text[0].isdigit() or text.split()[0] in [m.lower() for m in calendar.month_name]:
+            day = datetime.strptime(text, "%B %d , %Y")
+        else:
+            weekday, _, rest = text.partition(" , ")
+            # The weekday is the true one.
+            day = datetime.strptime(rest, "%d %B %Y")
+            assert weekday == calendar.day_name[day.weekday()].lower()
+        assert example.tgt.replace(" ", "") == day.date().isoformat()
+        for a, b in linked(example):
+            assert a == b or (a in map(str.lower, calendar.month_name) and b.isdigit())
+        reached = {j for _, j in example.alignment or ()}
+        # Everything but the two dashes, and the 0 that fills a short day, comes from somewhere.
+        missing = {4, 7} | ({8} if day.day < 10 else set())
+        assert reached == set(range(10)) - missing
+
+
+@given(made=drawn("addition"))
+def test_a_sum_is_the_sum(made: Call) -> None:
+    options, examples = made.keywords, made()
+    for example in examples:
+        parts = example.src.replace(" ", "").split("+")
+        assert all(str(int(part)) == part and len(part) <= options["digits"] for part in parts)
+        total = example.tgt.replace(" ", "")[:: -1 if options["least_first"] else 1]
+        assert total == str(int(parts[0]) + int(parts[1]))
+        assert example.alignment is None
+
+
+@given(made=drawn("brackets"))
+def test_source_and_target_together_are_balanced(
+    made: Call,
+) -> None:
+    for example in made():
+        src, tgt = (text.replace(" ", "") for text in (example.src, example.tgt))
+        assert tgt
+        assert not re.search(r"[(\[{]", tgt)
+        whole = src + tgt
+        while (shorter := re.sub(r"\(\)|\[\]|\{\}", "", whole)) != whole:
+            whole = shorter
+        assert whole == ""
+        assert all(a + b in ("()", "[]", "{}") for a, b in linked(example))
+        assert [j for _, j in sorted(example.alignment or ())] == list(range(len(tgt)))[::-1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=12)
+@given(seed=SEEDS)
+def test_examples_are_distinct_and_the_same_again(name: str, seed: int) -> None:
+    task = TASKS[name]
+    examples = task.pairs(40, seed)
+    assert len({example.src for example in examples}) == 40
+    assert examples == task.pairs(40, seed)
+    assert examples != task.pairs(40, seed + 1)
+
+
+SMALL = {
+    "copy": {"longest": 3, "letters": 3},
+    "reverse": {"longest": 2, "letters": 4},
+    "sort": {"longest": 2},
+    "cipher": {"longest": 3, "letters": 2},
+    "dates": {"years": 1, "styles": 3},
+    "addition": {"digits": 1},
+    "brackets": {"longest": 5, "kinds": 2},
+}
+# 3 + 9 + 27; 4 + 16; 26 + 26 × 25; 2 + 4 + 8; three styles of 366 days; ten by ten; and brackets,
+# by hand: of one kind 1, 1, 2 + 1, 3 + 1, 5 + 4 + 1 walks end open (up to length 5).
+COUNTS = {"copy": 39, "reverse": 20, "sort": 676, "cipher": 14, "dates": 1098, "addition": 100}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_count_is_all_there_are(name: str) -> None:
+    task, options = TASKS[name], SMALL[name]
+    count = task.count(**options)
+    assert count == COUNTS.get(name, count)
+    examples = task.pairs(count, 3, **options)
+    assert len({example.src for example in examples}) == count
+    train, valid = split(task, count - 7, 7, 3, **options)
+    assert not {e.src for e in train} & {e.src for e in valid}
+    with pytest.raises(ValueError, match=rf"{count + 1} examples of {name} .* it has {count}\."):
+        task.pairs(count + 1, 3, **options)
+
+
+def test_brackets_are_counted_as_all_words_tried_out_are() -> None:
+    def open_at_end(word: str) -> bool:
+        while (shorter := re.sub(r"\(\)|\[\]", "", word)) != word:
+            word = shorter
+        return bool(word) and not re.search(r"[)\]]", word)
+
+    words, count = [""], 0
+    for _ in range(5):
+        words = [word + mark for word in words for mark in "()[]"]
+        count += sum(map(open_at_end, words))
+    assert TASKS["brackets"].count(longest=5, kinds=2) == count
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=12)
+@given(seed=SEEDS)
+def test_no_source_is_in_both_splits(name: str, seed: int) -> None:
+    train, valid = split(TASKS[name], 90, 30, seed)
+    assert (len(train), len(valid)) == (90, 30)
+    assert len({example.src for example in train + valid}) == 120
+
+
+def test_lengths_are_met_alike_where_there_are_enough() -> None:
+    lengths = [len(e.src.split()) for e in TASKS["reverse"].pairs(2000, 0, longest=10, letters=10)]
+    counts = [lengths.count(n) for n in range(1, 11)]
+    assert counts[:2] == [10, 100]  # all there are
+    assert all(abs(count - 1890 / 8) <= 1 for count in counts[2:])
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "reason"),
+    [
+        ("copy", {"longst": 3}, 'copy has no option "longst"; it has: longest, letters'),
+        ("copy", {"longest": 0}, "longest is 0; it must be from 1 to 20"),
+        ("sort", {"longest": 21}, "longest is 21; it must be from 1 to 20"),
+        ("cipher", {"key": True}, "key is True; it must be a whole number"),
+        ("french", {"level": 4}, "level is 4; it must be from 1 to 3"),
+    ],
+)
+def test_wrong_options_are_refused(name: str, options: dict[str, int], reason: str) -> None:
+    task: Task = TASKS[name]
+    for call in (task.settings, task.count, lambda **o: task.pairs(1, 0, **o)):
+        with pytest.raises(ValueError, match=reason):
+            call(**options)
+
+
+def test_the_defaults_are_used_and_within_bounds() -> None:
+    for task in TASKS.values():
+        assert all(least <= value <= most for least, most, value in task.options.values())
+        assert task.pairs(5, 1) == task.pairs(5, 1, **task.settings())
+
+
+def test_numbers_below_none_are_refused() -> None:
+    with pytest.raises(ValueError, match="-1 examples of copy"):
+        TASKS["copy"].pairs(-1, 0)
+    with pytest.raises(ValueError, match="5 and -2 examples are wanted; neither may be below 0"):
+        split(TASKS["copy"], 5, -2, 0)
+    assert TASKS["copy"].pairs(0, 0) == []

@@ -1,0 +1,173 @@
+"""`train_run`: from a config.json alone to a checkpoint that every other page can load."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.training.conftest import losses
+from transformer.inference import Translator
+from transformer.training import start as start_module
+from transformer.training.command import train_run
+from transformer.training.errors import TrainingError, told
+from transformer.training.recipe import describe
+from transformer.training.run import RunError, RunFolder
+
+SMALL: dict[str, Any] = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32} | {
+    "steps": 6,
+    "batch_tokens": 300,
+    "warmup": 5,
+    "precision": "fp32",
+    "save_every": 3,
+}
+SIZES = {"n_train": 300, "n_valid": 20}
+
+
+def begin(folder: Path, task: str | None = "reverse", **settings: Any) -> RunFolder:
+    run = RunFolder(folder)
+    options = SIZES if task else None
+    config = describe(task, settings=SMALL | settings, options=options, title="T", device="cpu")
+    run.write_config(config)
+    return run
+
+
+def test_a_task_becomes_a_checkpoint(tmp_path: Path) -> None:
+    run = begin(tmp_path)
+    assert train_run(tmp_path) == "finished"
+    assert run.state()["reason"] == "all 6 steps taken"
+    assert run.config()["title"] == "T"
+    translator = Translator.load(run.checkpoint_path, device="cpu")
+    assert translator.translate("a b c").src_tokens == ("▁a", "▁b", "▁c", "</s>")
+    last = [line for line in run.metrics() if "sequence_accuracy" in line][-1]
+    assert last["step"] == 6
+    assert 0 <= last["aer"] <= 1
+    assert "bleu" not in last
+    assert len(run.labels()) == 4
+    assert run.snapshots()[-1] == 6
+    card = (run.checkpoint_path / "README.md").read_text()
+    assert "300 pairs (our task reverse: n_train 300" in card
+    assert train_run(tmp_path) == "finished"  # and again, with nothing to do
+
+
+def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
+    """And a stopped one goes on: a stop that was heard before does not stop it again."""
+    runs = [begin(tmp_path / name, seed=seed) for name, seed in (("a", 3), ("b", 3), ("c", 4))]
+    runs[1].write_control(command="stop")
+    assert [train_run(run.path) for run in runs] == ["finished", "cancelled", "finished"]
+    assert train_run(runs[1].path) == "finished"
+    assert runs[1].control().command == "run"
+    steps = [[one for one in losses(run) if one[0] > 0] for run in runs]
+    assert steps[0] == steps[1] != steps[2]
+
+
+def test_a_users_own_pairs(tmp_path: Path, pairs: list[tuple[str, str]]) -> None:
+    """All words of a tiny text are pieces; config.json then tells the size they gave."""
+    run = begin(tmp_path, None, steps=3)
+    rows = "".join(f"{src}\t{tgt}\n" for src, tgt in pairs)
+    (tmp_path / "pairs.tsv").write_text(rows, encoding="utf-8")
+    assert train_run(tmp_path) == "finished"
+    translator = Translator.load(run.checkpoint_path, device="cpu")
+    assert run.config()["model"]["vocab_size"] == len(translator.vocabulary)
+    assert len(translator.vocabulary) == 4 + len(set(rows.split()))
+    assert "bleu" in [line for line in run.metrics() if "sequence_accuracy" in line][-1]
+    assert train_run(tmp_path) == "finished"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, "There is no file"),
+        (b"a b\n", "line 1 has no tab"),
+        (b"a\tb\n", "has 1 pair; at least 2 are needed"),
+        (b"caf\xe9\tb\n", "line 1 is not UTF-8"),
+    ],
+)
+def test_a_wrong_text_fails_with_a_sentence(
+    content: bytes | None, reason: str, tmp_path: Path
+) -> None:
+    run = begin(tmp_path, None)
+    if content is not None:
+        (tmp_path / "pairs.tsv").write_bytes(content)
+    assert train_run(tmp_path) == "failed"
+    assert run.state()["status"] == "failed"
+    assert reason in run.state()["reason"]
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ({"task": "revers"}, "no task 'revers'"),
+        ({"task": "reverse", "options": {"speed": 3}}, 'no option "speed"'),
+        ({"task": "reverse", "options": {"n_train": 0}}, "each must be at least 1"),
+        ({"pairs": "../pairs.tsv"}, "a file in the run's folder, not '../pairs.tsv'"),
+    ],
+)
+def test_a_wrong_config_fails_with_a_sentence(
+    data: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    run = begin(tmp_path)
+    run.write_config({**run.config(), "data": data})
+    assert train_run(tmp_path) == "failed"
+    assert reason in run.state()["reason"]
+
+
+def test_a_folder_without_a_config_is_left_alone(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"has no config\.json"):
+        train_run(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({"model": {}, "data": {}}))
+    with pytest.raises(RunError, match="needs an object 'training'"):
+        train_run(tmp_path)
+    assert os.listdir(tmp_path) == ["config.json"]
+
+
+def test_a_run_in_use_is_left_alone(tmp_path: Path) -> None:
+    run = begin(tmp_path)
+    run.write_state("running", step=5)
+    with run.held(), pytest.raises(RunError, match="is training in"):
+        train_run(tmp_path)
+    assert run.state() == {"status": "running", "reason": "", "step": 5}
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (MemoryError(), "the memory was not enough at step 0: lower batch_tokens from 300"),
+        (RuntimeError("[enforce fail] not enough memory: you tried to allocate 9 bytes"), "memory"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "memory was not enough"),
+        (OSError(28, "No space left on device"), r"written at step 0 (No space left on device)"),
+        (RuntimeError("something else"), "something else"),
+    ],
+)
+def test_a_machine_that_fails_is_a_sentence(
+    error: Exception, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    run = begin(tmp_path)
+    monkeypatch.setattr(start_module, "Trainer", fail)
+    assert train_run(tmp_path) == "failed"
+    assert reason in run.state()["reason"]
+
+
+def test_a_mistake_of_ours_is_raised_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise KeyError("slip")
+
+    run = begin(tmp_path)
+    monkeypatch.setattr(start_module, "Trainer", fail)
+    with pytest.raises(KeyError):
+        train_run(tmp_path)
+    assert run.state() == {"status": "failed", "reason": "KeyError: 'slip'"}
+
+
+def test_only_what_the_machine_lacks_is_reworded() -> None:
+    error = RuntimeError("CUDA error")
+    assert told(error, 1, 1) is error
+    assert isinstance(told(MemoryError(), 3, 4096), TrainingError)

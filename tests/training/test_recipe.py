@@ -1,0 +1,118 @@
+"""A whole config from a few wishes; a vocabulary for any text; an honest estimate."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from transformer.config import ModelConfig, TrainingConfig
+from transformer.model import Transformer
+from transformer.text.tasks import TASKS
+from transformer.training.data import Corpus
+from transformer.training.estimate import PREPARING, estimate
+from transformer.training.live import train_run
+from transformer.training.recipe import DEFAULTS, describe
+from transformer.training.run import RunFolder
+from transformer.training.words import fitted_vocabulary
+
+
+@pytest.mark.parametrize("task", [*TASKS, None])
+def test_every_task_has_a_whole_config(task: str | None) -> None:
+    config = describe(task)
+    assert ModelConfig.from_dict(config["model"]).to_dict() == config["model"]
+    assert TrainingConfig.from_dict(config["training"]).to_dict() == config["training"]
+    if task:
+        assert config["model"]["vocab_size"] == len(TASKS[task].symbols) + 4
+        assert config["data"]["options"].items() >= TASKS[task].settings().items()
+        assert set(DEFAULTS) == set(TASKS)
+
+
+def test_wishes_come_before_defaults() -> None:
+    config = describe(
+        "sort",
+        settings={"n_heads": 8, "steps": 9, "seed": 5},
+        options={"longest": 5, "n_train": 50, "n_valid": 5},
+        probes=[("b a", "a b")],
+        owner="me",
+        created=12.5,
+    )
+    assert (config["model"]["n_heads"], config["training"]["steps"]) == (8, 9)
+    assert config["data"] == {
+        "task": "sort",
+        "options": {"n_train": 50, "n_valid": 5, "longest": 5},
+    }
+    assert config["probes"] == [["b a", "a b"]]
+    assert (config["owner"], config["created"]) == ("me", 12.5)
+
+
+@pytest.mark.parametrize(
+    ("wishes", "message"),
+    [
+        ({"task": "sorted"}, "no task 'sorted': choose one of copy"),
+        ({"task": "sort", "settings": {"n_head": 2}}, "no setting 'n_head'; did you mean 'n_h"),
+        ({"task": "sort", "settings": {"steps": 0}}, "steps must be at least 1, not 0"),
+        ({"task": "sort", "options": {"longst": 2}}, 'no option "longst"'),
+        ({"task": "sort", "options": {"n_train": -1}}, "each must be at least 1"),
+        ({"task": "sort", "preset": "huge"}, "no preset 'huge'"),
+    ],
+)
+def test_a_wrong_wish_is_one_sentence(wishes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        describe(**wishes)
+
+
+def test_a_task_with_few_examples_keeps_some_for_validation() -> None:
+    config = describe("copy", options={"longest": 2, "letters": 3})  # 3 + 9 sequences
+    options = config["data"]["options"]
+    assert (options["n_train"], options["n_valid"]) == (11, 1)
+    corpus = Corpus.of_task("copy", options, 1)
+    assert len({*corpus.train(), *corpus.valid()}) == 12
+
+
+def corpus_of(pairs: list[tuple[str, str]]) -> Corpus:
+    return Corpus(lambda: iter(pairs), lambda: iter(pairs[:1]))
+
+
+def test_a_tiny_text_has_a_piece_for_each_word() -> None:
+    vocabulary = fitted_vocabulary(corpus_of([("the cat .", "le chat ."), ("a", "un")]), 1000)
+    assert sorted(vocabulary.tokens(range(4, len(vocabulary)))) == sorted(
+        f"▁{word}" for word in ("the", "cat", ".", "le", "chat", "a", "un")
+    )
+
+
+@pytest.mark.parametrize("wanted", [10, 400, 100_000])
+def test_pieces_are_fitted_to_the_text(wanted: int) -> None:
+    """150 words of two letters: fewer pieces than asked for, or more, where the text says so."""
+    words = [a + b for a in "bcdfghjklmnp" for b in "aeiouywvxzqrst"][:150]
+    vocabulary = fitted_vocabulary(corpus_of([(word, word[::-1]) for word in words]), wanted)
+    assert 260 < len(vocabulary) <= max(wanted, 300)
+    assert vocabulary.decode(vocabulary.encode("ba tix é")) == "ba tix é"
+
+
+def test_the_estimate_counts_and_is_within_a_factor(tmp_path: Path) -> None:
+    """Both measured here and now; the factor has room for a machine that is busy meanwhile."""
+    settings = {"d_model": 32, "n_layers": 1, "steps": 60, "precision": "fp32"}
+    config = describe("reverse", settings=settings, options={"n_train": 500, "n_valid": 20})
+    parameters, steps, seconds = estimate(config)
+    model = Transformer(ModelConfig(**config["model"]))
+    assert (parameters, steps) == (sum(p.numel() for p in model.parameters()), 60)
+    began = time.perf_counter()
+    state = torch.random.get_rng_state()
+    assert estimate(config)[2] == seconds
+    assert time.perf_counter() - began < 0.2  # known by now
+    assert torch.equal(state, torch.random.get_rng_state())
+    run = RunFolder(tmp_path)
+    run.write_config(config)
+    train_run(tmp_path)
+    took = run.state()["seconds"]
+    assert took / 3 < seconds - PREPARING < 3 * took + 0.5
+
+
+def test_minutes_bound_the_estimate() -> None:
+    config = describe("reverse", settings={"d_model": 16, "n_layers": 1, "steps": 10**7})
+    config["training"]["minutes"] = 0.5
+    assert estimate(config).seconds == 30 + PREPARING

@@ -1,0 +1,196 @@
+"""Looks at a run: right in what they see, harmless to what is learned, bounded in time."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.training.conftest import QUICK, SMALL, losses
+from transformer.checkpoint import load_checkpoint
+from transformer.config import ModelConfig, TrainingConfig
+from transformer.inference import Translator
+from transformer.inference.trace import WEIGHTS
+from transformer.model import Transformer
+from transformer.training.data import Prepared
+from transformer.training.distributed import World
+from transformer.training.looks import Sight, Watched
+from transformer.training.run import RunFolder
+from transformer.training.trainer import Trainer
+from transformer.training.watch import SHARE
+
+
+@pytest.fixture
+def watched(pairs: list[tuple[str, str]]) -> Watched:
+    return Watched(probes=pairs[:2], valid=pairs[2:12], language=True)
+
+
+def make(folder: Path, data: Prepared, watched: Watched | None, **config: Any) -> Trainer:
+    return Trainer(
+        RunFolder(folder),
+        ModelConfig(vocab_size=len(data.vocabulary), **SMALL),
+        TrainingConfig(**(QUICK | config)),
+        data,
+        device=torch.device("cpu"),
+        world=World(),
+        card=lambda progress, averaged: "",
+        watched=watched,
+    )
+
+
+def generous(trainer: Trainer) -> Trainer:
+    """With a clock that stands still for looks, so that none has to wait."""
+    assert trainer.watch is not None
+    trainer.watch.clock = lambda: 0.0
+    return trainer
+
+
+def test_what_is_seen_is_what_the_translator_says(
+    tmp_path: Path, data: Prepared, watched: Watched
+) -> None:
+    """The last snapshot, examples and figures, against the checkpoint's own traces."""
+    trainer = generous(make(tmp_path, data, watched, steps=12, average=1))
+    trainer.train()
+    run = trainer.run
+    translator = Translator(trainer.learner.model.eval(), data.vocabulary, "fp32")
+    snapshot, labels = run.snapshot(12), run.labels()
+    assert set(snapshot) == {f"{n}.{kind}" for n in range(2) for kind in WEIGHTS}
+    for number, (src, tgt) in enumerate(watched.probes):
+        trace = translator.trace(src, tgt)
+        assert labels[number] == {
+            "src": list(trace.src_tokens),
+            "tgt": list(trace.tgt_tokens),
+            "predicted": list(trace.predicted_tokens),
+        }
+        for kind in WEIGHTS:
+            found = snapshot[f"{number}.{kind}"]
+            assert found.dtype == np.float16
+            expected = np.stack([trace.weights(kind, k) for k in range(trace.n_layers)])
+            np.testing.assert_allclose(found, expected, atol=1e-3)
+    longest = max(len(data.vocabulary.encode(tgt)) for _, tgt in watched.valid)
+    texts = [translator.translate(src, max_len=longest + 5) for src, _ in watched.valid]
+    last = run.examples()[-1]
+    assert last["step"] == 12
+    assert [example["output"] for example in last["examples"]] == [t.text for t in texts[:8]]
+    assert [example["src"] for example in last["examples"]] == [src for src, _ in watched.valid[:8]]
+    forced = [translator.translate(src, target=tgt) for src, tgt in watched.valid]
+    n_tokens = sum(len(one.ids) for one in forced)
+    line = [line for line in run.metrics() if "sequence_accuracy" in line][-1]
+    nll = -sum(one.log_probability for one in forced)
+    assert line["valid_loss"] == pytest.approx(nll / n_tokens, rel=1e-4)
+    assert line["perplexity"] == pytest.approx(math.exp(line["valid_loss"]))
+    best = [step.candidates[0].id == step.chosen.id for one in forced for step in one.steps]
+    assert line["token_accuracy"] == pytest.approx(np.mean(best), abs=1.5 / n_tokens)
+    assert 0 <= line["bleu"] <= 100
+    assert run.inspect()["t"] == 12
+    assert load_checkpoint(run.checkpoint_path)
+
+
+def test_looks_change_nothing_that_is_learned(
+    tmp_path: Path, data: Prepared, watched: Watched
+) -> None:
+    """Nor does being stopped between them."""
+    alone = make(tmp_path / "alone", data, None)
+    alone.train()
+    seen = generous(make(tmp_path / "seen", data, watched))
+    seen.train()
+    first = generous(make(tmp_path / "again", data, watched, steps=7))
+    first.train()
+    again = generous(make(tmp_path / "again", data, watched))
+    again.train()
+    steps = [[one for one in losses(t.run) if one[0] > 0] for t in (alone, seen, again)]
+    assert steps[0] == steps[1] == steps[2]
+    for name, weight in alone.learner.model.named_parameters():
+        assert torch.equal(weight, seen.learner.model.get_parameter(name)), name
+        assert torch.equal(weight, again.learner.model.get_parameter(name)), name
+    assert [line["step"] for line in again.run.examples()] == again.run.snapshots()
+
+
+def test_looks_are_dense_at_first_and_then_even(
+    tmp_path: Path, data: Prepared, watched: Watched
+) -> None:
+    trainer = generous(make(tmp_path, data, watched, steps=100))
+    watch = trainer.watch
+    assert watch is not None
+    seen: list[int] = []
+    measured: list[int] = []
+    watch._see = lambda step: seen.append(step) or {}  # type: ignore[func-returns-value,assignment]
+    watch.sight.measure = lambda **_: {"n": 1}  # type: ignore[method-assign]
+    for step in range(401):
+        if watch.look(step, step / 400, float(step)):
+            measured.append(step)
+    assert seen == sorted({0, 1, 2, 4, 8, 16, 32, 64, *range(0, 401, 10)})
+    assert measured == [*range(10, 401, 10)]
+
+
+def test_looks_keep_to_their_share_of_the_time(
+    tmp_path: Path, data: Prepared, watched: Watched
+) -> None:
+    """A step takes 0.1 s, seeing 0.05 s and measuring 2 s, on a clock of the test's own."""
+    trainer = make(tmp_path, data, watched)
+    watch = trainer.watch
+    assert watch is not None
+    now = 0.0
+
+    def take(seconds: float) -> dict[str, int]:
+        nonlocal now
+        now += seconds
+        return {"n": 1}
+
+    watch.clock = lambda: now
+    watch._see = lambda step: take(0.05)  # type: ignore[method-assign,assignment,return-value]
+    watch.sight.measure = lambda **_: take(2.0)  # type: ignore[method-assign]
+    looks = 0
+    for step in range(1001):
+        looks += bool(watch.look(step, step / 1000, now))
+        if step > 200:
+            assert watch.spent <= SHARE * now + 0.2
+        now += 0.1
+    assert 5 <= looks <= 9  # (100 s + looks) · 15% / 2 s, less what seeing takes
+    spent = watch.spent
+    assert watch.look(1000, 1.0, now, whole=True) == {"n": 1}  # the end is seen whatever it takes
+    assert watch.spent == pytest.approx(spent + 2.05)
+
+
+def test_what_a_resumed_run_will_see_again_is_forgotten(
+    tmp_path: Path, data: Prepared, watched: Watched
+) -> None:
+    trainer = generous(make(tmp_path, data, watched))
+    trainer.train()
+    assert max(trainer.run.snapshots()) == 12
+    trainer.run.forget_seen(5)
+    assert max(trainer.run.snapshots()) == 5
+    assert [line["step"] for line in trainer.run.examples()] == trainer.run.snapshots()
+
+
+def test_reading_survives_what_is_half_written(
+    tmp_path: Path, data: Prepared, watched: Watched
+) -> None:
+    run = RunFolder(tmp_path / "none")
+    assert (run.snapshots(), run.snapshot(3), run.labels()) == ([], {}, [])
+    assert (run.examples(), run.inspect(), run.metrics()) == ([], {}, [])
+    trainer = generous(make(tmp_path / "run", data, watched, steps=2))
+    trainer.train()
+    run = trainer.run
+    whole = run.examples()
+    for size in (0, 3, 100, 500):
+        os.truncate(run.snapshots_path / "00000002.npz", size)
+        assert run.snapshot(2) == {}
+    with run.examples_path.open("ab") as file:
+        file.write(b'{"step": 3, "examples": [{"src": "\xc3')
+    assert run.examples() == whole
+    for path in (run.inspect_path, run.snapshots_path / "labels.json"):
+        path.write_bytes(path.read_bytes()[:20])
+    assert (run.inspect(), run.labels()) == ({}, [])
+
+
+def test_an_output_that_was_cut_off_is_not_right(data: Prepared) -> None:
+    model = Transformer(ModelConfig(vocab_size=len(data.vocabulary), **SMALL))
+    sight = Sight(model, data.vocabulary, Watched(probes=(), valid=[("The baker", "Le")]))
+    example = sight.examples()[0]
+    assert (example["src"], example["tgt"], example["right"]) == ("The baker", "Le", False)

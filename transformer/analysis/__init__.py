@@ -1,0 +1,1 @@
+"""Analysis: attention weights in, figures about them out."""

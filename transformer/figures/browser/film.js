@@ -1,0 +1,191 @@
+// The film of attention: all heads of a kind as small pictures at one step of training, one of them
+// large, and a scrubber over the steps. Whoever shows it calls `filmView(root, report)` once and
+// `.show(bytes)` for every new content; `report(state)` is called, after a little quiet, when the user
+// has chosen something else. Bytes as figures/film.py makes them.
+
+const FILM_QUIET = 150; // ms, so that a slider that is dragged reports once
+const FILM_LENGTH = 9000; // ms, of a film from end to end
+const FILM_PACE = [90, 450]; // ms, the shortest and the longest a step stays
+const AS_IT_IS = { units: "pieces", special: "shown", renormalise: 0, combine: "one", heads: "", scale: "sqrt" };
+
+function filmView(root, report) {
+  let film = null;
+  let state = null; // a step of -1 is the newest, a head of -1 the clearest there
+  let cell = { row: -1, column: -1, zoom: 0 };
+  let now = null; // the state with what these stand for
+  let [side, look, visit, frame, painted] = [null, null, null, 0, 0];
+  let [reporting, playing, framing] = [0, 0, 0];
+
+  const ctx = {
+    set,
+    get state() { return now; },
+    get look() { return look; },
+    get side() { return side; },
+    get sides() { return [side]; },
+    alone: false,
+    matrix: () => matrixOf(side, now),
+    title: () => `Step ${stepName(film.steps[frame])} · layer ${now.layer}, head ${now.head}`,
+    onPaper: (make) => {
+      const [paper, screen] = [el("div", { class: "hu hu-print" }), look];
+      pane.append(paper);
+      look = colours(paper);
+      paper.remove();
+      try {
+        return make();
+      } finally {
+        look = screen;
+      }
+    },
+  };
+  const controls = makeControls(set);
+  const probe = makeProbes((number) => set({ probe: number }));
+  const take = makeTake(ctx, () => heat);
+  const larger = makeLarger(ctx);
+  const scrubber = makeScrubber({ go, toggle: () => (playing ? pause() : play()) });
+  const mosaic = makeMosaic((layer, head) => set({ layer, head }));
+  const heat = heatmapView(ctx);
+  const title = el("h3", { class: "hu-title" });
+  const changes = makeChanges((changed) => set(changed));
+  const sheet = makeSheet(() => heat);
+  const main = el("div", { class: "hu-main" }, el("header", {}, title), heat.node, sheet.node);
+  const empty = el("p", { class: "hu-empty", role: "status" }, "No picture yet: the first is taken before the first step.");
+  const shown = el(
+    "div", { class: "hu-film-body" },
+    el("div", { class: "hu-top" }, el("div", { class: "hu-controls" }, controls.node, probe.node), el("div", { class: "hu-tools" }, take.node, larger.node)),
+    scrubber.node,
+    changes.now,
+    el("div", { class: "hu-split" }, el("section", { class: "hu-mosaic" }, mosaic.node), main, changes.node),
+  );
+  const pane = el("div", { class: "hu hu-explorer hu-film" }, empty, shown);
+  root.append(pane);
+
+  function show(bytes) {
+    const { header, parts } = unpack(bytes);
+    film = makeFilm(header, parts);
+    painted += 1;
+    if (!state || visit !== header.visit) {
+      visit = header.visit;
+      state = header.start;
+      cell = { row: -1, column: -1, zoom: 0 };
+      pause();
+    }
+    redraw();
+  }
+
+  function set(changed) {
+    for (const [name, value] of Object.entries(changed)) {
+      if (name in cell) cell[name] = value;
+      else if (name in state) state = { ...state, [name]: value };
+    }
+    if ("kind" in changed || "probe" in changed) cell = { row: -1, column: -1, zoom: 0 };
+    redraw();
+    tell();
+  }
+
+  // Nothing while it plays: each report would run the page again.
+  function tell() {
+    clearTimeout(reporting);
+    if (!playing) reporting = setTimeout(() => report({ ...state }), FILM_QUIET);
+  }
+
+  // To a frame; the last one is "the newest", which is followed when newer ones come.
+  function go(number) {
+    pause();
+    set({ step: stepOf(number) });
+  }
+  const stepOf = (number) => (number >= film.steps.length - 1 ? -1 : film.steps[Math.max(number, 0)]);
+
+  function play() {
+    if (film.steps.length < 2) return;
+    if (frame === film.steps.length - 1) state = { ...state, step: film.steps[0] };
+    playing = setTimeout(next, pace());
+    redraw();
+  }
+  const pace = () => Math.min(Math.max(FILM_LENGTH / film.steps.length, FILM_PACE[0]), FILM_PACE[1]);
+
+  function next() {
+    state = { ...state, step: stepOf(frame + 1) };
+    if (state.step === -1) return pause();
+    playing = setTimeout(next, pace());
+    redraw();
+  }
+
+  function pause() {
+    if (!playing) return;
+    clearTimeout(playing);
+    playing = 0;
+    redraw();
+    tell();
+  }
+
+  function redraw() {
+    if (!film) return;
+    const any = film.steps.length > 0 && film.choices.length > 0;
+    [empty.hidden, shown.hidden] = [any, !any];
+    if (!any) return;
+    frame = frameOf(film.steps, state.step);
+    now = { ...AS_IT_IS, ...cell, ...film.fitted(state) };
+    side = film.side(now.probe, frame);
+    look = colours(pane);
+    pane.dataset.size = state.size;
+    controls.draw(now, [], side.kinds);
+    probe.draw(film, now.probe);
+    larger.draw();
+    scrubber.draw(film, frame, now, look, Boolean(playing));
+    const role = (layer, head) => film.role(now, frame, layer, head);
+    mosaic.draw(side, now.kind, now, look, {
+      label: KINDS[now.kind],
+      of: `${painted} ${frame}`,
+      described: (layer, head) => role(layer, head).text,
+      below: (layer, head) => shortRole(role(layer, head), look),
+    });
+    title.textContent = ctx.title();
+    changes.draw(film, now, frame, look, Boolean(playing));
+    heat.draw();
+    sheet.draw();
+  }
+
+  pane.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
+    const { target, key } = event;
+    if (key === " " && !target.closest("button, select, summary, canvas")) (playing ? pause : play)();
+    else if (key === "p" && !target.closest("select")) set({ size: state.size === "large" ? "normal" : "large" });
+    else return;
+    event.preventDefault();
+  });
+  const resized = new ResizeObserver(() => {
+    cancelAnimationFrame(framing);
+    framing = requestAnimationFrame(redraw);
+  });
+  resized.observe(pane);
+
+  return {
+    show,
+    close: () => {
+      resized.disconnect();
+      clearTimeout(playing);
+      clearTimeout(reporting);
+      playing = 0;
+      take.close();
+      sheet.close();
+    },
+  };
+}
+
+// The sentence, where there are several.
+function makeProbes(choose) {
+  const select = el("select", {});
+  const node = el("label", { class: "hu-option hu-probe" }, el("span", {}, "Sentence"), select);
+  let offered = "";
+  select.addEventListener("change", () => choose(Number(select.value)));
+  function draw(film, chosen) {
+    const texts = film.choices.map((number) => [number, film.sentence(number)]);
+    if (JSON.stringify(texts) !== offered) {
+      offered = JSON.stringify(texts);
+      select.replaceChildren(...texts.map(([value, text]) => el("option", { value }, text)));
+    }
+    select.value = String(chosen);
+    node.hidden = texts.length < 2;
+  }
+  return { node, draw };
+}

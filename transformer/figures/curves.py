@@ -1,0 +1,238 @@
+"""Curves of training, several runs laid over each other, as a Plotly figure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import plotly.graph_objects as go
+
+POINTS = 600
+"""Most points of a curve."""
+
+# After Okabe and Ito (2008), told apart with every common form of colour blindness.
+LIGHT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b37a00", "#2b9bd8", "#5f6368", "#7a5195")
+DARK = ("#56b4e9", "#e69f00", "#00b586", "#cc79a7", "#e8702a", "#f0e442", "#b8bdc4", "#b58be0")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+MARKS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "triangle-down")
+LONGEST_NAME = 40  # letters of a run's name in the legend
+X = {"step": "step", "seconds": "seconds of training"}
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What can be drawn: its name with its unit, and its keys in the lines of metrics.jsonl.
+
+    Attributes:
+        training: of the lines of steps; the first that a line has counts.
+        valid: of the lines of validation.
+        share: from 0 to 1, written in percent.
+    """
+
+    name: str
+    training: tuple[str, ...] = ()
+    valid: str = ""
+    share: bool = False
+
+
+QUANTITIES = {
+    # Without label smoothing, as validation is measured, so that the two can be compared.
+    "loss": Quantity("loss (nats per token)", ("nll", "loss"), "valid_loss"),
+    "smoothed_loss": Quantity("loss with label smoothing (nats per token)", ("loss",)),
+    "perplexity": Quantity("perplexity", (), "perplexity"),
+    "token_accuracy": Quantity("tokens that are right", (), "token_accuracy", share=True),
+    "sequence_accuracy": Quantity("sequences that are right", (), "sequence_accuracy", share=True),
+    "bleu": Quantity("BLEU", (), "bleu"),
+    "aer": Quantity("alignment error rate", (), "aer", share=True),
+    "learning_rate": Quantity("learning rate", ("learning_rate",)),
+    "gradient_norm": Quantity("norm of the gradient", ("gradient_norm",)),
+    "tokens_per_second": Quantity("tokens per second", ("tokens_per_second",)),
+}
+
+Lines = Sequence[Mapping[str, Any]]
+Points = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+
+
+def curves(
+    runs: Mapping[str, Lines],
+    what: str = "loss",
+    x: str = "step",
+    *,
+    log: bool = False,
+    title: str = "",
+    dark: bool = False,
+) -> go.Figure:
+    """One quantity of several runs over their steps or seconds.
+
+    A run's name tells it apart in the legend; its colour and its dashes are those of its place
+    among `runs`. Training is a line of at most 600 points that keeps every peak (`thin`),
+    validation is markers on a line. Seconds are those spent in steps, without looks and pauses.
+
+    Args:
+        runs: by name the lines of metrics.jsonl as dicts, in order.
+        what: one of `QUANTITIES`.
+        x: "step" or "seconds".
+        log: a logarithmic scale; what is not above 0 is left out then.
+        title: above the figure.
+        dark: colours for a dark ground; the ground itself is left open.
+
+    Raises:
+        ValueError: for a quantity or an axis that there is not.
+    """
+    if what not in QUANTITIES:
+        raise ValueError(f"There is no curve of {what!r}; there is {', '.join(QUANTITIES)}.")
+    if x not in X:
+        raise ValueError(f"The axis is {' or '.join(X)}, not {x!r}.")
+    quantity = QUANTITIES[what]
+    figure = go.Figure()
+    for place, (name, lines) in enumerate(runs.items()):
+        _draw(figure, place, name if len(runs) > 1 else "", _points(lines, quantity, x, log),
+              quantity, x, dark)  # fmt: skip
+    _lay_out(figure, quantity, f"{what} {x} {log}", X[x], log, title, dark)
+    if not figure.data:
+        figure.update_xaxes(showticklabels=False, showgrid=False)
+        figure.update_yaxes(showticklabels=False, showgrid=False)
+        figure.add_annotation(
+            text="Nothing to draw yet:<br>points come as the run is measured.",
+            showarrow=False,
+            xref="paper",
+            yref="paper",
+            x=0.5,
+            y=0.5,
+        )
+    return figure
+
+
+def thin(x: npt.NDArray[np.floating], y: npt.NDArray[np.floating], most: int = POINTS) -> Points:
+    """At most `most` points, four or more, of a curve in order of x: the first, the last, and of
+    each of as many stretches between them the least and the greatest, so that no peak is lost."""
+    if most < 4:
+        raise ValueError(f"A curve needs 4 points or more, not {most}.")
+    if len(x) <= most:
+        return np.asarray(x, np.float64), np.asarray(y, np.float64)
+    edges = np.linspace(1, len(x) - 1, (most - 2) // 2 + 1).astype(int)
+    kept = {0, len(x) - 1}
+    for start, end in pairwise(edges):
+        part = y[start:end]
+        kept |= {int(start + part.argmin()), int(start + part.argmax())}
+    places = np.array(sorted(kept))
+    return np.asarray(x[places], np.float64), np.asarray(y[places], np.float64)
+
+
+def _points(lines: Lines, quantity: Quantity, x: str, log: bool) -> dict[str, Points]:
+    """The points of training and of validation, numbers alone."""
+    found: dict[str, list[tuple[float, float]]] = {"training": [], "validation": []}
+    seconds = 0.0
+    for line in lines:
+        if "loss" in line:
+            seconds += _number(line.get("seconds")) or 0.0
+        at = _number(line.get("step")) if x == "step" else seconds
+        for part, keys in (("training", quantity.training), ("validation", (quantity.valid,))):
+            values = [_value(line, key) for key in keys if key]
+            value = next((value for value in values if value is not None), None)
+            if at is not None and value is not None and (value > 0 or not log):
+                found[part].append((at, value))
+    made = {}
+    for part, points in found.items():
+        if points:
+            made[part] = thin(*np.array(points, np.float64).T)
+    return made
+
+
+def _value(line: Mapping[str, Any], key: str) -> float | None:
+    if key == "tokens_per_second":
+        tokens, seconds = _number(line.get("tokens")), _number(line.get("seconds"))
+        return tokens / seconds if tokens is not None and seconds else None
+    return _number(line.get(key))
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def _draw(
+    figure: go.Figure,
+    place: int,
+    name: str,
+    parts: Mapping[str, Points],
+    quantity: Quantity,
+    x: str,
+    dark: bool,
+) -> None:
+    palette = DARK if dark else LIGHT
+    colour = palette[place % len(palette)]
+    # With as many dashes as colours the two would come round together.
+    dash = DASHES[(place + place // len(palette)) % len(DASHES)]
+    shown = ".1%" if quantity.share else ".4~g"
+    for part, (xs, ys) in parts.items():
+        text = f"{_plain(name)} · {part}" if name else part
+        valid = part == "validation"
+        behind = not valid and "validation" in parts
+        figure.add_scatter(
+            x=xs,
+            y=ys,
+            name=text,
+            legendgroup=str(place),
+            mode="lines+markers" if valid else "lines",
+            # Validation stands in front of training of the same colour, which is noisy: in dashes
+            # its peaks could not be seen.
+            line={
+                "color": colour,
+                "dash": "solid" if behind else dash,
+                "width": 2.2 if valid else 1.4,
+            },
+            marker={"symbol": MARKS[place % len(MARKS)], "size": 7},
+            opacity=0.5 if behind else 1.0,
+            hovertemplate=f"%{{y:{shown}}} at {'step ' if x == 'step' else ''}%{{x:,.6~g}}"
+            f"{' s' if x == 'seconds' else ''}<extra>%{{fullData.name}}</extra>",
+        )
+
+
+def _lay_out(
+    figure: go.Figure,
+    quantity: Quantity,
+    kept: str,
+    across: str,
+    log: bool,
+    title: str,
+    dark: bool,
+) -> None:
+    """Axes, and `uirevision`: who has zoomed in stays there when new points come."""
+    line = "rgba(128,128,128,0.25)"
+    axis = {"gridcolor": line, "zeroline": False, "linecolor": "rgba(128,128,128,0.7)"}
+    figure.update_layout(
+        template="none",
+        title={"text": _plain(title), "x": 0, "xref": "paper"} if title else None,
+        uirevision=kept,
+        font={"color": "#e8ebef" if dark else "#1b1f24", "size": 14},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        hovermode="closest",
+        hoverlabel={"namelength": -1},
+        legend={"orientation": "h", "y": -0.22, "x": 0, "yanchor": "top"},
+        margin={"l": 70, "r": 16, "t": 48 if title else 16, "b": 60},
+        showlegend=len(figure.data) > 1,
+    )
+    figure.update_xaxes(title=across, rangemode="tozero", **axis)
+    figure.update_yaxes(title=quantity.name, type="log" if log else "linear", **axis)
+    if log:
+        figure.update_yaxes(exponentformat="power", nticks=6)
+    if quantity.share:
+        figure.update_yaxes(tickformat=".0%")
+        if not log:
+            figure.update_yaxes(range=[-0.02, 1.02])
+    elif not log:
+        figure.update_yaxes(rangemode="tozero")
+
+
+def _plain(text: str) -> str:
+    """Plotly reads a little HTML in names; `<b>` is to be seen, not obeyed."""
+    text = " ".join(text.split())
+    short = text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+    return escape(short, quote=False)

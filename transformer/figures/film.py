@@ -1,0 +1,235 @@
+"""A time-lapse of attention: every head at every step of training of which there is a picture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from transformer.figures.explorer import UNPACK, data_script
+from transformer.figures.packing import COARSE, Part, join, levels
+from transformer.figures.roles import LEAST_ROWS, NONE, POSITIONAL, SINK, Role, roles
+from transformer.figures.side import KINDS, labels_of
+from transformer.figures.state import State
+from transformer.figures.views import page
+
+FRAMES = 100
+"""Most steps in a film."""
+
+CELLS = 24_000_000
+"""Most weights in a film, a byte each: long probes leave room for fewer steps."""
+
+FILM_DEFAULTS: State = {
+    "step": -1,
+    "probe": -1,
+    "kind": "cross",
+    "layer": -1,
+    "head": -1,
+    "size": "normal",
+}
+"""A step of -1 is the newest, also when newer ones come; a probe of -1 the longest, in which
+roles are surest; a head of -1 the clearest of the newest step (as `Side.clearest`)."""
+
+_RANGES = {"step": 10**9, "probe": 99, "layer": 999, "head": 999}
+_CHOICES = {"kind": KINDS, "size": ("normal", "large")}
+_LABELS = ("src", "tgt", "predicted")
+_START = """
+const view = filmView(document.body, () => {});
+document.querySelector(".hu").classList.add("hu-file");
+view.show(await bytes(document.getElementById("hu-first")));
+"""
+
+Frame = Mapping[str, npt.NDArray[np.floating]]
+Labels = Mapping[str, Sequence[str]]
+
+
+def film_steps(steps: Iterable[int], most: int = FRAMES) -> list[int]:
+    """At most `most` of these steps, in order: the first, the last, and between them about evenly
+    many for every doubling, since most happens early."""
+    found = sorted(set(steps))
+    if len(found) <= most:
+        return found
+    if most < 3:
+        return [found[0], found[-1]][-most:]
+    places = np.log1p(np.array(found, float) - found[0])
+    kept = [0]
+    for nth in range(1, most - 1):
+        # The nearest one to its even place that is left, with one left for each that follows.
+        wanted = places[-1] * nth / (most - 1)
+        low, high = kept[-1] + 1, len(found) - (most - nth)
+        kept.append(low + int(np.abs(places[low : high + 1] - wanted).argmin()))
+    return [found[place] for place in [*kept, len(found) - 1]]
+
+
+def film_data(
+    frames: Mapping[int, Frame],
+    labels: Sequence[Labels],
+    start: Mapping[str, int | str] | None = None,
+    *,
+    notes: Mapping[int, str] | None = None,
+    visit: int = 0,
+) -> bytes:
+    """Everything that the film needs, as `film.js` takes it.
+
+    Args:
+        frames: by step, the attention of the probes, `{probe}.{kind}` to (layers, heads, query,
+            key), as a run's snapshots hold it. What is no attention (a step cut off, a number that
+            is none) is left out, so that a film of a failed run still shows what there was.
+        labels: for each probe its tokens, "src", "tgt" and "predicted".
+        start: the state it opens with, where it differs from `FILM_DEFAULTS`.
+        notes: a few words on a step, shown beside it: "loss 0.42".
+        visit: a film on screen keeps its own state until this changes.
+
+    Raises:
+        ValueError: for a state that is none.
+    """
+    begin = film_state(start or {})
+    probes, whole = _whole(frames, labels)
+    cells = sum(array.size for array in whole[next(iter(whole))].values()) if whole else 1
+    steps = film_steps(whole, max(2, min(FRAMES, CELLS // max(cells, 1))))
+    parts: list[Part] = []
+    listed: list[Role] = [NONE]
+    docs = []
+    for number, kinds in enumerate(probes if steps else []):
+        clearest = {}
+        for kind in kinds:
+            stacked = np.stack([whole[step][f"{number}.{kind}"] for step in steps])
+            clearest[kind] = _clearest(stacked[-1])
+            keys = labels[number]["tgt" if kind == "decoder" else "src"]
+            parts += _packed(f"{number}.{kind}", stacked, roles(stacked, kind, keys), listed)
+        tokens = {name: labels_of(labels[number][name]) for name in _LABELS}
+        docs.append({**tokens, "kinds": list(kinds), "clearest": clearest})
+    header = {
+        "steps": steps,
+        "notes": [(notes or {}).get(step, "") for step in steps],
+        "probes": docs,
+        "roles": [{"group": r.group, "short": r.short, "text": r.text} for r in listed],
+        "rule": {"positional": POSITIONAL, "sink": SINK, "rows": LEAST_ROWS},
+        "start": begin,
+        "visit": visit,
+    }
+    return join(header, parts)
+
+
+def film_page(
+    frames: Mapping[int, Frame],
+    labels: Sequence[Labels],
+    start: Mapping[str, int | str] | None = None,
+    *,
+    notes: Mapping[int, str] | None = None,
+    title: str = "Attention as it formed",
+) -> str:
+    """The film as one HTML file that opens without a server."""
+    data = film_data(frames, labels, start, notes=notes)
+    return page("film", UNPACK + _START, data_script("id", "hu-first", data), title)
+
+
+def film_state(values: Mapping[str, int | str]) -> State:
+    """The whole state from what differs. Raises ValueError for a name or a value that is none."""
+    found = dict(FILM_DEFAULTS)
+    for name, value in values.items():
+        if name in _CHOICES:
+            if value not in _CHOICES[name]:
+                known = ", ".join(_CHOICES[name])
+                raise ValueError(f"{name} must be one of {known}, not {value!r}.")
+            found[name] = value
+        elif name in _RANGES:
+            written = str(value)
+            number = int(written) if re.fullmatch(r"-?\d{1,10}", written, re.ASCII) else -2
+            if not -1 <= number <= _RANGES[name]:
+                raise ValueError(
+                    f"{name} must be a whole number from -1 to {_RANGES[name]}, not {value!r}."
+                )
+            found[name] = number
+        else:
+            raise ValueError(f"The film has no {name!r}; it has {', '.join(FILM_DEFAULTS)}.")
+    return found
+
+
+def role_changes(
+    frames: Mapping[int, Frame], labels: Sequence[Labels], probe: int, kind: str
+) -> list[tuple[int, int, int, str, str]]:
+    """Every change of a head's role as (step, layer, head, before, after), in order of steps."""
+    name = f"{probe}.{kind}"
+    steps = sorted(step for step, frame in frames.items() if name in frame)
+    if len(steps) < 2:
+        return []
+    keys = labels[probe]["tgt" if kind == "decoder" else "src"]
+    found = roles(np.stack([frames[step][name] for step in steps]), kind, keys)
+    changes = []
+    for (_, before), (step, after) in pairwise(zip(steps, found, strict=True)):
+        for layer, head in np.ndindex(*after.shape):
+            texts = before[layer, head].text, after[layer, head].text
+            if texts[0] != texts[1]:
+                changes.append((step, layer, head, *texts))
+    return changes
+
+
+def _whole(
+    frames: Mapping[int, Frame], labels: Sequence[Labels]
+) -> tuple[list[list[str]], dict[int, Frame]]:
+    """The kinds of each probe, and the frames that have all of them as they should be."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for step in sorted(frames):
+        shapes.update({name: array.shape for name, array in frames[step].items()})
+    fits: dict[str, tuple[int, ...]] = {}
+    probes: list[list[str]] = []
+    for number, tokens in enumerate(labels):
+        src, tgt = len(tokens["src"]), len(tokens["tgt"])
+        sizes = {"encoder": (src, src), "decoder": (tgt, tgt), "cross": (tgt, src)}
+        kinds = [
+            kind
+            for kind in KINDS
+            if shapes.get(f"{number}.{kind}", (0,) * 4)[2:] == sizes[kind]
+            and shapes[f"{number}.{kind}"][0] * shapes[f"{number}.{kind}"][1]
+        ]
+        fits.update({f"{number}.{kind}": shapes[f"{number}.{kind}"] for kind in kinds})
+        probes.append(kinds)
+    while probes and not probes[-1]:
+        probes.pop()
+    if not fits:
+        return [], {}
+    whole: dict[int, Frame] = {
+        step: {name: frame[name] for name in fits}
+        for step, frame in frames.items()
+        if all(name in frame and _sound(frame[name], shape) for name, shape in fits.items())
+    }
+    return probes, whole
+
+
+def _sound(weights: npt.NDArray[np.floating], shape: tuple[int, ...]) -> bool:
+    """False also for numbers that are none."""
+    return weights.shape == shape and bool(weights.min() >= 0 and weights.max() <= 1 + 1e-4)
+
+
+def _packed(
+    name: str,
+    weights: npt.NDArray[np.floating],
+    found: npt.NDArray[np.object_],
+    listed: list[Role],
+) -> list[Part]:
+    """Weights (steps, layers, heads, query, key), and the role of each head at each step as its
+    place in `listed`, which grows, with its share."""
+    known = {(role.text, role.group): place for place, role in enumerate(listed)}
+    codes = np.empty(found.shape, "<u2")
+    for at in np.ndindex(*found.shape):
+        role = found[*at]
+        if (role.text, role.group) not in known:
+            known[role.text, role.group] = len(listed)
+            listed.append(role)
+        codes[at] = known[role.text, role.group]
+    shares = np.vectorize(lambda role: role.share, otypes=["<f4"])(found)
+    return [
+        levels(name, weights.astype(np.float32), COARSE),
+        Part(f"role.{name}", codes),
+        Part(f"share.{name}", shares),
+    ]
+
+
+def _clearest(weights: npt.NDArray[np.floating]) -> list[int]:
+    """As `Side.clearest`: where the greatest weight of a column, averaged, is greatest."""
+    marks = weights.astype(np.float32).max(axis=2).mean(axis=2)
+    return [int(place) for place in np.unravel_index(int(marks.argmax()), marks.shape)]

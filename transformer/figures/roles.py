@@ -1,0 +1,114 @@
+"""What a head does, by a plain rule, at every step of training: for the film's markers.
+
+The rule, on one sentence:
+
+- *positional*: at least 90% of the rows have their greatest weight at one offset (Voita et al.
+  2019, section 5.1, https://arxiv.org/abs/1905.09418; `measures.positional`).
+- *backwards*: the same, counted from the other end of the sentence: row i looks at place n - 1 - i,
+  as a head must that turns a sequence round. Not for decoder self-attention, where it would look
+  into the future.
+- *sink*: at least half of the weight rests on the first or on the last token, as it does in a
+  head that has nothing to do (Clark et al. 2019, section 3.2, https://arxiv.org/abs/1906.04341).
+- else *none*. The first that holds counts.
+
+Few rows agree too easily, above all before anything is learnt: an offset counts only where at least
+four rows, and half of all, can reach it, and a sink only over four rows. In the decoder the first
+row has no choice and does not count for a sink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Float
+
+from transformer import measures
+from transformer.figures.words import special, word_labels
+
+POSITIONAL, SINK, LEAST_ROWS = 0.9, 0.5, 4
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+@dataclass(frozen=True)
+class Role:
+    """One head's role; `share` is the number that the rule compares, 0 where there is none.
+
+    Attributes:
+        group: none, positional, backwards or sink.
+        short: two or three characters for a small place.
+        text: what the head does: "looks one back".
+    """
+
+    group: str
+    short: str
+    text: str
+    share: float
+
+
+NONE = Role("none", "·", "none", 0.0)
+
+
+def roles(
+    weights: Float[np.ndarray, "*heads query key"], kind: str, keys: Sequence[str]
+) -> npt.NDArray[np.object_]:
+    """The `Role` of every head, in an array of the leading shape.
+
+    Args:
+        weights: each row a distribution; float16 will do.
+        kind: encoder, decoder or cross.
+        keys: the token of every column.
+
+    Raises:
+        ValueError: for weights that are not within 0 to 1, or not as many columns as `keys`.
+    """
+    *heads, queries, columns = weights.shape
+    if columns != len(keys):
+        raise ValueError(f"There are {columns} columns for {len(keys)} tokens.")
+    flat = weights.reshape(-1, queries, columns).astype(np.float32)
+    found = [NONE] * len(flat)
+    choosing = flat[:, 1:] if kind == "decoder" else flat
+    if columns > 2 and choosing.shape[1] >= LEAST_ROWS:
+        for place, name in ((columns - 1, "last"), (0, "first")):
+            shares = measures.share(choosing, place)
+            for at in np.flatnonzero(shares >= SINK):
+                text = f"rests on {word_labels([keys[place]])[0]}, the {name} token"
+                found[at] = Role("sink", name, text, float(shares[at]))
+    least = max(LEAST_ROWS, queries / 2)
+    mirrored = kind != "decoder"
+    for turned in (True, False) if mirrored else (False,):
+        seen = flat[:, :, ::-1] if turned else flat
+        offsets, shares = measures.offset(seen), measures.positional(seen)
+        # Rows that can reach the offset, as measures.positional counts them.
+        reach = np.minimum(queries, columns - offsets) - np.maximum(0, -offsets)
+        for at in np.flatnonzero((shares >= POSITIONAL) & (reach >= least)):
+            told = _backwards if turned else _straight
+            found[at] = told(int(offsets[at]), float(shares[at]), kind, keys)
+    made: npt.NDArray[np.object_] = np.empty(len(found), object)
+    made[:] = found
+    return made.reshape(heads)
+
+
+def _straight(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:
+    if offset == 0:
+        text = "looks at the same place" if kind == "cross" else "looks at itself"
+        return Role("positional", "0", text, share)
+    way = "back" if offset < 0 else "ahead"
+    return Role(
+        "positional", f"{offset:+d}".replace("-", "−"), f"looks {_count(offset)} {way}", share
+    )
+
+
+def _backwards(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:
+    # The end of the sentence is before its </s>, if it has one.
+    late = offset - int(special(keys[-1:])[0])
+    if late == 0:
+        return Role("backwards", "⇆", "reads backwards", share)
+    way = "nearer the beginning" if late > 0 else "nearer the end"
+    return Role("backwards", "⇆", f"reads backwards, {_count(late)} {way}", share)
+
+
+def _count(offset: int) -> str:
+    return NUMBERS[abs(offset)] if abs(offset) < len(NUMBERS) else str(abs(offset))

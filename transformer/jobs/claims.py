@@ -1,0 +1,156 @@
+"""What workers do with the queue: take the next run, give it back, and what if they cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from transformer.jobs.folder import JobFolder
+from transformer.jobs.info import in_line
+from transformer.jobs.locks import attempt
+from transformer.jobs.queue import Queue
+from transformer.training.run import RunError, Status
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A run that one worker has; the lock is its alone until `give_back`."""
+
+    folder: JobFolder
+    lock: BinaryIO
+
+
+def take(queue: Queue, worker: str) -> Claim | None:
+    """The next run of the line, now "running"; None if none waits.
+
+    Raises:
+        OSError: if its state cannot be written; then it waits on.
+    """
+    with queue.held():
+        for info in in_line(queue.infos()):
+            folder = JobFolder(queue.root / info.name)
+            lock = attempt(folder.lock_path)
+            if lock is None:  # whoever had it before is about to let go
+                continue
+            try:
+                folder.change_job(worker=worker)
+                folder.change_state("running")
+            except BaseException:
+                lock.close()
+                raise
+            return Claim(folder, lock)
+    return None
+
+
+def give_back(
+    queue: Queue, claim: Claim, error: BaseException | None, interrupted: bool = False
+) -> None:
+    """Let go of a run after `train_run`, and see that its state says how it went.
+
+    A run that the worker has `interrupted`, to pause it or because the app ends, is not cancelled:
+    it is paused if that was asked, else it waits in line again.
+    """
+    folder = claim.folder
+    with queue.held():
+        try:
+            if folder.job().get("deleted"):
+                claim.lock.close()  # first, for a system that cannot remove open files
+                queue.remove(folder)
+            elif verdict := _verdict(folder, error, interrupted):
+                folder.change_state(*verdict)
+        finally:
+            claim.lock.close()
+
+
+def _verdict(
+    folder: JobFolder, error: BaseException | None, interrupted: bool
+) -> tuple[Status, str] | None:
+    """What the state has to say instead of what the trainer left; None if that is right."""
+    status, step = _status(folder), folder.last_step()
+    if interrupted and status in ("running", "cancelled"):
+        wish = folder.control().command
+        if wish == "pause":
+            return "paused", f"paused after step {step}"
+        if wish == "stop":
+            return "cancelled", f"stopped after step {step}"
+        return "queued", f"goes on after step {step}, when a worker is free"
+    if error is not None and (status == "running" or _is_memory(error)):
+        return "failed", _sentence(folder, error)
+    if status == "running":
+        return "failed", f"the trainer ended without a word {_where(folder)}"
+    return None
+
+
+def _status(folder: JobFolder) -> str:
+    try:
+        return str(folder.state().get("status"))
+    except RunError:
+        return "running"
+
+
+def _is_memory(error: BaseException) -> bool:
+    """Out of memory, as Python, torch on a CPU and torch on a GPU say it."""
+    text = str(error).lower()
+    return isinstance(error, MemoryError) or "out of memory" in text or "allocate memory" in text
+
+
+def _sentence(folder: JobFolder, error: BaseException) -> str:
+    if _is_memory(error):
+        return (
+            f"the memory was not enough at step {folder.last_step()}: begin a run with a smaller "
+            "model or fewer positions a step"
+        )
+    if isinstance(error, OSError):
+        return (
+            f"a file could not be written ({error.strerror or error}) {_where(folder)}, once there "
+            "is room"
+        )
+    return str(error) or type(error).__name__
+
+
+def _where(folder: JobFolder) -> str:
+    saved = folder.saved_step()
+    resumed = f"goes on from step {saved}" if saved else "begins again"
+    return f"at step {max(folder.last_step(), saved)}; Resume {resumed}"
+
+
+def lost(queue: Queue, worker: str, exit_code: int) -> None:
+    """What this worker had when it ended has failed, and says so. Raises OSError."""
+    how = f"was killed (signal {-exit_code})" if exit_code < 0 else f"ended (code {exit_code})"
+    with queue.held():
+        for folder in list(queue.folders()):
+            if folder.job().get("worker") == worker:
+                _bury(queue, folder, f"its worker {how}")
+
+
+def recover(queue: Queue, watched: Collection[str]) -> None:
+    """Find runs whose worker is gone without anyone to tell, after the app was killed for one.
+
+    The workers in `watched` are somebody's children: whoever waits for them knows how they ended.
+    A disk that takes no word leaves it to the next call.
+    """
+    orphans = [folder for folder in queue.folders() if _is_orphan(folder, watched)]
+    if orphans:
+        with suppress(OSError), queue.held():
+            for folder in orphans:
+                if _is_orphan(folder, watched):
+                    _bury(queue, folder, "its worker ended with the app")
+
+
+def _is_orphan(folder: JobFolder, watched: Collection[str]) -> bool:
+    job = folder.job()
+    if job.get("worker", "") in {"", *watched}:
+        return False
+    busy = bool(job.get("deleted")) or _status(folder) == "running"
+    return busy and not folder.is_held
+
+
+def _bury(queue: Queue, folder: JobFolder, how: str) -> None:
+    if folder.is_held:  # by a command line, or a worker of another app
+        return
+    if folder.job().get("deleted"):
+        queue.remove(folder)
+    elif _status(folder) == "running":
+        folder.change_state("failed", f"{how} {_where(folder)}")

@@ -1,0 +1,99 @@
+"""A run folder that stands in a queue: its turn, its worker, how far it has come."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+from typing import Any
+
+from transformer.jobs.locks import is_free
+from transformer.training.run import RunError, RunFolder, Status
+from transformer.training.saving import load_progress
+
+_TAIL = 16_384  # bytes: some fifty steps
+
+
+class JobFolder(RunFolder):
+    """The files that the queue adds to those of a run.
+
+    job.json   {"turn": place in the order of coming, "worker": who took it last, "deleted"}
+    job.lock   held by the worker from taking the run until it is done with it
+    log.txt    what the trainer printed
+
+    Whoever changes a state holds the queue's lock, but the trainer, which holds job.lock.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__(path)
+        self.lock_path = self.path / "job.lock"
+        self.log_path = self.path / "log.txt"
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    def job(self) -> dict[str, Any]:
+        """Empty for a run that the command line began."""
+        try:
+            return self._read("job.json")
+        except RunError:
+            return {}
+
+    def change_job(self, **values: Any) -> None:
+        self._write("job.json", {**self.job(), **values})
+
+    def change_state(self, status: Status, reason: str = "") -> None:
+        """Another status; step, device and the rest stay."""
+        more: dict[str, Any] = {}
+        with contextlib.suppress(RunError):
+            more = self.state()
+        self.write_state(
+            status, reason, **{k: v for k, v in more.items() if k not in ("status", "reason")}
+        )
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a worker has the run, or a command line trains in it."""
+        return not (is_free(self.lock_path) and is_free(self.path / "lock"))
+
+    def saved_step(self) -> int:
+        """The step that a resumed run goes on from; 0: it begins again."""
+        try:
+            return load_progress(self).step
+        except RunError:
+            return 0
+
+    def last_lines(self) -> list[dict[str, Any]]:
+        """The end of metrics.jsonl, whole lines of steps alone."""
+        try:
+            with self.metrics_path.open("rb") as file:
+                begins = max(0, file.seek(0, 2) - _TAIL)
+                file.seek(begins)
+                lines = file.read().split(b"\n")[1 if begins else 0 :]
+        except OSError:
+            return []
+        found = []
+        for line in lines:
+            with contextlib.suppress(ValueError):
+                value = json.loads(line)
+                if isinstance(value, dict) and isinstance(value.get("step"), int):
+                    found.append(value)
+        return found
+
+    def last_step(self) -> int:
+        """The last step with a line in metrics.jsonl."""
+        return max((line["step"] for line in self.last_lines()), default=0)
+
+
+def seconds_left(lines: list[dict[str, Any]]) -> float | None:
+    """From how fast the share of the run that is over has grown; None before the second step."""
+    steps = [
+        line for line in lines if math.isfinite(line.get("share", math.nan)) and "seconds" in line
+    ]
+    if len(steps) < 2 or steps[-1]["share"] <= steps[0]["share"]:
+        return None
+    gained = float(steps[-1]["share"] - steps[0]["share"])
+    taken = float(sum(line["seconds"] for line in steps[1:]))
+    return max(0.0, (1 - float(steps[-1]["share"])) * taken / gained)

@@ -1,0 +1,115 @@
+"""What a page shows of a run, and the order of the line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from transformer.jobs.folder import JobFolder, seconds_left
+from transformer.training.run import RunError, Status
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """One run as it stands.
+
+    Attributes:
+        owner: whose run it is; an id to compare with, never to show. Empty: the command line's.
+        created: unix time, seconds; 0 if the run does not say.
+        place: in the queue, 1 is next; None if the run does not wait.
+        share: how much of the training is over, 0 to 1; None if nothing is known.
+        seconds_left: of a running run's training; None if nothing is known yet.
+        asked: "pause" or "stop" while a running run has not done it yet, or nothing.
+        turn: the order of coming; a resumed run keeps its own.
+    """
+
+    name: str
+    title: str
+    owner: str
+    status: Status
+    reason: str
+    step: int
+    created: float
+    place: int | None = None
+    share: float | None = None
+    seconds_left: float | None = None
+    asked: str = ""
+    turn: int = 0
+
+
+def read(folder: JobFolder) -> RunInfo | None:
+    """The run in this folder; None if it has been deleted. A spoilt file makes it a failed one."""
+    job = folder.job()
+    if job.get("deleted"):
+        return None
+    config, state = _config(folder), _state(folder)
+    if not folder.exists:  # renamed away while we read
+        return None
+    status = state["status"]
+    lines = folder.last_lines() if status in ("running", "paused", "failed") else []
+    asked = folder.control().command if status == "running" else "run"
+    turn, created = job.get("turn"), config.get("created")
+    return RunInfo(
+        name=folder.name,
+        title=str(config.get("title") or folder.name),
+        owner=str(config.get("owner") or ""),
+        status=status,
+        reason=str(state.get("reason", "")),
+        step=max([_number(state.get("step")), *(line["step"] for line in lines[-1:])]),
+        created=float(created) if isinstance(created, int | float) else 0.0,
+        share=1.0 if status == "finished" else _last_share(lines),
+        seconds_left=seconds_left(lines) if status == "running" else None,
+        asked="" if asked == "run" else asked,
+        turn=_number(turn),
+    )
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _last_share(lines: list[dict[str, Any]]) -> float | None:
+    shares = [line["share"] for line in lines if isinstance(line.get("share"), int | float)]
+    return min(1.0, float(shares[-1])) if shares else None
+
+
+def _config(folder: JobFolder) -> dict[str, Any]:
+    try:
+        return folder.config()
+    except RunError:
+        return {}
+
+
+def _state(folder: JobFolder) -> dict[str, Any]:
+    try:
+        state = folder.state()
+    except RunError:
+        return {"status": "failed", "reason": "its state.json is missing or cannot be read"}
+    if state.get("status") not in get_args(Status):
+        return {**state, "status": "failed", "reason": "its state.json has no known status"}
+    return state
+
+
+def in_line(infos: Iterable[RunInfo]) -> list[RunInfo]:
+    """The queued runs, next one first.
+
+    Every visitor's first run comes before anyone's second, counting those that train; among equals
+    it is first come, first served. Nobody waits for ever: once a visitor's run has ended, their
+    next one counts as a first, and stands before all that came later.
+    """
+    infos = list(infos)
+    before = Counter(info.owner for info in infos if info.status == "running")
+    keyed = []
+    for info in sorted((i for i in infos if i.status == "queued"), key=lambda i: (i.turn, i.name)):
+        keyed.append((before[info.owner], info.turn, info.name, info))
+        before[info.owner] += 1
+    return [info for *_, info in sorted(keyed, key=lambda key: key[:3])]
+
+
+def with_places(infos: Iterable[RunInfo]) -> list[RunInfo]:
+    """The same runs; those that wait know their place."""
+    infos = list(infos)
+    places = {info.name: place for place, info in enumerate(in_line(infos), start=1)}
+    return [replace(info, place=places.get(info.name)) for info in infos]

@@ -1,0 +1,176 @@
+"""What a page may ask of live training: begin, look, control, resume, delete, take home."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from transformer.jobs import claims
+from transformer.jobs.archive import archive
+from transformer.jobs.errors import JobError
+from transformer.jobs.folder import JobFolder
+from transformer.jobs.info import RunInfo
+from transformer.jobs.limits import Limits
+from transformer.jobs.queue import Queue, sentence
+from transformer.jobs.workers import Workers
+
+FOLDER = "HEADS_UP_RUNS"
+"""Environment variable: the folder of the runs, instead of `runs/` beside the app."""
+TRAINER = "transformer.training.command:train_run"
+
+
+def runs_folder() -> Path:
+    """Where runs lie."""
+    named = os.environ.get(FOLDER)
+    return Path(named) if named else Path(__file__).resolve().parents[2] / "runs"
+
+
+class Executor(Protocol):
+    """Whatever takes runs from the queue: processes here, or machines elsewhere."""
+
+    def start(self) -> None:
+        """Begin to take runs; calling it again does nothing."""
+
+    def wake(self) -> None:
+        """A run has come: look now."""
+
+    def warm(self) -> int:
+        """How many workers are ready to train."""
+
+    def watched(self) -> Collection[str]:
+        """The workers whose end will be reported."""
+
+    def trouble(self) -> str:
+        """Why no worker starts, or nothing."""
+
+    def close(self) -> None:
+        """End; what was training waits in line again."""
+
+
+class Jobs:
+    """The runs of one folder, for all sessions of one server; every method is safe in any thread.
+
+    Anyone may look at any run, whoever began one controls it. A visitor is an id that the page
+    makes and keeps; every JobError is a sentence for them.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        limits: Limits,
+        *,
+        trainer: str = TRAINER,
+        executor: Callable[[Queue, Limits], Executor] | None = None,
+    ) -> None:
+        """Find the runs of `root` again; no process starts yet.
+
+        Args:
+            trainer: "module:function" that a worker calls with the run's path.
+            executor: makes another executor than processes of this machine.
+
+        Raises:
+            JobError: if the folder cannot be made or written to.
+        """
+        self.limits = limits
+        self._queue = Queue(Path(root).resolve())
+        self._executor = (
+            executor(self._queue, limits)
+            if executor
+            else Workers(self._queue, limits.processes, trainer, limits.nice)
+        )
+        claims.recover(self._queue, ())
+
+    def start(self) -> None:
+        """Start the workers, so that they are warm when somebody presses Train."""
+        self._executor.start()
+
+    def warm(self) -> int:
+        """How many workers are ready: with none, the first step comes some seconds later."""
+        return self._executor.warm()
+
+    def close(self) -> None:
+        """End the workers; a run that was training is saved and waits in line again."""
+        self._executor.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def submit(
+        self, config: Mapping[str, Any], owner: str, files: Mapping[str, bytes] | None = None
+    ) -> str:
+        """Put a run in line and return its name.
+
+        Args:
+            config: of the run's config.json: "model", "training", "data", "title", "probes".
+            files: lie in the run folder beside it, by name.
+
+        Raises:
+            JobError: when a limit is passed, with both numbers, or a setting is wrong.
+        """
+        name = self._queue.add(config, owner, files or {}, self.limits)
+        self._go()
+        return name
+
+    def runs(self, owner: str | None = None) -> list[RunInfo]:
+        """All runs, or one visitor's, the newest first. Raises JobError."""
+        with sentence("the runs cannot be read"):
+            claims.recover(self._queue, self._executor.watched())
+            return [info for info in self._queue.infos() if owner in (None, info.owner)]
+
+    def run(self, name: str) -> RunInfo:
+        """One run as it stands. Raises JobError if there is none of this name."""
+        self._queue.folder(name)
+        for info in self.runs():
+            if info.name == name:
+                return info
+        raise JobError(f"there is no run {name!r}; it may have been deleted")
+
+    def folder(self, name: str) -> JobFolder:
+        """The run's files, to read. Raises JobError if there is none of this name."""
+        return self._queue.folder(name)
+
+    def control(
+        self,
+        name: str,
+        owner: str,
+        *,
+        command: str = "",
+        learning_rate_factor: float | None = None,
+        save: bool = False,
+    ) -> None:
+        """Tell one's own run to "run", "pause" or "stop", to change its learning rate, to save.
+
+        A paused run is saved and gives its worker to the next in line. Raises JobError.
+        """
+        self._queue.control(name, owner, command, learning_rate_factor, save)
+        if command == "run":
+            self._go()
+
+    def resume(self, name: str, owner: str) -> None:
+        """Go on with one's own run that paused, failed or was stopped, from its last save.
+
+        It stands in line where it stood, before all that came later. Raises JobError.
+        """
+        self._queue.resume(name, owner)
+        self._go()
+
+    def delete(self, name: str, owner: str) -> None:
+        """Remove one's own run for good; one that trains is stopped first. Raises JobError."""
+        self._queue.delete(name, owner)
+
+    def archive(self, name: str) -> bytes:
+        """Checkpoint, config and metrics as a zip. Raises JobError if there is none yet."""
+        return archive(self._queue.folder(name))
+
+    def trouble(self) -> str:
+        """Why nothing trains although runs wait, a sentence; empty if all is well."""
+        return self._executor.trouble()
+
+    def _go(self) -> None:
+        self._executor.start()
+        self._executor.wake()

@@ -1,0 +1,154 @@
+"""What a visitor may take of the machine; the operator sets it all in limits.toml."""
+
+from __future__ import annotations
+
+import math
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+from transformer.config import ModelConfig, TrainingConfig, near
+from transformer.jobs.errors import JobError
+
+FILE = "HEADS_UP_LIMITS"
+"""Environment variable: the operator's file, instead of `limits.toml` beside the app."""
+_GUESSED_PIECES = 8000  # of a model whose vocabulary is not made yet
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def count_parameters(config: ModelConfig) -> int:
+    """Weights of a model of this shape, without building it (figure 1; embeddings are tied)."""
+    d = config.d_model
+    attention = 4 * d * d + (d if config.score == "additive" else 0)
+    feed_forward = 2 * d * config.d_ff + config.d_ff + d
+    layer = 3 * attention + 2 * feed_forward + 5 * 2 * d  # an encoder's and a decoder's
+    positions = 2 * config.max_len * d if config.positions == "learned" else 0
+    return config.vocab_size * d + config.n_layers * layer + positions
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What limits.toml says, with its defaults.
+
+    Attributes:
+        workers: runs that train at the same time; 0 means half the cores, at least one.
+        nice: how far training gives way to the pages, 0 (not at all) to 19.
+        parameters: most weights of one model.
+        batch_tokens: most source plus target positions of one step.
+        pairs: most pairs made for one run of a task.
+        minutes: most minutes of one run's training; a run that asks for none gets these.
+        queued: most runs that wait, of all visitors together.
+        runs_per_visitor: most runs that one visitor keeps, whatever became of them.
+        upload_bytes: most bytes of the files that come with one run.
+    """
+
+    workers: int = 0
+    nice: int = 10
+    parameters: int = 5_000_000
+    batch_tokens: int = 16_384
+    pairs: int = 100_000
+    minutes: float = 20.0
+    queued: int = 100
+    runs_per_visitor: int = 40
+    upload_bytes: int = 5_000_000
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if most := {"workers": 64, "nice": 19}.get(field.name):
+                if not 0 <= value <= most:
+                    raise ValueError(f"{field.name} must be 0 to {most}, not {value}")
+            elif not 1 <= value < math.inf:
+                raise ValueError(f"{field.name} must be at least 1, not {value}")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str] | None = None) -> Self:
+        """The operator's file; the defaults where there is none.
+
+        Raises:
+            ValueError: naming the file and what is wrong in it. A file that was asked for by
+                name, here or in the environment, must be there.
+        """
+        named = path or os.environ.get(FILE)
+        file = Path(named) if named else Path(__file__).resolve().parents[2] / "limits.toml"
+        if not named and not file.exists():
+            return cls()
+        try:
+            values = tomllib.loads(file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise ValueError(f"{file} cannot be read: {error}") from error
+        kinds = {field.name: field.type for field in fields(cls)}
+        for name, value in values.items():
+            if name not in kinds:
+                raise ValueError(f"{file}: there is no limit {name!r}{near(name, kinds)}")
+            whole = kinds[name] == "int"
+            if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+                kind = "a whole number" if whole else "a number"
+                raise ValueError(f"{file}: {name} must be {kind}, not {value!r}")
+        try:
+            return cls(**values)
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from error
+
+    @property
+    def processes(self) -> int:
+        """Workers to start."""
+        return self.workers or max(1, cores() // 2)
+
+    def checked(self, config: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
+        """The run's config.json with its minutes bounded.
+
+        Raises:
+            JobError: for a setting that is wrong or goes past a limit, with both numbers.
+        """
+        try:
+            model = ModelConfig.from_dict({"vocab_size": _GUESSED_PIECES, **config["model"]})
+            training = TrainingConfig.from_dict(config.get("training", {}))
+        except KeyError as error:
+            raise JobError("a run's config needs the model's shape under 'model'") from error
+        except (TypeError, ValueError) as error:
+            raise JobError(str(error)) from error
+        self._hold("this model would have {} weights", count_parameters(model), self.parameters)
+        self._hold("a step would have {} positions", training.batch_tokens, self.batch_tokens)
+        self._hold("{} pairs would be made", _pairs(config), self.pairs)
+        self._hold("{} minutes were asked for", training.minutes, self.minutes)
+        size = sum(len(content) for content in files.values())
+        self._hold("the files have {} bytes", size, self.upload_bytes)
+        minutes = training.minutes or self.minutes
+        return {**config, "training": {**config.get("training", {}), "minutes": minutes}}
+
+    def _hold(self, what: str, value: float, most: float) -> None:
+        if value > most:
+            raise JobError(f"{what.format(f'{value:,}')}; this app allows at most {most:,}")
+
+    def room(self, *, waiting: int, kept: int) -> None:
+        """Raises JobError if `waiting` runs of all, or `kept` ones of this visitor, are enough."""
+        if kept >= self.runs_per_visitor:
+            raise JobError(
+                f"you keep {kept:,} runs and this app allows {self.runs_per_visitor:,}: delete one "
+                "first"
+            )
+        if waiting >= self.queued:
+            raise JobError(
+                f"{waiting:,} runs are waiting and this app allows {self.queued:,}: try again when "
+                "one of them has begun"
+            )
+
+
+def _pairs(config: Mapping[str, Any]) -> int:
+    """How many pairs a task is asked for; what it is not asked for has modest defaults."""
+    data = config.get("data")
+    options = data.get("options") if isinstance(data, Mapping) else None
+    asked = [options.get(name, 0) for name in ("n_train", "n_valid")] if options else []
+    if not all(isinstance(count, int) for count in asked):
+        raise JobError(f"n_train and n_valid must be whole numbers, not {asked}")
+    return sum(asked)

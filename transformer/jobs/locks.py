@@ -1,0 +1,62 @@
+"""Locks on files: they hold between threads and processes, and end with whoever held them."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _take(file: BinaryIO, wait: bool) -> None:
+        while True:
+            try:
+                file.seek(1 << 20)  # the byte that training/process.py locks
+                return msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+            except PermissionError:
+                if not wait:
+                    raise
+                time.sleep(0.005)
+
+else:
+    import fcntl
+
+    def _take(file: BinaryIO, wait: bool) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Wait for the lock on `path` and hold it for the block. Not reentrant. Raises OSError."""
+    with path.open("ab") as file:
+        _take(file, wait=True)
+        yield
+
+
+def attempt(path: Path) -> BinaryIO | None:
+    """The lock on `path`, held until the file is closed; None if someone else has it."""
+    file = path.open("ab")
+    try:
+        _take(file, wait=False)
+    except (BlockingIOError, PermissionError):
+        file.close()
+        return None
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def is_free(path: Path) -> bool:
+    """Whether nobody holds the lock on `path`, looked at without making the file."""
+    if not path.exists():
+        return True
+    file = attempt(path)
+    if file is None:
+        return False
+    file.close()
+    return True

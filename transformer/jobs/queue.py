@@ -1,0 +1,202 @@
+"""The queue is the run folders themselves: what visitors do with them. Knows no process."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, get_args
+
+from transformer.jobs.errors import JobError
+from transformer.jobs.folder import JobFolder
+from transformer.jobs.info import RunInfo, read, with_places
+from transformer.jobs.limits import Limits
+from transformer.jobs.locks import exclusive
+from transformer.training.control import Command
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_COMING, _GOING = ".coming-", ".going-"  # folders that are made, or removed, out of sight
+_OURS = re.compile(
+    r"(config|state|job|control|inspect)\.json|(metrics|examples)\.jsonl|lock|job\.lock|log\.txt"
+    r"|vocabulary\.model|(train|valid)\.arrow|resume\.safetensors|weights|checkpoint|snapshots",
+    re.IGNORECASE,
+)
+
+
+class Queue:
+    """The runs of one folder. Any number of threads and processes may use it at the same time."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        with sentence("the folder of runs cannot be used"):
+            root.mkdir(parents=True, exist_ok=True)
+            with self.held():
+                for left in [*root.glob(f"{_COMING}*"), *root.glob(f"{_GOING}*")]:
+                    shutil.rmtree(left, ignore_errors=True)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Nobody else changes a state within the block, but a trainer that of its own run."""
+        with exclusive(self.root / ".lock"):
+            yield
+
+    def folders(self) -> Iterator[JobFolder]:
+        for path in self.root.iterdir():
+            folder = JobFolder(path)
+            if _NAME.fullmatch(path.name) and folder.exists:
+                yield folder
+
+    def infos(self) -> list[RunInfo]:
+        """All runs with their places, the newest first."""
+        infos = with_places(info for folder in self.folders() if (info := read(folder)))
+        return sorted(infos, key=lambda info: (info.created, info.turn, info.name), reverse=True)
+
+    def folder(self, name: str) -> JobFolder:
+        """Raises JobError for a name that no run here has, whatever it may point at."""
+        if _NAME.fullmatch(name):
+            folder = JobFolder(self.root / name)
+            if folder.exists and not folder.path.is_symlink() and not folder.job().get("deleted"):
+                return folder
+        raise JobError(f"there is no run {name[:60]!r}; it may have been deleted")
+
+    def add(
+        self, config: Mapping[str, Any], owner: str, files: Mapping[str, bytes], limits: Limits
+    ) -> str:
+        """Write the folder out of sight, then rename it: it is there whole, or not at all.
+
+        Raises:
+            JobError: if a limit is passed, a setting is wrong or the folder cannot be written.
+        """
+        check_owner(owner)
+        config = limits.checked(config, files)
+        check_files(config, files)
+        with sentence("the run could not be written"), self.held():
+            infos = self.infos()
+            limits.room(
+                waiting=sum(info.status == "queued" for info in infos),
+                kept=sum(info.owner == owner for info in infos),
+            )
+            name = self._new_name(str(config.get("title") or ""))
+            made = JobFolder(self.root / f"{_COMING}{name}")
+            try:
+                made.path.mkdir()
+                for file, content in files.items():
+                    (made.path / file).write_bytes(content)
+                made.write_config({**config, "owner": owner, "created": time.time()})
+                made.change_job(turn=1 + max((info.turn for info in infos), default=0))
+                made.lock_path.touch()
+                made.write_state("queued", "waits for a worker", step=0)
+                made.path.rename(self.root / name)
+            except BaseException:
+                shutil.rmtree(made.path, ignore_errors=True)
+                raise
+        return name
+
+    def _new_name(self, title: str) -> str:
+        base = re.sub(r"[^a-z0-9]+", "-", title.lower())[:40].strip("-") or "run"
+        while True:
+            name = f"{base}-{secrets.token_hex(3)}"
+            if not (self.root / name).exists():
+                return name
+
+    @contextmanager
+    def _own(self, name: str, owner: str) -> Iterator[tuple[JobFolder, RunInfo]]:
+        """The visitor's run, with the lock held. Raises JobError if it is not theirs."""
+        with sentence("the run could not be changed"), self.held():
+            folder = self.folder(name)
+            info = read(folder)
+            if info is None or not owner or info.owner != owner:
+                raise JobError(
+                    f"{name} is not your run: anyone may look at it, and whoever began it controls "
+                    "it"
+                )
+            yield folder, info
+
+    def control(
+        self, name: str, owner: str, command: str, learning_rate_factor: float | None, save: bool
+    ) -> None:
+        """Write what the owner wishes; a run that no worker has follows at once. Raises JobError"""
+        if command not in ("", *get_args(Command)):
+            raise JobError(f"the command must be run, pause or stop, not {command!r}")
+        with self._own(name, owner) as (folder, info):
+            waits = info.status in ("queued", "paused")
+            if info.status != "running" and not waits:
+                raise JobError(f"{name} is {info.status}: there is nothing to control any more")
+            changes: dict[str, Any] = {"command": command} if command else {}
+            if learning_rate_factor is not None:
+                changes["learning_rate_factor"] = learning_rate_factor
+            if save:
+                changes["save"] = folder.control().save + 1
+            try:
+                folder.write_control(**changes)
+            except ValueError as error:
+                raise JobError(str(error)) from error
+            if waits and command == "stop":
+                folder.change_state("cancelled", f"stopped while it was {info.status}")
+            elif info.status == "queued" and command == "pause":
+                folder.change_state("paused", "paused before its turn")
+            elif info.status == "paused" and command == "run":
+                folder.change_state("queued", "waits for a worker to go on")
+
+    def resume(self, name: str, owner: str) -> None:
+        """Back into the line, at the run's old place in the order of coming. Raises JobError."""
+        with self._own(name, owner) as (folder, info):
+            if info.status == "finished":
+                raise JobError(f"{name} is finished: there is nothing left to resume")
+            folder.write_control(command="run")
+            if info.status not in ("queued", "running"):
+                folder.change_state("queued", "waits for a worker to go on")
+
+    def delete(self, name: str, owner: str) -> None:
+        """Out of sight at once, and off the disk when nobody trains in it. Raises JobError."""
+        with self._own(name, owner) as (folder, _):
+            if folder.is_held:
+                folder.change_job(deleted=True)
+                folder.write_control(command="stop")
+            else:
+                self.remove(folder)
+
+    def remove(self, folder: JobFolder) -> None:
+        """Take a folder that nobody holds off the disk, at once for everyone who looks."""
+        gone = self.root / f"{_GOING}{secrets.token_hex(6)}"
+        folder.path.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+
+@contextmanager
+def sentence(what: str) -> Iterator[None]:
+    """An OSError within the block becomes a JobError that a visitor can read."""
+    try:
+        yield
+    except OSError as error:
+        raise JobError(f"{what}: {error.strerror or error}") from error
+
+
+def check_owner(owner: str) -> None:
+    if not 0 < len(owner) <= 200:
+        raise JobError("a run needs an owner, an id of 1 to 200 characters")
+
+
+def check_files(config: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
+    """A run reads what we make or what came with it, and nothing else of this machine.
+
+    Raises:
+        JobError: for a file's name that is no plain name or one of ours, or data from elsewhere.
+    """
+    for name in files:
+        if not _NAME.fullmatch(name) or _OURS.fullmatch(name):
+            raise JobError(
+                f"a file cannot be called {name[:60]!r}: letters, digits, dots, - and _ make a "
+                "name, and the names of a run folder's own files are taken"
+            )
+    data = config.get("data")
+    if not isinstance(data, Mapping) or ("task" in data) == ("pairs" in data):
+        raise JobError("a run's data is either a 'task' or a file of 'pairs'")
+    if "pairs" in data and data["pairs"] not in files:
+        raise JobError(f"the run's pairs, {str(data['pairs'])[:60]!r}, did not come with it")
+    if elsewhere := sorted({"train", "valid", "start_from"} & {*data}):
+        raise JobError(f"a run in the app cannot read files of the machine ({elsewhere[0]})")

@@ -1,0 +1,174 @@
+"""The races there are: several settings of one thing, same seeds, same data, same steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from transformer.analysis.races import Claim, Measure
+from transformer.config import near
+from transformer.training.recipe import describe
+
+
+@dataclass(frozen=True)
+class Race:
+    """What is raced, and what for.
+
+    Attributes:
+        question: one sentence; look_for: where to look while it runs, and what may mislead.
+        task, options: what all entries learn.
+        shared: settings of all entries; entries: by name, what each changes.
+        claims: what the verdict is about, by `measure`.
+        seeds: taken unless others are given.
+        minutes: that all runs take together on a laptop's two cores, about.
+    """
+
+    name: str
+    title: str
+    question: str
+    look_for: str
+    task: str
+    shared: Mapping[str, Any]
+    entries: Mapping[str, Mapping[str, Any]]
+    claims: tuple[Claim, ...]
+    minutes: float
+    measure: Measure = "loss"
+    options: Mapping[str, int] = field(default_factory=dict)
+    seeds: tuple[int, ...] = (1, 2, 3)
+
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """Entries that are to be compared with each other, by what follows their comma."""
+        found: dict[str, list[str]] = {}
+        for entry in self.entries:
+            found.setdefault(entry.partition(", ")[2], []).append(entry)
+        return found
+
+    def config(self, entry: str, seed: int, race_id: str) -> dict[str, Any]:
+        """The config.json of one of its runs. Raises ValueError for a name it has not."""
+        if entry not in self.entries:
+            known = ", ".join(self.entries)
+            raise ValueError(f"{self.name} has no entry {entry!r}; it has {known}")
+        return describe(
+            self.task,
+            settings={**self.shared, **self.entries[entry], "seed": seed},
+            options=self.options,
+            title=f"{self.title}: {entry}, seed {seed}",
+            race={"id": race_id, "name": self.name, "entry": entry, "seed": seed},
+        )
+
+
+def race_named(name: str) -> Race:
+    """Raises ValueError if there is none."""
+    if name not in RACES:
+        known = ", ".join(RACES)
+        raise ValueError(f"no race {name!r}: choose one of {known}{near(name, RACES)}")
+    return RACES[name]
+
+
+_SMALL = {"d_model": 64, "n_layers": 1, "n_heads": 4, "d_ff": 128, "steps": 600}
+_SCORES = {"scaled": "scaled_dot", "unscaled": "dot", "additive": "additive"}
+_WIDTHS = (16, 64, 256)
+
+_ALL = (
+    Race(
+        name="scores",
+        title="Scores",
+        question="Does a dot product of long queries and keys need to be divided by √d_k?",
+        look_for=(
+            "With d_k = 16 the three lie close together. The longer the queries, the larger a dot "
+            "product grows, and the softmax of large scores is a choice that hardly a gradient "
+            "can change. Additive scores are bounded. Compare within one d_k: wider models are "
+            "larger."
+        ),
+        task="reverse",
+        options={"longest": 6},
+        shared={
+            "n_layers": 1,
+            "n_heads": 1,
+            "d_ff": 128,
+            "steps": 300,
+            "batch_tokens": 512,
+            "learning_rate": 0.001,
+        },
+        entries={
+            f"{name}, d_k {width}": {"score": score, "d_model": width}
+            for width in _WIDTHS
+            for name, score in _SCORES.items()
+        },
+        claims=tuple(
+            Claim(text.format(width), f"{better}, d_k {width}", f"unscaled, d_k {width}")
+            for text, better in (
+                ("Dividing by √d_k helps at d_k {}", "scaled"),
+                ("Without the scaling, additive scores win at d_k {}", "additive"),
+            )
+            for width in _WIDTHS
+        ),
+        minutes=3,
+    ),
+    Race(
+        name="positions",
+        title="Positions",
+        question="What does a Transformer know of order, with sinusoids, a learned table, or none?",
+        look_for=(
+            "To reverse is to look at places. Without positions the encoder sees a bag of letters; "
+            "only the decoder's mask tells it how much it has written."
+        ),
+        task="reverse",
+        shared=_SMALL,
+        entries={
+            "sinusoidal": {"positions": "sinusoidal"},
+            "learned": {"positions": "learned", "max_len": 64},
+            "none": {"positions": "none"},
+        },
+        claims=(
+            Claim("Sinusoidal positions beat none", "sinusoidal", "none"),
+            Claim("Learned positions beat none", "learned", "none"),
+            Claim("Sinusoidal positions beat learned ones", "sinusoidal", "learned"),
+        ),
+        minutes=1.5,
+    ),
+    Race(
+        name="heads",
+        title="Heads",
+        question="Are many narrow heads better than one wide one of the same total width?",
+        look_for=(
+            "d_model is 64 for all, so the number of weights is the same: 8 heads have 8 numbers "
+            "for each query, 1 head has 64. One head can point at one thing at a time."
+        ),
+        task="reverse",
+        shared={**_SMALL, "steps": 400},
+        entries={
+            "1 head": {"n_heads": 1},
+            **{f"{count} heads": {"n_heads": count} for count in (2, 4, 8)},
+        },
+        claims=(
+            Claim("2 heads beat 1", "2 heads", "1 head"),
+            Claim("4 heads beat 1", "4 heads", "1 head"),
+            Claim("8 heads beat 1", "8 heads", "1 head"),
+            Claim("8 heads beat 4", "8 heads", "4 heads"),
+        ),
+        minutes=1.5,
+    ),
+    Race(
+        name="warm-up",
+        title="Warm-up",
+        question="Does it help to begin with a small learning rate that rises?",
+        look_for=(
+            "Adam's second moments are guesses in the first steps, and a full step on a guess can "
+            "throw a model far off. Watch the first hundred steps of the curves, then whether the "
+            "one that began at full rate ever catches up."
+        ),
+        task="reverse",
+        shared={**_SMALL, "learning_rate": 0.01},
+        entries={
+            "warm-up of 100 steps": {"warmup": 100},
+            "no warm-up": {"warmup": 1},
+        },
+        claims=(Claim("Warm-up helps", "warm-up of 100 steps", "no warm-up"),),
+        minutes=1,
+    ),
+)
+RACES: Mapping[str, Race] = MappingProxyType({race.name: race for race in _ALL})

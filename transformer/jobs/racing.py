@@ -1,0 +1,214 @@
+"""Races put in line together, followed while they run, and what they came to."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from transformer.analysis.races import Outcome, Verdict, outcome, results, verdict
+from transformer.jobs.errors import JobError
+from transformer.jobs.folder import JobFolder
+from transformer.jobs.info import RunInfo
+from transformer.jobs.jobs import Jobs
+from transformer.jobs.races import race_named
+from transformer.training.run import RunError
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Track:
+    """What a race needs of one run's metrics: its curve, its looks, and how it ended.
+
+    `steps` and `loss` are of the training steps; `look_steps`, `valid_loss` and `accuracy` of the
+    looks at the validation pairs.
+    """
+
+    steps: Floats
+    loss: Floats
+    look_steps: Floats
+    valid_loss: Floats
+    accuracy: Floats
+    outcome: Outcome | None
+
+
+@dataclass(frozen=True)
+class RaceRun:
+    """A run of a race as it stands."""
+
+    info: RunInfo
+    race_id: str
+    race: str
+    entry: str
+    seed: int
+    steps: int
+
+
+def submit_race(jobs: Jobs, race: str, owner: str, seeds: Sequence[int] | None = None) -> str:
+    """Put all runs of a race in line, or none, and return the race's id.
+
+    Each counts as one run of the visitor's, and waits in line like any other. Seed by seed, so
+    that an unfinished race has as many of one entry as of another.
+
+    Raises:
+        JobError: for a race or seeds that cannot be, or a limit that is passed, with both numbers.
+    """
+    try:
+        chosen = race_named(race)
+    except ValueError as error:
+        raise JobError(str(error)) from error
+    seeds = tuple(chosen.seeds if seeds is None else seeds)
+    if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
+        raise JobError(f"a race needs different seeds, 0 or more each, not {list(seeds)}")
+    _make_sure_of_room(jobs, owner, len(seeds) * len(chosen.entries))
+    race_id = f"{race}-{secrets.token_hex(4)}"
+    names: list[str] = []
+    try:
+        for seed in seeds:
+            for entry in chosen.entries:
+                names.append(jobs.submit(chosen.config(entry, seed, race_id), owner))
+    except BaseException:
+        for name in names:
+            with suppress(JobError):
+                jobs.delete(name, owner)
+        raise
+    return race_id
+
+
+def _make_sure_of_room(jobs: Jobs, owner: str, wanted: int) -> None:
+    """Before anything is put in line; `Jobs.submit` holds each run to the same limits."""
+    infos, limits = jobs.runs(), jobs.limits
+    kept = sum(info.owner == owner for info in infos)
+    waiting = sum(info.status == "queued" for info in infos)
+    if kept + wanted > limits.runs_per_visitor:
+        raise JobError(
+            f"the race has {wanted} runs and you keep {kept}; this app allows "
+            f"{limits.runs_per_visitor} together: delete some, or take fewer seeds"
+        )
+    if waiting + wanted > limits.queued:
+        raise JobError(
+            f"the race has {wanted} runs and {waiting} are waiting; this app allows "
+            f"{limits.queued} in line: try again when some have begun, or take fewer seeds"
+        )
+
+
+def race_runs(
+    jobs: Jobs, race_id: str = "", infos: Iterable[RunInfo] | None = None
+) -> list[RaceRun]:
+    """All runs of this race, or of every race, in the order of coming.
+
+    Args:
+        infos: what `jobs.runs()` gave, if it is at hand.
+
+    Raises:
+        JobError: if the runs cannot be read.
+    """
+    found = []
+    infos = jobs.runs() if infos is None else infos
+    for info in sorted(infos, key=lambda info: (info.turn, info.name)):
+        with suppress(JobError):
+            said = _said(jobs.folder(info.name), info.created)
+            if said and race_id in ("", said[0]):
+                found.append(RaceRun(info, *said))
+    return found
+
+
+def cancel_race(jobs: Jobs, race_id: str, owner: str) -> int:
+    """Stop all of one's own runs of this race that wait, pause or train; returns how many."""
+    return _each(jobs, race_id, owner, ("queued", "paused", "running"), "stop")
+
+
+def delete_race(jobs: Jobs, race_id: str, owner: str) -> int:
+    """Remove all of one's own runs of this race for good; returns how many."""
+    return _each(jobs, race_id, owner, (), "delete")
+
+
+def _each(jobs: Jobs, race_id: str, owner: str, statuses: Sequence[str], act: str) -> int:
+    """The last in line first, so that none of them begins meanwhile."""
+    count = 0
+    for run in reversed(race_runs(jobs, race_id)):
+        if run.info.owner == owner and (not statuses or run.info.status in statuses):
+            with suppress(JobError):  # it has just ended, or is gone
+                if act == "delete":
+                    jobs.delete(run.info.name, owner)
+                else:
+                    jobs.control(run.info.name, owner, command="stop")
+                count += 1
+    return count
+
+
+def track(jobs: Jobs, run: RaceRun) -> Track:
+    """The run's metrics as they are now; a file that has not grown is not read again."""
+    folder = jobs.folder(run.info.name)
+    try:
+        found = folder.metrics_path.stat()
+    except OSError:
+        return _track(folder.path, (0, 0), run.entry, run.seed, run.steps)
+    stamp = (found.st_size, found.st_mtime_ns)
+    return _track(folder.path, stamp, run.entry, run.seed, run.steps)
+
+
+def standings(jobs: Jobs, runs: Iterable[RaceRun]) -> tuple[pd.DataFrame, list[Verdict]]:
+    """The table of one race's runs, and what it says of each claim. Made anew at every call.
+
+    A run counts once it is finished with all its steps.
+
+    Raises:
+        ValueError: if there is no run, or they are of a race that is no more.
+    """
+    runs = list(runs)
+    if not runs:
+        raise ValueError("there are no runs of this race; they may have been deleted")
+    race = race_named(runs[0].race)
+    done = [track(jobs, run).outcome for run in runs if run.info.status == "finished"]
+    table = results([one for one in done if one is not None], list(race.entries))
+    return table, [verdict(table, claim, race.measure) for claim in race.claims]
+
+
+@lru_cache(maxsize=512)
+def _track(path: Path, stamp: tuple[int, int], entry: str, seed: int, steps: int) -> Track:
+    lines = JobFolder(path).metrics() if stamp[0] else []
+    trained = [line for line in lines if "loss" in line]
+    looks = [line for line in lines if "sequence_accuracy" in line]
+
+    def column(lines: list[dict[str, Any]], name: str) -> Floats:
+        return np.array([line[name] for line in lines], dtype=np.float64)
+
+    return Track(
+        column(trained, "step"),
+        column(trained, "loss"),
+        column(looks, "step"),
+        column(looks, "valid_loss"),
+        column(looks, "sequence_accuracy"),
+        outcome(entry, seed, steps, lines),
+    )
+
+
+def _said(folder: JobFolder, created: float) -> tuple[str, str, str, int, int] | None:
+    """What config.json says of a race; a run keeps its name and its creation for good."""
+    return _said_of(folder.path, created)
+
+
+@lru_cache(maxsize=4096)
+def _said_of(path: Path, created: float) -> tuple[str, str, str, int, int] | None:
+    try:
+        config = JobFolder(path).config()
+        race, steps = config["race"], config["training"]["steps"]
+        return (
+            str(race["id"]),
+            str(race["name"]),
+            str(race["entry"]),
+            int(race["seed"]),
+            int(steps),
+        )
+    except (RunError, KeyError, TypeError, ValueError):
+        return None

@@ -1,0 +1,178 @@
+"""`python -m transformer.jobs.worker`: one warm process that trains one run after the other."""
+
+from __future__ import annotations
+
+import _thread
+import importlib
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+
+from transformer.jobs import claims
+from transformer.jobs.queue import Queue
+
+_LOOK = 2.0  # seconds between two looks at the queue, for runs that another app put there
+_HEED = 0.1  # seconds between two looks whether the run is to pause
+_GRACE = 20.0  # seconds to save the run when the app has ended
+Train = Callable[[Path], object]
+
+
+class Worker:
+    """Takes runs until the app at the other end of standard input is gone.
+
+    Two things interrupt a run, the way Ctrl-C does, so that the trainer ends its step and saves:
+    the end of the app, and its owner's wish to pause, for a paused run shall keep nobody waiting.
+    """
+
+    def __init__(self, queue: Queue, token: str) -> None:
+        self.queue, self.token = queue, token
+        self._news = threading.Event()
+        self._ending = threading.Event()
+        self._training = False
+        self._interrupted = False
+        self._warm = False
+
+    def listen(self) -> None:
+        """Any byte means a run has come; the end of the pipe means that the app has ended."""
+        while os.read(0, 4096):
+            self._news.set()
+        if not self._warm:
+            os._exit(0)  # there is nothing to save
+        self._ending.set()
+        self._news.set()
+        last = threading.Timer(_GRACE, os._exit, [1])
+        last.daemon = True
+        last.start()
+        self._interrupt()
+
+    def hear(self, number: int, frame: FrameType | None) -> None:
+        """SIGTERM while no trainer listens: text is being prepared, which can end at once."""
+        if self._training and self._interrupted:
+            raise SystemExit(0)
+        if not self._interrupted:  # it came from outside
+            self._ending.set()
+            self._news.set()
+
+    def work(self, train: Train) -> None:
+        """Take the next run as soon as there is one, until told to end."""
+        self._warm = True
+        while not self._ending.is_set():
+            self._news.clear()
+            claim = None
+            try:
+                claim = claims.take(self.queue, self.token)
+            except OSError:
+                traceback.print_exc()  # the run waits on, until its state can be written
+            if claim is None:
+                self._news.wait(_LOOK)
+            else:
+                self._have(claim, train)
+
+    def _have(self, claim: claims.Claim, train: Train) -> None:
+        """Train the run, then give it back, whatever happened."""
+        self._interrupted, over = False, threading.Event()
+        heeding = threading.Thread(target=self._heed, args=(claim, over), daemon=True)
+        heeding.start()
+        error: BaseException | None = None
+        try:
+            with printing_to(claim.folder.log_path):
+                error = self._train(claim.folder.path, train)
+        finally:
+            over.set()
+            heeding.join()
+            try:
+                claims.give_back(self.queue, claim, error, self._interrupted)
+            except OSError:
+                traceback.print_exc()  # whoever looks at the runs next finds it without a worker
+
+    def _train(self, path: Path, train: Train) -> BaseException | None:
+        """What went wrong, if anything."""
+        try:
+            self._training = True
+            if self._ending.is_set():
+                self._interrupted = True
+            else:
+                train(path)
+        except SystemExit as caught:
+            return caught
+        except Exception as caught:
+            traceback.print_exc()
+            return caught
+        finally:
+            self._training = False
+        return None
+
+    def _heed(self, claim: claims.Claim, over: threading.Event) -> None:
+        while not over.wait(_HEED):
+            if claim.folder.control().command == "pause":
+                return self._interrupt()
+
+    def _interrupt(self) -> None:
+        if self._training:
+            self._interrupted = True
+            _thread.interrupt_main(signal.SIGTERM)
+
+
+@contextmanager
+def printing_to(path: Path) -> Iterator[None]:
+    """Send what this process prints, C++ included, to the end of a file."""
+    kept: list[int] = []
+    with suppress(OSError), path.open("ab", buffering=0) as file:
+        kept = [os.dup(1), os.dup(2)]
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        for number, before in enumerate(kept, start=1):
+            with suppress(OSError):
+                (sys.stdout if number == 1 else sys.stderr).flush()
+            os.dup2(before, number)
+            os.close(before)
+
+
+def warm_up(threads: int) -> None:
+    """Do once what is slow the first time: torch's kernels and Adam, on a model of no size."""
+    import torch
+
+    from transformer.config import ModelConfig
+    from transformer.model import Transformer
+
+    torch.set_num_threads(threads)
+    config = ModelConfig(vocab_size=8, d_model=8, n_layers=1, n_heads=2, d_ff=8)
+    model, ids = Transformer(config), torch.ones(2, 3, dtype=torch.long)
+    adam = torch.optim.Adam(model.parameters(), lr=0.0, fused=True)
+    torch.nn.functional.cross_entropy(model(ids, ids).flatten(0, 1), ids.flatten()).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    adam.step()
+
+
+def main(given: list[str]) -> int:
+    """Arguments: the folder of runs, "module:function", a token, torch's threads, niceness."""
+    root, trainer, token, threads, nice = given
+    if hasattr(os, "nice"):
+        os.nice(int(nice))
+    worker = Worker(Queue(Path(root)), token)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, worker.hear)
+    threading.Thread(target=worker.listen, daemon=True).start()
+    module, function = trainer.split(":")
+    train: Train = getattr(importlib.import_module(module), function)
+    warm_up(int(threads))
+    with suppress(BrokenPipeError):
+        os.write(1, b"ready\n")
+    os.dup2(2, 1)  # from here on nobody reads what it prints
+    worker.work(train)
+    return 0
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    sys.stderr.flush()
+    os._exit(code)  # all is written; torch takes its time to say good-bye

@@ -1,0 +1,157 @@
+"""What goes with what: the patterns of the small grammar's sentences, and how often each is met."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from transformer.text.grammar import clauses as c
+from transformer.text.grammar import verbs as v
+from transformer.text.grammar import words as w
+from transformer.text.grammar.phrases import (
+    COUNTED,
+    DEFINITE,
+    MASS,
+    OWNERS,
+    Determiner,
+    NounPhrases,
+    OwnedPhrases,
+)
+
+
+@runtime_checkable
+class Choices(Protocol):
+    """A list of choices, or what can be asked like one."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, number: int, /) -> Any: ...
+
+
+class Shape(NamedTuple):
+    """Choices for the subject or for what follows, how often they are met, and from which level."""
+
+    choices: Choices
+    weight: float = 1
+    level: int = 1
+
+
+class Way(NamedTuple):
+    """How a clause is said: the fields of `Clause` that are no lists, with weight and level."""
+
+    fields: dict[str, str]
+    weight: float
+    level: int
+
+
+class Pattern(NamedTuple):
+    """Subjects, verbs and what follows that go together, and the ways of saying them."""
+
+    subjects: tuple[Shape, ...]
+    verbs: Choices
+    whats: tuple[Shape, ...] = (Shape((None,)),)
+    places: Choices = (None,)
+    ways: tuple[Way, ...] = ()
+    weight: float = 1
+    who: bool = True  # whether "who" may be the subject as well
+
+
+def shapes(
+    nouns: tuple[w.Noun, ...],
+    adjectives: tuple[w.Adjective, ...],
+    determiners: tuple[Determiner, ...] = COUNTED,
+    weight: float = 1,
+) -> tuple[Shape, ...]:
+    """Nouns without an adjective, and with one from level 2 on."""
+    return (
+        Shape(NounPhrases(nouns, determiners), weight),
+        Shape(NounPhrases(nouns, determiners, adjectives), weight, 2),
+    )
+
+
+def _owned(*nouns: w.Noun) -> Shape:
+    return Shape(OwnedPhrases(NounPhrases(w.PERSONS, OWNERS), nouns), 0.5, 2)
+
+
+def ways(*questions: str, modes: bool = True, adverbs: bool = False) -> tuple[Way, ...]:
+    """Every mode, polarity and question (of these), and adverbs where they fit."""
+    found = []
+    for mode in ("simple", "future", "can", "must") if modes else ("simple",):
+        for polarity, denied in (("yes", 1.0), ("not", 0.6), ("never", 0.4)):
+            for question in questions:
+                weight = (1 if mode == "simple" else 0.3) * denied
+                weight *= {"": 1, "whether": 0.4, "what": 1}.get(question, 0.3)
+                plain = mode == "simple" and not question and polarity != "never"
+                level = (1 if polarity == "yes" else 2) if plain else 3
+                said = {"mode": mode, "polarity": polarity, "question": question}
+                found.append(Way(said, weight, level))
+                if adverbs and plain:
+                    found += [Way(said | {"often": a}, 0.2 * denied, 3) for a in _OFTEN]
+                    found += [Way(said | {"time": a}, 0.2 * denied, 3) for a in _TIME]
+    return tuple(found)
+
+
+_OFTEN, _TIME = ("often", "always"), ("today", "now", "here")
+SAY_OR_ASK = ways("", "whether")
+_WITH_ADVERBS = ways("", "whether", adverbs=True)
+PERSONS = shapes(w.PERSONS, w.OF_PERSONS)
+ANIMALS = shapes(w.ANIMALS, w.OF_ANIMALS, weight=0.5)
+_THINGS = shapes(w.THINGS, w.OF_THINGS)
+_PEOPLE = (Shape(c.PRONOUNS, 2), *PERSONS, _owned(*w.PERSONS))
+_BEINGS = (*_PEOPLE, *ANIMALS, _owned(*w.ANIMALS))
+_ENCLOSED = shapes(w.INSIDE, w.OF_PLACES, DEFINITE)
+_ANYWHERE = shapes((*w.INSIDE, *w.OUTSIDE), w.OF_PLACES, DEFINITE)
+_OBJECTS = tuple(Shape((name,), 0.15) for name in c.OBJECTS)
+WHO = Shape((c.WHO,), 0.2, 3)
+_AROUND = tuple(
+    c.Place(*pair)
+    for pair in (
+        ("behind", "derrière"),
+        ("in front of", "devant"),
+        ("near", "près de"),
+        ("next to", "à côté de"),
+    )
+)
+_UPON = (c.Place("on", "sur"), c.Place("under", "sous"))
+_FURNITURE = tuple(noun for noun in w.THINGS if noun.english[0] in ("table", "chair", "box", "bag"))
+_TOLD_APART = (Shape((c.HE, c.SHE, c.THEY)), *PERSONS[:1], _owned(*w.PERSONS), WHO)
+_ASKED = (*v.ON_ANYTHING, *v.ON_THINGS, *v.ON_TEXTS, v.EAT[0], v.DRINK[0])
+IT_IS = (
+    (w.ANIMALS, w.OF_ANIMALS),
+    (w.THINGS, w.OF_THINGS),
+    (w.FOODS, w.OF_FOODS),
+    ((*w.INSIDE, *w.OUTSIDE), w.OF_PLACES),
+)
+
+
+def _be(subjects: tuple[Shape, ...], adjectives: Choices, weight: float) -> Pattern:
+    said = (Shape(adjectives),)
+    return Pattern(subjects, (v.BE,), said, ways=_WITH_ADVERBS, weight=weight, who=False)
+
+
+def _is_at(places: Choices, whats: tuple[Shape, ...]) -> Pattern:
+    subjects = (*_BEINGS, *shapes(w.THINGS, w.OF_THINGS, DEFINITE, 0.5))
+    return Pattern(subjects, (v.BE,), whats, places, SAY_OR_ASK, 0.4)
+
+
+_MEALS = shapes(w.MEALS, w.OF_MEALS, MASS)
+_DRINKS = shapes(w.DRINKS, w.OF_MEALS, MASS)
+PATTERNS = (
+    Pattern(_BEINGS, v.ALONE, ways=_WITH_ADVERBS + ways("where", "when", "why")),
+    Pattern(_BEINGS, v.ON_ANYTHING, (*PERSONS, *ANIMALS, *_THINGS, *_OBJECTS), weight=1.5),
+    Pattern(_BEINGS, v.ON_ANYTHING, (_owned(*w.ANIMALS, *w.THINGS),), weight=0.2),
+    Pattern(_PEOPLE, v.ON_THINGS, (*_THINGS, _owned(*w.THINGS)), weight=1.5),
+    Pattern(_BEINGS, v.ON_PERSONS, (*PERSONS, *_OBJECTS, _owned(*w.PERSONS))),
+    Pattern(_PEOPLE, v.ON_TEXTS, shapes(w.TEXTS, w.OF_THINGS[:6]), weight=0.4),
+    Pattern(_BEINGS, v.EAT, (*shapes(w.FOODS, w.OF_FOODS), *_MEALS), weight=0.8),
+    Pattern(_BEINGS, v.DRINK, _DRINKS, weight=0.4),
+    Pattern(_PEOPLE, _ASKED, ways=ways("what"), weight=0.6),
+    Pattern(_PEOPLE, v.TO_PERSONS, shapes(w.PERSONS, w.OF_PERSONS, DEFINITE), weight=0.8),
+    Pattern(_BEINGS, v.TO_PLACES, _ENCLOSED, weight=0.8),
+    _be(_TOLD_APART, w.SAID_OF_PERSONS, 0.4),
+    _be((Shape((c.ME, c.YOU, c.WE, c.YOU_ALL)),), w.EPICENE, 0.3),
+    _be((*ANIMALS[:1], _owned(*w.ANIMALS)), w.SAID_OF_ANIMALS, 0.3),
+    _be((*_THINGS[:1], _owned(*w.THINGS)), w.SAID_OF_THINGS, 0.4),
+    _is_at((c.Place("in", "dans"),), _ENCLOSED),
+    _is_at(_AROUND, _ANYWHERE),
+    _is_at(_UPON, shapes(_FURNITURE, w.OF_THINGS, DEFINITE)),
+)

@@ -1,0 +1,217 @@
+"""Phrases in both languages at once: each word knows what it stands for, and so what it links to.
+
+A word carries keys, "object.noun" say; two words of a sentence are linked if they share one. Merged
+words keep the keys of both: "du" links to what "de" links to and to what "le" does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import NamedTuple
+
+from transformer.text.grammar.words import Adjective, Noun, starts_with_vowel
+
+
+class Word(NamedTuple):
+    """A word of one side and the keys of what it stands for."""
+
+    text: str
+    keys: tuple[str, ...]
+
+
+Words = list[Word]
+
+
+def said(text: str, *keys: str) -> Words:
+    """The words of `text`, all with the same keys."""
+    return [Word(word, keys) for word in text.split()]
+
+
+class Determiner(NamedTuple):
+    """What begins a noun phrase: its English word, its number, and how common it is."""
+
+    english: str
+    plural: bool
+    weight: int = 1
+
+
+THE, THE_MANY = Determiner("the", False, 7), Determiner("the", True, 5)
+A, SOME_MANY = Determiner("a", False, 5), Determiner("some", True, 3)
+SOME = Determiner("some", False, 7)
+_POSSESSIVES = {"my": "mon ma mes", "your": "ton ta tes", "his": "son sa ses", "her": "son sa ses"}
+_POSSESSIVES |= {"our": "notre notre nos", "their": "leur leur leurs"}
+_OTHER_ONE = tuple(Determiner(word, False) for word in ("this", *_POSSESSIVES))
+_OTHER_MANY = tuple(Determiner(word, True) for word in ("these", *_POSSESSIVES, "two", "three"))
+SINGULAR = (THE, A, *_OTHER_ONE)
+# After "à" and "de": what French says of "of some cats" is another matter, "de chats".
+DEFINITE = (THE, A, *_OTHER_ONE, THE_MANY, *_OTHER_MANY)
+COUNTED = (*DEFINITE, SOME_MANY, Determiner("many", True))
+MASS = (THE, SOME, *_OTHER_ONE)
+OWNERS = (THE, *_OTHER_ONE)
+
+
+class Parts(NamedTuple):
+    """The choices that make a noun phrase."""
+
+    noun: Noun
+    determiner: Determiner
+    adjective: Adjective | None = None
+
+
+class Owned(NamedTuple):
+    """Something with its owner: "the boy 's cat"."""
+
+    owner: Parts
+    noun: Noun
+
+
+@dataclass(frozen=True)
+class NounPhrases:
+    """All phrases of these nouns, determiners and adjectives; (None,) is no adjective."""
+
+    nouns: Sequence[Noun]
+    determiners: Sequence[Determiner]
+    adjectives: Sequence[Adjective | None] = (None,)
+
+    def __len__(self) -> int:
+        return len(self.nouns) * len(self.determiners) * len(self.adjectives)
+
+    def __getitem__(self, number: int) -> Parts:
+        number, adjective = divmod(number, len(self.adjectives))
+        noun, determiner = divmod(number, len(self.determiners))
+        return Parts(self.nouns[noun], self.determiners[determiner], self.adjectives[adjective])
+
+    def draw(self, rng: Random) -> int:
+        """A number of chance, the commoner determiners more often."""
+        noun, adjective = rng.randrange(len(self.nouns)), rng.randrange(len(self.adjectives))
+        weights = [determiner.weight for determiner in self.determiners]
+        (determiner,) = rng.choices(range(len(weights)), weights)
+        return (noun * len(self.determiners) + determiner) * len(self.adjectives) + adjective
+
+
+@dataclass(frozen=True)
+class OwnedPhrases:
+    """All phrases of these owners and these things that they have."""
+
+    owners: NounPhrases
+    nouns: Sequence[Noun]
+
+    def __len__(self) -> int:
+        return len(self.owners) * len(self.nouns)
+
+    def __getitem__(self, number: int) -> Owned:
+        owner, noun = divmod(number, len(self.nouns))
+        return Owned(self.owners[owner], self.nouns[noun])
+
+    def draw(self, rng: Random) -> int:
+        """A number of chance, as for the owners."""
+        return self.owners.draw(rng) * len(self.nouns) + rng.randrange(len(self.nouns))
+
+
+class Phrase(NamedTuple):
+    """A noun phrase in both languages."""
+
+    english: Words
+    french: Words
+    feminine: bool
+    plural: bool
+
+
+def noun_phrase(parts: Parts, role: str, negated: bool = False) -> Phrase:
+    """Both sides of a noun phrase. `negated`: the object of a negated verb, where "un" is "de"."""
+    noun, determiner, adjective = parts
+    plural = determiner.plural
+    middle = said(adjective.english, f"{role}.adjective") if adjective else []
+    after = [*middle, *said(noun.english[plural], f"{role}.noun")]
+    article = determiner.english
+    if article == "a" and after[0].text[0] in "aeiou":
+        article = "an"
+    elif article == "some" and negated:
+        article = "any"
+    english = [*said(article, f"{role}.determiner"), *after]
+
+    french = said(noun.french[plural], f"{role}.noun")
+    if adjective:
+        form = adjective.agree(noun.feminine, plural)
+        if adjective.before and not noun.feminine and not plural:
+            form = adjective.liaison if starts_with_vowel(french[0].text) else form
+        place = 0 if adjective.before else len(french)
+        french[place:place] = said(form, f"{role}.adjective")
+    before = bool(adjective and adjective.before)
+    words = _determiner(determiner, noun.feminine, french[0].text, negated, before)
+    return Phrase(english, [*said(words, f"{role}.determiner"), *french], noun.feminine, plural)
+
+
+def _determiner(
+    determiner: Determiner, feminine: bool, following: str, negated: bool, before: bool
+) -> str:
+    """The French determiner before the word `following`; `before`: that is an adjective."""
+    name, plural, _ = determiner
+    vowel = starts_with_vowel(following)
+    if name in ("two", "three", "many"):
+        return {"two": "deux", "three": "trois", "many": "beaucoup de"}[name]
+    if name in _POSSESSIVES:
+        one, one_feminine, many = _POSSESSIVES[name].split()
+        return many if plural else one_feminine if feminine and not vowel else one
+    if name in ("a", "some") and negated:
+        return "de"
+    if name == "a":
+        return "une" if feminine else "un"
+    if name == "some" and plural:
+        return "de" if before else "des"
+    if name in ("this", "these"):
+        return "ces" if plural else "cette" if feminine else "cet" if vowel else "ce"
+    article = "les" if plural else "la" if feminine else "le"
+    return f"de {article}" if name == "some" else article
+
+
+def owned_phrase(owned: Owned, role: str) -> Phrase:
+    """Both sides of "the boy 's cat"; the French article before the thing owned has no partner."""
+    owner = noun_phrase(owned.owner, f"{role}.owner")
+    noun = owned.noun
+    thing = f"{role}.noun"
+    english = [*owner.english, *said("'s", f"{role}.of"), *said(noun.english[0], thing)]
+    article = said("la" if noun.feminine else "le")
+    french = [*article, *said(noun.french[0], thing), *said("de", f"{role}.of"), *owner.french]
+    return Phrase(english, french, noun.feminine, False)
+
+
+_ELIDED = {"le", "la", "je", "ne", "de", "que", "me", "te"}
+_MERGED = {("à", "le"): "au", ("à", "les"): "aux", ("de", "le"): "du", ("de", "les"): "des"}
+
+
+def french_surface(words: Words) -> Words:
+    """French as it is written: first elision (l', n', qu'), then au, aux, du, des."""
+    elided: Words = []
+    for word, after in zip(words, [*words[1:], Word(".", ())], strict=True):
+        cut = word.text in _ELIDED and starts_with_vowel(after.text)
+        if cut or (word.text == "ce" and after.text == "est"):
+            word = Word(word.text[:-1] + "'", word.keys)
+        elided.append(word)
+    return list(_merge(elided))
+
+
+def _merge(words: Words) -> Iterator[Word]:
+    held: Word | None = None
+    for word in words:
+        if held is not None:
+            merged = _MERGED.get((held.text, word.text))
+            if merged:
+                word = Word(merged, held.keys + word.keys)
+            else:
+                yield held
+        held = word
+    if held is not None:
+        yield held
+
+
+def links(src: Words, tgt: Words) -> tuple[tuple[int, int], ...]:
+    """The positions of all words that share a key, in order."""
+    places: dict[str, list[int]] = {}
+    for j, word in enumerate(tgt):
+        for key in word.keys:
+            places.setdefault(key, []).append(j)
+    found = {(i, j) for i, word in enumerate(src) for key in word.keys for j in places.get(key, ())}
+    return tuple(sorted(found))

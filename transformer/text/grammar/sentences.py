@@ -1,0 +1,141 @@
+"""All sentences of the small grammar, laid out by kind and numbered within each.
+
+A kind is a subject, a verb and what follows, each a list of choices, with one mode (now, soon, can,
+must), one polarity and one way of asking. Its size is the product of its lists' sizes, and a number
+below that is one sentence; so the sentences are counted exactly and none comes twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from math import prod
+from random import Random
+
+from transformer.text.grammar import clauses as c
+from transformer.text.grammar import verbs as v
+from transformer.text.grammar import words as w
+from transformer.text.grammar.patterns import (
+    ANIMALS,
+    IT_IS,
+    PATTERNS,
+    PERSONS,
+    SAY_OR_ASK,
+    WHO,
+    Choices,
+    Pattern,
+    Shape,
+    Way,
+    shapes,
+    ways,
+)
+from transformer.text.grammar.phrases import (
+    DEFINITE,
+    SINGULAR,
+    NounPhrases,
+    OwnedPhrases,
+    Words,
+)
+
+Sides = tuple[Words, Words]
+LEVELS = (1, 2, 3)  # statements; adjectives, owners and "not"; everything
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Sentences of one kind: a subject, a verb, a place and what it acts on, said in one way."""
+
+    subjects: Choices
+    verbs: Choices
+    places: Choices
+    whats: Choices
+    fields: dict[str, str]
+    weight: float
+    size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", prod(len(choices) for choices in self._lists))
+
+    @property
+    def _lists(self) -> tuple[Choices, ...]:
+        return (self.subjects, self.verbs, self.places, self.whats)
+
+    def sentence(self, number: int) -> Sides:
+        """English and French of the sentence with this number, 0 to size - 1."""
+        chosen = []
+        for choices in self._lists:
+            number, index = divmod(number, len(choices))
+            chosen.append(choices[index])
+        subject, verb, place, what = chosen
+        if verb is None:
+            return c.where_is(subject)
+        return c.both_sides(c.Clause(subject, verb, what, place, **self.fields))
+
+    def draw(self, rng: Random) -> int:
+        """The number of a sentence of chance, the commoner determiners more often."""
+        number, unit = 0, 1
+        for choices in self._lists:
+            if isinstance(choices, (NounPhrases, OwnedPhrases)):
+                index = choices.draw(rng)
+            else:
+                index = rng.randrange(len(choices))
+            number, unit = number + index * unit, unit * len(choices)
+        return number
+
+
+def _kinds() -> Iterator[tuple[int, Kind]]:
+    """Every kind with the level from which on it is met."""
+    nothing = (None,)
+    for pattern in PATTERNS:
+        for what in pattern.whats:
+            for subject in _split(pattern, what):
+                for way in _fitting(pattern.ways or SAY_OR_ASK, subject):
+                    weight = pattern.weight * subject.weight * what.weight * way.weight
+                    rest = (pattern.verbs, pattern.places, what.choices, way.fields, weight)
+                    yield (
+                        max(subject.level, what.level, way.level),
+                        Kind(subject.choices, *rest),
+                    )
+    for nouns, adjectives in IT_IS:
+        for what in shapes(nouns, adjectives, SINGULAR):
+            for way in ways("", "whether", modes=False)[:4]:
+                weight = 0.2 * way.weight
+                yield (
+                    max(what.level, way.level),
+                    Kind((c.IT,), (v.BE,), nothing, what.choices, way.fields, weight),
+                )
+    for subject in (*PERSONS, *ANIMALS, *shapes(w.THINGS, w.OF_THINGS, DEFINITE)):
+        yield 3, Kind(subject.choices, nothing, nothing, nothing, {}, 0.1 * subject.weight)
+
+
+def _fitting(ways: tuple[Way, ...], subject: Shape) -> Iterator[Way]:
+    """The ways that go with a subject: "who" asks by itself."""
+    for way in ways:
+        if subject.choices[0] is not c.WHO or not way.fields["question"]:
+            yield way
+
+
+def _split(pattern: Pattern, what: Shape) -> Iterator[Shape]:
+    """The subjects, "who" among them, without those that would be their own object."""
+    for shape in (*pattern.subjects, *((WHO,) if pattern.who else ())):
+        choices, named = shape.choices, what.choices[0]
+        if isinstance(named, str) and isinstance(choices[0], c.Pronoun):
+            choices = tuple(
+                choices[k] for k in range(len(choices)) if not c.reflexive(choices[k], named)
+            )
+        yield shape._replace(choices=choices)
+
+
+@cache
+def kinds(level: int) -> tuple[Kind, ...]:
+    """All kinds of sentences up to a level: 1 statements; 2 with adjectives, owners and "not"; 3
+    everything. Raises ValueError for another level."""
+    if level not in LEVELS:
+        raise ValueError(f"The level is {level}; it must be 1, 2 or 3.")
+    return tuple(kind for needed, kind in _kinds() if needed <= level)
+
+
+def count_sentences(level: int = 3) -> int:
+    """How many different English sentences the grammar has up to a level; each has one French."""
+    return sum(kind.size for kind in kinds(level))

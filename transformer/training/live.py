@@ -1,0 +1,148 @@
+"""Train the run that a folder's config.json describes: for a worker, a notebook or the shell."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from transformer.analysis.alignment import Link
+from transformer.training.console import say
+from transformer.training.data import Corpus, prepare
+from transformer.training.errors import told
+from transformer.training.looks import Watched
+from transformer.training.moments import DEFAULT
+from transformer.training.run import BusyError, RunError, RunFolder, Status
+from transformer.training.start import train_in
+from transformer.training.words import fitted_vocabulary
+
+MAX_PIECES = 128  # of a side; longer pairs are left out
+MAX_WATCHED = 500  # validation pairs that looks are taken at
+PROBES = 4
+
+
+def train_run(path: str | os.PathLike[str], *, spoken: bool = False) -> Status:
+    """Train or resume the run in this process, steered by its control.json.
+
+    Args:
+        spoken: whether to tell on standard error how it goes.
+
+    Returns:
+        "finished", "cancelled" or, with the reason in state.json, "failed".
+
+    Raises:
+        RunError: if the folder holds no readable config.json; BusyError, which is one, if another
+            process trains there. Nothing is written then.
+    """
+    run = RunFolder(path)
+    asked = _checked(run)
+    _forget_old_stop(run)
+    try:
+        return train_in(
+            run,
+            asked,
+            lambda: corpus_of(run, asked),
+            lambda corpus: _begin(run, asked, corpus, say if spoken else _silent),
+            device_name=asked.get("device", "auto"),
+            spoken=spoken,
+        )
+    except BusyError:
+        raise
+    except Exception as error:
+        failure = told(error, 0, asked["training"].get("batch_tokens", 4096))
+        if isinstance(failure, ValueError | RuntimeError):
+            _say_failed(run, str(failure))
+            return "failed"
+        _say_failed(run, f"{type(error).__name__}: {error}")
+        raise
+
+
+def _silent(text: str) -> None:
+    pass
+
+
+def _checked(run: RunFolder) -> dict[str, Any]:
+    """Raises RunError for a config.json that lacks a part."""
+    asked = run.config()
+    for part in ("model", "training", "data"):
+        if not isinstance(asked.get(part), dict):
+            raise RunError(f"{run.path}/config.json needs an object {part!r}")
+    return asked
+
+
+def _forget_old_stop(run: RunFolder) -> None:
+    """A wish to stop that ended this run before does not end it again; one that came since does."""
+    with suppress(RunError):
+        ended = run.state()["status"] in ("cancelled", "failed", "finished")
+        if ended and run.control().command == "stop":
+            run.write_control(command="run")
+
+
+def _say_failed(run: RunFolder, reason: str) -> None:
+    """Unless the trainer has said it already, with step and device."""
+    with suppress(OSError):
+        try:
+            before = run.state()
+        except RunError:
+            before = {}
+        if (before.get("status"), before.get("reason")) != ("failed", reason):
+            more = {k: v for k, v in before.items() if k not in ("status", "reason")}
+            run.write_state("failed", reason, **more)
+
+
+def corpus_of(run: RunFolder, asked: dict[str, Any]) -> Corpus:
+    """The text of a run: a task's, pairs inside its folder, or files anywhere.
+
+    Raises:
+        ValueError: for a task, an option or a file that there is not, or a file outside.
+    """
+    data = asked["data"]
+    if "task" in data:
+        seed = asked["training"].get("seed", 1)
+        return Corpus.of_task(data["task"], data.get("options", {}), seed)
+    if "pairs" in data:
+        if not re.fullmatch(r"\w[\w.-]*", data["pairs"]):
+            raise RunError(f"the pairs must be a file in the run's folder, not {data['pairs']!r}")
+        return Corpus.of_files([run.path / data["pairs"]])
+    return Corpus.of_files(data["train"], data.get("valid"))
+
+
+def _begin(
+    run: RunFolder, asked: dict[str, Any], corpus: Corpus, tell: Callable[[str], None]
+) -> Watched | None:
+    """Encode the text, if it is not yet, and choose what to look at."""
+    data, wanted = asked["data"], asked["model"]["vocab_size"]
+    own = "train" not in data
+    if own and not run.vocabulary_path.is_file():
+        fitted_vocabulary(corpus, wanted).save(run.vocabulary_path)
+    max_len = data.get("max_pieces", MAX_PIECES)
+    prepared = prepare(run, corpus, vocab_size=wanted, max_len=max_len, tell=tell)
+    if not own:
+        return None
+    if len(prepared.vocabulary) != wanted:
+        asked["model"]["vocab_size"] = len(prepared.vocabulary)
+        run.write_config(asked)
+    encode = prepared.vocabulary.encode
+    valid: list[tuple[str, str]] = []
+    gold: list[set[Link]] = []
+    for number, pair in enumerate(itertools.islice(corpus.valid(), MAX_WATCHED)):
+        if max(len(encode(side)) for side in pair) <= max_len:
+            valid.append(pair)
+            gold += corpus.gold[number : number + 1]
+    return Watched(
+        probes=[(src, tgt) for src, tgt in asked.get("probes") or _probes(valid)],
+        valid=valid,
+        gold=gold,
+        language=data.get("task", "french") == "french",
+        inspect=asked.get("inspect", DEFAULT),
+    )
+
+
+def _probes(valid: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """A few validation pairs, from rather short to rather long ones."""
+    order = sorted(valid, key=lambda pair: (len(pair[0].split()), pair))
+    places = {(2 * n + 1) * len(order) // (2 * PROBES) for n in range(PROBES)}
+    return [order[place] for place in sorted(places)]

@@ -1,0 +1,107 @@
+"""From a task and a few wishes to a whole config.json: one place for the page and the shell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from transformer.config import ModelConfig, TrainingConfig, near
+from transformer.text import Vocabulary
+from transformer.training.data import PAIRS_OF_A_TASK, task_named, task_sizes
+from transformer.training.moments import DEFAULT
+
+PAIRS_FILE = "pairs.tsv"
+"""Where a run keeps pairs of the user's own."""
+
+# Small models: no dropout to fight, a short warm-up, and a long fall of the rate, which is what
+# brings the last few percent (`python -m benchmarks.live`).
+_LIVE: dict[str, Any] = {
+    "dropout": 0.0,
+    "steps": 800,
+    "batch_tokens": 704,
+    "warmup": 100,
+    "learning_rate": 0.004,
+    "cooldown": 0.6,
+    "label_smoothing": 0.0,
+    "average": 1,
+    "save_every": 500,
+}
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "copy": {"steps": 500},
+    "reverse": {"steps": 600},
+    "sort": {"steps": 1000},
+    "cipher": {"steps": 500},
+    "dates": {"steps": 1000, "batch_tokens": 1024},
+    "addition": {"steps": 3000, "batch_tokens": 1024},
+    "brackets": {"steps": 1500, "batch_tokens": 1024},
+    "french": {"steps": 2000, "batch_tokens": 1024},
+}
+_PAIRS: dict[str, Any] = {"steps": 3000, "batch_tokens": 1536, "dropout": 0.1} | {
+    "label_smoothing": 0.1,
+    "learning_rate": 0.002,
+}
+VOCAB_SIZE = 1000  # pieces of the user's own text, where it gives so many
+
+
+def defaults(task: str | None = None) -> dict[str, Any]:
+    """The settings that a task starts with, or pairs of the user's own, over those of a preset."""
+    return _LIVE | (_PAIRS if task is None else DEFAULTS.get(task, {}))
+
+
+def describe(
+    task: str | None = None,
+    *,
+    preset: str = "tiny",
+    settings: Mapping[str, Any] | None = None,
+    options: Mapping[str, int] | None = None,
+    probes: Sequence[Sequence[str]] = (),
+    inspect: str = DEFAULT,
+    device: str = "auto",
+    **more: Any,
+) -> dict[str, Any]:
+    """The config.json of a run on one of our tasks, or on `pairs.tsv` in the run's folder.
+
+    Args:
+        task: its name; None for pairs of the user's own.
+        settings: fields of `ModelConfig` and `TrainingConfig`, over the task's defaults; for own
+            pairs `vocab_size` is how many pieces are wanted.
+        options: of the task, and its n_train and n_valid.
+        probes: (source, target) sentences whose attention is kept; some of the validation pairs
+            if none are given.
+        inspect: the weight matrix whose updates are written out; "" for none.
+        more: title, owner, created: kept as they are.
+
+    Raises:
+        ValueError: for a task, preset, option or setting that there is not, or a value that none
+            of them takes.
+    """
+    wanted = {**defaults(task), **(settings or {})}
+    model_fields = {field.name for field in fields(ModelConfig)}
+    training_fields = {field.name for field in fields(TrainingConfig)}
+    for name in wanted:
+        if name not in model_fields | training_fields:
+            raise ValueError(
+                f"there is no setting {name!r}{near(name, model_fields | training_fields)}"
+            )
+    data: dict[str, Any] = {"pairs": PAIRS_FILE}
+    vocab_size = wanted.get("vocab_size", VOCAB_SIZE)
+    if task is not None:
+        chosen = task_named(task)
+        own = {k: v for k, v in (options or {}).items() if k not in PAIRS_OF_A_TASK}
+        n_train, n_valid = task_sizes(chosen, options or {})
+        own = chosen.settings(**own)
+        data = {"task": task, "options": {"n_train": n_train, "n_valid": n_valid, **own}}
+        vocab_size = len(Vocabulary.of_symbols(chosen.symbols))
+    shape = {k: v for k, v in wanted.items() if k in model_fields and k != "vocab_size"}
+    model = ModelConfig.preset(preset, vocab_size=vocab_size, **shape)
+    training = {k: v for k, v in wanted.items() if k in training_fields}
+    return {
+        **more,
+        "model": model.to_dict(),
+        "training": TrainingConfig.from_dict(training).to_dict(),
+        "data": data,
+        "probes": [list(probe) for probe in probes],
+        "inspect": inspect,
+        "device": device,
+    }

@@ -1,0 +1,95 @@
+"""What was seen of a run while it learned, read back: snapshots, examples, one matrix's moments.
+
+A reader may come at any time: what is half written or cut off is left out, never an error.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from transformer.text.files import atomic_path
+
+Snapshot = dict[str, npt.NDArray[np.float16]]
+
+
+class Seen:
+    """The part of a run folder that `watch.py` writes.
+
+    snapshots/00000120.npz  attention of the probes at that step, `{probe}.{kind}`:
+                            (layers, heads, query, key), float16; kinds as in `Trace.weights`
+    snapshots/labels.json   for each probe its tokens: {"src", "tgt", "predicted"}
+    examples.jsonl          a line a look: {"step", "examples": [{"src", "tgt", "output", "right"}]}
+    inspect.json            one matrix's corner, its gradient, Adam's moments and the step taken
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.snapshots_path = path / "snapshots"
+        self.examples_path = path / "examples.jsonl"
+        self.inspect_path = path / "inspect.json"
+
+    def snapshots(self) -> list[int]:
+        """The steps of which there is a snapshot, in order."""
+        return sorted(int(path.stem) for path in self.snapshots_path.glob("[0-9]*.npz"))
+
+    def snapshot(self, step: int) -> Snapshot:
+        """Attention weights by `{probe}.{kind}`; nothing if there is no whole file of that step."""
+        try:
+            with np.load(self.snapshots_path / f"{step:08d}.npz", allow_pickle=False) as file:
+                return {name: file[name] for name in file.files}
+        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+            return {}
+
+    def labels(self) -> list[dict[str, list[str]]]:
+        """The tokens of every probe: "src", "tgt" (what the decoder read) and "predicted"."""
+        found = _read_json(self.snapshots_path / "labels.json")
+        return found if isinstance(found, list) else []
+
+    def examples(self) -> list[dict[str, Any]]:
+        """Every look at the examples, in order."""
+        return whole_lines(self.examples_path)
+
+    def inspect(self) -> dict[str, Any]:
+        """The newest Adam step of the chosen corner (`moments.py`); nothing before the first."""
+        found = _read_json(self.inspect_path)
+        return found if isinstance(found, dict) else {}
+
+    def forget_seen(self, step: int) -> None:
+        """Drop what was seen after `step`: a resumed run takes those steps again."""
+        for later in self.snapshots():
+            if later > step:
+                (self.snapshots_path / f"{later:08d}.npz").unlink(missing_ok=True)
+        if self.examples_path.is_file():
+            kept = [json.dumps(line) for line in self.examples() if line["step"] <= step]
+            with atomic_path(self.examples_path) as temporary:
+                temporary.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+
+
+def whole_lines(path: Path) -> list[dict[str, Any]]:
+    """Every whole line of a file of JSON objects; one that is cut off or none is left out."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return []
+    lines = []
+    for raw in content.splitlines():
+        try:
+            line = json.loads(raw)
+        except ValueError:  # no JSON, or cut off within a character
+            continue
+        if isinstance(line, dict):
+            lines.append(line)
+    return lines
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None

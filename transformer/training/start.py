@@ -1,0 +1,85 @@
+"""One start of a run, new or resumed: text, model and trainer brought together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+from transformer.config import ModelConfig, TrainingConfig
+from transformer.device import choose_device
+from transformer.model import Transformer
+from transformer.training.card import model_card
+from transformer.training.console import Console, say
+from transformer.training.data import Corpus, open_prepared
+from transformer.training.distributed import join_world, own_device
+from transformer.training.looks import Watched
+from transformer.training.run import RunFolder, Status
+from transformer.training.trainer import Report, Trainer
+
+
+def train_in(
+    run: RunFolder,
+    asked: dict[str, Any],
+    corpus: Callable[[], Corpus],
+    begin: Callable[[Corpus], Watched | None],
+    *,
+    device_name: str,
+    start: Transformer | None = None,
+    spoken: bool = True,
+) -> Status:
+    """Train or resume the run, on as many processes as torchrun started.
+
+    Args:
+        asked: the content of config.json.
+        corpus, begin: called in the first process, `begin` when the folder is this run's alone;
+            it leaves the encoded text there.
+        spoken: whether to tell on standard error how it goes.
+    """
+    device = own_device(choose_device(device_name))
+    with join_world(device) as world, ExitStack() as stack:
+        report: Report = lambda _: None  # noqa: E731
+        watched: Watched | None = None
+        if world.leads:
+            text = corpus()
+            stack.enter_context(run.held())
+            watched = begin(text)
+        world.wait()
+        data = open_prepared(run)
+        size = len(data.vocabulary) if "train" not in asked["data"] else None
+        model = asked["model"] | ({"vocab_size": size} if size else {})
+        if world.leads and spoken:
+            report = stack.enter_context(Console())
+        trainer = Trainer(
+            run,
+            ModelConfig.from_dict(model),
+            TrainingConfig.from_dict(asked["training"]),
+            data,
+            device=device,
+            world=world,
+            card=lambda progress, averaged: model_card(
+                {**asked, "model": model}, progress, n_pairs=len(data.train), averaged=averaged
+            ),
+            report=report,
+            start=start,
+            watched=watched if world.leads or size is None else Watched((), ()),
+        )
+        if world.leads and spoken:
+            say(_summary(trainer, trainer.config))
+        status = trainer.train()
+    if world.leads and spoken:
+        where = f"; the model is {run.checkpoint_path}" if trainer.progress.step else ""
+        say(f"{status}: {run.state()['reason']}{where}")
+    return status
+
+
+def _summary(trainer: Trainer, config: TrainingConfig) -> str:
+    parameters = sum(weight.numel() for weight in trainer.learner.model.parameters())
+    measured = " (measured: the faster here)" if config.precision == "auto" else ""
+    size, step = trainer.world.size, trainer.progress.step
+    return (
+        f"{len(trainer.data.train):,} pairs, {parameters:,} parameters, on {trainer.device} in "
+        f"{trainer.progress.precision}{measured}"
+        + (f", {size} processes" if size > 1 else "")
+        + (f", resuming after step {step:,}" if step else "")
+    )

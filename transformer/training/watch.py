@@ -1,0 +1,116 @@
+"""Looks at a model while it learns: often at first, then more seldom, and never for long."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from transformer.text import Vocabulary
+from transformer.text.files import atomic_path
+from transformer.training.learner import Learner
+from transformer.training.looks import Sight, Watched
+from transformer.training.moments import Moments
+from transformer.training.run import RunFolder
+
+LOOKS = 40  # over the whole run, besides the dense ones at its beginning
+DENSE = 64  # up to this step every power of two
+SHARE = 0.15  # of a run's time that looks may take
+GRACE = 0.2  # seconds of looks before that is counted
+
+
+class Watch:
+    """Writes snapshots/, examples.jsonl and inspect.json; gives figures for metrics.jsonl.
+
+    A look has two parts. Seeing (snapshots, examples, moments) is cheap and comes at steps 0, 1,
+    2, 4, 8, … 64 and then 40 times over the run. Measuring (accuracies, BLEU, AER) is dearer and
+    begins after the dense steps. Each waits for a later step if it would bring the time of all
+    looks above 15% of the run's. Nothing here changes what the run learns.
+    """
+
+    def __init__(
+        self,
+        run: RunFolder,
+        learner: Learner,
+        vocabulary: Vocabulary,
+        watched: Watched,
+        *,
+        resumed: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.run, self.clock = run, clock
+        self.sight = Sight(learner.model, vocabulary, watched)
+        self.moments = Moments(learner, watched.inspect) if watched.inspect else None
+        self.spent = 0.0
+        self._price = {"see": 0.0, "measure": 0.0}  # seconds of the last time
+        # Share of the run at which the next look is due; unknown until a resumed run goes on.
+        self._next = -1.0 if resumed else 0.0
+        self._due = {"see": False, "measure": False}
+
+    def before_update(self) -> None:
+        """To be called before every step."""
+        if self.moments:
+            self.moments.before_update()
+
+    def look(
+        self, step: int, share: float, elapsed: float, *, whole: bool = False
+    ) -> dict[str, Any]:
+        """Look, if it is time to; what was measured, if it was.
+
+        Args:
+            step: steps taken so far.
+            share: of the run that is over, 0 to 1.
+            elapsed: seconds of training so far, those of looks counted.
+            whole: look at everything, whatever it takes: the end of the run.
+        """
+        if self._next < 0:  # what there was to see here was seen before the run ended
+            self._next = _after(share)
+        elif share >= self._next:
+            self._next = _after(share)
+            self._due = {"see": True, "measure": self._due["measure"] or step > 0}
+        elif step <= DENSE and step & (step - 1) == 0:
+            self._due["see"] = True
+        if whole or self._allowed("see", elapsed):
+            self._timed("see", lambda: self._see(step))
+        if whole or self._allowed("measure", elapsed):
+            return self._timed("measure", lambda: self.sight.measure(whole=whole))
+        return {}
+
+    def _allowed(self, part: str, elapsed: float) -> bool:
+        would = self.spent + self._price[part]
+        return self._due[part] and would <= GRACE + SHARE * elapsed
+
+    def _timed(self, part: str, act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        began = self.clock()
+        found = act()
+        self._price[part] = self.clock() - began
+        self.spent += self._price[part]
+        self._due[part] = False
+        return found
+
+    def _see(self, step: int) -> dict[str, Any]:
+        run = self.run
+        labels = run.snapshots_path / "labels.json"
+        if not labels.is_file():
+            with atomic_path(labels) as temporary:
+                temporary.write_text(json.dumps(self.sight.labels()) + "\n", encoding="utf-8")
+        with (
+            atomic_path(run.snapshots_path / f"{step:08d}.npz") as temporary,
+            temporary.open("wb") as file,
+        ):
+            np.savez(file, **self.sight.attention())  # type: ignore[arg-type]
+        line = {"step": step, "examples": self.sight.examples()}
+        with run.examples_path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+        if self.moments and (update := self.moments.after_update()):
+            with atomic_path(run.inspect_path) as temporary:
+                temporary.write_text(json.dumps(update) + "\n", encoding="utf-8")
+        return {}
+
+
+def _after(share: float) -> float:
+    """The next of the shares at which looks are due."""
+    return (int(share * LOOKS + 1e-9) + 1) / LOOKS

@@ -1,0 +1,1 @@
+"""The Train page: ideas, the form, a run while it learns and afterwards, the list of runs."""

@@ -1,0 +1,119 @@
+"""A run that has ended: what can be done with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from transformer.jobs import JobError, RunInfo
+from transformer.ui import frame, models, state
+from transformer.ui.training import follow, server
+from transformer.ui.training.curves import charts
+
+MOST = 6
+"""Runs whose curves are laid over one another."""
+
+
+def kept(info: RunInfo, owner: str) -> None:
+    """Ways on from a run that is over."""
+    mine = info.owner == owner
+    _onward(info)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if mine and info.status in ("failed", "cancelled"):
+            st.button(
+                "Resume",
+                icon=":material/play_arrow:",
+                type="primary",
+                help="Goes on from its last save.",
+                on_click=_resume,
+                args=(info.name, owner),
+            )
+        _download(info)
+        if not mine:
+            st.caption("Someone else's run: you may look at it; its owner controls it.")
+        if mine:
+            with st.popover("Delete …", icon=":material/delete:"):
+                st.write("Its curves, its film and its model will be gone for good.")
+                st.button("Delete it", type="primary", on_click=_delete, args=(info.name, owner))
+    if refused := st.session_state.pop("control-refused", ""):
+        st.warning(frame.plain(refused))
+
+
+def _onward(info: RunInfo) -> None:
+    """Links to the other pages with this run's model and a sentence that it knows."""
+    folders = models.checkpoints()
+    if info.name not in folders:
+        if info.status != "failed":
+            st.caption("It ended before its first save, so it left no model.")
+        return
+    examples = models.about(folders[info.name]).examples
+    given: dict[str, Any] = {"model": info.name, "text": examples[0] if examples else ""}
+    given |= {"method": "greedy", "target": "", "other": "", "other_model": "", "force": ""}
+    look = {"layer": -1, "head": -1, "heads": "", "tokens": "", "row": -1, "column": -1}
+    with st.container(horizontal=True):
+        frame.go("pages/translate.py", "Translate with it", "translate", **given)
+        frame.go("pages/attention.py", "Look into its heads", "visibility", **given, **look)
+
+
+def others(info: RunInfo) -> dict[str, str]:
+    """The other runs there are, name to label."""
+    runs = [one for one in server.jobs().runs() if one.name != info.name]
+    return {one.name: f"{one.title} ({one.name})" for one in runs}
+
+
+def together(info: RunInfo, lines: list[dict[str, Any]], others: dict[str, str]) -> None:
+    """The curves of this run and of those that are chosen."""
+    key = f"beside-{info.name}"
+    shown = {f"{info.title} ({info.name})": lines}
+    for name in st.session_state.get(key, []):
+        try:
+            shown[others[name]] = follow.metrics(server.jobs().folder(name))
+        except (JobError, KeyError):  # deleted meanwhile
+            continue
+    charts(shown, info.name)
+    if others:
+        st.multiselect(
+            "Lay its curves over those of other runs",
+            list(others),
+            format_func=lambda name: others.get(name, name),
+            max_selections=MOST,
+            placeholder="Runs to compare with",
+            key=key,
+        )
+
+
+def _download(info: RunInfo) -> None:
+    folder = server.jobs().folder(info.name)
+    if not (folder.checkpoint_path / "config.json").is_file():
+        return
+    jobs = server.jobs()
+    st.download_button(
+        "Download as a folder (.zip)",
+        lambda: jobs.archive(info.name),
+        file_name=f"{info.name}.zip",
+        mime="application/zip",
+        icon=":material/download:",
+        on_click="ignore",
+        help="Checkpoint, settings and curves; every command of this app reads the checkpoint.",
+    )
+
+
+def _resume(name: str, owner: str) -> None:
+    try:
+        server.jobs().resume(name, owner)
+    except JobError as error:
+        st.session_state["control-refused"] = frame.sentence(error)
+
+
+def _delete(name: str, owner: str) -> None:
+    try:
+        server.jobs().delete(name, owner)
+    except JobError as error:
+        st.session_state["control-refused"] = frame.sentence(error)
+        return
+    view = state.view()
+    gone = {"model": "", "text": type(view)().text} if view.model == name else {}
+    if view.other_model == name:
+        gone["other_model"] = ""
+    state.change(run="", **gone)

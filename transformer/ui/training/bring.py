@@ -1,0 +1,66 @@
+"""Bringing pairs of one's own: pasted or uploaded, and seen before anything begins."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from transformer.training.data import SET_ASIDE_EVERY, SET_ASIDE_MOST
+from transformer.ui import frame
+from transformer.ui.training import pairs as own
+from transformer.ui.training import server
+from transformer.ui.training.draft import Draft
+
+SHOWN = 6
+EXAMPLE = "one cat\tun chat\ntwo cats\tdeux chats\n…"
+
+
+def pairs(now: Draft) -> None:
+    """Widgets for the text; the draft has its pairs, or a sentence says what is wrong with it."""
+    most = server.jobs().limits.upload_bytes
+    st.markdown("**Your pairs**")
+    now.text = st.text_area(
+        "Paste them, a line each: source, a tab, target",
+        now.text,
+        placeholder=EXAMPLE,
+        height=150,
+        key=f"pasted-{now.turn}",
+    )
+    file = st.file_uploader(
+        f"or upload a .tsv or .csv file, UTF-8, at most {most / 1e6:g} MB",
+        type=["tsv", "csv", "txt"],
+        key=f"uploaded-{now.turn}",
+    )
+    try:
+        if file is not None:
+            _held(file.size, file.name, most)
+            now.pairs = own.parsed(own.decoded(file.getvalue(), file.name), file.name, most)
+        elif now.text.strip():
+            now.pairs = own.parsed(now.text, "The text", most)
+        else:
+            now.pairs = []
+    except ValueError as error:
+        now.pairs = []
+        st.warning(frame.plain(frame.sentence(error)))
+    if now.pairs:
+        _preview(now.pairs)
+
+
+def _held(size: int, name: str, most: int) -> None:
+    if size > most:
+        raise ValueError(f"{name} has {size:,} bytes; this app allows at most {most:,}.")
+
+
+def _preview(found: own.Pairs) -> None:
+    aside = min(SET_ASIDE_MOST, 1 + (len(found) - 1) // SET_ASIDE_EVERY)
+    st.caption(
+        f"{len(found):,} pairs, of which {aside:,} are set aside to judge by. The first of them:"
+    )
+    rows = "".join(
+        f"<tr><td>{escape(src)}</td><td>{escape(tgt)}</td></tr>" for src, tgt in found[:SHOWN]
+    )
+    st.html(
+        '<table class="hu-table"><thead><tr><th scope="col">Source</th>'
+        f'<th scope="col">Target</th></tr></thead><tbody>{rows}</tbody></table>'
+    )

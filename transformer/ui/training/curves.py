@@ -1,0 +1,48 @@
+"""The curves of runs on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from transformer.figures.curves import QUANTITIES, curves
+
+FIRST = ("loss", "sequence_accuracy")
+"""What the two charts show until something else is chosen."""
+_LABELS = {
+    "loss": "Loss",
+    "smoothed_loss": "Loss with label smoothing",
+    "perplexity": "Perplexity",
+    "token_accuracy": "Tokens right",
+    "sequence_accuracy": "Sequences right",
+    "bleu": "BLEU",
+    "aer": "Alignment error",
+    "learning_rate": "Learning rate",
+    "gradient_norm": "Norm of the gradient",
+    "tokens_per_second": "Tokens a second",
+}
+
+
+def charts(runs: Mapping[str, list[dict[str, Any]]], key: str) -> None:
+    """Two quantities of the runs, each to be chosen, over their steps."""
+    dark = st.context.theme.type == "dark"
+    for place, (column, first) in enumerate(zip(st.columns(2), FIRST, strict=True)):
+        with column:
+            what = st.selectbox(
+                "Left curve" if place == 0 else "Right curve",
+                list(QUANTITIES),
+                index=list(QUANTITIES).index(first),
+                format_func=lambda name: _LABELS.get(name, name),
+                label_visibility="collapsed",
+                key=f"curve-{place}-{key}",
+            )
+            figure = curves(runs, what, dark=dark)
+            figure.update_layout(height=340)
+            st.plotly_chart(
+                figure,
+                theme=None,
+                key=f"chart-{place}-{key}",
+                config={"displayModeBar": False},
+            )

@@ -1,0 +1,156 @@
+"""What this session is about to train: the form's values, kept when the page changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+from transformer.config import PRESETS, ModelConfig
+from transformer.jobs import JobError
+from transformer.text.tasks import TASKS
+from transformer.training.moments import DEFAULT as INSPECT
+from transformer.training.recipe import PAIRS_FILE, defaults, describe
+from transformer.ui import frame, state, visitor
+from transformer.ui.training import pairs as own
+from transformer.ui.training import server
+from transformer.ui.training.probes import probes
+
+_DRAFT, _REFUSED = "draft", "train-refused"
+PRESET = "tiny"
+
+
+@dataclass
+class Draft:
+    """A task ("" is pairs of one's own), what differs from its defaults, and the pairs.
+
+    `text` is what was pasted. `chosen` holds settings and the task's options by name; `turn`
+    counts drafts, so that widgets of an earlier one are others.
+    """
+
+    task: str
+    turn: int = 0
+    title: str = ""
+    chosen: dict[str, Any] = field(default_factory=dict)
+    text: str = ""
+    pairs: own.Pairs = field(default_factory=list)
+
+
+def now() -> Draft | None:
+    """The form's values, if it is open."""
+    found: Draft | None = st.session_state.get(_DRAFT)
+    return found
+
+
+def begin(task: str) -> None:
+    """Open the form on a task with its defaults; for callbacks."""
+    before = now()
+    st.session_state[_DRAFT] = Draft(task, turn=before.turn + 1 if before else 1)
+    st.session_state.pop(_REFUSED, None)
+
+
+def close() -> None:
+    """Back to the front door; for callbacks."""
+    st.session_state.pop(_DRAFT, None)
+    st.session_state.pop(_REFUSED, None)
+
+
+def default(draft: Draft, name: str) -> Any:
+    """What a setting has if nobody touches it."""
+    if draft.task and name in TASKS[draft.task].options:
+        return TASKS[draft.task].options[name].default
+    known = {
+        **{f: ModelConfig.__dataclass_fields__[f].default for f in ("score", "positions")},
+        **PRESETS[PRESET],
+        "vocab_size": 1000,
+        "seed": 1,
+        "inspect": INSPECT,
+        **defaults(draft.task or None),
+    }
+    return known[name]
+
+
+def value(draft: Draft, name: str) -> Any:
+    return draft.chosen.get(name, default(draft, name))
+
+
+def bound(draft: Draft, name: str) -> dict[str, Any]:
+    """Arguments that tie a widget to a setting."""
+    key = f"set-{draft.turn}-{name}"
+    if key not in st.session_state:
+        st.session_state[key] = value(draft, name)
+    return {"key": key, "on_change": _take, "args": (draft, name, key)}
+
+
+def back(draft: Draft, *names: str) -> None:
+    """These settings as they were at first; for callbacks."""
+    for name in names:
+        draft.chosen.pop(name, None)
+        key = f"set-{draft.turn}-{name}"
+        if key in st.session_state:
+            st.session_state[key] = default(draft, name)
+
+
+def _take(draft: Draft, name: str, key: str) -> None:
+    chosen = st.session_state[key]
+    if chosen is None or chosen == default(draft, name):
+        draft.chosen.pop(name, None)
+    else:
+        draft.chosen[name] = chosen
+    if chosen is None:
+        st.session_state[key] = default(draft, name)
+
+
+def config(draft: Draft) -> dict[str, Any]:
+    """The run's config.json.
+
+    Raises:
+        ValueError: for values that do not go together, or go past the operator's limits.
+    """
+    options = TASKS[draft.task].options if draft.task else {}
+    found = describe(
+        draft.task or None,
+        preset=PRESET,
+        settings={k: v for k, v in draft.chosen.items() if k not in {*options, "inspect"}},
+        options={k: v for k, v in draft.chosen.items() if k in options},
+        title=draft.title.strip() or title(draft),
+        inspect=value(draft, "inspect"),
+        probes=probes(draft.task) if draft.chosen.get("level", 3) == 3 else (),
+    )
+    if not draft.task and not draft.pairs:
+        raise ValueError("Bring some pairs first: paste them or upload a file.")
+    return server.jobs().limits.checked(found, files(draft))
+
+
+def title(draft: Draft) -> str:
+    """What a run is called if nobody says."""
+    return TASKS[draft.task].title if draft.task else "My own sentences"
+
+
+def files(draft: Draft) -> dict[str, bytes]:
+    """What lies beside the run's config.json."""
+    return {} if draft.task else {PAIRS_FILE: own.tsv(draft.pairs)}
+
+
+def submit(wanted: Mapping[str, Any], beside: Mapping[str, bytes]) -> None:
+    """Put a run in line and look at it, or keep the sentence that says why not; for callbacks."""
+    try:
+        name = server.jobs().submit(wanted, visitor.known(), beside)
+    except JobError as error:
+        refuse(error)
+        return
+    close()
+    state.change(run=name, race="")
+
+
+def refuse(error: JobError) -> None:
+    """Keep the sentence that says why nothing began; for callbacks."""
+    st.session_state[_REFUSED] = frame.sentence(error)
+
+
+def refused() -> str:
+    """Why the last click on Train began nothing; said once."""
+    found: str = st.session_state.pop(_REFUSED, "")
+    return found

@@ -1,0 +1,52 @@
+"""Attention of a run's probes as it grew, and Adam's moments."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from transformer.figures import module, style
+from transformer.figures.film import film_data, film_steps
+from transformer.figures.moments import moments_data
+from transformer.jobs.folder import JobFolder
+
+WHILE_LIVE = 12
+"""Steps of the film while the run learns: the whole of it comes when it has ended."""
+
+_film = st.components.v2.component("heads_up.film", css=style("film"), js=module("film"))
+_moments = st.components.v2.component(
+    "heads_up.moments", css=style("moments"), js=module("moments")
+)
+
+
+def heads(folder: JobFolder, lines: list[dict[str, Any]], *, live: bool) -> None:
+    """The film of the heads; its last steps while the run learns."""
+    st.subheader("Where its heads look")
+    steps = folder.snapshots()
+    if not steps:
+        st.caption("The attention of a few sentences, kept again and again as it learns.")
+        return
+    if live:
+        steps = sorted({*film_steps(steps, WHILE_LIVE - 1), steps[-1]})
+    notes = {line["step"]: f"loss {line['loss']:.2f}" for line in lines if "loss" in line}
+    told = tuple((step, notes.get(step, "")) for step in steps)
+    data = _data(str(folder.path), told)
+    _film(key=f"film-{folder.name}", data=data, on_state_change=lambda: None)
+
+
+@lru_cache(maxsize=8)
+def _data(path: str, steps: tuple[tuple[int, str], ...]) -> bytes:
+    """The film of these steps, made once for all who look."""
+    folder = JobFolder(Path(path))
+    frames = {step: folder.snapshot(step) for step, _ in steps}
+    return film_data(frames, folder.labels(), notes=dict(steps))
+
+
+def moments(folder: JobFolder) -> None:
+    """One matrix's last update, in the symbols of the notes."""
+    st.subheader("How one matrix moves")
+    data = moments_data(folder.inspect())
+    _moments(key=f"moments-{folder.name}", data=data, on_state_change=lambda: None)

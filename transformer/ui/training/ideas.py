@@ -1,0 +1,158 @@
+"""The front door: one click, and something worth seeing trains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+from transformer.jobs import JobError
+from transformer.jobs.races import RACES
+from transformer.jobs.racing import submit_race
+from transformer.training.recipe import describe
+from transformer.ui import state, visitor
+from transformer.ui.training import draft, server, words
+from transformer.ui.training.probes import probes
+
+RACE = "scores"
+"""The race of the front door."""
+
+
+@dataclass(frozen=True)
+class Idea:
+    """A run that a card describes; with no task the form opens, for pairs of one's own."""
+
+    title: str
+    text: str
+    icon: str
+    task: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+IDEAS = (
+    Idea(
+        "Reverse a sequence",
+        "The shortest way to see attention form: within seconds a head becomes the diagonal from "
+        "the end of the source to its beginning.",
+        ":material/swap_horiz:",
+        "reverse",
+    ),
+    Idea(
+        "Sort it",
+        "No place helps here: each step must look for the next letter of the alphabet, wherever "
+        "it stands.",
+        ":material/sort_by_alpha:",
+        "sort",
+    ),
+    Idea(
+        "Watch a head learn where French puts its adjectives",
+        "“The black cat” is “le chat noir”: watch the cross attention leave the diagonal there, "
+        "and only there.",
+        ":material/translate:",
+        "french",
+    ),
+    Idea(
+        "Add two numbers",
+        "Column by column with a carry: two spots of attention learn to move together. The "
+        "hardest of these; it takes the longest.",
+        ":material/add:",
+        "addition",
+    ),
+)
+
+
+def cards() -> list[tuple[Any, dict[str, Any]]]:
+    """The ideas as cards; returns places for their numbers, for `measure` to fill at the end."""
+    places = []
+    columns = [*st.columns(3), *st.columns(3)]
+    for column, idea in zip(columns, IDEAS, strict=False):
+        with column, st.container(border=True, key=f"idea-{idea.task}"):
+            st.markdown(f"**{idea.icon} {idea.title}**")
+            st.write(idea.text)
+            config = config_of(idea)
+            places.append((st.empty(), config))
+            with st.container(horizontal=True):
+                st.button(
+                    "Train",
+                    key=f"train-{idea.task}",
+                    type="primary",
+                    icon=":material/play_arrow:",
+                    on_click=_start,
+                    args=(idea,),
+                )
+                st.button(
+                    "Change something first",
+                    key=f"change-{idea.task}",
+                    type="tertiary",
+                    on_click=_open,
+                    args=(idea,),
+                )
+    with columns[4], st.container(border=True, key="idea-race"):
+        st.markdown("**:material/sports_score: Race: scaled against additive**")
+        st.write(
+            "Three ways to compare a query with a key, in ever wider heads: which learns, and "
+            "which only learns while heads are narrow?"
+        )
+        st.caption(_race_cost())
+        st.button(
+            "Start the race",
+            key="start-idea-race",
+            type="primary",
+            icon=":material/play_arrow:",
+            on_click=_race,
+        )
+    with columns[5], st.container(border=True, key="idea-own"):
+        st.markdown("**:material/edit_note: Your own sentences**")
+        st.write(
+            "Paste or upload pairs, a line each: a vocabulary is learned from them, and a part is "
+            "set aside to judge by."
+        )
+        st.button("Bring pairs", key="change-own", type="primary", on_click=draft.begin, args=("",))
+    return places
+
+
+def measure(places: list[tuple[Any, dict[str, Any]]]) -> None:
+    """Fill in what each idea would cost. The first time each is measured, for a moment; whatever
+    is clicked meanwhile comes first."""
+    for place, config in places:
+        found = server.estimated(config)
+        place.caption(
+            f"{words.weights(found.parameters)} weights, {found.steps:,} steps, "
+            f"about {words.duration(found.seconds)}"
+        )
+
+
+def config_of(idea: Idea) -> dict[str, Any]:
+    """The run that the card starts."""
+    return describe(
+        idea.task,
+        settings=idea.settings,
+        title=idea.title if idea.task != "french" else "Where French puts its adjectives",
+        probes=probes(idea.task),
+    )
+
+
+def _race_cost() -> str:
+    race = RACES[RACE]
+    runs = len(race.entries) * len(race.seeds)
+    return f"{runs} runs, about {words.duration(60 * race.minutes)} on two idle cores"
+
+
+def _race() -> None:
+    try:
+        name = submit_race(server.jobs(), RACE, visitor.known())
+    except JobError as error:
+        draft.refuse(error)
+        return
+    state.change(run="", race=name)
+
+
+def _start(idea: Idea) -> None:
+    draft.submit(config_of(idea), {})
+
+
+def _open(idea: Idea) -> None:
+    draft.begin(idea.task)
+    state.change(run="", race="")

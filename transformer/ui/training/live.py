@@ -1,0 +1,199 @@
+"""A run that is looked at: where it stands, its controls, its curves, what it writes."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import streamlit as st
+
+from transformer.jobs import JobError, RunInfo
+from transformer.jobs.folder import JobFolder
+from transformer.ui import frame
+from transformer.ui.training import after, film, follow, runs, server, words
+
+LIVE = ("queued", "running", "paused")
+EVERY = 1.0
+"""Seconds between two looks at a run that learns."""
+SOON = 0.4
+"""Seconds between two looks until there is something to see."""
+
+
+def run(name: str, owner: str) -> None:
+    """The page of one run."""
+    frame.link("pages/train.py", "← All runs, and ideas for a new one", run="", race="")
+    try:
+        info = server.look(name)
+    except JobError as error:
+        st.warning(frame.plain(frame.sentence(error)))
+        return
+    st.header(frame.plain(info.title))
+    live = info.status in LIVE
+    if not live:
+        _status(info, [])
+        after.kept(info, owner)
+    others = after.others(info)
+    begun = bool(follow.metrics(server.jobs().folder(name)))
+    soon = info.status != "paused" and not begun and info.place in (None, 1)
+    every = (SOON if soon else EVERY) if live else None
+    watch = st.fragment(_watched, run_every=every, key="watched")
+    watch(name, owner, live, soon, others)
+
+
+def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, str]) -> None:
+    """What changes while the run learns; starts the whole page anew when its first figures are
+    there, and when its end has come."""
+    try:
+        info = server.look(name)
+        folder = server.jobs().folder(name)
+    except JobError:
+        st.rerun()
+    if (info.status in LIVE) != live:
+        st.rerun()
+    lines = follow.metrics(folder)
+    if soon and lines:
+        st.rerun()
+    if live:
+        _status(info, lines)
+        _controls(info, owner)
+    _figures(info, lines)
+    after.together(info, lines, others)
+    film.heads(folder, lines, live=live)
+    _examples(folder)
+    film.moments(folder)
+
+
+def _status(info: RunInfo, lines: list[dict[str, Any]]) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        runs.badge(info)
+        st.caption(frame.plain(_told(info, lines)))
+    if info.status in LIVE:
+        st.progress(info.share or 0.0)
+    if info.status == "failed":
+        st.error(frame.plain(frame.sentence(info.reason)))
+    if info.status == "queued" and (trouble := server.jobs().trouble()):
+        st.error(frame.plain(frame.sentence(trouble)))
+
+
+def _told(info: RunInfo, lines: list[dict[str, Any]]) -> str:
+    if info.status == "queued":
+        if info.place == 1:
+            return "Next in line: it begins as soon as a worker is free."
+        return f"Place {info.place} in line; the page may be closed meanwhile."
+    if info.status == "running" and not lines:
+        return "Getting ready: text, vocabulary and model are made."
+    if info.status == "running":
+        if info.asked:
+            return f"Asked to {info.asked}; it ends its step and saves."
+        left = info.seconds_left
+        return f"Step {info.step:,}" + (
+            f", about {words.duration(left)} left" if left is not None else ""
+        )
+    return frame.sentence(info.reason) if info.status != "failed" else f"At step {info.step:,}."
+
+
+def _controls(info: RunInfo, owner: str) -> None:
+    if info.owner != owner:
+        st.caption("Someone else's run: you may look at it; its owner controls it.")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if info.status == "paused" or info.asked == "pause":
+            _button("Resume", "play_arrow", info, owner, resume=True)
+        else:
+            _button("Pause", "pause", info, owner, command="pause")
+        _button("Stop", "stop", info, owner, command="stop")
+        if info.status == "running":
+            _button("Save now", "save", info, owner, save=True)
+            _factor(info, owner)
+    if refused := st.session_state.pop("control-refused", ""):
+        st.warning(frame.plain(refused))
+
+
+def _button(label: str, icon: str, info: RunInfo, owner: str, **wish: Any) -> None:
+    st.button(
+        label,
+        key=f"{label}-{info.name}",
+        icon=f":material/{icon}:",
+        on_click=_wish,
+        args=(info.name, owner),
+        kwargs=wish,
+    )
+
+
+def _factor(info: RunInfo, owner: str) -> None:
+    key = f"factor-{info.name}"
+    now = server.jobs().folder(info.name).control().learning_rate_factor
+    st.select_slider(
+        "Learning rate ×",
+        FACTORS,
+        min(FACTORS, key=lambda factor: abs(factor - now)),
+        key=key,
+        width=260,
+        on_change=lambda: _wish(info.name, owner, learning_rate_factor=st.session_state[key]),
+    )
+
+
+FACTORS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
+
+
+def _wish(name: str, owner: str, resume: bool = False, **wish: Any) -> None:
+    try:
+        if resume:
+            server.jobs().resume(name, owner)
+        else:
+            server.jobs().control(name, owner, **wish)
+    except JobError as error:
+        st.session_state["control-refused"] = frame.sentence(error)
+
+
+def _figures(info: RunInfo, lines: list[dict[str, Any]]) -> None:
+    """The newest numbers, side by side."""
+    shown: list[tuple[str, str, str]] = []
+
+    def add(label: str, value: Any, written: str, about: str) -> None:
+        if value is not None:
+            shown.append((label, written, about))
+
+    def newest(name: str) -> Any:
+        return follow.newest(lines, name)
+
+    loss, valid = newest("loss"), newest("valid_loss")
+    add("Loss", loss, f"{loss or 0:.3f}", "of the last step, nats a token")
+    add("Validation loss", valid, f"{valid or 0:.3f}", "of pairs it does not learn from")
+    for label, name, about in (
+        ("Tokens right", "token_accuracy", "given the right ones before"),
+        ("Sequences right", "sequence_accuracy", "whole outputs, written freely"),
+    ):
+        value = newest(name)
+        add(label, value, words.percent(value or 0.0), about)
+    bleu, aer = newest("bleu"), newest("aer")
+    add("BLEU", bleu, f"{bleu or 0:.1f}", "0 to 100, the higher the better")
+    add("Alignment error", aer, words.percent(aer or 0.0), "AER of the cross attention")
+    if info.status == "running":
+        rate, speed = newest("learning_rate"), follow.speed(lines)
+        add("Learning rate", rate, f"{rate or 0:.2g}", "of the last step")
+        add("Tokens a second", speed, f"{speed or 0:,.0f}", "source and target")
+    if shown:
+        with st.container(horizontal=True, key="figures"):
+            for label, written, about in shown:
+                st.metric(label, written, help=about, width="content")
+
+
+def _examples(folder: JobFolder) -> None:
+    """The newest look at the examples, as a table."""
+    st.subheader("What it writes")
+    looks = folder.examples()
+    if not looks:
+        st.caption("A few held-out sentences, written anew as it learns, will stand here.")
+        return
+    look = looks[-1]
+    rows = "".join(
+        f"<tr><td>{escape(one['src'])}</td><td>{escape(one['tgt'])}</td>"
+        f"<td>{escape(one['output'])}</td><td>{'right' if one['right'] else 'wrong'}</td></tr>"
+        for one in look["examples"]
+    )
+    heads = "".join(f'<th scope="col">{head}</th>' for head in ("Source", "Wanted", "Written", ""))
+    st.html(
+        f'<table class="hu-table"><caption>Held-out examples at step {look["step"]:,}</caption>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+    )

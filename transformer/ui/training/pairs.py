@@ -1,0 +1,86 @@
+"""The user's own sentence pairs: read from what was pasted or uploaded, refused in one sentence."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from transformer.text.corpus import parse_pairs
+
+FEWEST = 20
+"""Pairs; with fewer there is nothing to learn and nothing to be judged by."""
+
+Pairs = list[tuple[str, str]]
+
+
+def decoded(content: bytes, name: str) -> str:
+    """The text of a file.
+
+    Raises:
+        ValueError: if it is not UTF-8.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise ValueError(
+            f"{name}, line {line} is not UTF-8 (byte {content[error.start]:#04x}); save the file "
+            "as UTF-8."
+        ) from error
+    if "\0" in text:  # UTF-16 of English text without a mark decodes, with these
+        raise ValueError(f"{name} holds a NUL character; save the file as UTF-8.")
+    return text
+
+
+def parsed(text: str, name: str, most: int) -> Pairs:
+    """The pairs of a text: tab-separated, or with commas or semicolons where each line has two
+    cells of them. White space within a side counts as one blank.
+
+    Args:
+        name: what refusals call the text.
+        most: bytes.
+
+    Raises:
+        ValueError: for no tab, an empty side, too much or too little.
+    """
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > most:
+        raise ValueError(f"{name} has {size:,} bytes; this app allows at most {most:,}.")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    found = _cells(text, name) if "\t" not in text else None
+    pairs = found if found is not None else list(parse_pairs(lines, name))
+    pairs = [(" ".join(src.split()), " ".join(tgt.split())) for src, tgt in pairs]
+    if len(pairs) < FEWEST:
+        raise ValueError(
+            f"{name} has {len(pairs)} pairs; at least {FEWEST} are needed, a part of them to be "
+            "judged by."
+        )
+    return pairs
+
+
+def tsv(pairs: Pairs) -> bytes:
+    """The pairs as the run keeps them."""
+    return "".join(f"{src}\t{tgt}\n" for src, tgt in pairs).encode("utf-8", "replace")
+
+
+def _cells(text: str, name: str) -> Pairs | None:
+    """Two cells a line, by the separator that gives two on each; None if none does.
+
+    Raises:
+        ValueError: for an empty cell.
+    """
+    for separator in ",;":
+        try:
+            rows = list(csv.reader(io.StringIO(text), delimiter=separator, strict=True))
+        except csv.Error:
+            continue
+        rows = [row for row in rows if any(cell.strip() for cell in row)]
+        if rows and all(len(row) == 2 for row in rows):
+            for number, row in enumerate(rows, start=1):
+                for side, cell in zip(("source", "target"), row, strict=True):
+                    if not cell.strip():
+                        raise ValueError(
+                            f"{name}, row {number} has an empty {side}; both sides need text."
+                        )
+            return [(row[0], row[1]) for row in rows]
+    return None

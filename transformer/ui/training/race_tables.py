@@ -1,0 +1,95 @@
+"""The tables of a race as HTML, for people and screen readers, and as CSV."""
+
+from __future__ import annotations
+
+import io
+from html import escape
+
+import pandas as pd
+
+from transformer.jobs.races import Race
+from transformer.jobs.racing import RaceRun
+
+
+def grid(race: Race, runs: list[RaceRun]) -> str:
+    """Where every run stands: a row an entry, a column a seed."""
+    seeds = sorted({run.seed for run in runs})
+    found = {(run.entry, run.seed): run for run in runs}
+    rows = [
+        [entry, *(_standing(found.get((entry, seed))) for seed in seeds)] for entry in race.entries
+    ]
+    return _html("Where the runs stand", ["Setting", *(f"Seed {seed}" for seed in seeds)], rows)
+
+
+def _standing(run: RaceRun | None) -> str:
+    if run is None:
+        return "deleted"
+    if run.info.status == "queued":
+        return f"place {run.info.place} in line"
+    if run.info.status == "running":
+        return f"step {run.info.step:,} of {run.steps:,}"
+    return run.info.status
+
+
+def figures(table: pd.DataFrame, runs: list[RaceRun]) -> str:
+    """Each measure over the finished seeds: a row an entry."""
+    heads = ["Setting", "Seeds", "Validation loss", "Sequences right", "Steps to 95 % right"]
+    rows = [
+        [
+            str(entry),
+            f"{row['n']:.0f} of {sum(run.entry == entry for run in runs)}",
+            _spread(row, "loss", "{:.3f}"),
+            _spread(row, "accuracy", "{:.1%}"),
+            _steps(row),
+        ]
+        for entry, row in table.iterrows()
+    ]
+    about = (
+        f"After {runs[0].steps:,} steps: mean ± standard deviation over finished seeds (least to "
+        "greatest)"
+    )
+    return _html(about, heads, rows)
+
+
+def _spread(row: pd.Series, name: str, form: str) -> str:
+    if not row["n"]:
+        return "–"
+    mean, sd, least, most = (row[f"{name}_{part}"] for part in ("mean", "sd", "min", "max"))
+    if row["n"] == 1:
+        return form.format(mean)
+    return f"{form.format(mean)} ± {form.format(sd)} ({form.format(least)} to {form.format(most)})"
+
+
+def _steps(row: pd.Series) -> str:
+    n, reached = int(row["n"]), int(row["reached"])
+    if not n:
+        return "–"
+    if reached < n:
+        return "never" if not reached else f"{reached} of {n} seeds got there"
+    return f"{row['steps_mean']:.0f} ({row['steps_min']:.0f} to {row['steps_max']:.0f})"
+
+
+def _html(about: str, heads: list[str], rows: list[list[str]]) -> str:
+    """A table that is scrolled sideways where it does not fit."""
+    wide = 7 * len(heads)
+    whole = 'style="overflow-wrap: normal"'  # no word is cut
+    top = "".join(f'<th scope="col" {whole}>{escape(head)}</th>' for head in heads)
+    body = "".join(
+        f'<tr><th scope="row" {whole}>{escape(first)}</th>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in rest)
+        + "</tr>"
+        for first, *rest in rows
+    )
+    return (
+        '<div style="overflow-x: auto" tabindex="0">'
+        f'<table class="hu-table" style="min-width: {wide}rem">'
+        f"<caption>{escape(about)}</caption><thead><tr>{top}</tr></thead>"
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def csv(table: pd.DataFrame) -> bytes:
+    """The table as a CSV file, with all its digits."""
+    out = io.StringIO()
+    table.to_csv(out)
+    return out.getvalue().encode()

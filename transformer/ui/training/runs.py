@@ -1,0 +1,94 @@
+"""The list of runs: one's own first, then those of others, to look at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from transformer.jobs import JobError, RunInfo
+from transformer.text.tasks import TASKS
+from transformer.training.run import RunError
+from transformer.ui import frame
+from transformer.ui.training import server, words
+
+OTHERS = 30
+"""Most runs of others that are listed."""
+COLOURS: dict[str, Any] = {
+    "queued": "gray",
+    "running": "blue",
+    "paused": "orange",
+    "finished": "green",
+    "cancelled": "gray",
+    "failed": "red",
+}
+
+
+def listed(owner: str) -> None:
+    """Own and others' runs, each a link to it."""
+    infos = [info for info in server.jobs().runs() if not _is_of_race(info)]
+    mine = [info for info in infos if info.owner == owner]
+    others = [info for info in infos if info.owner != owner]
+    st.subheader("Your runs")
+    if not mine:
+        st.info("Nothing trained yet: press **Train** on one of the cards above.")
+    for info in mine:
+        _row(info)
+    if others:
+        st.subheader("Runs of others")
+        st.caption("To look at; whoever began a run controls it.")
+        for info in others[:OTHERS]:
+            _row(info)
+        if len(others) > OTHERS:
+            st.caption(f"… and {len(others) - OTHERS} older ones.")
+
+
+def _is_of_race(info: RunInfo) -> bool:
+    """Those stand in the list of races."""
+    return bool(_config(info.name).get("race"))
+
+
+def _row(info: RunInfo) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key=f"row-{info.name}"):
+        badge(info)
+        frame.link("pages/train.py", f"**{frame.plain(info.title)}**", run=info.name, race="")
+        st.caption(" · ".join(_facts(info)))
+
+
+def badge(info: RunInfo) -> None:
+    """The run's status."""
+    text = info.status if info.place is None else f"queued, place {info.place}"
+    st.badge(text, color=COLOURS[info.status])
+
+
+def _facts(info: RunInfo) -> list[str]:
+    try:
+        folder = server.jobs().folder(info.name)
+        lines, seconds = folder.last_lines(), folder.state().get("seconds")
+    except (JobError, RunError):
+        lines, seconds = [], None
+    task = task_title(info.name)
+    found = [task] if task != info.title else []
+    found.append(f"step {info.step:,}")
+    right = [line["sequence_accuracy"] for line in lines if "sequence_accuracy" in line]
+    if right:
+        found.append(f"{words.percent(right[-1])} right")
+    if isinstance(seconds, int | float) and seconds:
+        found.append(f"trained {words.duration(seconds)}")
+    if info.created:
+        found.append(words.ago(info.created))
+    return found
+
+
+def task_title(name: str) -> str:
+    """What the run learns, for people."""
+    data = _config(name).get("data")
+    task = str(data.get("task", "")) if isinstance(data, dict) else ""
+    return TASKS[task].title if task in TASKS else "Own sentences"
+
+
+def _config(name: str) -> dict[str, Any]:
+    try:
+        return server.jobs().folder(name).config()
+    except (JobError, RunError):
+        return {}

@@ -1,0 +1,263 @@
+"""Before a run: its task and every setting with a way back, and what it would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+from transformer.config import ModelConfig
+from transformer.jobs.limits import count_parameters
+from transformer.text.tasks import TASKS
+from transformer.ui import frame
+from transformer.ui.training import bring, draft, server, words
+from transformer.ui.training.draft import Draft
+
+OWN = "Your own sentences"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A setting with a number."""
+
+    name: str
+    label: str
+    help: str
+    least: float
+    greatest: float
+    step: float = 1
+    format: str | None = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A setting with a few values, value to label."""
+
+    name: str
+    label: str
+    help: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+Setting = Number | Choice
+MODEL: tuple[Setting, ...] = (
+    Number("d_model", "Size, d_model", "Numbers that stand for a token.", 8, 1024, 8),
+    Number("n_heads", "Heads", "Of each attention; each has d_model / heads numbers.", 1, 32),
+    Number("n_layers", "Layers", "Of the encoder, and again of the decoder.", 1, 12),
+    Number("d_ff", "d_ff", "Inner width of the feed-forward networks.", 8, 4096, 8),
+    Choice(
+        "score",
+        "Score function",
+        "How a query and a key are compared: the paper's, the same without 1/√d_k, or a small "
+        "network with tanh (Bahdanau et al. 2015).",
+        {"scaled_dot": "q·k / √d_k (scaled)", "dot": "q·k (unscaled)", "additive": "v·tanh(q + k)"},
+    ),
+    Choice(
+        "positions",
+        "Positions",
+        "How the model knows which token stands where.",
+        {"sinusoidal": "sines and cosines", "learned": "learned", "none": "none"},
+    ),
+)
+TRAINING: tuple[Setting, ...] = (
+    Number("steps", "Steps", "Updates of all weights.", 1, 100_000, 100),
+    Number("batch_tokens", "Batch", "Source plus target tokens of a step.", 32, 65_536, 64),
+    Number("learning_rate", "Learning rate", "Its peak.", 0.0, 0.1, 0.0005, "%.4f"),
+    Number("warmup", "Warm-up", "Steps in which the learning rate rises to its peak.", 1, 50_000),
+    Number(
+        "cooldown",
+        "Cool-down",
+        "Last share of the run; the rate falls to 0 in it.",
+        0,
+        0.95,
+        0.1,
+    ),
+    Number("dropout", "Dropout", "Share of numbers left out at random, to learn.", 0, 0.9, 0.05),
+    Number(
+        "label_smoothing", "Label smoothing", "Share of the target spread over all.", 0, 0.9, 0.05
+    ),
+    Number("seed", "Seed", "The same seed trains the same model.", 0, 2**31 - 1),
+)
+PIECES = Number("vocab_size", "Vocabulary", "Pieces to learn from your text.", 32, 8000, 100)
+
+
+_PARTS = {
+    "self_attn.w_qkv": "self-attention, queries first",
+    "self_attn.w_o": "self-attention, output",
+    "cross_attn.w_qkv": "cross attention, queries first",
+    "cross_attn.w_o": "cross attention, output",
+    "ffn.w_1.weight": "feed-forward, first",
+    "ffn.w_2.weight": "feed-forward, second",
+}
+
+
+def form(now: Draft) -> tuple[Any, dict[str, Any]] | None:
+    """The whole form; returns a place for the time it would take and the config to measure, if
+    nothing is wrong with it."""
+    st.button("Back to the ideas", icon=":material/arrow_back:", type="tertiary", on_click=_leave)
+    left, right = st.columns([2, 3], gap="large")
+    with right:  # first, for the button waits for what is chosen here
+        if not now.task:
+            bring.pairs(now)
+        own = _own_settings(now)
+        if own:
+            _group("The task", now, own)
+        _group("The model", now, MODEL)
+        _group("The training", now, (*TRAINING, _matrix(now)))
+    with left:
+        _task(now)
+        place, config = _go(now)
+    return (place, config) if config else None
+
+
+def _task(now: Draft) -> None:
+    names = [*TASKS, ""]
+    key = f"task-{now.turn}"
+    st.selectbox(
+        "Task",
+        names,
+        index=names.index(now.task),
+        format_func=lambda name: TASKS[name].title if name else OWN,
+        key=key,
+        on_change=lambda: draft.begin(st.session_state[key]),
+    )
+    if now.task:
+        task = TASKS[now.task]
+        st.write(task.explanation)
+        example = task.pairs(1, seed=5)[0]
+        st.markdown(f"`{example.src}` → `{example.tgt}`")
+        st.info(f"**What to look for.** {task.look_for}", icon=":material/visibility:")
+    else:
+        st.write(
+            "The model learns to write the second side when it reads the first. Anything goes "
+            "that is written as text: two languages, questions and answers, words and their "
+            "plurals. Some hundreds of short pairs show something, thousands more."
+        )
+
+
+def _own_settings(now: Draft) -> tuple[Setting, ...]:
+    if not now.task:
+        return (PIECES,)
+    task = TASKS[now.task]
+    return tuple(
+        Number(name, name.replace("_", " ").capitalize(), task.meanings.get(name, ""), low, high)
+        for name, (low, high, _) in task.options.items()
+    )
+
+
+def _matrix(now: Draft) -> Choice:
+    """The matrices that this model will have."""
+    names = {"embedding.weight": "Embedding of the pieces"}
+    for layer in range(draft.value(now, "n_layers")):
+        for stack in ("decoder", "encoder"):
+            for part, label in _PARTS.items():
+                if stack == "decoder" or not part.startswith("cross"):
+                    names[f"{stack}.layers.{layer}.{part}"] = (
+                        f"{stack.capitalize()} {layer}, {label}"
+                    )
+    if draft.value(now, "inspect") not in names:
+        draft.back(now, "inspect")
+    return Choice("inspect", "Matrix to watch", "Its updates are written out in full.", names)
+
+
+def _group(title: str, now: Draft, settings: tuple[Setting, ...]) -> None:
+    st.markdown(f"**{title}**")
+    for start in range(0, len(settings), 3):  # row by row, so that rows stay rows
+        for column, setting in zip(st.columns(3), settings[start : start + 3], strict=False):
+            with column:
+                _widget(now, setting)
+
+
+def _widget(now: Draft, setting: Setting) -> None:
+    bound = draft.bound(now, setting.name)
+    first = draft.default(now, setting.name)
+    if isinstance(setting, Choice):
+        st.selectbox(
+            setting.label,
+            list(setting.labels),
+            format_func=lambda name: setting.labels[name],
+            help=setting.help,
+            **bound,
+        )
+        shown = setting.labels[first]
+    else:
+        kind = type(first)
+        st.number_input(
+            setting.label,
+            kind(setting.least),
+            kind(setting.greatest),
+            step=kind(setting.step),
+            format=setting.format,
+            help=setting.help or None,
+            **bound,
+        )
+        shown = f"{first:g}" if isinstance(first, float) else f"{first:,}"
+    if setting.name in now.chosen:
+        st.button(
+            f"Back to {shown}",
+            key=f"back-{now.turn}-{setting.name}",
+            type="tertiary",
+            icon=":material/undo:",
+            on_click=draft.back,
+            args=(now, setting.name),
+        )
+
+
+def _go(now: Draft) -> tuple[Any, dict[str, Any] | None]:
+    """The button, and beside it either what the run would cost or why it cannot begin."""
+    key = f"title-{now.turn}"
+    now.title = st.text_input("Name of the run", placeholder=draft.title(now), key=key)[:100]
+    config, problem = None, ""
+    try:
+        config = draft.config(now)
+    except ValueError as error:
+        problem = frame.sentence(error)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Train",
+            type="primary",
+            icon=":material/play_arrow:",
+            disabled=config is None,
+            on_click=_submit,
+            args=(now,),
+        )
+        if now.chosen:
+            st.button(
+                "Everything back to its default",
+                type="tertiary",
+                icon=":material/undo:",
+                on_click=draft.back,
+                args=(now, *now.chosen),
+            )
+    place = st.empty()
+    if problem:
+        st.warning(frame.plain(problem))
+    elif config:
+        count = count_parameters(ModelConfig.from_dict(config["model"]))
+        place.caption(_cost(count, config["training"]["steps"], "measuring the time …"))
+    return place, config
+
+
+def _cost(count: int, steps: int, time: str) -> str:
+    return f"**{words.weights(count)}** weights · **{steps:,}** steps · {time}"
+
+
+def measure(place: Any, config: dict[str, Any], pairs: list[tuple[str, str]]) -> None:
+    """Fill in how long it would take."""
+    found = server.estimated(config, tuple(pairs[:200]))
+    most = 60 * server.jobs().limits.minutes
+    short = ": the limit here, it will end before its last step" if found.seconds >= most else ""
+    waiting = sum(info.status == "queued" for info in server.jobs().runs())
+    line = f", after {waiting} other{'s' if waiting > 1 else ''} in line" if waiting else ""
+    time = f"about **{words.duration(found.seconds)}** here{short}{line}"
+    place.caption(_cost(found.parameters, found.steps, time))
+
+
+def _submit(now: Draft) -> None:
+    draft.submit(draft.config(now), draft.files(now))
+
+
+def _leave() -> None:
+    draft.close()

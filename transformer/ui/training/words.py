@@ -1,0 +1,40 @@
+"""Numbers of training, as people say them."""
+
+from __future__ import annotations
+
+import time
+
+
+def duration(seconds: float) -> str:
+    """About how long: "8 s", "2 min", "1 h 20 min"."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def ago(created: float) -> str:
+    """How long ago a unix time was."""
+    if created <= 0:
+        return ""
+    seconds = max(0.0, time.time() - created)
+    if seconds < 86_400 * 2:
+        return f"{duration(seconds)} ago"
+    return f"{round(seconds / 86_400)} days ago"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage that says 100 only of everything and 0 only of nothing."""
+    shown = f"{100 * share:.0f}"
+    if (shown == "100" and share < 1) or (shown == "0" and share > 0):
+        shown = f"{100 * share:.1f}" if 0.0005 <= share <= 0.9995 else f"{100 * share:.3f}"
+    return f"{shown} %"
+
+
+def weights(count: int) -> str:
+    """A number of weights: "183,000", "1.2 million"."""
+    if count < 1_000_000:
+        return f"{round(count, -3):,}" if count >= 10_000 else f"{count:,}"
+    return f"{count / 1e6:.1f} million"
