@@ -10,6 +10,7 @@ CHECKPOINTS is a folder of checkpoints, `checkpoints` if left out. Writes docs/<
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
 from PIL import Image
@@ -63,7 +64,28 @@ def photograph(
     else:
         page.screenshot(path=target, animations="disabled")
     context.close()
-    with Image.open(target) as picture:  # 256 colours are enough for lines, letters and one ramp
+    keep(target)
+
+
+def train(browser: Browser, address: str, target: Path) -> None:
+    """The Train page, from the click on the first idea to the end of its run."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1780})
+    page = context.new_page()
+    page.goto(f"{address}/train")
+    page.get_by_role("button", name="Train").first.click()
+    page.get_by_text("finished", exact=True).wait_for(timeout=300_000)
+    page.locator(".hu-thumb").first.wait_for()
+    settled(page)
+    page.wait_for_timeout(1000)  # the curves are drawn to their end
+    page.mouse.move(0, 0)
+    page.screenshot(path=target, animations="disabled")
+    context.close()
+    keep(target)
+
+
+def keep(target: Path) -> None:
+    """In 256 colours: enough for lines, letters and one ramp. Ends if it is large all the same."""
+    with Image.open(target) as picture:
         picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE).save(target, optimize=True)
     size = target.stat().st_size
     if size > LARGEST:
@@ -74,7 +96,11 @@ def photograph(
 def main(checkpoints: Path) -> None:
     if not list(checkpoints.glob("*/config.json")):
         sys.exit(f"There is no checkpoint in {checkpoints}.")
-    with served(checkpoints) as (address, _), chromium() as browser:
+    with (
+        tempfile.TemporaryDirectory() as runs,
+        served(checkpoints, HEADS_UP_RUNS=runs) as (address, _),
+        chromium() as browser,
+    ):
         for name, path in PAGES.items():
             for suffix, look in LOOKS.items():
                 target = ROOT / "docs" / f"{name}{suffix}.png"
@@ -82,6 +108,7 @@ def main(checkpoints: Path) -> None:
         for name, path in VIEWS.items():
             target = ROOT / "docs" / f"{name}.png"
             photograph(browser, f"{address}/{path}", target, LOOKS[""], whole=True)
+        train(browser, address, ROOT / "docs" / "train.png")
 
 
 if __name__ == "__main__":

@@ -144,9 +144,7 @@ def module(view: View) -> str:
     return script(view) + _MODULE % _MAKE[view]
 
 
-def page(
-    view: View, start: str, data: str = "", title: str = "Attention", after: str = ""
-) -> str:
+def page(view: View, start: str, data: str = "", title: str = "Attention", after: str = "") -> str:
     """One HTML file that shows a view by itself: no server, nothing fetched.
 
     Args:
