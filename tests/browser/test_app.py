@@ -105,10 +105,6 @@ def test_heads_that_were_looked_at_are_no_steps_back(app: str, page: Page) -> No
     wait_for_address(page, "/attention", **looked)
     page.go_back()
     expect(page.locator(".hu-steps")).to_be_visible()
-    settled(page)
-    page.go_forward()
-    expect(page.locator(".hu-title")).to_have_text("Layer 0, head 2")
-    wait_for_address(page, "/attention", **looked)
 
 
 @pytest.mark.parametrize(
