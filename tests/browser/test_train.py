@@ -28,7 +28,8 @@ def button(page: Page, name: str) -> Locator:
 
 
 def badge(page: Page, text: str) -> Locator:
-    return page.locator(".stMarkdownBadge", has_text=re.compile(f"^{text}"))
+    # The first: while the page is drawn anew, what stood there before stays for a moment.
+    return page.locator(".stMarkdownBadge", has_text=re.compile(f"^{text}")).first
 
 
 def begin(page: Page, app: str, steps: int) -> str:

@@ -119,7 +119,7 @@ function filmView(root, report) {
   }
 
   function redraw() {
-    if (!film) return;
+    if (!film || !pane.isConnected) return; // off the page there are no colours to read
     const any = film.steps.length > 0 && film.choices.length > 0;
     [empty.hidden, shown.hidden] = [any, !any];
     if (!any) return;
@@ -163,6 +163,7 @@ function filmView(root, report) {
     show,
     close: () => {
       resized.disconnect();
+      cancelAnimationFrame(framing);
       clearTimeout(playing);
       clearTimeout(reporting);
       playing = 0;

@@ -67,7 +67,7 @@ function momentsView(place, report) {
   }
 
   function redraw() {
-    if (!data) return;
+    if (!data || !frame.isConnected) return; // off the page there are no colours to read
     [empty.hidden, body.hidden] = [Boolean(data.name), !data.name];
     if (!data.name) return;
     const look = colours(frame);
