@@ -73,11 +73,11 @@ def train(browser: Browser, address: str, target: Path) -> None:
     page = context.new_page()
     page.goto(f"{address}/train")
     page.get_by_role("button", name="Train").first.click()
+    page.mouse.move(0, 0)  # no tip over what comes where the button was
     page.get_by_text("finished", exact=True).wait_for(timeout=300_000)
     page.locator(".hu-thumb").first.wait_for()
     settled(page)
     page.wait_for_timeout(1000)  # the curves are drawn to their end
-    page.mouse.move(0, 0)
     page.screenshot(path=target, animations="disabled")
     context.close()
     keep(target)
