@@ -29,7 +29,7 @@ with frame.page("app.py") as model:
             )
         with st.container(border=True):
             frame.link("pages/attention.py", "**Attention** of every layer and head →")
-            st.caption("All of them side by side as small pictures, the one you choose large.")
+            st.caption("As lines or pictures, number by number, step by step, or beside another's.")
         with st.container(border=True):
             frame.link("pages/train.py", "**Train** one, and watch attention form →")
             st.caption(

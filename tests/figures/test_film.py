@@ -15,7 +15,6 @@ from transformer.figures.film import (
     film_page,
     film_state,
     film_steps,
-    role_changes,
 )
 from transformer.figures.packing import COARSE, rounding_error, split, weights_of
 from transformer.figures.roles import Role, roles
@@ -145,15 +144,6 @@ def test_roles_travel_with_their_shares_and_change_when_the_head_does() -> None:
     told = [header["roles"][code]["text"] for code in parts["role.0.encoder"].array[:, 1, 2]]
     assert told == ["none"] * 7 + ["looks one back"] * 3
     assert parts["share.0.encoder"].array[:, 1, 2].tolist() == [0] * 7 + [1] * 3
-    changes = role_changes(filmed(STEPS), LABELS, 0, "encoder")
-    assert changes == [(40, 1, 2, "none", "looks one back")]
-    assert role_changes(filmed(STEPS), LABELS, 0, "cross") == [
-        (40, 1, 2, "none", "reads backwards")
-    ]
-    assert role_changes(filmed(STEPS), LABELS, 0, "decoder") == [
-        (40, 0, 0, "none", "rests on <s>, the first token")
-    ]
-    assert role_changes(filmed([3]), LABELS, 0, "cross") == []
 
 
 def test_the_clearest_head_is_that_of_the_newest_step() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -147,25 +146,6 @@ def film_state(values: Mapping[str, int | str]) -> State:
         else:
             raise ValueError(f"The film has no {name!r}; it has {', '.join(FILM_DEFAULTS)}.")
     return found
-
-
-def role_changes(
-    frames: Mapping[int, Frame], labels: Sequence[Labels], probe: int, kind: str
-) -> list[tuple[int, int, int, str, str]]:
-    """Every change of a head's role as (step, layer, head, before, after), in order of steps."""
-    name = f"{probe}.{kind}"
-    steps = sorted(step for step, frame in frames.items() if name in frame)
-    if len(steps) < 2:
-        return []
-    keys = labels[probe]["tgt" if kind == "decoder" else "src"]
-    found = roles(np.stack([frames[step][name] for step in steps]), kind, keys)
-    changes = []
-    for (_, before), (step, after) in pairwise(zip(steps, found, strict=True)):
-        for layer, head in np.ndindex(*after.shape):
-            texts = before[layer, head].text, after[layer, head].text
-            if texts[0] != texts[1]:
-                changes.append((step, layer, head, *texts))
-    return changes
 
 
 def _whole(

@@ -15,19 +15,23 @@ from typing import Any, Literal
 
 View = Literal["explorer", "translation", "film", "moments"]
 
+# What draws tables of weights, alone or in a view.
+_TABLES = (
+    "base.js",
+    "store.js",
+    "matrix.js",
+    "pen.js",
+    "lettering.js",
+    "stage.js",
+    "cells.js",
+    "legend.js",
+    "mosaic.js",
+    "options.js",
+)
 # In the order of their use: a script knows those before it. A view of the explorer adds its tab.
 _SCRIPTS: dict[str, tuple[str, ...]] = {
     "explorer": (
-        "base.js",
-        "store.js",
-        "matrix.js",
-        "pen.js",
-        "lettering.js",
-        "stage.js",
-        "cells.js",
-        "legend.js",
-        "mosaic.js",
-        "options.js",
+        *_TABLES,
         "measures.js",
         "headlines.js",
         "headchips.js",
@@ -51,16 +55,7 @@ _SCRIPTS: dict[str, tuple[str, ...]] = {
     ),
     "translation": ("base.js", "translation.js"),
     "film": (
-        "base.js",
-        "store.js",
-        "matrix.js",
-        "pen.js",
-        "lettering.js",
-        "stage.js",
-        "cells.js",
-        "legend.js",
-        "mosaic.js",
-        "options.js",
+        *_TABLES,
         "heatmap.js",
         "sheet.js",
         "take.js",

@@ -39,7 +39,7 @@ def fitting_threads(weights: int, batch_tokens: int) -> Iterator[None]:
 
     A step of a tiny model is hundreds of products of some microseconds. On an idle machine a
     second thread gains them little; where another process wants the same core, each product waits
-    for the slower half, and a step took nine times as long.
+    for the slower half, and a step takes several times as long.
     """
     before = torch.get_num_threads()
     if weights * batch_tokens < ENOUGH_FOR_TWO:

@@ -87,6 +87,15 @@ function colours(node) {
   };
 }
 
+// The colours of print, whatever those of the screen are.
+function printColours(place) {
+  const paper = el("div", { class: "hu hu-print" });
+  place.append(paper);
+  const found = colours(paper);
+  paper.remove();
+  return found;
+}
+
 // The explorer's views, in the order of their tabs: name → { label, make(ctx), mosaic }. Each view's
 // file adds its own.
 const VIEWS = {};

@@ -60,10 +60,8 @@ function explorerView(root, report, live = false) {
     title: () => titleOf(store.sides[0], state),
     // `make()` with the colours of print, whatever those of the screen are.
     onPaper: (make) => {
-      const [paper, screen] = [el("div", { class: "hu hu-print" }), look];
-      frame.append(paper);
-      look = colours(paper);
-      paper.remove();
+      const screen = look;
+      look = printColours(frame);
       try {
         return make();
       } finally {

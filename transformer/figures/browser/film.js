@@ -26,10 +26,8 @@ function filmView(root, report) {
     matrix: () => matrixOf(side, now),
     title: () => `Step ${stepName(film.steps[frame])} · layer ${now.layer}, head ${now.head}`,
     onPaper: (make) => {
-      const [paper, screen] = [el("div", { class: "hu hu-print" }), look];
-      pane.append(paper);
-      look = colours(paper);
-      paper.remove();
+      const screen = look;
+      look = printColours(pane);
       try {
         return make();
       } finally {

@@ -1,7 +1,6 @@
 // One head large, or several together: cells with their colour scale, a bar for every row and every
 // column, and a closer look at a part of a long sentence.
 
-const SCALES = { sqrt: "square root", linear: "linear", row: "each row to its greatest" };
 const ZOOMS = 6; // doublings, at most
 
 function heatmapView(ctx) {
