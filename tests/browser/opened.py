@@ -11,6 +11,7 @@ from playwright.sync_api import Page
 
 from tests.figures.made import Made
 from transformer.figures import Side, explorer_page
+from transformer.figures.views import page as as_page
 
 Numbers = npt.NDArray[np.float64]
 
@@ -93,3 +94,23 @@ def ramp(page: Page) -> Numbers:
     )
     levels: Numbers = np.array(found, float).reshape(256, 4)
     return levels
+
+
+PNG, SVG, CSV = "Picture (PNG)", "Picture for a paper (SVG)", "Table (CSV)"
+
+
+def taken(page: Page, what: str, folder: Path) -> tuple[str, Path]:
+    """The name that a file is given, and where it lies now."""
+    page.get_by_role("button", name="Take it with you").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name=what).click()
+    path = folder / f"taken{Path(download.value.suggested_filename).suffix}"
+    download.value.save_as(path)
+    return download.value.suggested_filename, path
+
+
+def scripted(page: Page, folder: Path, start: str) -> Page:
+    """A page with the explorer's functions and a script of the test's own."""
+    (folder / "scripted.html").write_text(as_page("explorer", start), encoding="utf-8")
+    page.goto((folder / "scripted.html").as_uri())
+    return page

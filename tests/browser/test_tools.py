@@ -1,0 +1,227 @@
+"""The toolbar, the help sheet, the keys and the table, which all views share."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewPage
+from tests.browser.opened import CSV, PNG, SVG, opened, scripted, table, taken, weights
+from tests.figures.made import HOSTILE, Made, made
+from transformer.figures import Shown, Side, explorer_data, prefixed
+from transformer.figures.views import style
+
+pytestmark = pytest.mark.browser
+
+TGT = ["<s>", "▁r", "ows", "▁r", "."]
+SRC = [*HOSTILE, "</s>"]
+TRACE = made(SRC, TGT, source="Élan & <b>x</b>: say, it's so!")
+
+
+def test_the_table_is_made_when_it_is_opened_and_follows_the_view(
+    page: Page, tmp_path: Path
+) -> None:
+    opened(page, tmp_path, TRACE, kind="encoder", layer=1, head=1)
+    cells = page.locator(".hu-sheet td")
+    assert cells.count() == 0
+    page.locator(".hu-sheet summary").press("Enter")
+    expect(cells).to_have_count(8 * 8)
+    expect(page.locator(".hu-sheet caption")).to_contain_text("Layer 1, head 1")
+    assert page.locator(".hu-sheet thead th[scope=col]").count() == 9
+    assert page.locator(".hu-sheet tbody th[scope=row]").count() == 8
+    page.keyboard.press("h")
+    expect(page.locator(".hu-sheet caption")).to_contain_text("Layer 1, head 2")
+    np.testing.assert_allclose(weights(page), TRACE.weights("encoder", 1)[2], atol=6e-5)
+    page.locator(".hu-sheet summary").press("Enter")
+    page.keyboard.press("h")
+    page.locator(".hu-sheet summary").press("Enter")
+    expect(page.locator(".hu-sheet caption")).to_contain_text("Layer 1, head 3")
+
+
+def test_a_long_table_is_cut_and_says_so(page: Page, tmp_path: Path) -> None:
+    n = 200
+    labels = [f"▁w{i}" for i in range(n)]
+    trace = made(labels, ["<s>"], layers=1, heads=1, kinds=["encoder"])
+    opened(page, tmp_path, trace, kind="encoder")
+    _, rows = table(page)
+    assert len(rows) == 20000 // (n + 1)
+    expect(page.locator(".hu-sheet-place > p")).to_contain_text(f"{n - len(rows)} more rows")
+    _, path = taken(page, CSV, tmp_path)
+    assert len(path.read_text("utf-8-sig").splitlines()) == n + 1
+
+
+def test_help_tells_how_to_read_it_and_gives_the_focus_back(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE)
+    sheet = page.get_by_role("dialog", name="Help")
+    page.locator(".hu-canvas").focus()
+    page.keyboard.press("?")
+    expect(sheet).to_be_visible()
+    for told in ("A row sums to 1", "a → b", "<s> and </s>", "masked", "next head", "cell by cell"):
+        expect(sheet).to_contain_text(told)
+    for _ in range(5):
+        page.keyboard.press("Tab")
+        # The browser's own bar may have it in between, but nothing behind the sheet.
+        assert page.evaluate(
+            "document.activeElement === document.body || !!document.activeElement.closest('dialog')"
+        )
+    page.keyboard.press("h")  # means nothing here
+    page.keyboard.press("Escape")
+    expect(sheet).to_be_hidden()
+    expect(page.locator(".hu-canvas")).to_be_focused()
+    expect(page.locator(".hu-title")).to_have_text("Layer 0, head 0")
+    button = page.get_by_role("button", name="Help and keys")
+    button.click()
+    sheet.get_by_role("button", name="Close").click()
+    expect(button).to_be_focused()
+    button.click()
+    page.mouse.click(5, 5)
+    expect(sheet).to_be_hidden()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_help_menu_and_table_fit_a_phone(new_page: NewPage, tmp_path: Path, scheme: str) -> None:
+    page = opened(new_page(390, scheme), tmp_path, TRACE, size="large")
+    table(page)
+    page.get_by_role("button", name="Take it with you").click()
+    for box in (page.locator(".hu-menu").bounding_box(), page.locator(".hu-sheet").bounding_box()):
+        assert box
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Help and keys").click()
+    box = page.get_by_role("dialog").bounding_box()
+    assert box
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    assert box["height"] <= 900
+    expect(page.get_by_role("button", name="Close")).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_keys_do_what_the_help_sheet_says(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, layer=2, head=3)
+    title, canvas = page.locator(".hu-title"), page.locator(".hu-canvas")
+    canvas.focus()
+    for key, shown in [("h", (2, 0)), ("H", (2, 3)), ("l", (0, 3)), ("l", (1, 3)), ("L", (0, 3))]:
+        page.keyboard.press(key)
+        expect(title).to_have_text("Layer {}, head {}".format(*shown))
+    kinds = page.locator(".hu-kinds [aria-pressed=true]")
+    for kind in ("Encoder", "Decoder, masked", "Encoder–decoder"):
+        page.keyboard.press("k")
+        expect(kinds).to_have_text(kind)
+    units = page.get_by_role("combobox", name="Tokens")
+    for value in ("words", "pieces"):
+        page.keyboard.press("w")
+        expect(units).to_have_value(value)
+    special = page.get_by_role("combobox", name="<s> and </s>")
+    for value in ("dimmed", "hidden", "shown"):
+        page.keyboard.press("s")
+        expect(special).to_have_value(value)
+    larger = page.get_by_role("button", name="Larger")
+    small = page.locator(".hu-title").evaluate("(node) => getComputedStyle(node).fontSize")
+    page.keyboard.press("p")
+    expect(larger).to_have_attribute("aria-pressed", "true")
+    large = page.locator(".hu-title").evaluate("(node) => getComputedStyle(node).fontSize")
+    assert float(large[:-2]) == pytest.approx(1.35 * float(small[:-2]), abs=0.01)
+    larger.click()
+    expect(larger).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_digit_chooses_a_view_and_keeps_the_focus_within(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE)
+    views = page.locator(".hu-tabs [role=tab]")
+    for number in (1, views.count(), 2):
+        page.keyboard.press("Tab")
+        page.locator(".hu-tabs [aria-selected=true]").focus()
+        page.keyboard.press(str(number))
+        expect(views.nth(number - 1)).to_have_attribute("aria-selected", "true")
+    canvas = page.locator(".hu-canvas")
+    page.locator("[data-view=heatmap]").click()
+    canvas.focus()
+    page.keyboard.press("1" if views.first.get_attribute("data-view") != "heatmap" else "2")
+    expect(page.locator(".hu-tabs [aria-selected=true]")).to_be_focused()
+
+
+def test_keys_mean_nothing_where_they_mean_something_else(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, layer=1, head=1)
+    title = page.locator(".hu-title")
+    page.get_by_role("combobox", name="Colour").focus()
+    page.keyboard.press("h")
+    expect(title).to_have_text("Layer 1, head 1")
+    page.locator(".hu-canvas").focus()
+    for key in ("Control+h", "Alt+l", "Meta+k", "x", "0", "9"):
+        page.keyboard.press(key)
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("h")
+    page.locator(".hu-canvas").focus()
+    page.keyboard.press("ArrowDown")
+    expect(title).to_have_text("Layer 1, head 1")
+    expect(page.locator(".hu-kinds [aria-pressed=true]")).to_have_text("Encoder–decoder")
+
+
+def test_a_notebook_s_frame_is_used_like_the_page(page: Page, tmp_path: Path) -> None:
+    shown = Shown([Side(TRACE)], {"view": "heatmap", "layer": 1, "head": 2})
+    (tmp_path / "notebook.html").write_text(f"<p>{shown._repr_html_()}</p>", encoding="utf-8")
+    page.goto((tmp_path / "notebook.html").as_uri())
+    inside = page.frame_locator("iframe")
+    expect(inside.locator(".hu-title")).to_have_text("Layer 1, head 2")
+    inside.locator(".hu-canvas").focus()
+    page.keyboard.press("h")
+    expect(inside.locator(".hu-title")).to_have_text("Layer 1, head 3")
+    for what, ending in ((PNG, "png"), (SVG, "svg"), (CSV, "csv")):
+        inside.get_by_role("button", name="Take it with you").click()
+        with page.expect_download() as download:
+            inside.get_by_role("button", name=what).click()
+        assert re.search(rf"-cross-1-3\.{ending}$", download.value.suggested_filename)
+    assert page.evaluate("document.querySelector('iframe').contentDocument") is None
+
+
+def in_the_shadow(page: Page, folder: Path, trace: Made, *, alone: bool) -> Page:
+    """As Streamlit mounts it."""
+    side = Side(trace)
+    parts = prefixed(side.layers([0]), 0)
+    start = {"view": "heatmap", "layer": 0, "head": 0}
+    data = base64.b64encode(explorer_data([side], start, parts, alone=alone)).decode()
+    return scripted(
+        page,
+        folder,
+        f"""const host = document.createElement("div");
+        const root = host.attachShadow({{ mode: "open" }});
+        document.body.append(host);
+        root.append(el("style", {{}}, {style("explorer")!r}));
+        const bytes = Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0));
+        explorerView(root, () => {{}}).show(bytes);""",
+    )
+
+
+def test_keys_menu_and_help_work_in_a_shadow_root(page: Page, tmp_path: Path) -> None:
+    in_the_shadow(page, tmp_path, TRACE, alone=False)
+    title = page.locator(".hu-title")
+    expect(title).to_have_text("Layer 0, head 0")
+    page.locator(".hu-canvas").focus()
+    page.keyboard.press("h")
+    expect(title).to_have_text("Layer 0, head 1")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Help")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".hu-canvas")).to_be_focused()
+    assert taken(page, CSV, tmp_path)[0].endswith("-cross-0-1.csv")
+    expect(page.get_by_role("button", name="Take it with you")).to_be_focused()
+
+
+def test_a_head_alone_has_no_tools_and_no_keys(page: Page, tmp_path: Path) -> None:
+    in_the_shadow(page, tmp_path, TRACE, alone=True)
+    canvas = page.locator(".hu-canvas")
+    label = canvas.get_attribute("aria-label")
+    for name in (".hu-tools", ".hu-sheet", ".hu-controls"):
+        expect(page.locator(name)).to_be_hidden()
+    canvas.focus()
+    for key in ("h", "?", "1", "k"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    assert canvas.get_attribute("aria-label") == label
