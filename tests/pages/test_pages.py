@@ -15,6 +15,7 @@ from transformer import Translator
 from transformer.figures import Side
 from transformer.figures.packing import split
 from transformer.figures.state import DEFAULTS
+from transformer.ui import frame
 from transformer.ui.address import View
 
 PAGES = ("app.py", "pages/translate.py", "pages/attention.py")
@@ -42,8 +43,8 @@ def messages(app: AppTest) -> list[str]:
 def test_a_page_opens_by_its_address_with_the_way_around(visit: Visit, page: str) -> None:
     app = visit(page)
     assert len(app.title) == 1
-    ways = [link.proto.label for link in app.get("page_link")][:3]
-    assert ways == ["Heads Up", "Translate", "Attention"]
+    ways = [link.proto.label for link in app.get("page_link")]
+    assert ways[: len(frame.PAGES)] == list(frame.PAGES.values())
     assert shown(app)
     assert not messages(app)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from transformer.figures import state
 from transformer.inference.options import Decoding
-from transformer.ui.address import METHODS, RANGES, View
+from transformer.ui.address import CHOICES, RANGES, View
 
 
 def number(name: str) -> st.SearchStrategy[float]:
@@ -26,10 +26,10 @@ views = st.builds(
     model=st.text(),
     text=st.text(),
     target=st.text(),
-    method=st.sampled_from(list(METHODS)),
     other=st.text(),
     other_model=st.text(),
     **{name: number(name) for name in RANGES},
+    **{name: st.sampled_from(choices) for name, choices in CHOICES.items()},
     **{name: st.sampled_from(choices) for name, choices in state.CHOICES.items()},
     **{name: st.integers(*ends) for name, ends in state.RANGES.items()},
     **{

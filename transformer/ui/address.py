@@ -26,7 +26,9 @@ RANGES: dict[str, tuple[float, float]] = {
     "top_p": (0.05, 1.0),
     "seed": (0, 2**31 - 1),
 }
-"""Least and greatest value of each number of decoding."""
+"""Least and greatest value of each number that is not the explorer's."""
+CHOICES: dict[str, tuple[str, ...]] = {"method": tuple(METHODS)}
+"""What each word may be that is not the explorer's."""
 
 
 @dataclass(frozen=True)
@@ -125,8 +127,8 @@ def _read(name: str, written: str, wanted: type) -> Any:
     """The value of one part of the address; ValueError says what it must be."""
     if name in DEFAULTS:
         return check(name, written)
-    if name == "method" and written not in METHODS:
-        raise ValueError(f"one of {', '.join(METHODS)}")
+    if name in CHOICES and written not in CHOICES[name]:
+        raise ValueError(f"one of {', '.join(CHOICES[name])}")
     if wanted is str:
         return written
     low, high = RANGES[name]

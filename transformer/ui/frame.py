@@ -17,8 +17,12 @@ from transformer.ui.models import Model
 
 PAGES = {
     "app.py": "Heads Up",
+    "pages/lessons.py": "Lessons",
     "pages/translate.py": "Translate",
     "pages/attention.py": "Attention",
+    "pages/inside.py": "Inside",
+    "pages/positions.py": "Positions",
+    "pages/why.py": "Why self-attention",
     "pages/train.py": "Train",
 }
 _STYLE = Path(__file__).with_name("frame.css")
