@@ -4,7 +4,26 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import frame
+from transformer.ui import frame, state
+from transformer.ui.address import PARTS
+from transformer.ui.why import paths, race, scores, table, timing
+
+SHOWN = {
+    "table": table.show,
+    "time": timing.show,
+    "paths": paths.show,
+    "race": race.show,
+    "scores": scores.show,
+}
 
 with frame.workshop("pages/why.py"):
     st.title("Why self-attention")
+    st.segmented_control(
+        "Part",
+        list(PARTS),
+        format_func=PARTS.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+        **state.bound("part"),
+    )
+    SHOWN[state.view().part]()

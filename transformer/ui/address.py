@@ -11,6 +11,13 @@ from transformer.figures.state import DEFAULTS, State, check
 
 KINDS = {"encoder": "Encoder", "decoder": "Decoder, masked", "cross": "Encoder–decoder"}
 METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling", "forced": "Your own"}
+PARTS = {
+    "table": "Table 1",
+    "time": "Time",
+    "paths": "Paths",
+    "race": "Race",
+    "scores": "Scores",
+}
 EXAMPLE = "I am a student."
 EXAMPLES = (
     EXAMPLE,
@@ -25,9 +32,14 @@ RANGES: dict[str, tuple[float, float]] = {
     "top_k": (0, 100),
     "top_p": (0.05, 1.0),
     "seed": (0, 2**31 - 1),
+    "n": (2, 65536),
+    "d": (8, 4096),
+    "k": (1, 63),
+    "r": (1, 1023),
+    "lesson": (0, 99),
 }
 """Least and greatest value of each number that is not the explorer's."""
-CHOICES: dict[str, tuple[str, ...]] = {"method": tuple(METHODS)}
+CHOICES: dict[str, tuple[str, ...]] = {"method": tuple(METHODS), "part": tuple(PARTS)}
 """What each word may be that is not the explorer's."""
 
 
@@ -42,7 +54,9 @@ class View:
         other, other_model: the sentence and the checkpoint to compare with; "" is the same.
         view … size: as in `figures.state`; layer and head are counted from 0, as in
             `trace.weights(kind, layer)`.
+        part: of the page "Why self-attention"; n, d, k, r: the sizes of the paper's Table 1.
         run, race: names of the training run and of the race that are looked at; "" is none.
+        lesson: of the course, from 1; 0 is none.
     """
 
     model: str = ""
@@ -79,6 +93,12 @@ class View:
     size: str = "normal"
     run: str = ""
     race: str = ""
+    part: str = "table"
+    n: int = 64
+    d: int = 512
+    k: int = 3
+    r: int = 15
+    lesson: int = 0
 
     @classmethod
     def from_params(cls, params: Mapping[str, str]) -> tuple[View, list[str]]:

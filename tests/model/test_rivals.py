@@ -1,0 +1,124 @@
+"""The layers of Table 1 against torch's own with copied weights, and against plain sums."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from transformer.model.rivals import (
+    RIVALS,
+    Convolutional,
+    Recurrent,
+    RestrictedAttention,
+    RivalConfig,
+    SelfAttention,
+    stack,
+)
+
+
+def vectors(n: int, d: int = 6, batch: int = 2) -> Tensor:
+    generator = torch.Generator().manual_seed(n)
+    return torch.randn(batch, n, d, generator=generator, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_as_many_vectors_of_the_same_width_come_out(name: str, n: int) -> None:
+    layer = RIVALS[name](RivalConfig(6, k=5, r=5, n_heads=2)).double()
+    assert layer(vectors(n)).shape == (2, n, 6)
+
+
+@pytest.mark.parametrize("n_heads", [1, 3])
+def test_self_attention_is_torchs(n_heads: int) -> None:
+    ours = SelfAttention(RivalConfig(6, n_heads=n_heads)).double()
+    theirs = nn.MultiheadAttention(6, n_heads, bias=False, batch_first=True).double()
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(ours.attention.w_qkv)
+        theirs.out_proj.weight.copy_(ours.attention.w_o)
+    x = vectors(7)
+    torch.testing.assert_close(ours(x), theirs(x, x, x, need_weights=False)[0])
+
+
+def test_the_recurrent_layer_is_torchs() -> None:
+    ours, theirs = Recurrent(RivalConfig(6)).double(), nn.RNN(6, 6, batch_first=True).double()
+    with torch.no_grad():
+        ours.b.normal_()
+        theirs.weight_ih_l0.copy_(ours.w.T)
+        theirs.weight_hh_l0.copy_(ours.u.T)
+        theirs.bias_ih_l0.copy_(ours.b)
+        theirs.bias_hh_l0.zero_()
+    x = vectors(9)
+    torch.testing.assert_close(ours(x), theirs(x)[0])
+
+
+@pytest.mark.parametrize(("k", "dilation"), [(1, 1), (3, 1), (5, 1), (3, 2), (3, 9), (5, 5)])
+def test_the_convolution_is_the_sum_over_its_taps(k: int, dilation: int) -> None:
+    ours = Convolutional(RivalConfig(6, k=k, dilation=dilation)).double()
+    x = vectors(8)
+    expected = ours.convolution.bias.expand_as(x).clone()
+    for at in range(8):
+        for tap in range(k):
+            other = at + (tap - k // 2) * dilation
+            if 0 <= other < 8:
+                expected[:, at] += x[:, other] @ ours.convolution.weight[:, :, tap].T
+    torch.testing.assert_close(ours(x), expected)
+
+
+@pytest.mark.parametrize("r", [1, 3, 7, 21])
+@pytest.mark.parametrize("n_heads", [1, 2])
+def test_restricted_attention_is_full_attention_under_a_band(r: int, n_heads: int) -> None:
+    config = RivalConfig(6, r=r, n_heads=n_heads)
+    ours, full = RestrictedAttention(config).double(), SelfAttention(config).double()
+    full.load_state_dict(ours.state_dict())
+    x, at = vectors(9), torch.arange(9)
+    band = (at[:, None] - at).abs() <= r // 2
+    torch.testing.assert_close(ours(x), full.attention(x, x, band))
+
+
+def test_restricted_attention_makes_no_matrix_of_all_pairs() -> None:
+    layer, largest = RestrictedAttention(RivalConfig(4, r=3)), 0
+
+    def kept(tensor: Tensor) -> Tensor:
+        nonlocal largest
+        largest = max(largest, tensor.numel())
+        return tensor
+
+    x = torch.randn(1, 500, 4, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(kept, lambda tensor: tensor):
+        layer(x).sum().backward()
+    assert 0 < largest <= 500 * 4 * 3
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_gradients_agree_with_finite_differences(name: str) -> None:
+    layer = RIVALS[name](RivalConfig(4, n_heads=2)).double()
+    x = vectors(5, d=4, batch=1).requires_grad_()
+    assert torch.autograd.gradcheck(layer, (x,))
+
+
+def test_a_dilated_stack_spreads_by_powers_of_the_kernel() -> None:
+    layers = stack("dilated", RivalConfig(2, k=3), 3)
+    assert [layer.convolution.dilation for layer in layers] == [(1,), (3,), (9,)]
+    assert [type(layer) for layer in stack("restricted", RivalConfig(2), 2)] == (
+        [RestrictedAttention] * 2
+    )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "problem"),
+    [
+        ({"d": 4, "k": 4}, "k must be odd, not 4"),
+        ({"d": 4, "r": 2}, "r must be odd, not 2"),
+        ({"d": 0}, "d must be at least 1, not 0"),
+        ({"d": 4, "dilation": 0}, "dilation must be at least 1, not 0"),
+    ],
+)
+def test_sizes_that_cannot_be_are_refused(sizes: dict[str, int], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        RivalConfig(**sizes)
+
+
+def test_an_unknown_layer_is_refused() -> None:
+    with pytest.raises(ValueError, match="There is no layer 'lstm'"):
+        stack("lstm", RivalConfig(4), 1)

@@ -1,0 +1,159 @@
+"""The four layers of the paper's Table 1 (section 4), each from n vectors of width d to as many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional
+
+from transformer.config import ModelConfig
+from transformer.model.attention import MultiHeadAttention, attention_weights, merge_heads
+
+Vectors = Float[Tensor, "batch n d"]
+
+
+@dataclass(frozen=True)
+class RivalConfig:
+    """Sizes of one layer; those that a layer has no use for are left alone.
+
+    Attributes:
+        d: width of the vectors, in and out.
+        k: kernel of the convolution, odd, so that it has a middle.
+        r: neighbourhood of restricted self-attention, the position itself in its middle: odd too.
+        dilation: positions from one tap of the convolution to the next; 1 is contiguous.
+        n_heads: of both kinds of attention. It changes no count: h heads are d/h wide.
+    """
+
+    d: int
+    k: int = 3
+    r: int = 5
+    dilation: int = 1
+    n_heads: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("d", "k", "r", "dilation", "n_heads"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name in ("k", "r"):
+            if getattr(self, name) % 2 == 0:
+                raise ValueError(
+                    f"{name} must be odd, not {getattr(self, name)}: it is centred on a position"
+                )
+
+    @property
+    def attention(self) -> ModelConfig:
+        """The same sizes for `MultiHeadAttention`, which reads only these."""
+        return ModelConfig(vocab_size=4, d_model=self.d, n_heads=self.n_heads, n_layers=1)
+
+
+class SelfAttention(nn.Module):
+    """Every position attends to all (section 3.2), n²·d multiplications for the mixing alone."""
+
+    def __init__(self, config: RivalConfig) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(config.attention)
+
+    def forward(self, x: Vectors) -> Vectors:
+        return self.attention(x, x, None)  # type: ignore[no-any-return]
+
+
+class Recurrent(nn.Module):
+    """h_t = tanh(x_t W + h_{t−1} U + b), h_0 = 0: one step after the other (Elman 1990)."""
+
+    def __init__(self, config: RivalConfig) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.empty(config.d, config.d))
+        self.u = nn.Parameter(torch.empty(config.d, config.d))
+        self.b = nn.Parameter(torch.zeros(config.d))
+        nn.init.xavier_uniform_(self.w)
+        # Signals neither grow nor fade along U at first; the fairest start over long distances.
+        nn.init.orthogonal_(self.u)
+
+    def forward(self, x: Vectors) -> Vectors:
+        read = x @ self.w + self.b  # of all positions at once: nothing here waits for another
+        state, states = torch.zeros_like(read[:, 0]), []
+        for at in range(x.shape[1]):
+            state = torch.tanh(read[:, at] + state @ self.u)
+            states.append(state)
+        return torch.stack(states, dim=1)
+
+
+class Convolutional(nn.Module):
+    """Each position from the k around it, `dilation` apart; zeros beyond the ends."""
+
+    def __init__(self, config: RivalConfig) -> None:
+        super().__init__()
+        self.convolution = nn.Conv1d(
+            config.d,
+            config.d,
+            config.k,
+            dilation=config.dilation,
+            padding=config.dilation * (config.k // 2),
+        )
+
+    def forward(self, x: Vectors) -> Vectors:
+        return self.convolution(x.transpose(1, 2)).transpose(1, 2)  # type: ignore[no-any-return]
+
+
+class RestrictedAttention(nn.Module):
+    """Self-attention to the r positions around each alone, in r·n·d, not n²·d (section 4).
+
+    Its weights are those of `SelfAttention`, so that one can be loaded into the other.
+    """
+
+    def __init__(self, config: RivalConfig) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(config.attention)
+        self.r = config.r
+
+    def forward(self, x: Vectors) -> Vectors:
+        query, key, value = self.attention.project(x, x)
+        scores = query.unsqueeze(-2) @ self._around(key) * self.attention.score.scale
+        weights = attention_weights(scores.squeeze(-2), self._inside(x.shape[1], x.device))
+        heads = self._around(value) @ weights.unsqueeze(-1)
+        return functional.linear(merge_heads(heads.squeeze(-1)), self.attention.w_o)
+
+    def _around(
+        self, vectors: Float[Tensor, "batch heads n d_k"]
+    ) -> Float[Tensor, "batch heads n d_k {self.r}"]:
+        """The r vectors around each position; beyond the ends zeros, which are masked."""
+        half = self.r // 2
+        return functional.pad(vectors, (0, 0, half, half)).unfold(2, self.r, 1)
+
+    def _inside(self, n: int, device: torch.device) -> Tensor:
+        """(n, r): whether that neighbour of that position exists."""
+        neighbours = torch.arange(self.r, device=device) - self.r // 2
+        places = torch.arange(n, device=device)[:, None] + neighbours
+        return (places >= 0) & (places < n)
+
+
+RIVALS: dict[str, type[nn.Module]] = {
+    "self-attention": SelfAttention,
+    "recurrent": Recurrent,
+    "convolutional": Convolutional,
+    "restricted": RestrictedAttention,
+}
+"""In the order of Table 1; each is made of a `RivalConfig`."""
+
+
+def stack(name: str, config: RivalConfig, n_layers: int) -> list[nn.Module]:
+    """Layers to be put on top of each other: one of `RIVALS`, or "dilated".
+
+    The dilation of the layer number i of "dilated", from 0, is kⁱ times that of the configuration:
+    then every position is reached, and none twice, after ⌈log_k⌉ of the length (section 4;
+    ByteNet, Kalchbrenner et al. 2016, does so with powers of 2).
+
+    Raises:
+        ValueError: for a name that there is not.
+    """
+    if name == "dilated":
+        return [
+            Convolutional(replace(config, dilation=config.dilation * config.k**layer))
+            for layer in range(n_layers)
+        ]
+    if name not in RIVALS:
+        raise ValueError(f"There is no layer {name!r}; there is {', '.join(RIVALS)} and dilated.")
+    return [RIVALS[name](config) for _ in range(n_layers)]

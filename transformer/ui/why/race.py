@@ -1,0 +1,9 @@
+"""Race."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+
+def show() -> None:
+    st.subheader("Race")

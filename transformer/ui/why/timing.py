@@ -1,0 +1,9 @@
+"""Time."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+
+def show() -> None:
+    st.subheader("Time")
