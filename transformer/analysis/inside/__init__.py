@@ -1,0 +1,35 @@
+"""Inside one sentence: every box of the paper's Figure 1, opened to its real numbers.
+
+    translator = Translator.load("checkpoints/en-fr")
+    trace = translator.trace("I am a student.")
+    walk = boxes(translator.model.config)                  # every Box, in the order of the walk
+    found = opened(trace, translator, "encoder.0.self_attn.softmax", head=2)
+    panel = found.panel("weights")                         # a table: values, rows, columns, symbol
+    worked(panel, 3, 1)                                    # that number by hand, lines of LaTeX
+    print(snippet(found, "checkpoints/en-fr", "weights", 3, 1))  # a program that prints it
+
+    shifted(translator, "I am a student.", "Je suis étudiant.")  # what training would ask
+
+A box is named by its place in the model: `encoder.embed.tokens`, `encoder.0.self_attn.query`,
+`decoder.5.cross_attn.norm`, `encoder.memory`, `output.logits`. Every number of a panel is computed
+from the one trace and the weights, and is held against the hook that follows it.
+"""
+
+from transformer.analysis.inside.opening import opened
+from transformer.analysis.inside.panels import Opened, Panel
+from transformer.analysis.inside.shifting import Shifted, shifted
+from transformer.analysis.inside.snippets import snippet
+from transformer.analysis.inside.walk import Box, boxes
+from transformer.analysis.inside.written import worked
+
+__all__ = [
+    "Box",
+    "Opened",
+    "Panel",
+    "Shifted",
+    "boxes",
+    "opened",
+    "shifted",
+    "snippet",
+    "worked",
+]

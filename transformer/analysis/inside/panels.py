@@ -1,0 +1,118 @@
+"""What an opened box holds: tables of numbers, each of which can be worked out and run again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from transformer.analysis.inside.walk import Box
+from transformer.config import near
+from transformer.inference.trace import Trace
+
+Array = npt.NDArray[np.floating[Any]]
+Kind = Literal["signed", "positive", "share", "mask", "count"]
+Role = Literal["input", "weight", "step", "result"]
+
+
+@dataclass(frozen=True)
+class Code:
+    """How a program gets one number.
+
+    Attributes:
+        sites: hooks whose tensors the lines read, as `seen["name"]`, without the batch dimension.
+        lines: statements; they know torch, `model`, `src`, `tgt` and `seen`.
+        result: the expression that is the number.
+    """
+
+    sites: tuple[str, ...]
+    lines: tuple[str, ...]
+    result: str
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One table of an opened box.
+
+    Attributes:
+        name: short and unique in its box: "x", "w", "q".
+        title: in words.
+        symbol: LaTeX of the whole table, such as q = x W^Q.
+        values: (rows, columns); a masked score is −∞.
+        rows: a label for each row: tokens, or names of dimensions.
+        row_axis: what a row is.
+        columns: a label for each column.
+        column_axis: what a column is.
+        kind: "signed" (around 0), "positive" (from 0 up), "share" (0 to 1), "mask" (0 or 1) or
+            "count" (whole numbers).
+        role: "input" was computed in another box, "weight" was learned, "step" is on the way,
+            "result" is what the box hands on.
+        origin: where it comes from: the box that computes it, or the name of a weight; "" if it
+            is computed here.
+        note: a plain sentence, or "".
+        cells: a label for each cell where columns are ranks: the tokens; else ().
+    """
+
+    name: str
+    title: str
+    symbol: str
+    values: Array
+    rows: tuple[str, ...]
+    row_axis: str
+    columns: tuple[str, ...]
+    column_axis: str
+    kind: Kind
+    role: Role
+    origin: str = ""
+    note: str = ""
+    cells: tuple[tuple[str, ...], ...] = ()
+    work: Callable[[int, int], list[str]] = field(default=lambda row, column: [], repr=False)
+    code: Callable[[int, int], Code] = field(
+        default=lambda row, column: Code((), (), ""), repr=False
+    )
+
+    def check(self, row: int, column: int) -> None:
+        """Raises ValueError for a cell that is not there."""
+        rows, columns = self.values.shape
+        if not (0 <= row < rows and 0 <= column < columns):
+            raise ValueError(
+                f"{self.title} has rows 0 to {rows - 1} and columns 0 to {columns - 1}; "
+                f"there is no cell {row}, {column}."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A box with its numbers.
+
+    Attributes:
+        head: the head that the panels show, from 0; None for a box without heads.
+        shape: of what the box hands on, in symbols and in this sentence's numbers, such as
+            "n_heads × tgt × d_k = 8 × 6 × 32".
+        panels: in reading order: inputs, weights, steps, result.
+        trace: the pass that they were read from.
+    """
+
+    box: Box
+    head: int | None
+    shape: str
+    panels: tuple[Panel, ...]
+    trace: Trace = field(repr=False)
+
+    def panel(self, name: str) -> Panel:
+        """Raises ValueError for a name that the box has not, with those that it has."""
+        for panel in self.panels:
+            if panel.name == name:
+                return panel
+        names = [panel.name for panel in self.panels]
+        raise ValueError(
+            f"{self.box.name} has no panel {name!r}; it has {', '.join(names)}{near(name, names)}"
+        )
+
+    @property
+    def result(self) -> Panel:
+        """What the box hands on."""
+        return [panel for panel in self.panels if panel.role == "result"][-1]

@@ -1,0 +1,36 @@
+"""The table that training works by: outputs shifted right by one (sections 3 and 3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from transformer.inference.translator import Translator
+
+
+@dataclass(frozen=True, eq=False)
+class Shifted:
+    """One pair as training sees it.
+
+    Attributes:
+        source: the tokens the encoder reads.
+        table: a row a step t, from 1: "reads" (the decoder's input so far, a tuple that begins
+            with `<s>`), "target" (the token it should say), "probability" (that it gives it),
+            "loss" (−ln of it, nats), "guess" (what it would say) and "guess_probability".
+        total, mean: of the losses, nats; the mean is what training reports without smoothing.
+    """
+
+    source: tuple[str, ...]
+    table: pd.DataFrame
+    total: float
+    mean: float
+
+
+def shifted(translator: Translator, source: str, target: str) -> Shifted:
+    """All steps of one pair at once, as in training: the right tokens go in, whatever it says.
+
+    Raises:
+        ValueError: for an empty or too long source or target.
+    """
+    raise NotImplementedError

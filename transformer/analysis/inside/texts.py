@@ -1,0 +1,323 @@
+"""What the boxes are called, and what is said of each: the paper's equation, in plain words.
+
+Axes: "L" is the length of the block's own sequence, "K" that of the keys. Where a text is a
+dictionary, the model's score or positions choose, or the place, else "".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Words = str | dict[str, str]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A box before it has a place; see `Box`. `{module}` in `site` is its module's path."""
+
+    step: str
+    title: str
+    section: str
+    equation: Words
+    words: Words
+    axes: tuple[str, ...]
+    site: str = ""
+    by_head: bool = False
+
+
+_ADD_NORM = (
+    Text(
+        "add",
+        "Add",
+        "3.1",
+        {
+            "": r"r = x + \mathrm{Attention}(x)",
+            "encoder.ffn": r"r = x + \mathrm{FFN}(x)",
+            "decoder.ffn": r"r = x + \mathrm{FFN}(x)",
+        },
+        "What the sublayer says is added to what went into it. So nothing is lost on the way up, "
+        "and a sublayer only has to say what it changes. (Dropout sits here too, while training.)",
+        ("L", "d_model"),
+        "{module}_norm.hook_sum",
+    ),
+    Text(
+        "norm",
+        "LayerNorm",
+        "3.1; Ba et al. 2016, eq. 4",
+        r"y = \frac{r - \mu}{\sqrt{\sigma^2 + \varepsilon}} \odot \gamma + \beta,\quad "
+        r"\mu = \frac{1}{d}\sum_i r_i,\ \sigma^2 = \frac{1}{d}\sum_i (r_i - \mu)^2",
+        "Each token's vector is moved to mean 0 and stretched to variance 1, by its own numbers "
+        "alone. Then every dimension has a learned gain γ and shift β. The norm comes after the "
+        "sum (post-norm), as in the paper.",
+        ("L", "d_model"),
+        "{module}_norm.hook_output",
+    ),
+)
+
+EMBED = (
+    Text(
+        "tokens",
+        "Embedding",
+        "3.4",
+        r"t = \sqrt{d_{model}}\; E[\mathrm{token}]",
+        {
+            "encoder.embed": "Each token of the source picks its row of the matrix E. The row is "
+            "multiplied by √d_model, so that it is not drowned by the positions that are added "
+            "next. The same matrix serves both stacks, and the output.",
+            "": "Each token written so far picks its row of the same matrix E, times √d_model. "
+            "The first is <s>: the output is shifted right by one, so that a position never "
+            "reads the token it has to say.",
+        },
+        ("L", "d_model"),
+        "{module}.hook_tokens",
+    ),
+    Text(
+        "positions",
+        "Positions",
+        "3.5",
+        {
+            "sinusoidal": r"PE_{(pos,\,2i)} = \sin\frac{pos}{10000^{2i/d_{model}}},\quad "
+            r"PE_{(pos,\,2i+1)} = \cos\frac{pos}{10000^{2i/d_{model}}}",
+            "learned": r"PE_{pos} = P[pos]",
+            "none": r"PE_{pos} = 0",
+        },
+        {
+            "sinusoidal": "Attention has no order of its own. Each position gets a vector of "
+            "waves, fast ones in the first dimensions and slow ones in the last. Sine and cosine "
+            "of a pair share one wavelength.",
+            "learned": "Attention has no order of its own. In this model each position has a "
+            "vector that was learned, a row of a table (the paper's Table 3, row E).",
+            "none": "Attention has no order of its own, and this model is told nothing about it: "
+            "zeros are added.",
+        },
+        ("L", "d_model"),
+        "{module}.hook_positions",
+    ),
+    Text(
+        "sum",
+        "Sum",
+        "3.5",
+        r"x = t + PE",
+        "What the token is and where it stands, added: the first layer reads the sum. (Dropout "
+        "sits here too, while training.)",
+        ("L", "d_model"),
+        "{module}.hook_output",
+    ),
+)
+
+
+def _projection(step: str, title: str, letter: str, says: str, cross: str, length: str) -> Text:
+    source = "m" if step != "query" else "x"
+    small = letter.lower()
+    return Text(
+        step,
+        title,
+        "3.2.2",
+        {
+            "decoder.cross_attn": rf"{small} = {source}\,W^{letter}_h",
+            "": rf"{small} = x\,W^{letter}_h",
+        },
+        {"decoder.cross_attn": f"{says} {cross}", "": says},
+        ("n_heads", length, "d_k"),
+        f"{{module}}.hook_{step}",
+        by_head=True,
+    )
+
+
+ATTENTION = (
+    _projection(
+        "query",
+        "Q",
+        "Q",
+        "What a token is looking for. Each head has its own matrix W^Q, from d_model numbers "
+        "down to d_k.",
+        "Here the decoder asks.",
+        "L",
+    ),
+    _projection(
+        "key",
+        "K",
+        "K",
+        "What a token offers to be found by. A query is compared with every key.",
+        "Here the keys come from the encoder's memory m: one for each source token.",
+        "K",
+    ),
+    _projection(
+        "value",
+        "V",
+        "V",
+        "What a token passes on if it is looked at.",
+        "Here the values come from the encoder's memory m, too.",
+        "K",
+    ),
+    Text(
+        "scores",
+        "Scores",
+        "3.2.1",
+        {
+            "additive": r"s_{ij} = v \cdot \tanh(q_i + k_j)",
+            "": r"s_{ij} = q_i \cdot k_j",
+        },
+        {
+            "additive": "Every query meets every key, one number for a pair. This model does not "
+            "multiply them: it adds them, bends the sum by tanh and weighs it with a learned v "
+            "(Bahdanau et al. 2015).",
+            "": "Every query meets every key: their product, summed over d_k dimensions, is one "
+            "number for a pair. High means that the query points where the key points.",
+        },
+        ("n_heads", "L", "K"),
+        "",
+        by_head=True,
+    ),
+    Text(
+        "scale",
+        "Scale",
+        "3.2.1, eq. 1",
+        {
+            "scaled_dot": r"s'_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}}",
+            "": r"s'_{ij} = s_{ij}",
+        },
+        {
+            "scaled_dot": "Sums over many dimensions grow large: with variance 1 in q and k, their "
+            "product has variance d_k. Divided by √d_k they are of one size again, and the "
+            "softmax keeps a gradient.",
+            "dot": "The paper divides by √d_k here. This model was built without, to show what "
+            "that costs: the softmax gets large scores.",
+            "additive": "The paper divides its dot products by √d_k here. An additive score needs "
+            "no such thing: tanh already keeps it small.",
+        },
+        ("n_heads", "L", "K"),
+        "{module}.hook_scores",
+        by_head=True,
+    ),
+    Text(
+        "mask",
+        "Mask",
+        "3.2.3",
+        {
+            "decoder.self_attn": r"s''_{ij} = \begin{cases} s'_{ij} & j \le i \\ -\infty & j > i "
+            r"\end{cases}",
+            "": r"s''_{ij} = s'_{ij}",
+        },
+        {
+            "decoder.self_attn": "A position may not look at those after it: they are what it has "
+            "to say. Their scores become −∞, and the softmax makes that exactly 0.",
+            "": "Only padding is masked here, and a single sentence has none: every query may see "
+            "every source token, and nothing changes.",
+        },
+        ("n_heads", "L", "K"),
+        "",
+        by_head=True,
+    ),
+    Text(
+        "softmax",
+        "Softmax",
+        "3.2.1, eq. 1",
+        r"w_{ij} = \frac{e^{s''_{ij}}}{\sum_k e^{s''_{ik}}}",
+        "Each row becomes shares of 1: how much of its look a token spends on each other. These "
+        "are the attention weights that all pictures show.",
+        ("n_heads", "L", "K"),
+        "{module}.hook_weights",
+        by_head=True,
+    ),
+    Text(
+        "heads",
+        "Weighted values",
+        "3.2.1, eq. 1",
+        r"\mathrm{head}_i = \sum_j w_{ij}\, v_j",
+        "The values of all tokens, mixed by the weights. What a head hands on is never more than "
+        "an average of values.",
+        ("n_heads", "L", "d_k"),
+        "{module}.hook_heads",
+        by_head=True,
+    ),
+    Text(
+        "concat",
+        "Concat",
+        "3.2.2",
+        r"c = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)",
+        "The heads side by side: d_k numbers of the first, then of the second, until there are "
+        "d_model again. Nothing is computed.",
+        ("L", "d_model"),
+    ),
+    Text(
+        "output",
+        "W^O",
+        "3.2.2",
+        r"o = c\, W^O = \sum_h \mathrm{head}_h\, W^O_h",
+        "One more matrix lets the heads be heard by every dimension. It falls apart by heads: "
+        "each writes its own vector, and the output is their sum.",
+        ("L", "d_model"),
+        "{module}.hook_output",
+        by_head=True,
+    ),
+    *_ADD_NORM,
+)
+
+SUBLAYER = (
+    Text(
+        "hidden",
+        "FFN, hidden",
+        "3.3, eq. 2",
+        r"a = \max(0,\ x W_1 + b_1)",
+        "Each token alone, every position by the same weights: d_ff units look for a pattern in "
+        "its vector. One that finds none is cut to 0; the others are live.",
+        ("L", "d_ff"),
+        "{module}.hook_hidden",
+    ),
+    Text(
+        "output",
+        "FFN, output",
+        "3.3, eq. 2",
+        r"\mathrm{FFN}(x) = a W_2 + b_2",
+        "Each live unit writes its own vector, as loud as it is live; with b₂ they add up to what "
+        "the network says.",
+        ("L", "d_model"),
+        "{module}.hook_output",
+    ),
+    *_ADD_NORM,
+)
+
+MEMORY = (
+    Text(
+        "memory",
+        "Memory",
+        "3.1, 3.2.3",
+        r"m = y^{(N)}",
+        "What the last encoder layer says of each source token. It is computed once; every layer "
+        "of the decoder makes its keys and values from it.",
+        ("L", "d_model"),
+        "encoder.hook_memory",
+    ),
+)
+
+OUTPUT = (
+    Text(
+        "logits",
+        "Linear",
+        "3.4",
+        r"z_v = y \cdot E[v]",
+        "Each decoder state is compared with the embedding of every token there is. The matrix is "
+        "E again, tied, and without √d_model. Shown are the ten highest of each position.",
+        ("L", "vocab"),
+        "hook_logits",
+    ),
+    Text(
+        "softmax",
+        "Softmax",
+        "3.4",
+        r"P(v) = \frac{e^{z_v}}{\sum_u e^{z_u}}",
+        "The logits become probabilities over the whole vocabulary. Shown are the ten highest of "
+        "each position.",
+        ("L", "vocab"),
+    ),
+    Text(
+        "choice",
+        "The word",
+        "3.4",
+        r"y_{t+1} = \arg\max_v P(v)",
+        "Greedy decoding takes the most probable token and reads it at the next step; beam search, "
+        "sampling or a translation of your own may take another. It ends at </s>.",
+        ("L",),
+    ),
+)

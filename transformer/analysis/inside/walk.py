@@ -1,0 +1,128 @@
+"""The boxes of the paper's Figure 1 in the order in which a sentence passes through them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from transformer.analysis.inside.texts import ATTENTION, EMBED, MEMORY, OUTPUT, SUBLAYER, Text
+from transformer.config import ModelConfig, near
+
+
+@dataclass(frozen=True)
+class Box:
+    """One box of the figure; `opened` fills it with numbers.
+
+    Attributes:
+        name: its place in the model, such as "encoder.0.self_attn.query".
+        title: a word or two, for the box itself.
+        step: the last part of the name: what happens here, whatever the layer.
+        stack: "encoder", "decoder" or "output".
+        layer: from 0; None where there are no layers.
+        block: the part of the stack: "embed", "self_attn", "cross_attn", "ffn", "memory" or
+            "output". What is added and normed after a sublayer belongs to its block.
+        by_head: whether it is opened for one head at a time.
+        section: of the paper.
+        equation: LaTeX.
+        words: plain sentences.
+        axes: symbols of what it hands on, such as ("n_heads", "tgt", "d_k").
+        shape: the same with the numbers of the model: "n_heads × tgt × d_k = 8 × tgt × 32".
+        site: the hook that sees the result; "" if none does.
+        before, after: names of its neighbours on the walk; "" at the ends.
+    """
+
+    name: str
+    title: str
+    step: str
+    stack: str
+    layer: int | None
+    block: str
+    by_head: bool
+    section: str
+    equation: str
+    words: str
+    axes: tuple[str, ...]
+    shape: str
+    site: str
+    before: str = ""
+    after: str = ""
+
+
+def boxes(config: ModelConfig) -> tuple[Box, ...]:
+    """Every box, encoder first, then decoder and output."""
+    walk = list(_walk(config))
+    names = ["", *(box.name for box in walk), ""]
+    return tuple(replace(box, before=names[k], after=names[k + 2]) for k, box in enumerate(walk))
+
+
+def box_named(config: ModelConfig, name: str) -> Box:
+    """Raises ValueError for a name that is no box of this model, with the near ones."""
+    known = {box.name: box for box in boxes(config)}
+    if name not in known:
+        raise ValueError(f"the model has no box {name!r}{near(name, known)}")
+    return known[name]
+
+
+def written_shape(axes: Sequence[str], config: ModelConfig, **lengths: int) -> str:
+    """ "src × d_model = 6 × 256"; an axis whose length nobody knows stays a symbol."""
+    sizes = {
+        "n_heads": config.n_heads,
+        "d_k": config.d_k,
+        "d_model": config.d_model,
+        "d_ff": config.d_ff,
+        "vocab": config.vocab_size,
+        **lengths,
+    }
+    return f"{' × '.join(axes)} = {' × '.join(str(sizes.get(axis, axis)) for axis in axes)}"
+
+
+def _walk(config: ModelConfig) -> Iterator[Box]:
+    for stack, length in (("encoder", "src"), ("decoder", "tgt")):
+        yield from _block(config, EMBED, stack, None, "embed", {"L": length})
+        for layer in range(config.n_layers):
+            kinds = ["self_attn"] if stack == "encoder" else ["self_attn", "cross_attn"]
+            for block in kinds:
+                keys = "src" if block == "cross_attn" else length
+                yield from _block(config, ATTENTION, stack, layer, block, {"L": length, "K": keys})
+            yield from _block(config, SUBLAYER, stack, layer, "ffn", {"L": length})
+        if stack == "encoder":
+            yield from _block(config, MEMORY, stack, None, "memory", {"L": length})
+    yield from _block(config, OUTPUT, "output", None, "output", {"L": "tgt"})
+
+
+def _block(
+    config: ModelConfig,
+    texts: Sequence[Text],
+    stack: str,
+    layer: int | None,
+    block: str,
+    lengths: dict[str, str],
+) -> Iterator[Box]:
+    place = stack if layer is None else f"{stack}.{layer}"
+    prefix = place if block in ("memory", "output") else f"{place}.{block}"
+    module = prefix if layer is None else f"{stack}.layers.{layer}.{block}"
+    for text in texts:
+        axes = tuple(lengths.get(axis, axis) for axis in text.axes)
+        kind = f"{stack}.{block}"
+        yield Box(
+            name=f"{prefix}.{text.step}",
+            title=text.title,
+            step=text.step,
+            stack=stack,
+            layer=layer,
+            block=block,
+            by_head=text.by_head,
+            section=text.section,
+            equation=_chosen(text.equation, config, kind),
+            words=_chosen(text.words, config, kind),
+            axes=axes,
+            shape=written_shape(axes, config),
+            site=text.site.format(module=module),
+        )
+
+
+def _chosen(text: str | dict[str, str], config: ModelConfig, kind: str) -> str:
+    """The wording for this model, or for this kind of attention."""
+    if isinstance(text, str):
+        return text
+    return next(text[key] for key in (config.score, config.positions, kind, "") if key in text)
