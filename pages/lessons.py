@@ -4,7 +4,22 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import frame
+from transformer.ui import frame, state
+from transformer.ui.lessons import LESSONS, go
 
 with frame.workshop("pages/lessons.py"):
     st.title("Lessons")
+    frame.lead(
+        "A way through *Attention Is All You Need*, one idea a step, on real numbers. Each lesson "
+        "opens a prepared view with a few words above it and a question that the view answers. "
+        "Begin anywhere; the address of every step can be shared."
+    )
+    now = state.view().lesson
+    go(now or 1, f"Go on with lesson {now}" if now else "Begin", "begin", primary=True)
+    for number, lesson in enumerate(LESSONS, start=1):
+        with st.container(horizontal=True, vertical_alignment="center", key=f"row-{number}"):
+            go(number, f"{number}", f"open-{number}")
+            mistake = " · spot the mistake" if lesson.slip else ""
+            section = f"section {lesson.section} · " if lesson.section else ""
+            page = frame.PAGES[lesson.page]
+            st.markdown(f"**{lesson.title}** :small[{section}{page}{mistake}]")

@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.ui import models, state
+from transformer.ui import lessons, models, state
 from transformer.ui.address import EXAMPLE
 from transformer.ui.models import Model
 
@@ -42,6 +42,7 @@ def page(file: str) -> Iterator[Model]:
             if len(offered) > 1:
                 _choose_model(offered)
         model = _model(folders, problems)
+        _lesson(file, model, problems)
         _warn(problems)
         try:
             yield model
@@ -55,6 +56,7 @@ def workshop(file: str) -> Iterator[None]:
     with _frame(file) as problems:
         with _way_around():
             pass
+        _lesson(file, None, problems)
         _warn(problems)
         try:
             yield
@@ -68,6 +70,7 @@ def _frame(file: str) -> Iterator[list[str]]:
     name = PAGES[file]
     home = file == "app.py"
     problems = state.open_address(file)
+    lessons.follow(file)
     st.set_page_config(
         page_title=name if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
     )
@@ -83,6 +86,15 @@ def _way_around() -> Iterator[None]:
         for file, label in PAGES.items():
             link(file, label)
         yield
+
+
+def _lesson(file: str, model: Model | None, problems: list[str]) -> None:
+    """What the visitor's lesson says, above the page it looks at."""
+    if file in ("app.py", "pages/lessons.py"):
+        return
+    problem = lessons.show(file, model)
+    if problem:
+        problems.append(problem)
 
 
 def _warn(problems: list[str]) -> None:

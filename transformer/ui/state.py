@@ -30,6 +30,12 @@ def change(**values: Any) -> None:
     _put(replace(view(), **values))
 
 
+def turn_to(new: View) -> None:
+    """Look at another view whole, as if its address had been opened; for callbacks."""
+    change(**{field.name: getattr(new, field.name) for field in fields(View)})
+    st.session_state[_VISIT] = visit() + 1
+
+
 def bound(name: str) -> dict[str, Any]:
     """Arguments that tie a widget to the field `name` of the view.
 

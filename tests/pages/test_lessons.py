@@ -1,0 +1,103 @@
+"""The course: every lesson opens its view, asks, answers, and leads to the next."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import ROOT, Visit
+from tests.pages.test_pages import messages, view
+from transformer.ui import frame
+from transformer.ui.address import View
+from transformer.ui.lessons import LESSONS
+
+NUMBERS = range(1, len(LESSONS) + 1)
+
+
+def told(app: AppTest) -> str:
+    return "\n".join(box.value for box in [*app.markdown, *app.caption])
+
+
+def lesson(visit: Visit, number: int, folder: Path) -> AppTest:
+    """Open by its address, as somebody whom it was sent to."""
+    one = LESSONS[number - 1]
+    return visit(one.page, folder, **one.opened(number).to_params())
+
+
+def test_the_course_is_ten_to_fifteen_steps_with_mistakes_to_spot() -> None:
+    assert 10 <= len(LESSONS) <= 15
+    assert len({one.title for one in LESSONS}) == len(LESSONS)
+    assert sum(bool(one.slip) for one in LESSONS) >= 3
+    assert {one.page for one in LESSONS} == frame.PAGES.keys() - {"app.py", "pages/lessons.py"}
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_lesson_opens_by_its_address_and_answers(visit: Visit, number: int) -> None:
+    one = LESSONS[number - 1]
+    app = lesson(visit, number, ROOT / "checkpoints")
+    assert messages(app) == []
+    assert one.text in told(app)
+    assert one.question in told(app)
+    assert not app.success
+    assert View.from_params(one.opened(number).to_params()) == (one.opened(number), [])
+    app.toggle(f"answer-{number}").set_value(True).run()
+    assert not app.exception
+    assert re.search(r"\w", app.success[0].value)
+    assert "no model here" not in app.success[0].value
+    assert "nan" not in app.success[0].value.split()
+
+
+def test_the_list_has_them_all_and_begins_with_the_first(visit: Visit) -> None:
+    app = visit("pages/lessons.py")
+    assert all(one.title in told(app) for one in LESSONS)
+    app.button("begin").click().run()
+    assert f"Lesson 1 of {len(LESSONS)}" in told(app)
+    assert app.title[0].value == "Translate"
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_one_step_leads_to_the_next_and_to_the_one_before(
+    visit: Visit, checkpoints: Path, number: int
+) -> None:
+    ways = {"lesson-next": number % len(LESSONS) + 1, "lesson-before": number - 1}
+    for way, wanted in ways.items():
+        app = lesson(visit, number, checkpoints)
+        if way not in [button.key for button in app.button]:
+            assert number in (1, len(LESSONS))
+            continue
+        app.button(way).click().run()
+        assert not app.exception
+        assert view(app) == LESSONS[wanted - 1].opened(wanted)
+        assert app.title[0].value == frame.PAGES[LESSONS[wanted - 1].page]
+
+
+def test_elsewhere_there_is_a_way_back_to_its_view(visit: Visit) -> None:
+    app = visit("pages/translate.py", lesson="4")
+    assert LESSONS[3].title in told(app)
+    app.button("lesson-own").click().run()
+    assert app.title[0].value == "Positions"
+
+
+def test_closed_it_is_gone_and_the_view_stays(visit: Visit) -> None:
+    app = visit("pages/translate.py", lesson="1", text="She hides books.")
+    app.button("lesson-close").click().run()
+    assert "Lesson 1" not in told(app)
+    assert view(app) == View(text="She hides books.")
+
+
+@pytest.mark.parametrize("number", ["77", "-1", "two"])
+def test_a_lesson_that_there_is_not_is_a_sentence(visit: Visit, number: str) -> None:
+    app = visit("pages/translate.py", lesson=number)
+    assert len(messages(app)) == 1
+    assert "lesson" in messages(app)[0]
+
+
+def test_answers_fit_any_model(visit: Visit, checkpoints: Path) -> None:
+    for number in NUMBERS:
+        app = lesson(visit, number, checkpoints)
+        app.toggle(f"answer-{number}").set_value(True).run()
+        assert not app.exception
+        assert messages(app) == []

@@ -1,0 +1,133 @@
+"""Answers that are worked out: from the pass over the lesson's sentence, or from the formula."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from transformer import measures
+from transformer.figures.side import Side
+from transformer.inference import Trace
+from transformer.inference.trace import Array
+
+ROW = 2
+"""Of the lesson on one query: the place that has read the second piece."""
+
+
+def steps(trace: Trace) -> str:
+    *wrote, last = trace.translation.steps
+    return (
+        f"{len(wrote) + 1} steps: {_pieces([step.chosen.token for step in wrote])}, and then "
+        f"{_pieces([last.chosen.token])}, the piece that means the end. It takes it as any other, "
+        f"when it is the most probable one: here with {_percent(last.probability)}."
+    )
+
+
+def shifted(trace: Trace) -> str:
+    table = trace.translation.steps
+    worst = min(table, key=lambda step: step.probability)
+    return (
+        f"At step {worst.position + 1}, where {_pieces([worst.chosen.token])} is right: it had "
+        f"{_percent(worst.probability)} and costs −ln of that, "
+        f"{-math.log(worst.probability):.2f} nats. Training makes the sum over all places small."
+    )
+
+
+def embedding(trace: Trace) -> str:
+    d_model = int(trace.config["d_model"])
+    long = np.linalg.norm(trace["encoder.embed.hook_tokens"], axis=-1).mean()
+    place = np.linalg.norm(trace["encoder.embed.hook_positions"], axis=-1).mean()
+    return (
+        f"√{d_model} = {d_model**0.5:.3g} times: here from {long / d_model**0.5:.2f} to "
+        f"{long:.1f} on average. What tells the place has length {place:.1f}; without the factor "
+        "it would drown the word it is added to."
+    )
+
+
+def waves(trace: Trace) -> str:
+    d_model = int(trace.config["d_model"])
+    longest = 2 * math.pi * 10000 ** ((d_model - 2) / d_model)
+    return (
+        f"From 2π ≈ 6.3 places to, with d_model = {d_model}, {longest:,.0f} (the paper says "
+        "10000·2π ≈ 62,832, which a wider and wider model comes near). Whoever looks at all of "
+        "them together knows near places apart and far ones too."
+    )
+
+
+def meeting(trace: Trace) -> str:
+    layer, head = Side(trace).clearest("cross")
+    weights = trace.weights("cross", layer)[head, ROW]
+    rows, columns = trace.labels("cross")
+    best = int(weights.argmax())
+    return (
+        f"{_pieces([columns[best]])} gets {_percent(float(weights[best]))} of the weight in the "
+        f"row of {_pieces([rows[ROW]])} (layer {layer}, head {head}). Every number on the way "
+        "is in the picture: q·k, divided by √d_k, its exponential, divided by the sum of all."
+    )
+
+
+def positional(trace: Trace) -> str:
+    shares = np.stack([measures.positional(w) for w in _all(trace, "encoder")])
+    offsets = np.stack([measures.offset(w) for w in _all(trace, "encoder")])
+    found = [f"{offset:+d}" for offset in sorted(set(offsets[shares >= 0.9].tolist()))]
+    return (
+        f"{int((shares >= 0.9).sum())} of {shares.size}, at the distances "
+        f"{', '.join(found) or 'none'}. Voita et al. (2019) call such heads positional, counted "
+        "over many sentences; on one short sentence some get there by chance."
+    )
+
+
+def output(trace: Trace) -> str:
+    d_model, n_heads = int(trace.config["d_model"]), trace.n_heads
+    return (
+        f"It is $h \\cdot d_v \\times d_{{model}}$: {n_heads} heads of {d_model // n_heads} "
+        f"numbers side by side are {d_model} numbers for each place, and the matrix takes all of "
+        f"them: {d_model} × {d_model} here. With $h \\times d_{{model}}$ only one number of "
+        "each head could pass."
+    )
+
+
+def mask(trace: Trace) -> str:
+    weights = np.stack(list(_all(trace, "decoder")))
+    later = np.triu(np.ones(weights.shape[-2:], dtype=bool), k=1)
+    return (
+        "The mask sets the later scores to −∞, and $e^{-\\infty} = 0$. A score of +∞ would take "
+        "all of the weight. Here the greatest weight on a later place, over all layers and heads, "
+        f"is {weights[..., later].max():.0f}, and each row still sums to 1."
+    )
+
+
+def units(trace: Trace) -> str:
+    hidden = np.stack(
+        [trace[f"encoder.layers.{layer}.ffn.hook_hidden"] for layer in range(trace.n_layers)]
+    )
+    return (
+        "$\\max$: it is $\\max(0, xW_1 + b_1)$, which cuts off what is below zero (equation 2). "
+        f"Of the {hidden.shape[-1]:,} units of each encoder layer {_percent((hidden > 0).mean())} "
+        "are above zero on this sentence; the others are silent."
+    )
+
+
+def norm(trace: Trace) -> str:
+    total = trace["encoder.layers.0.self_attn_norm.hook_sum"][0]
+    return (
+        f"In the first layer the vector of {_pieces(trace.src_tokens[:1])} has mean "
+        f"{total.mean():.3f} and variance {total.var():.3f} before the norm (over its "
+        f"{len(total)} numbers, not over the sentence). Afterwards they are 0 and 1, until γ and "
+        "β stretch and move each of the numbers."
+    )
+
+
+def _all(trace: Trace, kind: str) -> Iterator[Array]:
+    return (trace.weights(kind, layer) for layer in range(trace.n_layers))
+
+
+def _pieces(tokens: Sequence[str]) -> str:
+    """As code, so that Markdown leaves them as they are."""
+    return " ".join(f"`{token.replace('`', 'ˋ')}`" for token in tokens)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"

@@ -1,0 +1,74 @@
+"""The lesson above the page: its words, its question, and the ways to the others."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from transformer.ui import state
+from transformer.ui.lessons.course import LESSONS
+from transformer.ui.models import Model
+
+_WANTED = "lesson_page"  # of the session: where a lesson's button leads
+
+
+def show(page: str, model: Model | None) -> str | None:
+    """Draws the lesson that the view is in, if it is in one; a sentence where there is none such.
+
+    On another page than its own there is a way back to it.
+    """
+    number = state.view().lesson
+    if not number:
+        return None
+    if number > len(LESSONS):
+        state.settle(lesson=0)
+        return f"There is no lesson {number}; the last one is {len(LESSONS)}."
+    lesson = LESSONS[number - 1]
+    with st.container(border=True, key="lesson"):
+        section = f" · paper, section {lesson.section}" if lesson.section else ""
+        st.caption(f"Lesson {number} of {len(LESSONS)}{section}")
+        st.markdown(f"**{lesson.title}.** {lesson.text}")
+        if lesson.slip:
+            st.markdown(f"> {lesson.slip}")
+        st.markdown(f":material/help: *{lesson.question}*")
+        shown = st.toggle("Show the answer", key=f"answer-{number}")
+        if shown:
+            st.success(lesson.answer(model, lesson.opened(number)), icon=":material/check:")
+        _ways(page, number)
+    return None
+
+
+def go(number: int, label: str, key: str, *, primary: bool = False) -> None:
+    """A button that opens a lesson's prepared view; `follow` then goes to its page."""
+    kind = "primary" if primary else "secondary"
+    st.button(label, key=key, type=kind, on_click=_open, args=(number,))
+
+
+def follow(page: str) -> None:
+    """Before anything is drawn: on to the page of the lesson that was just chosen, or the list."""
+    wanted = st.session_state.pop(_WANTED, page)
+    if wanted != page:
+        st.switch_page(wanted, query_params=state.view().to_params())
+
+
+def _open(number: int) -> None:
+    lesson = LESSONS[number - 1]
+    state.turn_to(lesson.opened(number))
+    st.session_state[_WANTED] = lesson.page
+
+
+def _close(page: str) -> None:
+    state.change(lesson=0)
+    st.session_state[_WANTED] = page
+
+
+def _ways(page: str, number: int) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if page != LESSONS[number - 1].page:
+            go(number, "Open its view", "lesson-own", primary=True)
+        if number > 1:
+            go(number - 1, "← Before", "lesson-before")
+        if number < len(LESSONS):
+            title = LESSONS[number].title
+            go(number + 1, f"Next: {title} →", "lesson-next", primary=True)
+        st.button("All lessons", key="lesson-all", on_click=_close, args=("pages/lessons.py",))
+        st.button("Close", key="lesson-close", on_click=_close, args=(page,))

@@ -1,0 +1,220 @@
+"""The lessons, in the order of the notes that the app grew from; the paper has the last word."""
+
+from __future__ import annotations
+
+from transformer.ui.lessons import answers
+from transformer.ui.lessons.lesson import Lesson, found, told
+
+LESSONS = (
+    Lesson(
+        title="A sentence in, a sentence out",
+        section="3",
+        page="pages/translate.py",
+        text=(
+            "The encoder reads the English sentence, all of it at once. The decoder writes the "
+            "French one a piece at a time, and reads back what it has written. The table below "
+            "has a row for each of its steps."
+        ),
+        question="How many steps does it take, and how does it know that it is done?",
+        answer=found(answers.steps),
+    ),
+    Lesson(
+        title="Learning from the answer, shifted by one",
+        section="3.1",
+        page="pages/inside.py",
+        view={"target": "Je suis étudiant."},
+        text=(
+            "In training the decoder is given the right translation, moved one place to the "
+            "right behind `<s>`: at every place it has to name the piece that comes next. All "
+            "places are learned from at once."
+        ),
+        question="At which place would this model lose most, and how much?",
+        answer=found(answers.shifted),
+    ),
+    Lesson(
+        title="From a word to a vector",
+        section="3.4",
+        page="pages/inside.py",
+        text=(
+            "Each piece is a row of one large matrix, the embedding. The same matrix turns the "
+            "decoder's last vector back into a score for every piece. Where it embeds, it is "
+            "multiplied by √d_model."
+        ),
+        question="How much longer are the vectors after that, and why does it matter?",
+        answer=found(answers.embedding),
+    ),
+    Lesson(
+        title="Telling the order",
+        section="3.5",
+        page="pages/positions.py",
+        text=(
+            "Attention alone sees a bag of pieces. So each place gets a pattern of its own, made "
+            "of waves from short to long, and that is added to the piece's vector."
+        ),
+        question="How long are the shortest and the longest wave, in places?",
+        answer=found(answers.waves),
+    ),
+    Lesson(
+        title="A cosine with another exponent",
+        section="3.5",
+        page="pages/positions.py",
+        text=(
+            "Sine and cosine of a pair turn together like the hand of a clock: moving k places on "
+            "is a turn by one angle, the same everywhere. That is why the paper hoped that a "
+            "model could learn to look k places back."
+        ),
+        slip="$PE_{(pos, 2i+1)} = \\cos(pos / 10000^{(2i+1)/d_{model}})$",
+        question="What is wrong in this line of some notes, and what breaks?",
+        answer=told(
+            "Sine and cosine of a pair share the exponent $2i/d_{model}$. With another one the two "
+            "hands turn at different speeds: no turn moves every place k places on, and how alike "
+            "two places are depends on where they stand. The page measures both."
+        ),
+    ),
+    Lesson(
+        title="A query meets a key",
+        section="3.2.1",
+        page="pages/attention.py",
+        view={"view": "query-key", "kind": "cross", "row": answers.ROW},
+        text=(
+            "The query says what is looked for, each key what there is to find. Their product is "
+            "the score; the softmax makes weights of the scores; and the values are what is then "
+            "said, each by its weight."
+        ),
+        question="Which piece does this row look at most, and how much of its weight goes there?",
+        answer=found(answers.meeting),
+    ),
+    Lesson(
+        title="Why divide by √d_k",
+        section="3.2.1",
+        page="pages/why.py",
+        view={"part": "scores"},
+        text=(
+            "The longer queries and keys are, the larger their products become, and the softmax "
+            "of large scores puts all weight on one key. There it is flat, and no gradient comes "
+            "back."
+        ),
+        question="By how much does the variance of q·k grow when d_k goes from 64 to 256?",
+        answer=told(
+            "Four times: of independent numbers with variance 1 each product has variance 1, and "
+            "d_k of them are added up. Dividing by √d_k makes it 1 again, for every d_k. The page "
+            "draws such queries and keys and measures it."
+        ),
+    ),
+    Lesson(
+        title="Many heads",
+        section="3.2.2",
+        page="pages/attention.py",
+        view={"view": "model", "kind": "encoder", "measure": "positional", "order": "measure"},
+        text=(
+            "One head can look at one thing at a time, so there are several, each with a smaller "
+            "query, key and value of its own. All heads of the encoder are below, those that "
+            "look at one fixed distance first."
+        ),
+        question="How many of them look at a fixed distance in nine rows of ten?",
+        answer=found(answers.positional),
+    ),
+    Lesson(
+        title="Putting the heads together",
+        section="3.2.2",
+        page="pages/inside.py",
+        text=(
+            "The outputs of all heads are laid side by side, and one more matrix mixes them into "
+            "a vector as wide as the model."
+        ),
+        slip="$W^O \\in \\mathbb{R}^{h \\times d_{model}}$",
+        question="What is wrong with this shape? The open box shows the real one.",
+        answer=found(answers.output),
+    ),
+    Lesson(
+        title="No look ahead",
+        section="3.2.3",
+        page="pages/attention.py",
+        view={"view": "heatmap", "kind": "decoder"},
+        text=(
+            "While it learns, the decoder has the whole translation before it, and must not see "
+            "the piece it is to name. The mask takes the later places away before the softmax."
+        ),
+        slip="All future positions are set to $\\text{Softmax}(\\infty) = 0$.",
+        question="What would an infinite score really do, and what does the mask set?",
+        answer=found(answers.mask),
+    ),
+    Lesson(
+        title="Three uses of attention",
+        section="3.2.3",
+        page="pages/attention.py",
+        view={"view": "heads", "kind": "cross"},
+        text=(
+            "The encoder looks at the source, the decoder at what it has written, and in between "
+            "the decoder looks at the encoder's output, the memory. Change the kind above the "
+            "picture and see what stands on its two sides."
+        ),
+        slip=(
+            "In encoder–decoder attention the queries come from the previous decoder layer and "
+            "the memory."
+        ),
+        question="What comes from the memory, and what does not?",
+        answer=told(
+            "Queries come from the decoder alone: the left side holds what was written. Keys and "
+            "values come from the memory: the right side holds your sentence. So every place of "
+            "the output can look at every place of the source."
+        ),
+    ),
+    Lesson(
+        title="Each place for itself",
+        section="3.3",
+        page="pages/inside.py",
+        text=(
+            "After attention has brought places together, a small network works on each of them "
+            "alone, the same at every place: widen, cut off below zero, narrow again."
+        ),
+        slip="$FFN(x) = W_2 \\cdot (0, x \\cdot W_1 + b_1) + b_2$",
+        question="Which word is missing, and what share of the units is not zero here?",
+        answer=found(answers.units),
+    ),
+    Lesson(
+        title="Add and norm",
+        section="3.1",
+        page="pages/inside.py",
+        text=(
+            "What a sublayer finds is added to what was there before, so nothing is lost on the "
+            "way up. Then each place's vector is brought to mean 0 and variance 1, and stretched "
+            "and moved by what was learned."
+        ),
+        question="What are mean and variance before the norm, at the first place?",
+        answer=found(answers.norm),
+    ),
+    Lesson(
+        title="Why self-attention",
+        section="4",
+        page="pages/why.py",
+        view={"part": "table"},
+        text=(
+            "A recurrent layer takes one step after the other, a convolution sees a few "
+            "neighbours; self-attention joins all places in one step. The price grows with the "
+            "square of the length."
+        ),
+        question="Up to which length is self-attention cheaper than a recurrent layer, d = 512?",
+        answer=told(
+            "It costs $n^2 \\cdot d$ against $n \\cdot d^2$: as long as n is below d, here up to "
+            "511 places. Most sentences are far shorter."
+        ),
+    ),
+    Lesson(
+        title="Learning, step by step",
+        section="5.3",
+        page="pages/train.py",
+        text=(
+            "Adam keeps a running mean of each weight's gradients and of their squares, and steps "
+            "by one over the root of the other. Train **Reverse**: under its curves stands the "
+            "update of one matrix, written out in numbers, and the film of its heads."
+        ),
+        slip="$\\theta_t = \\theta_{t-1} - \\alpha \\, \\hat m_t / \\sqrt{\\hat v_t + \\epsilon}$",
+        question="Where does ε belong, and what would it do under the root?",
+        answer=told(
+            "Beside the root: $\\sqrt{\\hat v_t} + \\epsilon$ (Kingma and Ba 2015, algorithm 1). "
+            "The paper takes ε = 10⁻⁹. Under the root it would count as √ε ≈ 3·10⁻⁵ where a "
+            "weight has hardly any gradient, thirty thousand times more than meant."
+        ),
+    ),
+)

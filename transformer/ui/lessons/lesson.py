@@ -1,0 +1,57 @@
+"""What a lesson is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from transformer.inference import Trace
+from transformer.ui import readings
+from transformer.ui.address import View
+from transformer.ui.models import Model
+
+Answer = Callable[[Model | None, View], str]
+"""Markdown, worked out for the model and the lesson's own view whenever somebody asks."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A prepared view with two or three sentences and a question that it answers.
+
+    Attributes:
+        section: of the paper, where it says so.
+        page: the file of the page that shows it; `view` is what differs from a first visit.
+        text, question: Markdown.
+        answer: see `Answer`; also what to look at for it.
+        slip: a line of Markdown as notes sometimes have it: the question is what is wrong with it.
+    """
+
+    title: str
+    section: str
+    page: str
+    text: str
+    question: str
+    answer: Answer
+    view: Mapping[str, Any] = field(default_factory=dict)
+    slip: str = ""
+
+    def opened(self, number: int) -> View:
+        """What is looked at in it; `number` is its place in the course, from 1."""
+        return View(lesson=number, **self.view)
+
+
+def told(text: str) -> Answer:
+    """An answer that is the same for every model."""
+    return lambda model, view: text
+
+
+def found(find: Callable[[Trace], str]) -> Answer:
+    """An answer that stands in what the model makes of the lesson's sentence."""
+
+    def answer(model: Model | None, view: View) -> str:
+        if model is None:
+            return "There is no model here to look into: open the lesson's own view."
+        return find(readings.whole(model, readings.read(model, view)))
+
+    return answer
