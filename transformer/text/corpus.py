@@ -25,7 +25,7 @@ def read_pairs(path: PathLike, tgt_path: PathLike | None = None) -> Iterator[Pai
     """
     if tgt_path is None:
         _check_file(path)
-        return parse_pairs(_lines(path), str(path))
+        return parse_pairs(read_lines(path), str(path))
     _check_file(path)
     _check_file(tgt_path)
     return _read_parallel(path, tgt_path)
@@ -76,7 +76,7 @@ def read_references(
 
 def _read_parallel(src_path: PathLike, tgt_path: PathLike) -> Iterator[Pair]:
     number = 0
-    sources, targets = _lines(src_path), _lines(tgt_path)
+    sources, targets = read_lines(src_path), read_lines(tgt_path)
     for number, (source, target) in enumerate(zip_longest(sources, targets), start=1):
         if source is None or target is None:
             short, long = (src_path, tgt_path) if source is None else (tgt_path, src_path)
@@ -107,7 +107,7 @@ def _check_file(path: PathLike) -> None:
         raise CorpusError(f"There is no file {path}; give the path of a text file or a .gz of one.")
 
 
-def _lines(path: PathLike) -> Iterator[str]:
+def read_lines(path: PathLike) -> Iterator[str]:
     """The lines of a UTF-8 file, without their ends. Read as bytes, so that only a newline ends a
     line and a wrong byte is reported with its line."""
     number = 0

@@ -1,0 +1,113 @@
+"""Gold links between the words of two sentences, and which pieces make up those words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from transformer.analysis.alignment import Link
+from transformer.figures.words import BEGIN
+
+_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+
+
+@dataclass(frozen=True)
+class Gold:
+    """Which words belong together, said by someone who knows.
+
+    Attributes:
+        source_words, target_words: what the links count, from 0; blanks aside they are the texts.
+        sure: links that any aligner should find.
+        possible: links that it may find; the sure ones are among them (Och and Ney 2003).
+    """
+
+    source_words: tuple[str, ...]
+    target_words: tuple[str, ...]
+    sure: frozenset[Link]
+    possible: frozenset[Link]
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a link to a word that is not there."""
+        n_src, n_tgt = len(self.source_words), len(self.target_words)
+        for source, target in self.sure | self.possible:
+            if not (0 <= source < n_src and 0 <= target < n_tgt):
+                raise ValueError(
+                    f"the link {source}-{target} is outside the sentences' {n_src} source and "
+                    f"{n_tgt} target words, which are counted from 0"
+                )
+        object.__setattr__(self, "possible", self.possible | self.sure)
+
+    def to_list(self) -> list[Any]:
+        """For a file; `from_list` reads it back."""
+        return [
+            list(self.source_words),
+            list(self.target_words),
+            *(sorted(map(list, links)) for links in (self.sure, self.possible)),
+        ]
+
+    @classmethod
+    def from_list(cls, values: Sequence[Any]) -> Gold:
+        """The inverse of `to_list`."""
+        source, target, *links = values
+        sure, possible = (frozenset((int(i), int(j)) for i, j in each) for each in links)
+        return cls(tuple(source), tuple(target), sure, possible)
+
+
+def parse_links(text: str) -> tuple[frozenset[Link], frozenset[Link]]:
+    """Sure and possible links of a line in Pharaoh's format; see `Corpus.of_lines`.
+
+    Raises:
+        ValueError: for a part that is no link.
+    """
+    sure: set[Link] = set()
+    possible: set[Link] = set()
+    for part in text.split():
+        for between, found in (("-", sure), ("?", possible), ("p", possible)):
+            source, here, target = part.partition(between)
+            if here and source.isdecimal() and target.isdecimal():
+                found.add((int(source), int(target)))
+                break
+        else:
+            raise ValueError(
+                f"{part[:40]!r} is no link; a link is written 0-1, the source word, the target "
+                "word, or 0?1 if it is only possible"
+            )
+    return frozenset(sure), frozenset(possible | sure)
+
+
+def words_of(pieces: Sequence[str], words: Sequence[str]) -> list[int] | None:
+    """For each piece the number of its word, never falling; None if they are not the same text.
+
+    Blanks do not count, so a text may be cut into words more finely than by them: "l'", "ami". A
+    piece that reaches over two words is the one's in which it has more, else the first one's.
+
+    Args:
+        pieces: of SentencePiece, without `</s>`.
+        words: as people count them.
+    """
+    text = b"".join(map(_bytes, words))
+    if b"".join(map(_spelled, pieces)) != text:
+        return None
+    owner = [number for number, word in enumerate(words) for _ in _bytes(word)]
+    found: list[int] = []
+    place = 0
+    for piece in pieces:
+        own = owner[place : place + len(_spelled(piece))]
+        place += len(own)
+        last = found[-1] if found else 0
+        # A "▁" alone spells nothing and begins what follows.
+        found.append(max(own, key=own.count) if own else min(owner[place:], default=last))
+    return found
+
+
+def _bytes(word: str) -> bytes:
+    """As SentencePiece normalises it."""
+    return "".join(unicodedata.normalize("NFKC", word).split()).encode()
+
+
+def _spelled(piece: str) -> bytes:
+    byte = _BYTE.fullmatch(piece)
+    return bytes.fromhex(byte[1]) if byte else piece.replace(BEGIN, "").encode()
