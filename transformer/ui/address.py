@@ -36,6 +36,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "d": (8, 4096),
     "k": (1, 63),
     "r": (1, 1023),
+    "dk": (1, 1024),
     "lesson": (0, 99),
 }
 """Least and greatest value of each number that is not the explorer's."""
@@ -54,7 +55,8 @@ class View:
         other, other_model: the sentence and the checkpoint to compare with; "" is the same.
         view … size: as in `figures.state`; layer and head are counted from 0, as in
             `trace.weights(kind, layer)`.
-        part: of the page "Why self-attention"; n, d, k, r: the sizes of the paper's Table 1.
+        part: of the page "Why self-attention"; n, d, k, r: the sizes of the paper's Table 1;
+            dk: the width of a query, where scores are measured.
         run, race: names of the training run and of the race that are looked at; "" is none.
         lesson: of the course, from 1; 0 is none.
     """
@@ -98,6 +100,7 @@ class View:
     d: int = 512
     k: int = 3
     r: int = 15
+    dk: int = 64
     lesson: int = 0
 
     @classmethod

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-from html import escape
 
 import pandas as pd
 
 from transformer.jobs.races import Race
 from transformer.jobs.racing import RaceRun
+from transformer.ui import tables
 
 
 def grid(race: Race, runs: list[RaceRun]) -> str:
@@ -18,7 +18,9 @@ def grid(race: Race, runs: list[RaceRun]) -> str:
     rows = [
         [entry, *(_standing(found.get((entry, seed))) for seed in seeds)] for entry in race.entries
     ]
-    return _html("Where the runs stand", ["Setting", *(f"Seed {seed}" for seed in seeds)], rows)
+    return tables.html(
+        "Where the runs stand", ["Setting", *(f"Seed {seed}" for seed in seeds)], rows
+    )
 
 
 def _standing(run: RaceRun | None) -> str:
@@ -48,7 +50,7 @@ def figures(table: pd.DataFrame, runs: list[RaceRun]) -> str:
         f"After {runs[0].steps:,} steps: mean ± standard deviation over finished seeds (least to "
         "greatest)"
     )
-    return _html(about, heads, rows)
+    return tables.html(about, heads, rows)
 
 
 def _spread(row: pd.Series, name: str, form: str) -> str:
@@ -67,25 +69,6 @@ def _steps(row: pd.Series) -> str:
     if reached < n:
         return "never" if not reached else f"{reached} of {n} seeds got there"
     return f"{row['steps_mean']:.0f} ({row['steps_min']:.0f} to {row['steps_max']:.0f})"
-
-
-def _html(about: str, heads: list[str], rows: list[list[str]]) -> str:
-    """A table that is scrolled sideways where it does not fit."""
-    wide = 7 * len(heads)
-    whole = 'style="overflow-wrap: normal"'  # no word is cut
-    top = "".join(f'<th scope="col" {whole}>{escape(head)}</th>' for head in heads)
-    body = "".join(
-        f'<tr><th scope="row" {whole}>{escape(first)}</th>'
-        + "".join(f"<td>{escape(cell)}</td>" for cell in rest)
-        + "</tr>"
-        for first, *rest in rows
-    )
-    return (
-        '<div style="overflow-x: auto" tabindex="0">'
-        f'<table class="hu-table" style="min-width: {wide}rem">'
-        f"<caption>{escape(about)}</caption><thead><tr>{top}</tr></thead>"
-        f"<tbody>{body}</tbody></table></div>"
-    )
 
 
 def csv(table: pd.DataFrame) -> bytes:

@@ -1,9 +1,220 @@
-"""Scores."""
+"""Scores: what d_k does to a softmax of dot products, and what 1/√d_k repairs."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
 import streamlit as st
+
+from transformer.analysis import scores as analysis
+from transformer.analysis.scores import KEYS, KINDS, ROWS, STILL, VERSIONS, WIDTHS, Draw
+from transformer.config import Score
+from transformer.figures.scores import against_width, by_head, one_row
+from transformer.ui import controls, frame, models, state, tables
+from transformer.ui.address import KINDS as ATTENTIONS
+from transformer.ui.models import Model
+
+SWEPT = 1  # seed of the curves over all widths
+PLAIN = {"displayModeBar": False}
 
 
 def show() -> None:
-    st.subheader("Scores")
+    """The part of the page."""
+    frame.lead(
+        "If the components of q and k are independent with mean 0 and variance 1, then q·k has "
+        "variance **d_k** (section 3.2.1, footnote 4). A softmax of scores that large is a choice "
+        "that hardly a gradient can change. The paper divides by √d_k; additive attention does "
+        "not need it. Here both are measured."
+    )
+    view = state.view()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.select_slider(
+            "d_k, components of a query",
+            sorted({*WIDTHS, view.dk}),
+            width=420,
+            **state.bound("dk"),
+        )
+        st.button(
+            "Draw others",
+            icon=":material/casino:",
+            help="Other random queries and keys.",
+            on_click=state.change,
+            kwargs={"seed": view.seed % 999 + 1},
+        )
+    _row(view.dk, view.seed)
+    _figures(_measured((view.dk,), view.seed), view.dk)
+    _curves(view.dk)
+    _heads()
+
+
+def _row(d_k: int, seed: int) -> None:
+    """One row by each score function, from the score to the gradient."""
+    st.subheader(f"One query and {KEYS} keys")
+    drawn = _drawn(d_k, seed)
+    tops = (
+        max(float(abs(one.scores).max()) for one in drawn.values()),
+        1.0,
+        max(float(one.answers.max()) for one in drawn.values()),
+    )
+    for number, (column, (kind, one)) in enumerate(zip(st.columns(3), drawn.items(), strict=True)):
+        with column:
+            st.markdown(f"**{KINDS[kind]}**")
+            figure = one_row(
+                one.scores[0], one.weights[0], one.answers[0],
+                colour=number, tops=tops, dark=_dark(),
+            )  # fmt: skip
+            figure.update_layout(height=430)
+            st.plotly_chart(figure, key=f"row-{kind}", theme=None, config=PLAIN)
+    st.caption(
+        "The same query and keys, on the same scales. Below, ‖∂w_j/∂q‖: how far the weight of key "
+        "j moves when the query does. Where one weight is nearly 1, nothing moves any more."
+    )
+
+
+def _figures(table: pd.DataFrame, d_k: int) -> None:
+    """The chosen width in numbers, and in a sentence."""
+    heads = (
+        "Score", "Variance of a row’s scores", "Expected", "Largest weight", "Entropy, bits",
+        "Rows that stand still", "Gradient at q, median", "… mean",
+    )  # fmt: skip
+    rows = [
+        (
+            KINDS[line["score"]], f"{line['variance']:.3g}", f"{line['expected']:.3g}",
+            f"{line['largest']:.2f}", f"{line['entropy']:.2f}", f"{line['still']:.0%}",
+            f"{line['gradient']:.2g}", f"{line['gradient_mean']:.2g}",
+        )
+        for line in table.to_dict("records")
+    ]  # fmt: skip
+    st.html(tables.html(f"{ROWS} random queries over {KEYS} keys each, d_k {d_k}", heads, rows))
+    still = dict(zip(table["score"], table["still"], strict=True))
+    st.markdown(
+        f"At d_k {d_k} the softmax of **q·k** stands still in **{still['dot']:.0%}** of the rows, "
+        f"that of **q·k / √d_k** in **{still['scaled_dot']:.0%}**. The mean gradient hides it: the "
+        "few rows where two keys are nearly equal have very large ones, so the median and the "
+        "mean part ways. Additive scores are bounded by Σ|v|, whatever d_k, but a new layer’s "
+        "small v also makes them nearly even, and their gradients small."
+    )
+    st.caption(
+        f"Still: the norm of the softmax’s Jacobian, diag(w) − w wᵀ, is below {STILL:g}. It is "
+        "0.71 between two equal weights. Expected: the closed form of the variance; E|q|² = d_k."
+    )
+
+
+def _curves(at: int) -> None:
+    st.subheader("From narrow to wide")
+    table = _measured(WIDTHS, SWEPT)
+    names = {str(kind): name for kind, name in KINDS.items()}
+    shown: tuple[tuple[str, str, dict[str, Any]], ...] = (
+        ("variance", "variance of a row’s scores", {"expected": "expected"}),
+        ("largest", "largest weight, mean", {"log": False}),
+        ("gradient", "gradient at q, median", {"band": ("gradient_low", "gradient_high")}),
+    )
+    for column, (name, title, more) in zip(st.columns(3), shown, strict=True):
+        with column:
+            figure = against_width(table, name, names, title, at=at, dark=_dark(), **more)
+            figure.update_layout(height=360)
+            if name == "gradient":  # below, only rounding is left
+                figure.update_yaxes(range=[-5, 1])
+            st.plotly_chart(figure, key=f"width-{name}", theme=None, config=PLAIN)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            "Crosses: the closed form. Tinted: from the first to the third quartile of the rows."
+        )
+        _download(table, "scores-by-width")
+    frame.link(
+        "pages/train.py", "Does it matter for learning? Race the three, live →", run="", race=""
+    )
+
+
+def _heads() -> None:
+    """The same of a trained model, whose queries and keys are far from random."""
+    model = _model()
+    if model is None:
+        st.info("With a checkpoint, or a run of your own, its heads are measured here.")
+        return
+    st.subheader(f"In the heads of {frame.plain(model.name)}")
+    st.write(
+        "A trained model has chosen its queries and keys with the scale in place: their components "
+        "are not independent, and their scores vary more than by 1, where a head has made up its "
+        "mind. Take the scale away, or apply it twice, and see what each head’s softmax becomes."
+    )
+    controls.sentence(model)
+    st.segmented_control(
+        "Attention", list(ATTENTIONS), format_func=ATTENTIONS.__getitem__, required=True,
+        label_visibility="collapsed", **state.bound("kind"),
+    )  # fmt: skip
+    table = _of_heads(model, state.view().text)
+    shown = table[table["kind"] == state.view().kind]
+    names = {version: _named(version, model) for version in VERSIONS}
+    places = (("largest", "largest weight, mean"), ("still", "rows that stand still"))
+    for column, (name, title) in zip(st.columns(2), places, strict=True):
+        with column:
+            figure = by_head(shown, name, title, names, dark=_dark())
+            figure.update_layout(height=380)
+            st.plotly_chart(figure, key=f"heads-{name}", theme=None, config=PLAIN)
+    heads = ("Scores", "Variance in a row", "Largest weight", "Entropy, bits", "Rows still")
+    means = shown.groupby("version", sort=False).mean(numeric_only=True)
+    rows = [
+        (
+            names[str(version)], f"{line['variance']:.3g}", f"{line['largest']:.2f}",
+            f"{line['entropy']:.2f}", f"{line['still']:.0%}",
+        )
+        for version, line in means.iterrows()
+    ]  # fmt: skip
+    st.html(tables.html("Mean over the heads on screen, this sentence", heads, rows))
+    _download(table, "scores-of-heads")
+
+
+def _named(version: str, model: Model) -> str:
+    scaled = model.translator.model.config.score == "scaled_dot"
+    names = {
+        "unscaled": "without 1/√d_k" if scaled else "as trained, without 1/√d_k",
+        "as it is": "as trained" if scaled else "divided by √d_k",
+        "scaled twice": "divided by √d_k once more" if scaled else "divided by d_k",
+    }
+    return names[version]
+
+
+def _model() -> Model | None:
+    """The one that the session looks at, or the first; None if there is none."""
+    folders = models.checkpoints()
+    name = state.view().model
+    if name not in folders:
+        name = next(iter(folders), "")
+    return models.load(name, folders[name]) if name else None
+
+
+@st.cache_data(max_entries=64, show_spinner="Drawing and measuring …")
+def _measured(widths: tuple[int, ...], seed: int) -> pd.DataFrame:
+    return analysis.measure(widths, seed=seed)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _drawn(d_k: int, seed: int) -> Mapping[Score, Draw]:
+    return analysis.draw(d_k, rows=1, seed=seed)
+
+
+@st.cache_data(
+    max_entries=64, show_spinner="Reading the sentence …", hash_funcs={Model: lambda m: m.hash}
+)
+def _of_heads(model: Model, text: str) -> pd.DataFrame:
+    """Raises ValueError if the text is empty or too long."""
+    names = [name for name in model.translator.model.hook_names if name.endswith("hook_scores")]
+    return analysis.heads(model.translator.trace(text, names=names))
+
+
+def _download(table: pd.DataFrame, name: str) -> None:
+    st.download_button(
+        "CSV",
+        table.to_csv(index=False).encode(),
+        file_name=f"{name}.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+def _dark() -> bool:
+    return bool(st.context.theme.type == "dark")

@@ -1,0 +1,166 @@
+"""What d_k does to scores, weights and gradients, as Plotly figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS
+
+Numbers = npt.NDArray[np.floating]
+STAGES = ("score", "weight", "how the weight answers to q")
+FAINT = "rgba(128,128,128,0.25)"
+
+
+def against_width(
+    table: pd.DataFrame,
+    column: str,
+    names: Mapping[str, str],
+    title: str,
+    *,
+    log: bool = True,
+    expected: str = "",
+    band: tuple[str, str] | None = None,
+    at: int = 0,
+    dark: bool = False,
+) -> go.Figure:
+    """One measure of every score function over d_k, on a logarithmic axis.
+
+    Args:
+        table: lines with "d_k", "score" and the columns asked for (`analysis.scores.measure`).
+        names: score function to what it is called, in the order of colours.
+        title: of the vertical axis, with its unit.
+        log: whether that axis is logarithmic too; else it goes from 0 to 1.
+        expected: a column drawn as crosses on the lines: what a closed form says.
+        band: columns between which a line's ground is tinted.
+        at: a d_k to mark; 0 marks none.
+        dark: colours for a dark ground; the ground itself is left open.
+    """
+    palette = DARK if dark else LIGHT
+    figure = go.Figure()
+    for place, (score, name) in enumerate(names.items()):
+        lines = table[table["score"] == score]
+        colour, width = palette[place], lines["d_k"]
+        if band:
+            ends = [lines[band[0]].to_numpy(), lines[band[1]].to_numpy()[::-1]]
+            figure.add_scatter(
+                x=[*width, *width[::-1]], y=np.concatenate(ends), fill="toself",
+                fillcolor=colour, opacity=0.18, line={"width": 0}, mode="lines",
+                showlegend=False, hoverinfo="skip",
+            )  # fmt: skip
+        figure.add_scatter(
+            x=width, y=lines[column], name=escape(name, quote=False), mode="lines+markers",
+            line={"color": colour, "width": 2.2, "dash": DASHES[place]},
+            marker={"symbol": MARKS[place], "size": 7},
+            hovertemplate=f"d_k %{{x}}<br>{escape(title, quote=False)} %{{y:.4~g}}"
+            "<extra>%{fullData.name}</extra>",
+        )  # fmt: skip
+        if expected:
+            figure.add_scatter(
+                x=width, y=lines[expected], mode="markers", showlegend=False,
+                marker={"symbol": "x-thin", "size": 12, "line": {"width": 1.5, "color": colour}},
+                hovertemplate="d_k %{x}<br>closed form %{y:.4~g}<extra></extra>",
+            )  # fmt: skip
+    if at:
+        figure.add_vline(x=at, line={"color": "rgba(128,128,128,0.7)", "width": 1.5, "dash": "dot"})
+    _ground(figure, dark)
+    figure.update_layout(legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"})
+    ticks = sorted(set(table["d_k"]))[::2]
+    figure.update_xaxes(title="d_k", type="log", tickvals=ticks, ticktext=[str(t) for t in ticks])
+    figure.update_yaxes(title=title, type="log" if log else "linear")
+    if log:
+        figure.update_yaxes(exponentformat="power", dtick=1)
+    else:
+        figure.update_yaxes(range=[0, 1.02])
+    return figure
+
+
+def one_row(
+    scores: Numbers,
+    weights: Numbers,
+    answers: Numbers,
+    *,
+    colour: int = 0,
+    tops: tuple[float, float, float],
+    dark: bool = False,
+) -> go.Figure:
+    """One row of attention in three stages, a bar a key: its score, its weight, ‖∂weight/∂q‖.
+
+    Args:
+        scores, weights, answers: a number a key.
+        colour: number of the colour, so that it is that of the other figure.
+        tops: greatest value of each axis, so that figures beside each other compare; that of the
+            scores holds both ways.
+    """
+    figure = make_subplots(rows=3, cols=1, shared_xaxes=True, vertical_spacing=0.06)
+    keys = np.arange(len(scores))
+    for row, (stage, values) in enumerate(
+        zip(STAGES, (scores, weights, answers), strict=True), start=1
+    ):
+        figure.add_bar(
+            x=keys, y=values, row=row, col=1,
+            marker_color=(DARK if dark else LIGHT)[colour],
+            hovertemplate=f"key %{{x}}<br>{stage} %{{y:.4~g}}<extra></extra>",
+        )  # fmt: skip
+        top = tops[row - 1]
+        low = -top if row == 1 else 0.0
+        figure.update_yaxes(title=STAGES[row - 1], range=[1.05 * low, 1.05 * top], row=row, col=1)
+    _ground(figure, dark)
+    figure.update_layout(showlegend=False, bargap=0.15)
+    figure.update_xaxes(title="key", row=3, col=1)
+    figure.update_yaxes(title_font={"size": 12})
+    return figure
+
+
+def by_head(
+    table: pd.DataFrame, column: str, title: str, names: Mapping[str, str], dark: bool = False
+) -> go.Figure:
+    """A mark for every head and version of its scale: layers across, 0 to 1 upwards.
+
+    Args:
+        table: lines with "layer", "head", "version" and the column (`analysis.scores.heads`), of
+            one kind of attention.
+        names: version to what it is called.
+    """
+    palette = DARK if dark else LIGHT
+    figure = go.Figure()
+    n_heads = int(table["head"].max()) + 1
+    for place, (version, name) in enumerate(names.items()):
+        lines = table[table["version"] == version]
+        figure.add_scatter(
+            x=lines["layer"] + (lines["head"] - (n_heads - 1) / 2) * 0.8 / n_heads,
+            y=lines[column],
+            name=escape(name, quote=False),
+            mode="markers",
+            marker={"color": palette[place], "symbol": MARKS[place], "size": 8},
+            customdata=lines[["layer", "head", "variance"]],
+            hovertemplate="layer %{customdata[0]}, head %{customdata[1]}<br>variance of the scores "
+            f"%{{customdata[2]:.3~g}}<br>{escape(title, quote=False)} %{{y:.3f}}"
+            "<extra>%{fullData.name}</extra>",
+        )
+    _ground(figure, dark)
+    figure.update_layout(legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"})
+    figure.update_xaxes(title="layer, its heads side by side", dtick=1, showgrid=False)
+    figure.update_yaxes(title=title, range=[-0.02, 1.04])
+    return figure
+
+
+def _ground(figure: go.Figure, dark: bool) -> None:
+    axis: dict[str, Any] = {"gridcolor": FAINT, "zerolinecolor": FAINT}
+    figure.update_layout(
+        template="none",
+        font={"color": "#e8ebef" if dark else "#1b1f24", "size": 14},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        hoverlabel={"namelength": -1},
+        margin={"l": 66, "r": 10, "t": 10, "b": 50},
+    )
+    figure.update_xaxes(**axis)
+    figure.update_yaxes(**axis)
