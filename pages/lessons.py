@@ -16,10 +16,10 @@ with frame.workshop("pages/lessons.py"):
     )
     now = state.view().lesson
     go(now or 1, f"Go on with lesson {now}" if now else "Begin", "begin", primary=True)
-    for number, lesson in enumerate(LESSONS, start=1):
-        with st.container(horizontal=True, vertical_alignment="center", key=f"row-{number}"):
-            go(number, f"{number}", f"open-{number}")
-            mistake = " · spot the mistake" if lesson.slip else ""
-            section = f"section {lesson.section} · " if lesson.section else ""
-            page = frame.PAGES[lesson.page]
-            st.markdown(f"**{lesson.title}** :small[{section}{page}{mistake}]")
+    with st.container(key="course"):
+        for number, lesson in enumerate(LESSONS, start=1):
+            with st.container(horizontal=True, vertical_alignment="center"):
+                go(number, f"{number}", f"open-{number}", width=56)
+                mistake = " · **spot the mistake**" if lesson.slip else ""
+                about = f"section {lesson.section} · {frame.PAGES[lesson.page]}{mistake}"
+                st.markdown(f"**{lesson.title}**  \n:small[{about}]")

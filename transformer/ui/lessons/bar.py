@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import streamlit as st
 
 from transformer.ui import state
@@ -28,19 +30,28 @@ def show(page: str, model: Model | None) -> str | None:
         st.caption(f"Lesson {number} of {len(LESSONS)}{section}")
         st.markdown(f"**{lesson.title}.** {lesson.text}")
         if lesson.slip:
-            st.markdown(f"> {lesson.slip}")
+            st.markdown(f"> As some notes have it: {lesson.slip}")
         st.markdown(f":material/help: *{lesson.question}*")
-        shown = st.toggle("Show the answer", key=f"answer-{number}")
+        answer = st.container()
+        with st.container(horizontal=True, vertical_alignment="center", key="lesson-ways"):
+            shown = st.toggle("Show the answer", key=f"answer-{number}")
+            _ways(page, number)
         if shown:
-            st.success(lesson.answer(model, lesson.opened(number)), icon=":material/check:")
-        _ways(page, number)
+            answer.success(lesson.answer(model, lesson.opened(number)), icon=":material/check:")
     return None
 
 
-def go(number: int, label: str, key: str, *, primary: bool = False) -> None:
+def go(
+    number: int,
+    label: str,
+    key: str,
+    *,
+    primary: bool = False,
+    width: int | Literal["content"] = "content",
+) -> None:
     """A button that opens a lesson's prepared view; `follow` then goes to its page."""
-    kind = "primary" if primary else "secondary"
-    st.button(label, key=key, type=kind, on_click=_open, args=(number,))
+    kind: Literal["primary", "secondary"] = "primary" if primary else "secondary"
+    st.button(label, key=key, type=kind, width=width, on_click=_open, args=(number,))
 
 
 def follow(page: str) -> None:
@@ -62,13 +73,11 @@ def _close(page: str) -> None:
 
 
 def _ways(page: str, number: int) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if page != LESSONS[number - 1].page:
-            go(number, "Open its view", "lesson-own", primary=True)
-        if number > 1:
-            go(number - 1, "← Before", "lesson-before")
-        if number < len(LESSONS):
-            title = LESSONS[number].title
-            go(number + 1, f"Next: {title} →", "lesson-next", primary=True)
-        st.button("All lessons", key="lesson-all", on_click=_close, args=("pages/lessons.py",))
-        st.button("Close", key="lesson-close", on_click=_close, args=(page,))
+    if page != LESSONS[number - 1].page:
+        go(number, "Open its view", "lesson-own", primary=True)
+    if number > 1:
+        go(number - 1, "← Before", "lesson-before")
+    if number < len(LESSONS):
+        go(number + 1, f"Next: {LESSONS[number].title} →", "lesson-next", primary=True)
+    st.button("All lessons", key="lesson-all", on_click=_close, args=("pages/lessons.py",))
+    st.button("Close", key="lesson-close", on_click=_close, args=(page,))
