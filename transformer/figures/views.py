@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
-View = Literal["explorer", "translation", "film", "moments"]
+View = Literal["explorer", "translation", "film", "moments", "figure1"]
 
 # What draws tables of weights, alone or in a view.
 _TABLES = (
@@ -65,6 +65,7 @@ _SCRIPTS: dict[str, tuple[str, ...]] = {
         "film.js",
     ),
     "moments": ("base.js", "legend.js", "formula.js", "moments.js"),
+    "figure1": ("base.js", "store.js", "figure1.js"),
 }
 _STYLES: dict[str, tuple[str, ...]] = {
     "explorer": (
@@ -80,6 +81,7 @@ _STYLES: dict[str, tuple[str, ...]] = {
     "translation": ("base.css", "translation.css"),
     "film": ("base.css", "explorer.css", "model.css", "tools.css", "film.css"),
     "moments": ("base.css", "explorer.css", "moments.css"),
+    "figure1": ("base.css", "figure1.css"),
 }
 
 _MODULE = """
@@ -100,6 +102,7 @@ _MAKE = {
     "translation": "translationView(parentElement)",
     "film": """filmView(parentElement, (state) => setStateValue("state", state))""",
     "moments": """momentsView(parentElement, (state) => setStateValue("state", state))""",
+    "figure1": """figure1View(parentElement, (state) => setStateValue("state", state))""",
 }
 
 _PAGE = """<!doctype html>

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from transformer.figures.places import STOPS
 from transformer.figures.state import DEFAULTS, State, check
 
 KINDS = {"encoder": "Encoder", "decoder": "Decoder, masked", "cross": "Encoder–decoder"}
@@ -18,6 +19,7 @@ PARTS = {
     "race": "Race",
     "scores": "Scores",
 }
+SECTIONS = {"walk": "The walk", "training": "As training sees it", "lens": "Logit lens"}
 EXAMPLE = "I am a student."
 EXAMPLES = (
     EXAMPLE,
@@ -40,7 +42,12 @@ RANGES: dict[str, tuple[float, float]] = {
     "lesson": (0, 99),
 }
 """Least and greatest value of each number that is not the explorer's."""
-CHOICES: dict[str, tuple[str, ...]] = {"method": tuple(METHODS), "part": tuple(PARTS)}
+CHOICES: dict[str, tuple[str, ...]] = {
+    "method": tuple(METHODS),
+    "part": tuple(PARTS),
+    "section": tuple(SECTIONS),
+    "box": STOPS,
+}
 """What each word may be that is not the explorer's."""
 
 
@@ -58,6 +65,8 @@ class View:
         part: of the page "Why self-attention"; n, d, k, r: the sizes of the paper's Table 1;
             dk: the width of a query, where scores are measured.
         run, race: names of the training run and of the race that are looked at; "" is none.
+        section: of the page "Inside"; box: of Figure 1, in the layer `layer`; panel: the name of
+            one of its tables, of which `row` and `column` choose a number.
         lesson: of the course, from 1; 0 is none.
     """
 
@@ -101,6 +110,9 @@ class View:
     k: int = 3
     r: int = 15
     dk: int = 64
+    section: str = "walk"
+    box: str = STOPS[0]
+    panel: str = ""
     lesson: int = 0
 
     @classmethod

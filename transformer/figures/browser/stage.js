@@ -1,6 +1,8 @@
 // A canvas that keeps its sharpness and its width, with a tip for the pointer. A view says how it is
 // laid out and painted; both are used again, with another pen, when the picture is taken away.
 
+const LONGEST = 16000; // pixels of a canvas, which phones draw no longer
+
 // `plan(pen, width)` gives a layout with a `height`, `paint(pen, plan)` draws it. `label` says to a
 // screen reader what is to be seen.
 function makeStage({ plan, paint }) {
@@ -16,7 +18,7 @@ function makeStage({ plan, paint }) {
     const pen = canvas.getContext("2d");
     placed = plan(pen, width);
     const height = Math.ceil(placed.height);
-    const ratio = Math.min(window.devicePixelRatio || 1, LONGEST / height); // phones draw no larger ones
+    const ratio = Math.min(window.devicePixelRatio || 1, LONGEST / height);
     const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
     if (canvas.width !== wide || canvas.height !== high) {
       [canvas.width, canvas.height] = [wide, high];

@@ -2,7 +2,6 @@
 
 const SHARPER = 3; // pixels of a PNG for one of the screen
 const MOST_PIXELS = 1e8; // browsers draw nothing at all on a larger canvas
-const LONGEST = 16000;
 const TAKE_TOP = 54; // pixels above the figure, for the title
 const TAKE_MARGIN = 16;
 

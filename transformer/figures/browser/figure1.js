@@ -1,0 +1,171 @@
+// A drawing of boxes and arrows that can be walked: Figure 1 of the paper, and Figure 2 when an
+// attention box is opened. Every box is a button; the arrow keys go along the walk. `.show(bytes)`
+// takes what figures/figure1.py makes; `report({ box or layer, times })` is called when one is chosen.
+
+const TOWARDS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }; // the figure goes upwards
+
+function figure1View(place, report) {
+  let [header, parts, drawing, times] = [null, null, null, 0];
+  const canvas = el("div", { class: "hu-figure1", role: "group" });
+  const frame = el("div", { class: "hu hu-figure1-place" }, canvas);
+  place.append(frame);
+
+  function show(bytes) {
+    ({ header, parts } = unpack(bytes));
+    draw();
+  }
+
+  // The whole drawing anew; whoever held a button holds the one that is open now.
+  function draw() {
+    if (!header || !frame.isConnected) return; // off the page there are no colours to read
+    const held = canvas.contains(frame.getRootNode().activeElement);
+    drawing = roomFor(header.drawings, frame.clientWidth);
+    const [width, height] = drawing.size;
+    frame.dataset.size = header.large ? "large" : "normal";
+    canvas.setAttribute("aria-label", header.caption);
+    canvas.style.setProperty("--width", width);
+    canvas.style.aspectRatio = `${width} / ${height}`;
+    canvas.replaceChildren(
+      drawArrows(drawing),
+      ...drawing.frames.map((place) => drawFrame(place, header.layers)),
+      ...Object.entries(drawing.words || {}).map(([name, place]) => drawWord(header.words[name], place)),
+      ...header.boxes.map(drawBox),
+      ...(drawing.chooser && header.layers[0] > 1 ? [drawChooser(drawing.chooser, header.layers)] : []),
+    );
+    mark(header.opened);
+    paint();
+    if (held) canvas.querySelector("[aria-current]")?.focus({ preventScroll: true });
+  }
+
+  function mark(id) {
+    const buttons = [...canvas.querySelectorAll(".hu-box")];
+    const found = buttons.some((button) => button.dataset.box === id);
+    buttons.forEach((button, i) => {
+      const here = button.dataset.box === id;
+      if (here) button.setAttribute("aria-current", "step");
+      else button.removeAttribute("aria-current");
+      button.tabIndex = here || (!found && i === 0) ? 0 : -1;
+    });
+  }
+
+  // The small pictures, again when the theme has changed.
+  function paint() {
+    const look = colours(frame);
+    for (const picture of canvas.querySelectorAll("canvas")) {
+      const part = parts.get(picture.dataset.part);
+      const [rows, columns] = part.shape;
+      const ramp = header.signed.includes(picture.dataset.part) ? look.diverging : look.ramp;
+      [picture.width, picture.height] = [columns, rows];
+      const image = new ImageData(columns, rows);
+      new Uint32Array(image.data.buffer).set(Array.from(part.values, (level) => ramp[level]));
+      picture.getContext("2d").putImageData(image, 0, 0);
+    }
+  }
+
+  function choose(id) {
+    header.opened = id;
+    mark(id);
+    canvas.querySelector("[aria-current]").focus({ preventScroll: true });
+    report({ box: id, times: ++times });
+  }
+
+  function drawBox(box) {
+    const words = el("span", { class: "hu-box-words" }, el("span", {}, box.label), box.hint ? el("small", {}, box.hint) : null);
+    const button = el("button", { type: "button", class: "hu-box", "data-box": box.id, "data-sort": box.sort, style: placed(drawing.boxes[box.id]) }, words);
+    if (parts.has(box.id)) button.append(el("canvas", { "data-part": box.id, "aria-hidden": "true" }));
+    button.addEventListener("click", () => choose(box.id));
+    return button;
+  }
+
+  // Which of the N layers the drawing shows.
+  function drawChooser(place, [count, chosen]) {
+    const list = el("div", { class: "hu-layer-list" });
+    for (let layer = 0; layer < count; layer++) {
+      const button = el("button", { type: "button", class: "hu-layer", "aria-pressed": String(layer === chosen), "aria-label": `Layer ${layer}` }, String(layer));
+      button.addEventListener("click", () => {
+        for (const other of list.children) other.setAttribute("aria-pressed", String(other === button));
+        report({ layer, times: ++times });
+      });
+      list.append(button);
+    }
+    return el("div", { class: "hu-layer-place", style: placed(place) }, el("div", { role: "group", "aria-label": "Layer" }, el("span", {}, `N = ${count} layers; shown is`), list));
+  }
+
+  canvas.addEventListener("keydown", (event) => {
+    const at = header.boxes.findIndex((box) => box.id === event.target.dataset?.box);
+    if (at < 0 || event.ctrlKey || event.altKey || event.metaKey) return;
+    const ends = { Home: 0, End: header.boxes.length - 1 };
+    if (!(event.key in TOWARDS) && !(event.key in ends)) return;
+    event.preventDefault();
+    const next = ends[event.key] ?? within(at + TOWARDS[event.key], header.boxes.length);
+    if (next !== at) choose(header.boxes[next].id);
+  });
+  const resized = new ResizeObserver(() => {
+    if (!header || !frame.isConnected) return;
+    if (roomFor(header.drawings, frame.clientWidth) === drawing) paint();
+    else draw();
+  });
+  resized.observe(frame);
+
+  return { show, close: () => resized.disconnect() };
+}
+
+// Squeezed below this share of its size a drawing gives way to a narrower one.
+const SQUEEZED = 0.75;
+const roomFor = (drawings, width) => drawings.find(({ size }) => width >= size[0] * SQUEEZED) || drawings[drawings.length - 1];
+
+const placed = ([x, y, w, h]) => `--x: ${x}; --y: ${y}; --w: ${w}; --h: ${h}`;
+
+function drawFrame(place, [count, chosen]) {
+  const note = count > 1 ? `${count} ×, here layer ${chosen}` : "1 ×";
+  return el("div", { class: "hu-layers", style: placed(place) }, el("span", {}, note));
+}
+
+function drawWord(text, [x, y, wide]) {
+  return el("span", { class: "hu-figure1-word", style: placed([x - wide / 2, y - 9, wide, 18]), title: text }, text);
+}
+
+function drawArrows({ size: [width, height], arrows, residuals }) {
+  const root = document.createElementNS(SVG_NAMES, "svg");
+  root.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  root.setAttribute("aria-hidden", "true");
+  const add = (tag, attributes) => {
+    const node = document.createElementNS(SVG_NAMES, tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    root.append(node);
+  };
+  for (const [paths, sort] of [[residuals, "hu-residual"], [arrows, "hu-arrow"]]) {
+    for (const path of paths) {
+      add("path", { class: sort, d: roundedPath(path) });
+      add("path", { class: `${sort} hu-tipped`, d: arrowHead(path) });
+    }
+  }
+  return root;
+}
+
+const SVG_NAMES = "http://www.w3.org/2000/svg";
+const BEND = 7; // of a corner
+
+// Straight pieces with round corners.
+function roundedPath(points) {
+  const parts = [`M${points[0].join(" ")}`];
+  for (let i = 1; i < points.length - 1; i++) {
+    const [before, corner, after] = [points[i - 1], points[i], points[i + 1]];
+    parts.push(`L${towards(corner, before).join(" ")}Q${corner.join(" ")} ${towards(corner, after).join(" ")}`);
+  }
+  return `${parts.join("")}L${points[points.length - 1].join(" ")}`;
+}
+
+function towards([x, y], [toX, toY]) {
+  const far = Math.hypot(toX - x, toY - y);
+  const share = Math.min(BEND / far, 0.5);
+  return [x + (toX - x) * share, y + (toY - y) * share];
+}
+
+function arrowHead(points) {
+  const [[x0, y0], [x, y]] = points.slice(-2);
+  const far = Math.hypot(x - x0, y - y0);
+  const [dx, dy] = [(x - x0) / far, (y - y0) / far];
+  const wing = (side) => `${x - 6 * dx + side * 3.5 * dy} ${y - 6 * dy - side * 3.5 * dx}`;
+  return `M${x} ${y}L${wing(1)}L${wing(-1)}Z`;
+}
