@@ -1,0 +1,166 @@
+"""Heads switched off, evened out or turned down: interventions as `Hooks`, for one call.
+
+    off = switched_off(config, [("cross", 5, 0)])
+    translator.translate("I am a student.", hooks=off)
+    translator.trace("I am a student.", hooks=together(off, uniform(config, [("encoder", 0, 3)])))
+
+A head is (kind, layer, head), counted from 0. `patches` changes single rows, cells and tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import torch
+from torch import Tensor
+
+from transformer.config import ModelConfig, near
+from transformer.hooks import HookFn, Hooks
+from transformer.inference.trace import WEIGHTS, Trace
+
+Head = tuple[str, int, int]
+
+KINDS = tuple(WEIGHTS)
+
+
+def site(kind: str, layer: int, point: str) -> str:
+    """The name of a hook of one attention: `site("cross", 5, "heads")`."""
+    return WEIGHTS[kind].format(layer).removesuffix("weights") + point
+
+
+def all_heads(config: ModelConfig, kinds: Iterable[str] = KINDS) -> list[Head]:
+    """Every head of these kinds, from the lowest layer up."""
+    return [
+        (kind, layer, head)
+        for kind in kinds
+        for layer in range(config.n_layers)
+        for head in range(config.n_heads)
+    ]
+
+
+def check_heads(config: ModelConfig, heads: Iterable[Head]) -> list[Head]:
+    """`heads` as a list, none twice. Raises ValueError for one that the model has not."""
+    checked = list(dict.fromkeys(heads))
+    for kind, layer, head in checked:
+        if kind not in KINDS:
+            known = ", ".join(map(repr, KINDS))
+            raise ValueError(f"kind must be one of {known}, not {kind!r}{near(kind, KINDS)}")
+        if not 0 <= layer < config.n_layers:
+            raise ValueError(
+                f"there is no layer {layer}; the layers are 0 to {config.n_layers - 1}"
+            )
+        if not 0 <= head < config.n_heads:
+            raise ValueError(f"there is no head {head}; the heads are 0 to {config.n_heads - 1}")
+    return checked
+
+
+def together(*several: Hooks | None) -> Hooks:
+    """All of them in one, those of a common site one after the other, in the order given."""
+    chains: dict[str, list[HookFn]] = {}
+    for hooks in several:
+        for name, function in (hooks or {}).items():
+            chains.setdefault(name, []).append(function)
+    return Hooks({name: _chain(functions) for name, functions in chains.items()})
+
+
+def _chain(functions: list[HookFn]) -> HookFn:
+    def chained(x: Tensor, name: str) -> Tensor:
+        for function in functions:
+            replaced = function(x, name)
+            x = x if replaced is None else replaced
+        return x
+
+    return functions[0] if len(functions) == 1 else chained
+
+
+def gated(config: ModelConfig, gates: Mapping[Head, float]) -> Hooks:
+    """Each of these heads' outputs multiplied by its gate ξ (Michel et al. 2019, section 2.3).
+
+    A gate of 0 is a head switched off; with 1 nothing changes, to the last bit.
+
+    Raises:
+        ValueError: for a head that the model has not.
+    """
+    check_heads(config, gates)
+    functions: dict[str, HookFn] = {}
+    for kind, layer, numbers in _by_attention(config, gates):
+        factors = torch.ones(config.n_heads, 1, 1)
+        for head in numbers:
+            factors[head] = float(gates[kind, layer, head])
+
+        def turn_down(outputs: Tensor, _: str, factors: Tensor = factors) -> Tensor:
+            return outputs * factors.to(outputs)
+
+        functions[site(kind, layer, "heads")] = turn_down
+    return Hooks(functions)
+
+
+def switched_off(config: ModelConfig, heads: Iterable[Head]) -> Hooks:
+    """These heads write nothing: their outputs are 0 where W^O reads them.
+
+    Raises:
+        ValueError: for a head that the model has not.
+    """
+    return gated(config, dict.fromkeys(heads, 0.0))
+
+
+def uniform(config: ModelConfig, heads: Iterable[Head]) -> Hooks:
+    """These heads look at every key that they may look at alike.
+
+    Done to the scores, all made 0, so that the mask and hidden tokens (−∞) stay what they are.
+
+    Raises:
+        ValueError: for a head that the model has not.
+    """
+    functions: dict[str, HookFn] = {}
+    for kind, layer, numbers in _by_attention(config, heads):
+
+        def even(scores: Tensor, _: str, numbers: list[int] = numbers) -> Tensor:
+            changed = scores.clone()
+            changed[:, numbers] = scores[:, numbers].masked_fill(scores[:, numbers] > -torch.inf, 0)
+            return changed
+
+        functions[site(kind, layer, "scores")] = even
+    return Hooks(functions)
+
+
+def to_mean(config: ModelConfig, heads: Iterable[Head], traces: Iterable[Trace]) -> Hooks:
+    """These heads write, at every position, what they write on average over `traces`.
+
+    It takes away what a head tells of this position and keeps its constant part, which the layers
+    above have learned to expect; 0 takes away both. The mean is over all positions of all traces,
+    so it is one vector a head and carries nothing of the future into the decoder.
+
+    Raises:
+        ValueError: for a head that the model has not, no trace, or traces without the outputs.
+    """
+    known = list(traces)
+    if not known:
+        raise ValueError("the mean needs at least one trace; there are 0")
+    functions: dict[str, HookFn] = {}
+    for kind, layer, numbers in _by_attention(config, heads):
+        name = site(kind, layer, "heads")
+        for trace in known:
+            if name not in trace:
+                raise ValueError(f"a trace was recorded without {name}")
+        outputs = torch.cat([torch.tensor(trace[name][numbers]) for trace in known], dim=1)
+        mean = outputs.mean(dim=1, keepdim=True)  # (heads, 1, d_k)
+
+        def put(x: Tensor, _: str, numbers: list[int] = numbers, mean: Tensor = mean) -> Tensor:
+            changed = x.clone()
+            changed[:, numbers] = mean.to(x)
+            return changed
+
+        functions[name] = put
+    return Hooks(functions)
+
+
+def _by_attention(
+    config: ModelConfig, heads: Iterable[Head]
+) -> Iterator[tuple[str, int, list[int]]]:
+    """The heads of each attention together: kind, layer and the numbers of its heads."""
+    groups: dict[tuple[str, int], list[int]] = {}
+    for kind, layer, head in check_heads(config, heads):
+        groups.setdefault((kind, layer), []).append(head)
+    for (kind, layer), numbers in groups.items():
+        yield kind, layer, numbers
