@@ -7,6 +7,44 @@ import streamlit as st
 from transformer.ui import frame, readings, views
 from transformer.ui.address import EXAMPLE, View
 
+WAYS = (
+    (
+        "pages/lessons.py",
+        "**Lessons**: a way through the paper, step by step →",
+        "Fifteen prepared views, each with a question that it answers. New here? Begin with these.",
+    ),
+    (
+        "pages/translate.py",
+        "**Translate** a sentence of your own →",
+        "Every step of the decoder: what it had read, what it considered, what it took.",
+    ),
+    (
+        "pages/attention.py",
+        "**Attention** of every layer and head →",
+        "As lines or pictures, number by number, step by step, or beside another's.",
+    ),
+    (
+        "pages/inside.py",
+        "**Inside**: the paper's Figure 1, box by box →",
+        "Every tensor on a sentence's way through the model, and the code that makes it.",
+    ),
+    (
+        "pages/positions.py",
+        "**Positions**: how it knows the order →",
+        "Waves added to words; which heads look at the place and which at the word.",
+    ),
+    (
+        "pages/why.py",
+        "**Why self-attention** →",
+        "Four kinds of layer counted, timed on this machine, and raced.",
+    ),
+    (
+        "pages/train.py",
+        "**Train** one, and watch attention form →",
+        "A small model learns to reverse, to sort or to speak some French, here, in seconds.",
+    ),
+)
+
 with frame.page("app.py") as model:
     st.title("See attention")
     frame.lead(
@@ -22,20 +60,6 @@ with frame.page("app.py") as model:
     with left:
         st.subheader(frame.plain(model.about.heading.format(first.text)))
         views.translation(reading)
-        with st.container(border=True):
-            frame.link("pages/translate.py", "**Translate** a sentence of your own →")
-            st.caption(
-                "Every step of the decoder: what it had read, what it considered, what it took."
-            )
-        with st.container(border=True):
-            frame.link("pages/attention.py", "**Attention** of every layer and head →")
-            st.caption("As lines or pictures, number by number, step by step, or beside another's.")
-        with st.container(border=True):
-            frame.link("pages/train.py", "**Train** one, and watch attention form →")
-            st.caption(
-                "A small model learns to reverse, to sort or to speak some French, here, in "
-                "seconds."
-            )
     with right:
         st.subheader("Where it looked")
         views.head(reading, "cross")
@@ -44,3 +68,9 @@ with frame.page("app.py") as model:
             f"{head}. Each row is a moment: the piece just read → the piece about to be written. "
             "The stronger the colour, the more the model took from that piece of your sentence."
         )
+    st.subheader("Where to go from here")
+    for start in range(0, len(WAYS), 3):
+        for column, (file, way, what) in zip(st.columns(3), WAYS[start:], strict=False):
+            with column.container(border=True, gap="xsmall"):
+                frame.link(file, way)
+                st.caption(what)
