@@ -1,0 +1,53 @@
+"""Positions in numbers: the formula of section 3.5, what a model adds, learned vectors, far places.
+
+from transformer.analysis import positions
+positions.wavelengths(256)
+"""
+
+from transformer.analysis.positions.far import BEYOND, Right, by_length, joined, moved
+from transformer.analysis.positions.formula import (
+    by_distance,
+    distances,
+    map_residual,
+    pair_lengths,
+    pair_residuals,
+    shift_errors,
+    shift_matrix,
+    sinusoidal,
+    slip,
+    wavelengths,
+)
+from transformer.analysis.positions.tables import (
+    SIDES,
+    STACKS,
+    Fit,
+    added,
+    noise_like,
+    sinusoid_fit,
+    table,
+)
+
+__all__ = [
+    "BEYOND",
+    "SIDES",
+    "STACKS",
+    "Fit",
+    "Right",
+    "added",
+    "by_distance",
+    "by_length",
+    "distances",
+    "joined",
+    "map_residual",
+    "moved",
+    "noise_like",
+    "pair_lengths",
+    "pair_residuals",
+    "shift_errors",
+    "shift_matrix",
+    "sinusoid_fit",
+    "sinusoidal",
+    "slip",
+    "table",
+    "wavelengths",
+]

@@ -1,0 +1,133 @@
+"""A head's scores in the first layer, split exactly: what is word in them and what is place.
+
+Layer 0 reads x = c + p: content c (embedding × √d_model) plus the position p (section 3.5). No
+projection has a bias, so q = c·W^Q + p·W^Q and k = c·W^K + p·W^K, and q·k/√d_k falls into four
+sums (as in Dai et al. 2019, section 3.3, https://arxiv.org/abs/1901.02860). From layer 1 on this
+ends: attention and the feed-forward network have mixed words and places, and LayerNorm has scaled
+their sum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from transformer.inference import Trace
+from transformer.model import Transformer
+from transformer.model.attention import split_heads
+
+PARTS = ("content-content", "content-position", "position-content", "position-position")
+"""The query's side first: "content-position" is a word that looks for a place."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreParts:
+    """The four parts of every head of one layer 0, before mask and softmax.
+
+    Attributes:
+        kind: "encoder" or "decoder", as in `Trace.weights`.
+        tokens: of the positions, which are queries and keys both.
+        parts: in the order of `PARTS`; they sum to `scores`.
+        scores: what the model itself computed, `hook_scores`.
+    """
+
+    kind: str
+    tokens: tuple[str, ...]
+    parts: Float[np.ndarray, "4 heads length length"]
+    scores: Float[np.ndarray, "heads length length"]
+
+    @property
+    def allowed(self) -> Bool[np.ndarray, "length length"]:
+        """Keys that a query may look at: in the decoder none to its right."""
+        length = len(self.tokens)
+        every = np.ones((length, length), dtype=bool)
+        return np.tril(every) if self.kind == "decoder" else every
+
+    @property
+    def error(self) -> float:
+        """Largest difference between the four parts' sum and the model's scores."""
+        return float(np.abs(self.parts.sum(axis=0) - self.scores).max())
+
+    def centred(self) -> Float[np.ndarray, "4 heads length length"]:
+        """The parts without each row's mean over the allowed keys, NaN where none is allowed.
+
+        Softmax does not see what is added to a whole row, so only this is of consequence.
+        """
+        shown = np.where(self.allowed, self.parts, np.nan)
+        return np.asarray(shown - np.nanmean(shown, axis=-1, keepdims=True))
+
+    def shares(self) -> Float[np.ndarray, "heads 4"]:
+        """How much each part varies along the rows, as a share of what all four do, 0 to 1.
+
+        Variance over the allowed keys about each row's mean, all rows together, divided by the sum
+        of the four. Parts may strengthen or cancel one another, which this leaves out. All 0 for a
+        head whose parts do not vary at all.
+        """
+        spread = np.nansum(self.centred() ** 2, axis=(-2, -1)).T
+        total = spread.sum(axis=1, keepdims=True)
+        return np.asarray(np.divide(spread, total, np.zeros_like(spread), where=total > 0))
+
+    def alone(self) -> Float[np.ndarray, "4 heads length length"]:
+        """Where softmax of each part alone would look; rows sum to 1."""
+        shown = np.where(self.allowed, self.parts, -np.inf)
+        grown = np.exp(shown - shown.max(axis=-1, keepdims=True))
+        return np.asarray(grown / grown.sum(axis=-1, keepdims=True))
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each head: the shares of `PARTS`, then `place` and `word`: what its look at
+        the keys' positions and at the keys' content comes to together."""
+        found = pd.DataFrame(self.shares(), columns=list(PARTS))
+        found.insert(0, "head", range(len(found)))
+        found["place"] = found["content-position"] + found["position-position"]
+        found["word"] = found["content-content"] + found["position-content"]
+        return found
+
+
+def score_parts(model: Transformer, trace: Trace, kind: str = "encoder") -> ScoreParts:
+    """Split the scores of layer 0's self-attention of the encoder or of the decoder.
+
+        parts = score_parts(translator.model, translator.trace("I am a student."), "encoder")
+        parts.to_frame().sort_values("place")
+
+    Args:
+        trace: of this model, with `hook_tokens`, `hook_positions` and layer 0's `hook_scores` of
+            that side recorded.
+
+    Raises:
+        ValueError: for another kind (cross attention's queries have been through a layer), and
+            for additive scores: v·tanh(q + k) is no sum over what q and k are made of.
+        KeyError: for a site that was not recorded.
+    """
+    if kind not in ("encoder", "decoder"):
+        raise ValueError(
+            f"the split is of self-attention, 'encoder' or 'decoder', not {kind!r}: cross "
+            "attention's queries have been through a layer"
+        )
+    if model.config.score == "additive":
+        raise ValueError(
+            "Additive scores cannot be split: v·tanh(q + k) is no sum of one part for each half "
+            "of q and k, as a dot product is."
+        )
+    attention = getattr(model, kind).layers[0].self_attn
+    halves = [_exact(trace[f"{kind}.embed.hook_{what}"]) for what in ("tokens", "positions")]
+    with torch.no_grad():
+        w_q, w_k = (w.detach().cpu().double() for w in (attention.w_q, attention.w_k))
+        queries = [split_heads(half @ w_q.T, attention.n_heads)[0] for half in halves]
+        keys = [split_heads(half @ w_k.T, attention.n_heads)[0] for half in halves]
+        parts = [attention.score.scale * q @ k.transpose(-1, -2) for q in queries for k in keys]
+    return ScoreParts(
+        kind=kind,
+        tokens=trace.src_tokens if kind == "encoder" else trace.tgt_tokens,
+        parts=torch.stack(parts).numpy(),
+        scores=trace[f"{kind}.layers.0.self_attn.hook_scores"],
+    )
+
+
+def _exact(site: np.ndarray) -> Tensor:
+    """One site in float64, as a batch of one."""
+    return torch.from_numpy(site.astype(np.float64))[None]
