@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from transformer.analysis.inside.walk import Box
 from transformer.config import near
 from transformer.inference.trace import Trace
 
-Array = npt.NDArray[np.floating[Any]]
+Array = npt.NDArray[np.float64]
 Kind = Literal["signed", "positive", "share", "mask", "count"]
 Role = Literal["input", "weight", "step", "result"]
 
@@ -50,6 +50,8 @@ class Panel:
             "count" (whole numbers).
         role: "input" was computed in another box, "weight" was learned, "step" is on the way,
             "result" is what the box hands on.
+        work: the working of one cell; see `worked`.
+        code: how a program gets it; see `snippet`.
         origin: where it comes from: the box that computes it, or the name of a weight; "" if it
             is computed here.
         note: a plain sentence, or "".
@@ -66,13 +68,11 @@ class Panel:
     column_axis: str
     kind: Kind
     role: Role
+    work: Callable[[int, int], list[str]] = field(repr=False)
+    code: Callable[[int, int], Code] = field(repr=False)
     origin: str = ""
     note: str = ""
     cells: tuple[tuple[str, ...], ...] = ()
-    work: Callable[[int, int], list[str]] = field(default=lambda row, column: [], repr=False)
-    code: Callable[[int, int], Code] = field(
-        default=lambda row, column: Code((), (), ""), repr=False
-    )
 
     def check(self, row: int, column: int) -> None:
         """Raises ValueError for a cell that is not there."""

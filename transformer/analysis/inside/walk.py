@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from transformer.analysis.inside.texts import ATTENTION, EMBED, MEMORY, OUTPUT, SUBLAYER, Text
 from transformer.config import ModelConfig, near
@@ -48,6 +49,7 @@ class Box:
     after: str = ""
 
 
+@lru_cache(maxsize=32)
 def boxes(config: ModelConfig) -> tuple[Box, ...]:
     """Every box, encoder first, then decoder and output."""
     walk = list(_walk(config))

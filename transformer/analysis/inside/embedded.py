@@ -1,0 +1,117 @@
+"""Panels of the boxes at the bottom: embedding, positions, their sum (sections 3.4 and 3.5)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transformer.analysis.inside.panels import Array, Code, Panel
+from transformer.analysis.inside.room import (
+    CodeOf,
+    Room,
+    array,
+    given,
+    learned,
+    numbered,
+    program,
+    table,
+)
+from transformer.analysis.inside.written import Work, number, plain, signed
+
+
+def tokens(room: Room) -> list[Panel]:
+    """E[token], and the same × √d_model."""
+    d_model = room.config.d_model
+    ids = np.array(room.trace.src_ids if room.ids == "src" else room.trace.tgt_ids)
+    rows, columns = room.rows, numbered(d_model, "dimension of d_model")
+    picked = array(room.model.embedding.weight)[ids]
+    found = room.held(picked * d_model**0.5, room.box.site)
+    pick = f"model.embedding.weight[{room.ids}[0]]"
+
+    def work(row: int, column: int) -> list[str]:
+        return [
+            rf"t_{{{row},{column}}} = \sqrt{{d_{{model}}}}\; E_{{{ids[row]},{column}}}",
+            rf"= \sqrt{{{d_model}}} \cdot {signed(picked[row, column])}",
+            rf"= {number(found[row, column])}",
+        ]
+
+    code = program([], [f"e = {pick}", f"t = e * {d_model} ** 0.5"], "t[{r}, {c}]")
+    return [
+        learned("e", "Rows of E", "E", picked, rows, columns, pick, "embedding.weight"),
+        table("t", "Embeddings × √d_model", "t", found, rows, columns, work, code),
+    ]
+
+
+def positions(room: Room) -> list[Panel]:
+    """What is added, by the closed form, the learned table, or nothing."""
+    rows, columns = room.rows, numbered(room.config.d_model, "dimension of d_model")
+    kind = room.config.positions
+    length = len(rows.labels)
+    if kind == "sinusoidal":
+        found = room.held(_waves(length, room.config.d_model), room.box.site)
+        work, code = _by_wave(room.config.d_model, found)
+        pe = table("pe", "Positional encodings", "PE", found, rows, columns, work, code)
+        return [pe]
+    found = room.held(array(room.block.positions(length)), room.box.site)
+    code = program([], [f"pe = {room.expression()}.positions({length})"], "pe[{r}, {c}]")
+    learns = kind == "learned"
+    title = "Learned positions" if learns else "No positions: zeros"
+    origin = f"{room.path}.positions.weight" if learns else ""
+    work = plain("PE", found)
+    return [table("pe", title, "PE", found, rows, columns, work, code, origin=origin)]
+
+
+def _waves(length: int, d_model: int) -> Array:
+    """Section 3.5, dimension by dimension: an even one is a sine, the next its cosine."""
+    dimension = np.arange(d_model)
+    angle = np.arange(length)[:, None] / 10000.0 ** ((dimension - dimension % 2) / d_model)
+    waves: Array = np.where(dimension % 2 == 0, np.sin(angle), np.cos(angle))
+    return waves
+
+
+def _by_wave(d_model: int, found: Array) -> tuple[Work, CodeOf]:
+    def work(row: int, column: int) -> list[str]:
+        wave, even = ("sin" if column % 2 == 0 else "cos"), column - column % 2
+        angle = row / 10000 ** (even / d_model)
+        return [
+            rf"PE_{{({row},\,{column})}} = \{wave}\left(\frac{{pos}}"
+            rf"{{10000^{{{even}/d_{{model}}}}}}\right)",
+            rf"= \{wave}\left(\frac{{{row}}}{{10000^{{{even}/{d_model}}}}}\right)",
+            rf"= \{wave}({number(angle, 8)})",
+            rf"= {number(found[row, column])}",
+        ]
+
+    def code(row: int, column: int) -> Code:
+        wave, even = ("sin" if column % 2 == 0 else "cos"), column - column % 2
+        lines = (f"angle = torch.tensor({row} / 10000 ** ({even} / {d_model}))",)
+        return Code((), lines, f"torch.{wave}(angle)")
+
+    return work, code
+
+
+def added(room: Room) -> list[Panel]:
+    """Embedding plus position."""
+    rows, columns = room.rows, numbered(room.config.d_model, "dimension of d_model")
+    sources = [(f"{room.path}.hook_{step}", f"{room.name}.{step}") for step in _PARTS]
+    t, pe = (
+        given(room, name, title, symbol, source, rows, columns)
+        for (name, title, symbol), source in zip(_PARTS.values(), sources, strict=True)
+    )
+    found = room.held(t.values + pe.values, room.box.site)
+
+    def work(row: int, column: int) -> list[str]:
+        parts = t.values[row, column], pe.values[row, column]
+        return [
+            rf"x_{{{row},{column}}} = t_{{{row},{column}}} + PE_{{{row},{column}}}",
+            rf"= {number(parts[0])} + {signed(parts[1])}",
+            rf"= {number(found[row, column])}",
+        ]
+
+    lines = [f"t = seen[{sources[0][0]!r}]", f"pe = seen[{sources[1][0]!r}]", "x = t + pe"]
+    code = program([site for site, _ in sources], lines, "x[{r}, {c}]")
+    return [t, pe, table("x", "What the first layer reads", "x", found, rows, columns, work, code)]
+
+
+_PARTS = {
+    "tokens": ("t", "Embeddings × √d_model", "t"),
+    "positions": ("pe", "Positional encodings", "PE"),
+}

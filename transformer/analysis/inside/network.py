@@ -1,0 +1,152 @@
+"""Panels of the feed-forward network (section 3.3), unit by unit, and of the memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transformer.analysis.inside.panels import Array, Code, Panel
+from transformer.analysis.inside.room import (
+    ONE,
+    Axis,
+    Room,
+    array,
+    given,
+    numbered,
+    program,
+    table,
+    through,
+)
+from transformer.analysis.inside.written import number, plain, products, signed
+
+STRONGEST = 16
+"""Hidden units shown of each position."""
+
+
+def hidden(room: Room) -> list[Panel]:
+    """x W_1 + b_1, cut off below 0; which units are live, and which are the strongest."""
+    config, source = room.config, room.before[0]
+    wide = numbered(config.d_model, "dimension of d_model")
+    x = given(room, "x", "What comes in", "x", room.before, room.rows, wide)
+    w, b = room.block.w_1.weight, array(room.block.w_1.bias)
+    z = through(x.values, w) + b
+    found = room.held(np.maximum(z, 0), room.box.site)
+    units = numbered(config.d_ff, "hidden unit")
+    lines = [
+        f"x = seen[{source!r}]",
+        f"w_1 = {room.expression()}.w_1",
+        "z = x @ w_1.weight.T + w_1.bias",
+    ]
+
+    def before(row: int, column: int) -> list[str]:
+        return [
+            rf"z_{{{row},{column}}} = \sum_i x_{{{row},i}}\, W_{{i,{column}}} + b_{{{column}}}",
+            f"= {products(x.values[row], array(w[column]))} + {signed(b[column])}",
+            f"= {number(z[row, column])}",
+        ]
+
+    def work(row: int, column: int) -> list[str]:
+        return [
+            rf"a_{{{row},{column}}} = \max(0, z_{{{row},{column}}})",
+            rf"= \max(0, {number(z[row, column])})",
+            f"= {number(found[row, column])}",
+        ]
+
+    sums = table(
+        "z",
+        "Before the cut",
+        "x W_1 + b_1",
+        z,
+        room.rows,
+        units,
+        before,
+        program([source], lines, "z[{r}, {c}]"),
+        role="step",
+    )
+    lines.append("a = z.clamp(min=0)")
+    code = program([source], lines, "a[{r}, {c}]")
+    a = table("a", "Hidden units", "a", found, room.rows, units, work, code, kind="positive")
+    return [x, sums, _live(room, z, lines), _strongest(room, found, lines), a]
+
+
+def _live(room: Room, z: Array, lines: list[str]) -> Panel:
+    """The share of units above 0 at each position."""
+    counts = (z > 0).sum(axis=1)
+    live = counts[:, None] / z.shape[1]
+
+    def work(row: int, column: int) -> list[str]:
+        return [
+            r"\frac{|\{u : a_u > 0\}|}{d_{ff}}",
+            rf"= \frac{{{counts[row]}}}{{{z.shape[1]}}}",
+            f"= {number(live[row, 0])}",
+        ]
+
+    code = program([room.before[0]], lines, "(a[{r}] > 0).float().mean()")
+    title, symbol = "Share of live units", r"\frac{|\{u : a_u > 0\}|}{d_{ff}}"
+    return table("live", title, symbol, live, room.rows, ONE, work, code, role="step", kind="share")
+
+
+def _strongest(room: Room, a: Array, lines: list[str]) -> Panel:
+    """The units that are loudest at each position."""
+    count = min(STRONGEST, a.shape[1])
+    units = np.argsort(-a, axis=1, kind="stable")[:, :count]
+    values = np.take_along_axis(a, units, axis=1)
+
+    def work(row: int, column: int) -> list[str]:
+        return [
+            rf"a_{{{row},u}},\quad u = {units[row, column]}",
+            f"= {number(values[row, column])}",
+        ]
+
+    def code(row: int, column: int) -> Code:
+        return Code((room.before[0],), tuple(lines), f"a[{row}, {units[row, column]}]")
+
+    return table(
+        "strongest",
+        "The strongest units",
+        "a_u",
+        values,
+        room.rows,
+        Axis(tuple(str(rank + 1) for rank in range(count)), "rank"),
+        work,
+        code,
+        role="step",
+        kind="positive",
+        cells=tuple(tuple(f"unit {unit}" for unit in row) for row in units),
+    )
+
+
+def output(room: Room) -> list[Panel]:
+    """a W_2 + b_2."""
+    site = f"{room.path}.hook_hidden"
+    wide = numbered(room.config.d_model, "dimension of d_model")
+    units = numbered(room.config.d_ff, "hidden unit")
+    source = site, f"{room.name}.hidden"
+    a = given(room, "a", "Hidden units", "a", source, room.rows, units, kind="positive")
+    w, b = room.block.w_2.weight, array(room.block.w_2.bias)
+    found = room.held(through(a.values, w) + b, room.box.site)
+
+    def work(row: int, column: int) -> list[str]:
+        return [
+            rf"y_{{{row},{column}}} = \sum_u a_{{{row},u}}\, W_{{u,{column}}} + b_{{{column}}}",
+            f"= {products(a.values[row], array(w[column]), 'u')} + {signed(b[column])}",
+            f"= {number(found[row, column])}",
+        ]
+
+    lines = [
+        f"a = seen[{site!r}]",
+        f"w_2 = {room.expression()}.w_2",
+        "y = a @ w_2.weight.T + w_2.bias",
+    ]
+    symbol, code = r"\mathrm{FFN}(x)", program([site], lines, "y[{r}, {c}]")
+    title = "What the network says"
+    return [a, table("y", title, symbol, found, room.rows, wide, work, code)]
+
+
+def memory(room: Room) -> list[Panel]:
+    """The last encoder layer's output, as it is."""
+    source = room.before
+    wide = numbered(room.config.d_model, "dimension of d_model")
+    found = room.held(room.seen(source[0]), room.box.site)
+    code = program([source[0]], [f"m = seen[{source[0]!r}]"], "m[{r}, {c}]")
+    work, title = plain("m", found), "The memory"
+    return [table("m", title, "m", found, room.rows, wide, work, code, origin=source[1])]

@@ -1,0 +1,154 @@
+"""Panels of what follows every sublayer: the residual sum and LayerNorm (section 3.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transformer.analysis.inside.panels import Array, Panel
+from transformer.analysis.inside.room import (
+    ONE,
+    Axis,
+    Room,
+    array,
+    given,
+    learned,
+    numbered,
+    program,
+    table,
+)
+from transformer.analysis.inside.written import Work, number, signed, summed
+
+
+def add(room: Room) -> list[Panel]:
+    """What came in plus what the sublayer says."""
+    wide = numbered(room.config.d_model, "dimension of d_model")
+    says = f"{room.path}.hook_output", f"{room.name}.output"
+    symbol = r"\mathrm{FFN}(x)" if room.box.block == "ffn" else "o"
+    x = given(room, "x", "What came in", "x", room.before, room.rows, wide)
+    o = given(room, "o", "What the sublayer says", symbol, says, room.rows, wide)
+    found = room.held(x.values + o.values, room.box.site)
+
+    def work(row: int, column: int) -> list[str]:
+        a, b = x.values[row, column], o.values[row, column]
+        return [
+            rf"r_{{{row},{column}}} = x_{{{row},{column}}} + {symbol}_{{{row},{column}}}",
+            f"= {number(a)} + {signed(b)}",
+            f"= {number(found[row, column])}",
+        ]
+
+    sites = [room.before[0], says[0]]
+    lines = [f"x = seen[{sites[0]!r}]", f"o = seen[{sites[1]!r}]", "r = x + o"]
+    code = program(sites, lines, "r[{r}, {c}]")
+    return [x, o, table("r", "Their sum", "r", found, room.rows, wide, work, code)]
+
+
+def norm(room: Room) -> list[Panel]:
+    """Mean, variance, and what is left without them; then γ and β (Ba et al. 2016, eq. 4)."""
+    path, d = f"{room.path}_norm", room.config.d_model
+    wide, rows = numbered(d, "dimension of d_model"), room.rows
+    layer = room.module(path).norm
+    gain, shift, epsilon = array(layer.weight), array(layer.bias), float(layer.eps)
+    site = f"{path}.hook_sum"
+    r = given(room, "r", "The sum", "r", (site, f"{room.name}.add"), rows, wide)
+    mean = r.values.mean(axis=1, keepdims=True)
+    variance = ((r.values - mean) ** 2).mean(axis=1, keepdims=True)
+    hat = (r.values - mean) / np.sqrt(variance + epsilon)
+    found = room.held(hat * gain + shift, room.box.site)
+    lines = [
+        f"r = seen[{site!r}]",
+        "mean = r.mean(-1, keepdim=True)",
+        "variance = ((r - mean) ** 2).mean(-1, keepdim=True)",
+        f"hat = (r - mean) / (variance + {epsilon}) ** 0.5",
+        f"norm = {room.expression(path)}.norm",
+        "y = hat * norm.weight + norm.bias",
+    ]
+
+    def upright(row: int, column: int) -> list[str]:
+        inside = f"{number(r.values[row, column])} - {signed(mean[row, 0])}"
+        root = rf"\sqrt{{{number(variance[row, 0])} + {number(epsilon)}}}"
+        return [
+            rf"\hat{{x}}_{{{row},{column}}} = \frac{{r_{{{row},{column}}} - \mu_{{{row}}}}}"
+            rf"{{\sqrt{{\sigma^2_{{{row}}} + \varepsilon}}}}",
+            rf"= \frac{{{inside}}}{{{root}}}",
+            f"= {number(hat[row, column])}",
+        ]
+
+    def work(row: int, column: int) -> list[str]:
+        _, fraction, _ = upright(row, column)
+        scaled = rf"\cdot {signed(gain[column])} + {signed(shift[column])}"
+        return [
+            rf"y_{{{row},{column}}} = \frac{{r_{{{row},{column}}} - \mu_{{{row}}}}}"
+            rf"{{\sqrt{{\sigma^2_{{{row}}} + \varepsilon}}}}\,\gamma_{{{column}}} + "
+            rf"\beta_{{{column}}}",
+            rf"\mu_{{{row}}} = {number(mean[row, 0])}",
+            rf"\sigma^2_{{{row}}} = {number(variance[row, 0])}",
+            f"{fraction} {scaled}",
+            rf"= {signed(hat[row, column])} {scaled}",
+            f"= {number(found[row, column])}",
+        ]
+
+    def line(name: str, what: str) -> Panel:
+        symbol, values = {"weight": (r"\gamma", gain), "bias": (r"\beta", shift)}[name]
+        weight = f"{room.expression(path)}.norm.{name}"
+        return learned(
+            "gain" if name == "weight" else "shift",
+            what,
+            symbol,
+            values[None],
+            ONE,
+            wide,
+            f"{weight}[None]",
+            f"{path}.norm.{name}",
+        )
+
+    def step(
+        name: str, title: str, symbol: str, values: Array, columns: Axis, how: Work, upto: int
+    ) -> Panel:
+        code = program([site], lines[:upto], f"{name}[{{r}}, {{c}}]")
+        return table(name, title, symbol, values, rows, columns, how, code, role="step")
+
+    return [
+        r,
+        step("mean", "Mean", r"\mu", mean, ONE, _mean(r.values), 2),
+        step("variance", "Variance", r"\sigma^2", variance, ONE, _variance(r.values), 3),
+        step("hat", "Mean 0, variance 1", r"\hat{x}", hat, wide, upright, 4),
+        line("weight", "Gain γ"),
+        line("bias", "Shift β"),
+        table("y", "Normed", "y", found, rows, wide, work, program([site], lines, "y[{r}, {c}]")),
+    ]
+
+
+def _mean(values: Array) -> Work:
+    count = values.shape[1]
+
+    def work(row: int, column: int) -> list[str]:
+        r = values[row]
+        return [
+            rf"\mu_{{{row}}} = \frac{{1}}{{{count}}} \sum_i r_{{{row},i}}",
+            rf"= \frac{{1}}{{{count}}} \left({summed(r, lambda i: signed(r[i]))}\right)",
+            rf"= \frac{{1}}{{{count}}} \cdot {signed(r.sum())}",
+            f"= {number(r.mean())}",
+        ]
+
+    return work
+
+
+def _variance(values: Array) -> Work:
+    count = values.shape[1]
+
+    def work(row: int, column: int) -> list[str]:
+        r, mean = values[row], values[row].mean()
+        squares = (r - mean) ** 2
+
+        def write(i: int) -> str:
+            return f"({number(r[i])} - {signed(mean)})^2"
+
+        return [
+            rf"\sigma^2_{{{row}}} = \frac{{1}}{{{count}}} \sum_i (r_{{{row},i}} - \mu_{{{row}}})^2",
+            rf"\mu_{{{row}}} = {number(mean)}",
+            rf"= \frac{{1}}{{{count}}} \left({summed(squares, write)}\right)",
+            rf"= \frac{{1}}{{{count}}} \cdot {number(squares.sum())}",
+            f"= {number(squares.mean())}",
+        ]
+
+    return work
