@@ -20,6 +20,18 @@ PARTS = {
     "scores": "Scores",
 }
 SECTIONS = {"walk": "The walk", "training": "As training sees it", "lens": "Logit lens"}
+TOPICS = {
+    "matrix": "The matrix",
+    "waves": "Waves",
+    "distance": "Distance",
+    "shift": "Shift",
+    "added": "What is added",
+    "parts": "Word or place",
+    "learned": "Learned",
+    "far": "Far places",
+    "slip": "A slip",
+}
+SIDES = {"source": "Source", "target": "Target"}
 EXAMPLE = "I am a student."
 EXAMPLES = (
     EXAMPLE,
@@ -36,10 +48,11 @@ RANGES: dict[str, tuple[float, float]] = {
     "seed": (0, 2**31 - 1),
     "n": (2, 65536),
     "d": (8, 4096),
-    "k": (1, 63),
-    "r": (1, 1023),
+    "k": (1, 31),
+    "r": (1, 127),
     "dk": (1, 1024),
     "lesson": (0, 99),
+    "shift": (-64, 64),
 }
 """Least and greatest value of each number that is not the explorer's."""
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -47,6 +60,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "part": tuple(PARTS),
     "section": tuple(SECTIONS),
     "box": STOPS,
+    "topic": tuple(TOPICS),
+    "side": tuple(SIDES),
 }
 """What each word may be that is not the explorer's."""
 
@@ -67,6 +82,9 @@ class View:
         run, race: names of the training run and of the race that are looked at; "" is none.
         section: of the page "Inside"; box: of Figure 1, in the layer `layer`; panel: the name of
             one of its tables, of which `row` and `column` choose a number.
+        topic: of the page "Positions", for one `side` of the pair; waves: the dimensions that are
+            drawn as waves, with commas; shift: the k of M_k; learned: the checkpoint whose learned
+            positions are looked at, "" is the first there is.
         lesson: of the course, from 1; 0 is none.
     """
 
@@ -114,6 +132,11 @@ class View:
     box: str = STOPS[0]
     panel: str = ""
     lesson: int = 0
+    topic: str = "matrix"
+    side: str = "source"
+    waves: str = ""
+    shift: int = 1
+    learned: str = ""
 
     @classmethod
     def from_params(cls, params: Mapping[str, str]) -> tuple[View, list[str]]:
