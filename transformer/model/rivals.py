@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -50,14 +50,17 @@ class RivalConfig:
 
 
 class SelfAttention(nn.Module):
-    """Every position attends to all (section 3.2), n²·d multiplications for the mixing alone."""
+    """Every position attends to all (section 3.2), with its n² weights written out: fused kernels
+    save their memory, and no multiplication."""
 
     def __init__(self, config: RivalConfig) -> None:
         super().__init__()
         self.attention = MultiHeadAttention(config.attention)
 
     def forward(self, x: Vectors) -> Vectors:
-        return self.attention(x, x, None)  # type: ignore[no-any-return]
+        query, key, value = self.attention.project(x, x)
+        weights = attention_weights(self.attention.score(query, key), None)
+        return functional.linear(merge_heads(weights @ value), self.attention.w_o)
 
 
 class Recurrent(nn.Module):
@@ -73,10 +76,11 @@ class Recurrent(nn.Module):
         nn.init.orthogonal_(self.u)
 
     def forward(self, x: Vectors) -> Vectors:
-        read = x @ self.w + self.b  # of all positions at once: nothing here waits for another
+        # W reads all positions at once: nothing in it waits for another. U has to wait.
+        read = functional.linear(x, self.w.T, self.b)
         state, states = torch.zeros_like(read[:, 0]), []
         for at in range(x.shape[1]):
-            state = torch.tanh(read[:, at] + state @ self.u)
+            state = torch.tanh(torch.addmm(read[:, at], state, self.u))
             states.append(state)
         return torch.stack(states, dim=1)
 
@@ -123,11 +127,11 @@ class RestrictedAttention(nn.Module):
         half = self.r // 2
         return functional.pad(vectors, (0, 0, half, half)).unfold(2, self.r, 1)
 
-    def _inside(self, n: int, device: torch.device) -> Tensor:
-        """(n, r): whether that neighbour of that position exists."""
-        neighbours = torch.arange(self.r, device=device) - self.r // 2
-        places = torch.arange(n, device=device)[:, None] + neighbours
-        return (places >= 0) & (places < n)
+    def _inside(self, n: int, device: torch.device) -> Bool[Tensor, "n {self.r}"]:
+        """Whether that neighbour of that position exists."""
+        half = self.r // 2
+        there = torch.ones(n, dtype=torch.bool, device=device)
+        return functional.pad(there, (half, half)).unfold(0, self.r, 1)
 
 
 RIVALS: dict[str, type[nn.Module]] = {

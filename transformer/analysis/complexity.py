@@ -1,0 +1,181 @@
+"""The paper's Table 1 (section 4): its formulas, and multiplications counted in real layers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
+
+from transformer.model.rivals import RIVALS, RivalConfig
+
+
+@dataclass(frozen=True)
+class Order:
+    """One row of Table 1: the formula as TeX, and its value without the constant that O(·) hides.
+
+    The functions take n, d, k and r.
+    """
+
+    complexity: str
+    sequential: str
+    path: str
+    cost: Callable[[int, int, int, int], float]
+    steps: Callable[[int, int, int, int], float]
+    length: Callable[[int, int, int, int], float]
+
+
+def _log(k: int, n: int) -> float:
+    return math.log(n) / math.log(k) if k > 1 else math.inf
+
+
+TABLE_1: Mapping[str, Order] = MappingProxyType(
+    {
+        "self-attention": Order(
+            "n^2 \\cdot d", "1", "1",
+            lambda n, d, k, r: n**2 * d, lambda n, d, k, r: 1, lambda n, d, k, r: 1,
+        ),
+        "recurrent": Order(
+            "n \\cdot d^2", "n", "n",
+            lambda n, d, k, r: n * d**2, lambda n, d, k, r: n, lambda n, d, k, r: n,
+        ),
+        "convolutional": Order(
+            "k \\cdot n \\cdot d^2", "1", "\\log_k n",
+            lambda n, d, k, r: k * n * d**2, lambda n, d, k, r: 1, lambda n, d, k, r: _log(k, n),
+        ),
+        "restricted": Order(
+            "r \\cdot n \\cdot d", "1", "n/r",
+            # A neighbourhood wider than the sequence is the sequence.
+            lambda n, d, k, r: min(r, n) * n * d, lambda n, d, k, r: 1,
+            lambda n, d, k, r: max(n / r, 1),
+        ),
+    }
+)  # fmt: skip
+"""By the names of `model.rivals.RIVALS`; in the paper's order."""
+
+
+def separable(n: int, d: int, k: int) -> int:
+    """k·n·d + n·d² multiplications of a separable convolution (section 4, last paragraph but one).
+
+    With k = n that is what self-attention and a position-wise feed-forward layer take together.
+    """
+    return k * n * d + n * d**2
+
+
+def formulas(n: int, d: int, k: int, r: int) -> pd.DataFrame:
+    """Table 1 evaluated: a row a layer; columns "cost", "steps" (sequential) and "path"."""
+    rows = {
+        name: {
+            "cost": order.cost(n, d, k, r),
+            "steps": order.steps(n, d, k, r),
+            "path": order.length(n, d, k, r),
+        }
+        for name, order in TABLE_1.items()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("layer")
+
+
+def crossing(one: str, other: str, d: int, k: int, r: int) -> float:
+    """The length n at which two layers of Table 1 cost the same; NaN if that is at none, or all.
+
+    Each cost is c·n^p for sequences longer than r: the curves meet where n = (c₂/c₁)^(1/(p₁−p₂)).
+    """
+    far = 2 * r + 2
+    costs = [TABLE_1[name].cost for name in (one, other)]
+    powers = [round(math.log2(cost(2 * far, d, k, r) / cost(far, d, k, r))) for cost in costs]
+    scales = [cost(far, d, k, r) / far**p for cost, p in zip(costs, powers, strict=True)]
+    if powers[0] == powers[1]:
+        return math.nan
+    return float((scales[1] / scales[0]) ** (1 / (powers[0] - powers[1])))
+
+
+@dataclass(frozen=True)
+class Count:
+    """Multiplications, each with its addition, of one forward pass of one sequence.
+
+    Attributes:
+        by: how many each weight of the layer takes part in; "" are products of positions with
+            positions, in which no weight does.
+    """
+
+    layer: str
+    by: Mapping[str, int]
+
+    @property
+    def whole(self) -> int:
+        """All of the layer."""
+        return sum(self.by.values())
+
+    @property
+    def mixing(self) -> int:
+        """Those in which one position hears of another: what Table 1 speaks of."""
+        return self.by[MIXING[self.layer]]
+
+
+MIXING = {
+    "self-attention": "",
+    "recurrent": "u",
+    "convolutional": "convolution.weight",
+    "restricted": "",
+}
+"""Of each layer, the weight that carries something from position to position (see `Count.by`)."""
+
+
+def count(layer: str, n: int, d: int, k: int = 3, r: int = 15) -> Count:
+    """Run a layer of `RIVALS` and count the multiplications of its matrix products.
+
+    What is counted is what PyTorch's own FLOP counter has a formula for (matrix products and
+    convolutions; two FLOPs are one multiplication with its addition), each credited to the weight
+    it reads. Softmax, tanh, scaling and biases, which grow with n² or n·d, are not.
+
+    Raises:
+        ValueError: for sizes that cannot be, or a layer that there is not.
+    """
+    if layer not in RIVALS:
+        raise ValueError(f"There is no layer {layer!r}; there is {', '.join(RIVALS)}.")
+    made = RIVALS[layer](RivalConfig(d, k=k, r=r))
+    with torch.no_grad(), _Products(made) as products:
+        made(torch.zeros(1, n, d))
+    return Count(layer, MappingProxyType(products.by))
+
+
+class _Products(TorchDispatchMode):
+    """Counts the products that pass by, by the weight that takes part."""
+
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._names = {_storage(weight): name for name, weight in layer.named_parameters()}
+        self.by: dict[str, int] = {}
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """True, the default, imports torch's compiler: a second and 80 MB for nothing."""
+        return False
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        out = func(*args, **(kwargs or {}))
+        flops = flop_registry.get(func._overloadpacket)
+        if flops is not None:
+            name = self._named(args)
+            made = flops(*args, **(kwargs or {}), out_val=out) // 2
+            self.by[name] = self.by.get(name, 0) + made
+        return out
+
+    def _named(self, args: Any) -> str:
+        """The weight, or a view of it, among the factors: what has one axis is added."""
+        read = [a for a in args if isinstance(a, torch.Tensor) and a.dim() > 1]
+        return next((self._names[_storage(a)] for a in read if _storage(a) in self._names), "")
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    """The same for a weight and its views."""
+    return int(tensor.untyped_storage()._cdata)
