@@ -37,7 +37,7 @@ def painted(trace: Trace, head: Head, query: int, weights: Sequence[float]) -> H
         ValueError: for a head or a query that is not there, or a row of another length, with
             negative numbers, or without a positive one.
     """
-    _check_place(trace, head, query)
+    check_place(trace, head, query)
     kind, layer, number = head
     wanted = query + 1 if kind == "decoder" else len(trace.src_tokens)
     if len(weights) != wanted:
@@ -61,7 +61,7 @@ def blanked(trace: Trace, head: Head, query: int, key: int, *, renormalise: bool
     Raises:
         ValueError: for a head, a query or a key that is not there.
     """
-    _check_place(trace, head, query)
+    check_place(trace, head, query)
     kind, layer, number = head
     n_keys = query + 1 if kind == "decoder" else len(trace.src_tokens)
     if not 0 <= key < n_keys:
@@ -225,7 +225,8 @@ def without_pieces(translator: Translator, text: str, positions: Iterable[int]) 
     return rest
 
 
-def _check_place(trace: Trace, head: Head, query: int) -> None:
+def check_place(trace: Trace, head: Head, query: int) -> None:
+    """Raises ValueError for a head or a query that the trace has not."""
     check_heads(ModelConfig.from_dict(trace.config), [head])
     _check_positions([query], len(trace.src_tokens if head[0] == "encoder" else trace.tgt_tokens))
 
