@@ -7,15 +7,19 @@ the tied output matrix as it is. A pre-norm model would need its final norm firs
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
 
 from transformer.inference.trace import Trace
 from transformer.inference.translator import Translator
+from transformer.model import Transformer
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +44,7 @@ class Lens:
     rows: tuple[str, ...]
     chosen: tuple[str, ...]
     top_ids: npt.NDArray[np.int64]
-    top_probabilities: npt.NDArray[np.float32]
+    top_probabilities: npt.NDArray[np.float64]
     top_tokens: tuple[tuple[tuple[str, ...], ...], ...]
     rank: npt.NDArray[np.int64]
     probability: npt.NDArray[np.float64]
@@ -50,8 +54,22 @@ class Lens:
     def to_frame(self) -> pd.DataFrame:
         """A line a site and position: site, title, position, reads, says, says_probability,
         chosen, rank, probability, entropy, divergence."""
-        table: dict[str, Any] = {}
-        return pd.DataFrame(table)
+        sites, rows = len(self.sites), len(self.rows)
+        return pd.DataFrame(
+            {
+                "site": np.repeat(self.sites, rows),
+                "title": np.repeat(self.titles, rows),
+                "position": np.tile(np.arange(rows), sites),
+                "reads": self.rows * sites,
+                "says": [tokens[0] for site in self.top_tokens for tokens in site],
+                "says_probability": self.top_probabilities[:, :, 0].ravel(),
+                "chosen": self.chosen * sites,
+                "rank": self.rank.ravel(),
+                "probability": self.probability.ravel(),
+                "entropy": self.entropy.ravel(),
+                "divergence": self.divergence.ravel(),
+            }
+        )
 
 
 def lens(trace: Trace, translator: Translator, k: int = 5) -> Lens:
@@ -63,4 +81,61 @@ def lens(trace: Trace, translator: Translator, k: int = 5) -> Lens:
     Raises:
         ValueError: for a `k` below 1 or above the vocabulary's size.
     """
-    raise NotImplementedError
+    model = translator.model
+    size = model.config.vocab_size
+    if not 1 <= k <= size:
+        raise ValueError(f"k must be 1 to {size}, the size of the vocabulary, not {k}.")
+    sites = _sites(model.config.n_layers)
+    chosen = torch.tensor(trace.predicted_ids)[:, None]
+    final = _log_probabilities(trace, model, list(sites)[-1])
+    found = [_look(_log_probabilities(trace, model, site), final, chosen, k) for site in sites]
+    ids, shares, rank, probability, entropy, divergence = (
+        np.stack([one[part].numpy() for one in found]) for part in range(6)
+    )
+    tokens = translator.vocabulary.tokens
+    return Lens(
+        sites=tuple(sites),
+        titles=tuple(sites.values()),
+        rows=trace.tgt_tokens,
+        chosen=trace.predicted_tokens,
+        top_ids=ids,
+        top_probabilities=shares,
+        top_tokens=tuple(tuple(tuple(tokens(row)) for row in site) for site in ids),
+        rank=rank,
+        probability=probability,
+        entropy=entropy,
+        divergence=divergence,
+    )
+
+
+def _sites(n_layers: int) -> dict[str, str]:
+    """Hooks after which the decoder's state is whole, and what they follow."""
+    blocks = {"self_attn": "self-attention", "cross_attn": "cross-attention", "ffn": "feed-forward"}
+    return {"decoder.embed.hook_output": "embedding"} | {
+        f"decoder.layers.{layer}.{block}_norm.hook_output": f"layer {layer}, {title}"
+        for layer in range(n_layers)
+        for block, title in blocks.items()
+    }
+
+
+@torch.no_grad()
+def _log_probabilities(trace: Trace, model: Transformer, site: str) -> Float[Tensor, "tgt vocab"]:
+    """A state through the model's own output: ln P, in float64."""
+    weight = model.embedding.weight
+    states = torch.tensor(trace[site], device=weight.device, dtype=weight.dtype)
+    return model.project(states[None])[0].cpu().double().log_softmax(-1)
+
+
+def _look(
+    log_p: Float[Tensor, "tgt vocab"],
+    final: Float[Tensor, "tgt vocab"],
+    chosen: Int[Tensor, "tgt 1"],
+    k: int,
+) -> tuple[Tensor, ...]:
+    """What a `Lens` keeps of one site, in its order."""
+    top = log_p.topk(k)
+    own = log_p.gather(1, chosen)
+    entropy = -(log_p.exp() * log_p).sum(-1) / math.log(2)
+    divergence = (final.exp() * (final - log_p)).sum(-1) / math.log(2)
+    rank = (log_p > own).sum(-1) + 1
+    return top.indices, top.values.exp(), rank, own[:, 0].exp(), entropy, divergence

@@ -94,7 +94,9 @@ def _additive(room: Room, q: Panel, k: Panel) -> list[Panel]:
     v = array(room.block.score.v)[room.head]
     expression, origin = f"{room.expression()}.score.v[{room.head}]", f"{room.path}.score.v"
     weight = learned("v", "v", "v", v[None], ONE, narrow(room), f"{expression}[None]", origin)
-    found = room.held(np.tanh(q.values[:, None] + k.values) @ v, site(room, "scores"))
+    found = room.held(
+        np.stack([np.tanh(one + k.values) @ v for one in q.values]), site(room, "scores")
+    )
 
     def work(row: int, column: int) -> list[str]:
         a, b = q.values[row], k.values[column]

@@ -23,7 +23,7 @@ def tokens(room: Room) -> list[Panel]:
     d_model = room.config.d_model
     ids = np.array(room.trace.src_ids if room.ids == "src" else room.trace.tgt_ids)
     rows, columns = room.rows, numbered(d_model, "dimension of d_model")
-    picked = array(room.model.embedding.weight)[ids]
+    picked = array(room.model.embedding.weight[ids])
     found = room.held(picked * d_model**0.5, room.box.site)
     pick = f"model.embedding.weight[{room.ids}[0]]"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from transformer.inference.translator import Translator
@@ -33,4 +34,21 @@ def shifted(translator: Translator, source: str, target: str) -> Shifted:
     Raises:
         ValueError: for an empty or too long source or target.
     """
-    raise NotImplementedError
+    trace = translator.trace(source, target, names=["hook_logits"])
+    logits = trace["hook_logits"].astype(np.float64)
+    logits -= logits.max(axis=1, keepdims=True)
+    log_p = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    rows, guesses = np.arange(len(log_p)), log_p.argmax(axis=1)
+    losses = -log_p[rows, list(trace.predicted_ids)]
+    table = pd.DataFrame(
+        {
+            "reads": [trace.tgt_tokens[: t + 1] for t in rows],
+            "target": trace.predicted_tokens,
+            "probability": np.exp(-losses),
+            "loss": losses,
+            "guess": translator.vocabulary.tokens(guesses),
+            "guess_probability": np.exp(log_p[rows, guesses]),
+        },
+        index=pd.RangeIndex(1, len(rows) + 1, name="t"),
+    )
+    return Shifted(trace.src_tokens, table, float(losses.sum()), float(losses.mean()))

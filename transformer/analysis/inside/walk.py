@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from transformer.analysis.inside.texts import ATTENTION, EMBED, MEMORY, OUTPUT, SUBLAYER, Text
+from transformer.analysis.inside.attention_texts import ATTENTION
+from transformer.analysis.inside.texts import EMBED, FEED_FORWARD, MEMORY, OUTPUT, Text
 from transformer.config import ModelConfig, near
 
 
@@ -86,7 +87,7 @@ def _walk(config: ModelConfig) -> Iterator[Box]:
             for block in kinds:
                 keys = "src" if block == "cross_attn" else length
                 yield from _block(config, ATTENTION, stack, layer, block, {"L": length, "K": keys})
-            yield from _block(config, SUBLAYER, stack, layer, "ffn", {"L": length})
+            yield from _block(config, FEED_FORWARD, stack, layer, "ffn", {"L": length})
         if stack == "encoder":
             yield from _block(config, MEMORY, stack, None, "memory", {"L": length})
     yield from _block(config, OUTPUT, "output", None, "output", {"L": "tgt"})

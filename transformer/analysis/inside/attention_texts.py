@@ -1,0 +1,154 @@
+"""What is said of the boxes of one attention (section 3.2); see `texts`."""
+
+from __future__ import annotations
+
+from transformer.analysis.inside.texts import ADD_NORM, Text
+
+
+def _projection(step: str, title: str, letter: str, says: str, cross: str, length: str) -> Text:
+    source = "m" if step != "query" else "x"
+    small = letter.lower()
+    return Text(
+        step,
+        title,
+        "3.2.2",
+        {
+            "decoder.cross_attn": rf"{small} = {source}\,W^{letter}_h",
+            "": rf"{small} = x\,W^{letter}_h",
+        },
+        {"decoder.cross_attn": f"{says} {cross}", "": says},
+        ("n_heads", length, "d_k"),
+        f"{{module}}.hook_{step}",
+        by_head=True,
+    )
+
+
+ATTENTION = (
+    _projection(
+        "query",
+        "Q",
+        "Q",
+        "What a token is looking for. Each head has its own matrix W^Q, from d_model numbers "
+        "down to d_k.",
+        "Here the decoder asks.",
+        "L",
+    ),
+    _projection(
+        "key",
+        "K",
+        "K",
+        "What a token offers to be found by. A query is compared with every key.",
+        "Here the keys come from the encoder's memory m: one for each source token.",
+        "K",
+    ),
+    _projection(
+        "value",
+        "V",
+        "V",
+        "What a token passes on if it is looked at.",
+        "Here the values come from the encoder's memory m, too.",
+        "K",
+    ),
+    Text(
+        "scores",
+        "Scores",
+        "3.2.1",
+        {
+            "additive": r"s_{ij} = v \cdot \tanh(q_i + k_j)",
+            "": r"s_{ij} = q_i \cdot k_j",
+        },
+        {
+            "additive": "Every query meets every key, one number for a pair. This model does not "
+            "multiply them: it adds them, bends the sum by tanh and weighs it with a learned v "
+            "(Bahdanau et al. 2015).",
+            "": "Every query meets every key: their product, summed over d_k dimensions, is one "
+            "number for a pair. High means that the query points where the key points.",
+        },
+        ("n_heads", "L", "K"),
+        "",
+        by_head=True,
+    ),
+    Text(
+        "scale",
+        "Scale",
+        "3.2.1, eq. 1",
+        {
+            "scaled_dot": r"s'_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}}",
+            "": r"s'_{ij} = s_{ij}",
+        },
+        {
+            "scaled_dot": "Sums over many dimensions grow large: with variance 1 in q and k, their "
+            "product has variance d_k. Divided by √d_k they are of one size again, and the "
+            "softmax keeps a gradient.",
+            "dot": "The paper divides by √d_k here. This model was built without, to show what "
+            "that costs: the softmax gets large scores.",
+            "additive": "The paper divides its dot products by √d_k here. An additive score needs "
+            "no such thing: tanh already keeps it small.",
+        },
+        ("n_heads", "L", "K"),
+        "{module}.hook_scores",
+        by_head=True,
+    ),
+    Text(
+        "mask",
+        "Mask",
+        "3.2.3",
+        {
+            "decoder.self_attn": r"s''_{ij} = \begin{cases} s'_{ij} & j \le i \\ -\infty & j > i "
+            r"\end{cases}",
+            "": r"s''_{ij} = s'_{ij}",
+        },
+        {
+            "decoder.self_attn": "A position may not look at those after it: they are what it has "
+            "to say. Their scores become −∞, and the softmax makes that exactly 0.",
+            "": "Only padding is masked here, and a single sentence has none: every query may see "
+            "every source token, and nothing changes.",
+        },
+        ("n_heads", "L", "K"),
+        "",
+        by_head=True,
+    ),
+    Text(
+        "softmax",
+        "Softmax",
+        "3.2.1, eq. 1",
+        r"w_{ij} = \frac{e^{s''_{ij}}}{\sum_k e^{s''_{ik}}}",
+        "Each row becomes shares of 1: how much of its look a token spends on each other. These "
+        "are the attention weights that all pictures show.",
+        ("n_heads", "L", "K"),
+        "{module}.hook_weights",
+        by_head=True,
+    ),
+    Text(
+        "heads",
+        "Weighted values",
+        "3.2.1, eq. 1",
+        r"\mathrm{head}_i = \sum_j w_{ij}\, v_j",
+        "The values of all tokens, mixed by the weights. What a head hands on is never more than "
+        "an average of values.",
+        ("n_heads", "L", "d_k"),
+        "{module}.hook_heads",
+        by_head=True,
+    ),
+    Text(
+        "concat",
+        "Concat",
+        "3.2.2",
+        r"c = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)",
+        "The heads side by side: d_k numbers of the first, then of the second, until there are "
+        "d_model again. Nothing is computed.",
+        ("L", "d_model"),
+    ),
+    Text(
+        "output",
+        "W^O",
+        "3.2.2",
+        r"o = c\, W^O = \sum_h \mathrm{head}_h\, W^O_h",
+        "One more matrix lets the heads be heard by every dimension. It falls apart by heads: "
+        "each writes its own vector, and the output is their sum.",
+        ("L", "d_model"),
+        "{module}.hook_output",
+        by_head=True,
+    ),
+    *ADD_NORM,
+)
