@@ -97,9 +97,10 @@ def test_gradients_agree_with_finite_differences(name: str) -> None:
     assert torch.autograd.gradcheck(layer, (x,))
 
 
-def test_a_dilated_stack_spreads_by_powers_of_the_kernel() -> None:
-    layers = stack("dilated", RivalConfig(2, k=3), 3)
-    assert [layer.convolution.dilation for layer in layers] == [(1,), (3,), (9,)]
+def test_a_dilated_stack_spreads_by_powers() -> None:
+    for k, dilations in ((3, [1, 2, 4, 8]), (5, [1, 3, 9, 27])):
+        layers = stack("dilated", RivalConfig(2, k=k), 4)
+        assert [layer.convolution.dilation[0] for layer in layers] == dilations
     assert [type(layer) for layer in stack("restricted", RivalConfig(2), 2)] == (
         [RestrictedAttention] * 2
     )

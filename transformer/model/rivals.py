@@ -146,16 +146,17 @@ RIVALS: dict[str, type[nn.Module]] = {
 def stack(name: str, config: RivalConfig, n_layers: int) -> list[nn.Module]:
     """Layers to be put on top of each other: one of `RIVALS`, or "dilated".
 
-    The dilation of the layer number i of "dilated", from 0, is kⁱ times that of the configuration:
-    then every position is reached, and none twice, after ⌈log_k⌉ of the length (section 4;
-    ByteNet, Kalchbrenner et al. 2016, does so with powers of 2).
+    The dilation of the layer number i of "dilated", from 0, is mⁱ times that of the configuration
+    with m = (k+1)/2: 1, 2, 4 … for k = 3, as in ByteNet (Kalchbrenner et al. 2016). Written in base
+    m, every distance is a sum of one tap a layer, all towards the same side. With kⁱ it would need
+    both sides (63 = 81 − 27 + 9), and the way there may lead past the ends, where there is nothing.
 
     Raises:
         ValueError: for a name that there is not.
     """
     if name == "dilated":
         return [
-            Convolutional(replace(config, dilation=config.dilation * config.k**layer))
+            Convolutional(replace(config, dilation=config.dilation * (config.k // 2 + 1) ** layer))
             for layer in range(n_layers)
         ]
     if name not in RIVALS:
