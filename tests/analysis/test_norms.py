@@ -109,6 +109,23 @@ def test_heads_are_added_before_they_are_measured(
     np.testing.assert_allclose(norms.moved_by_all(model, trace, kind, layer), found, atol=1e-6)
 
 
+def test_a_head_that_is_turned_down_moves_less(translator: Translator, trace: Trace) -> None:
+    model, site = translator.model, "decoder.layers.0.cross_attn"
+    factors = torch.tensor([1.0, 0.0, 0.25, -1.0])[:, None, None]
+    hooks = Hooks({f"{site}.hook_heads": lambda heads, _: heads * factors})
+    down = translator.trace(TEXT, TARGET, hooks=hooks)
+    total = sum(part.sum(axis=1) for part in norms.sums(model, down, "cross", 0))
+    np.testing.assert_allclose(total, down[f"{site}.hook_output"], atol=1e-5)
+    before = norms.moved(model, trace, "cross", 0)
+    expected = before * np.abs(factors.numpy())
+    np.testing.assert_allclose(norms.moved(model, down, "cross", 0), expected, atol=1e-5)
+    strange = Hooks({f"{site}.hook_heads": lambda heads, _: heads.roll(1, dims=2)})
+    other = translator.trace(TEXT, TARGET, hooks=strange)
+    with pytest.raises(ValueError, match=rf"head 0 of {site} wrote what its weights and values"):
+        norms.moved(model, other, "cross", 0)
+    assert norms.moved(model, other, "cross", 1).any()
+
+
 def test_what_does_not_fit_is_said(translator: Translator, trace: Trace) -> None:
     with pytest.raises(ValueError, match="kind must be one of"):
         norms.moved(translator.model, trace, "self", 0)

@@ -5,8 +5,9 @@ short vector moves little: Kobayashi et al. 2020, "Attention is Not Only a Weigh
 (https://arxiv.org/abs/2004.10102), section 3. Our attention has no biases, so the vectors of all
 keys and heads add up to the module's `hook_output` and nothing is left over.
 
-Every function takes the model and a trace of it with all sites recorded. What a hook put in the
-place of values or weights counts; what it put behind them (`hook_heads`, `hook_output`) does not.
+Every function takes the model and a trace of it with all sites recorded. A trace made with hooks
+is taken as it is: values and weights put in the place of others count, and the vectors of a head
+that was turned down are turned down with it.
 """
 
 from __future__ import annotations
@@ -38,13 +39,32 @@ def vectors(
         layer: 0 is the lowest.
 
     Raises:
-        ValueError: for a kind or layer that is not there, or a trace of another model.
+        ValueError: for a kind or layer that is not there, a trace of another model, or one in which
+            a hook made a head write what does not come from its keys.
         KeyError: for a trace without the values.
     """
     module, site = attention(model, trace, kind, layer)
     w_o = numbers(module.w_o).T.reshape(module.n_heads, -1, module.d_model)
-    sent: npt.NDArray[np.float32] = trace[f"{site}.hook_value"] @ w_o
+    sent: npt.NDArray[np.float32] = _gates(trace, kind, layer, site) * (
+        trace[f"{site}.hook_value"] @ w_o
+    )
     return sent
+
+
+def _gates(trace: Trace, kind: str, layer: int, site: str) -> Float[np.ndarray, "heads 1 1"]:
+    """What a hook multiplied each head's output by: 1, unless the trace was made with one."""
+    made = trace.weights(kind, layer) @ trace[f"{site}.hook_value"]
+    wrote = trace[f"{site}.hook_heads"]
+    size = (made * made).sum(axis=(1, 2), keepdims=True)
+    gates: npt.NDArray[np.float32] = np.ones_like(size)
+    np.divide((made * wrote).sum(axis=(1, 2), keepdims=True), size, out=gates, where=size > 0)
+    left = np.linalg.norm(wrote - gates * made, axis=(1, 2))
+    for head in np.flatnonzero(left > 1e-3 * np.linalg.norm(made, axis=(1, 2))):
+        raise ValueError(
+            f"head {head} of {site} wrote what its weights and values do not make, so it cannot be "
+            "split over the keys; take a trace without the hook that put it there"
+        )
+    return gates
 
 
 def moved(
