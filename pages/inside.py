@@ -4,7 +4,23 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import frame
+from transformer.ui import controls, frame, state
+from transformer.ui.address import SECTIONS
+from transformer.ui.inside import walk
+
+SHOWN = {"walk": walk.show}
 
 with frame.page("pages/inside.py") as model:
     st.title("Inside")
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        controls.sentence(model)
+    with right:
+        st.segmented_control(
+            "Show",
+            list(SECTIONS),
+            format_func=SECTIONS.__getitem__,
+            required=True,
+            **state.bound("section"),
+        )
+    SHOWN[state.view().section](model)

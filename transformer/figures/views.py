@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
-View = Literal["explorer", "translation", "film", "moments", "figure1"]
+View = Literal["explorer", "translation", "film", "moments", "figure1", "tensors"]
 
 # What draws tables of weights, alone or in a view.
 _TABLES = (
@@ -66,6 +66,17 @@ _SCRIPTS: dict[str, tuple[str, ...]] = {
     ),
     "moments": ("base.js", "legend.js", "formula.js", "moments.js"),
     "figure1": ("base.js", "store.js", "figure1.js"),
+    "tensors": (
+        "base.js",
+        "store.js",
+        "lettering.js",
+        "stage.js",
+        "legend.js",
+        "formula.js",
+        "ranked.js",
+        "tensordraw.js",
+        "tensors.js",
+    ),
 }
 _STYLES: dict[str, tuple[str, ...]] = {
     "explorer": (
@@ -82,6 +93,7 @@ _STYLES: dict[str, tuple[str, ...]] = {
     "film": ("base.css", "explorer.css", "model.css", "tools.css", "film.css"),
     "moments": ("base.css", "explorer.css", "moments.css"),
     "figure1": ("base.css", "figure1.css"),
+    "tensors": ("base.css", "explorer.css", "tensors.css"),
 }
 
 _MODULE = """
@@ -103,6 +115,7 @@ _MAKE = {
     "film": """filmView(parentElement, (state) => setStateValue("state", state))""",
     "moments": """momentsView(parentElement, (state) => setStateValue("state", state))""",
     "figure1": """figure1View(parentElement, (state) => setStateValue("state", state))""",
+    "tensors": """tensorsView(parentElement, (state) => setStateValue("state", state))""",
 }
 
 _PAGE = """<!doctype html>

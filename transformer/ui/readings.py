@@ -126,10 +126,14 @@ def altered(model: Model, view: View, reading: Reading) -> Reading:
 def vectors(model: Model, reading: Reading, kind: str, layer: int, head: int) -> list[Part]:
     """Queries, keys, values, scores and output of one head, of the pass that `reading` is of."""
     site = SITES[kind].format(layer) + "hook_"
-    names = [site + what for what in VECTORS]
+    found = sites(model, reading, [site + what for what in VECTORS])
+    return vectors_of(found, kind, layer, head)
+
+
+def sites(model: Model, reading: Reading, names: list[str]) -> Trace:
+    """These sites of the same pass."""
     done = reading.trace.translation
-    found = _once(model, done.source, {"target": done.ids}, names)
-    return vectors_of(found.trace, kind, layer, head)
+    return _once(model, done.source, {"target": done.ids}, names).trace
 
 
 def whole(model: Model, reading: Reading) -> Trace:

@@ -71,7 +71,7 @@ function figure1View(place, report) {
 
   function drawBox(box) {
     const words = el("span", { class: "hu-box-words" }, el("span", {}, box.label), box.hint ? el("small", {}, box.hint) : null);
-    const button = el("button", { type: "button", class: "hu-box", "data-box": box.id, "data-sort": box.sort, style: placed(drawing.boxes[box.id]) }, words);
+    const button = el("button", { type: "button", class: "hu-box", "data-box": box.id, "data-sort": box.sort, "data-form": formOf(drawing.boxes[box.id]), style: placed(drawing.boxes[box.id]) }, words);
     if (parts.has(box.id)) button.append(el("canvas", { "data-part": box.id, "aria-hidden": "true" }));
     button.addEventListener("click", () => choose(box.id));
     return button;
@@ -115,6 +115,13 @@ const SQUEEZED = 0.75;
 const roomFor = (drawings, width) => drawings.find(({ size }) => width >= size[0] * SQUEEZED) || drawings[drawings.length - 1];
 
 const placed = ([x, y, w, h]) => `--x: ${x}; --y: ${y}; --w: ${w}; --h: ${h}`;
+
+// How a box's words and its small picture stand: side by side, in one line, or below each other.
+function formOf([, , wide, high]) {
+  if (wide < 80 && high < 40) return "small";
+  if (high < 30) return "flat";
+  return wide < 110 ? "tall" : "wide";
+}
 
 function drawFrame(place, [count, chosen]) {
   const note = count > 1 ? `${count} ×, here layer ${chosen}` : "1 ×";

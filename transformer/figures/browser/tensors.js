@@ -1,0 +1,187 @@
+// One table of numbers, tokens down, dimensions or tokens across. What is too wide to be read is drawn
+// twice: all of it small, and the columns within a frame large, with their numbers. `.show(bytes)`
+// takes what figures/tensors.py makes; `report({ row, column, times })` is called for a chosen cell.
+
+const READ_CELL = 44; // pixels that a number needs
+const LABEL_CELL = 62; // that a number below a token needs
+const SEEN_CELL = 13; // pixels of a cell that can be told from its neighbours
+const TABLE_ROW = 25;
+const TABLE_ROWS = 16; // most rows that are shown large
+const OVERVIEW = [40, 84]; // least and greatest height of the small one
+const TENSORS_QUIET = 150; // ms, so that a held arrow key reports once
+
+// Tables of one width look at the same columns: where every view's frame begins, by their count.
+const LOOKED_AT = new Map();
+const TENSORS_SHOWN = new Set();
+
+function tensorsView(place, report) {
+  let [header, values, order, cell, over, look] = [null, null, null, null, null, null];
+  let [times, reporting, dragged, shown, strongest, firstRow] = [0, 0, false, "", false, 0];
+  const stage = makeStage({
+    plan: (pen, width) => planTensor(pen, width, { header, look, strongest, start: startOf(), firstRow }),
+    paint: (pen, plan) => paintTensor(pen, plan, { header, values, order, look, cell, over }),
+  });
+  const { canvas } = stage;
+  const bar = makeBar();
+  const words = el("span", {});
+  const sorting = el("button", { type: "button", class: "hu-button", "aria-pressed": "false" }, "Strongest columns first");
+  const ranked = makeRanked((row, column) => choose(row, column));
+  const node = el("figure", { class: "hu-head" }, stage.node, ranked.node, el("figcaption", { class: "hu-legend" }, bar.node, words, sorting));
+  const frame = el("div", { class: "hu hu-explorer hu-tensors" }, node);
+  place.append(frame);
+
+  const count = () => header.columns_count;
+  const key = () => `${header.column_axis} ${count()}`;
+  const startOf = () => (strongest ? strongStart : LOOKED_AT.get(key()) || 0);
+  let strongStart = 0;
+
+  function show(bytes) {
+    const { header: news, parts } = unpack(bytes);
+    const same = header && header.id === news.id;
+    header = news;
+    values = parts.get("values").values;
+    if (!same) [strongest, strongStart, firstRow, over] = [false, 0, 0, null];
+    order = orderOf(values, header, strongest);
+    const moved = JSON.stringify(header.cell) !== shown;
+    shown = JSON.stringify(header.cell);
+    if (moved) cell = header.cell && { ...header.cell };
+    TENSORS_SHOWN.add(self);
+    redraw();
+    if (cell && (moved || !same)) reach();
+  }
+
+  // The frame goes to where the chosen cell is.
+  function reach() {
+    const plan = stage.placed;
+    if (!cell || !plan?.over) return;
+    const at = order.indexOf(cell.column);
+    if (at < plan.start || at >= plan.start + plan.count) look_at(at - Math.floor(plan.count / 2));
+    if (cell.row < plan.firstRow || cell.row >= plan.firstRow + plan.rows) {
+      firstRow = Math.min(Math.max(cell.row - Math.floor(plan.rows / 2), 0), header.rows.length - plan.rows);
+      redraw();
+    }
+  }
+
+  function look_at(start) {
+    const plan = stage.placed;
+    const kept = Math.min(Math.max(start, 0), count() - plan.count);
+    if (strongest) strongStart = kept;
+    else LOOKED_AT.set(key(), kept);
+    for (const other of strongest ? [self] : TENSORS_SHOWN) other.follow(key());
+  }
+
+  function redraw() {
+    if (!header || !frame.isConnected || !canvas.clientWidth) return;
+    frame.dataset.size = header.large ? "large" : "normal";
+    look = colours(frame);
+    const [rows, columns] = [header.rows.length, count()];
+    stage.draw(`${header.title}: ${rows} by ${columns} numbers. Arrow keys choose one.`);
+    const { ramp, ticks, told } = scaleOf(header, look);
+    ranked.draw(header, values, cell);
+    bar.draw(ramp, ticks);
+    bar.node.hidden = !ticks.length;
+    words.textContent = stage.placed.over ? `${told} Small: all ${columns} columns; the frame is drawn large below, click or drag it.` : told;
+    sorting.hidden = !stage.placed.over;
+    sorting.setAttribute("aria-pressed", String(strongest));
+    tell();
+  }
+
+  const under = (event) => cellUnder(stage.placed, event.offsetX, event.offsetY);
+
+  function tell() {
+    if (!over) return stage.say(null);
+    const value = values[over.row * count() + order[over.at]];
+    const column = header.columns ? header.columns[order[over.at]] : String(order[over.at]);
+    const line = (axis, label) => (axis ? el("span", {}, `${axis} `, tokenText(label)) : null);
+    const [x, y, high] = spotOf(stage.placed, over);
+    const label = header.cells ? el("span", {}, tokenText(header.cells[over.row][order[over.at]])) : null;
+    stage.say([el("strong", {}, tensorNumber(value, 5)), label, line(header.row_axis, header.rows[over.row]), line(header.column_axis, column)].filter(Boolean), x, y, high);
+  }
+
+  function choose(row, column) {
+    cell = { row, column, here: true };
+    redraw();
+    reach();
+    clearTimeout(reporting);
+    reporting = setTimeout(() => report({ row, column, times: ++times }), TENSORS_QUIET);
+  }
+
+  canvas.addEventListener("pointerdown", (event) => {
+    const found = under(event);
+    if (!found) return;
+    dragged = found.small;
+    if (dragged) {
+      canvas.setPointerCapture(event.pointerId);
+      look_at(found.at - Math.floor(stage.placed.count / 2));
+      firstRow = rowsAround(found.row);
+      redraw();
+    }
+  });
+  const rowsAround = (row) => Math.min(Math.max(row - Math.floor(stage.placed.rows / 2), 0), header.rows.length - stage.placed.rows);
+  canvas.addEventListener("pointermove", (event) => {
+    const found = under(event);
+    if (dragged && found?.small) look_at(found.at - Math.floor(stage.placed.count / 2));
+    over = found;
+    redraw();
+  });
+  for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, () => { dragged = false; });
+  canvas.addEventListener("pointerleave", () => { over = null; redraw(); });
+  canvas.addEventListener("click", (event) => {
+    const found = under(event);
+    if (found && !found.small) choose(found.row, order[found.at]);
+  });
+  canvas.addEventListener("keydown", (event) => {
+    if (!(event.key in ARROWS) || !header) return;
+    const [right, down] = ARROWS[event.key];
+    event.preventDefault();
+    const from = cell ? order.indexOf(cell.column) : -right;
+    choose(within((cell?.row ?? 0) + down, header.rows.length), order[within(from + right, count())]);
+  });
+  sorting.addEventListener("click", () => {
+    strongest = !strongest;
+    strongStart = 0;
+    order = orderOf(values, header, strongest);
+    redraw();
+    if (!strongest) reach();
+  });
+  const resized = new ResizeObserver(redraw);
+  resized.observe(frame);
+
+  const self = { follow: (other) => header && key() === other && redraw() };
+  return {
+    show,
+    close: () => {
+      resized.disconnect();
+      clearTimeout(reporting);
+      TENSORS_SHOWN.delete(self);
+    },
+  };
+}
+
+// Columns as they come, or those with the greatest number first.
+function orderOf(values, header, strongest) {
+  const columns = header.columns_count;
+  const found = Array.from({ length: columns }, (_, i) => i);
+  if (!strongest) return found;
+  const most = new Float64Array(columns);
+  values.forEach((value, i) => {
+    if (Number.isFinite(value)) most[i % columns] = Math.max(most[i % columns], Math.abs(value));
+  });
+  return found.sort((a, b) => most[b] - most[a]);
+}
+
+// Real minus signs, and few digits: −0.12; −∞ where a mask stands.
+function tensorNumber(value, digits = 3) {
+  if (value === -Infinity) return "−∞";
+  if (Number.isNaN(value)) return "no number";
+  return numberText(value, digits);
+}
+
+// A number short enough for a cell.
+function cellNumber(value) {
+  const size = Math.abs(value);
+  if (value === -Infinity) return "−∞";
+  if (Number.isInteger(value) && size < 10000) return String(value).replace("-", "−");
+  const text = size >= 1000 ? numberText(value, 2) : value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : 2);
+  return text.replace("-", "−").replace(/^−(0\.00)$/, "$1");
+}

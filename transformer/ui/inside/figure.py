@@ -1,0 +1,123 @@
+"""The map: Figure 1 with small pictures of what each box holds, and Figure 2 of an attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import streamlit as st
+
+from transformer.figures import module, style
+from transformer.figures.figure1 import Button, figure_data
+from transformer.figures.places import ATTENTION, STOPS, figure_1, figure_2
+from transformer.inference import Trace
+from transformer.ui import state
+from transformer.ui.inside import stops
+from transformer.ui.inside.stops import Stop
+from transformer.ui.models import Model
+
+_figure = st.components.v2.component("heads_up.figure1", css=style("figure1"), js=module("figure1"))
+_NAMES = {
+    "encoder.self_attn": "Multi-head attention",
+    "decoder.self_attn": "Masked multi-head attention",
+    "decoder.cross_attn": "Multi-head attention",
+    "encoder.embed.positions": "Positions",
+    "encoder.embed.sum": "+",
+    "decoder.embed.sum": "+",
+    "output.choice": "The next word",
+}
+_STEPS = {"scores": "MatMul", "heads": "MatMul", "output": "Linear", "softmax": "SoftMax"}
+"""What the paper's Figure 2 calls them."""
+_SORTS = {
+    **dict.fromkeys(("tokens", "positions", "sum"), "embed"),
+    **dict.fromkeys(("add", "norm"), "norm"),
+    **dict.fromkeys(("hidden", "output"), "ffn"),
+    **dict.fromkeys(("memory", "logits"), "linear"),
+    **dict.fromkeys(("softmax", "choice"), "softmax"),
+}
+_HINTED = ("tokens", "memory")
+
+
+def whole(model: Model, stop: Stop, trace: Trace) -> None:
+    """Figure 1, the open box marked."""
+    data = figure_data(
+        [figure_1()],
+        [_button(model, stop, trace, place) for place in _places()],
+        stop.attention or stop.place,
+        caption="The model, as Figure 1 of the paper. Arrow keys walk from box to box.",
+        words={"source": _line(trace.src_tokens), "target": _line(trace.tgt_tokens)},
+        layers=(model.n_layers, stop.layer),
+        size=state.view().size,
+    )
+    _figure(key="figure-1", data=data, on_state_change=_chosen)
+
+
+def attention(model: Model, stop: Stop, trace: Trace) -> None:
+    """Figure 2, the open step marked."""
+    found = stops.boxes_of(model, stop.layer)
+    buttons = []
+    for step in ATTENTION:
+        box = found[f"{stop.attention}.{step}"]
+        picture = _picture(trace, box.site, stop.head)
+        label = _STEPS.get(step, box.title)
+        signed = step != "softmax"
+        buttons.append(Button(step, label, "attention", "", picture, signed))
+    caption = "One attention, as Figure 2 of the paper. Arrow keys walk from step to step."
+    data = figure_data(figure_2(), buttons, stop.box.step, caption=caption, size=state.view().size)
+    _figure(key="figure-2", data=data, on_state_change=_stepped)
+
+
+def _places() -> list[str]:
+    """Boxes of Figure 1 in the order of the walk: an attention's ten steps are one of them."""
+    drawn = figure_1().boxes
+    groups = (place if place in drawn else place.rpartition(".")[0] for place in STOPS)
+    return list(dict.fromkeys(groups))
+
+
+def _button(model: Model, stop: Stop, trace: Trace, place: str) -> Button:
+    boxes = stops.boxes_of(model, stop.layer)
+    if place not in boxes:
+        weights = _picture(trace, boxes[f"{place}.softmax"].site, stop.head)
+        over = "memory, " if place.endswith("cross_attn") else ""
+        hint = f"{over}head {stop.head}"
+        return Button(place, _NAMES[place], "attention", hint, weights, signed=False)
+    box = boxes[place]
+    lengths = {"src": len(trace.src_tokens), "tgt": len(trace.tgt_tokens)}
+    hint = box.shape.rpartition(" = ")[2] if box.step in _HINTED else ""
+    for name, length in lengths.items():
+        hint = hint.replace(name, str(length))
+    picture = _picture(trace, box.site, stop.head) if box.step not in ("add", "sum") else None
+    return Button(
+        place, _NAMES.get(place, box.title), _SORTS[box.step], hint, picture, box.step != "hidden"
+    )
+
+
+def _picture(trace: Trace, site: str, head: int) -> npt.NDArray[np.floating[Any]] | None:
+    """What a hook saw, of one head if it is kept by heads; of the logits nothing."""
+    if not site or site == "hook_logits":
+        return None
+    found = trace[site]
+    return found[head] if found.ndim == 3 else found
+
+
+def _line(tokens: tuple[str, ...]) -> str:
+    return " ".join(token.replace("▁", "") or "▁" for token in tokens)
+
+
+def _chosen() -> None:
+    told = st.session_state["figure-1"]["state"]
+    layer, place = told.get("layer"), told.get("box")
+    if layer is not None:
+        state.change(layer=int(layer))
+    elif place in STOPS:
+        stops.go(place)
+    elif f"{place}.{ATTENTION[0]}" in STOPS:
+        stops.go(f"{place}.{ATTENTION[0]}")
+
+
+def _stepped() -> None:
+    step = st.session_state["figure-2"]["state"].get("box")
+    block = state.view().box.rpartition(".")[0]
+    if f"{block}.{step}" in STOPS:
+        stops.go(f"{block}.{step}")

@@ -1,0 +1,105 @@
+"""The walk: the map of Figure 1 at the left, the open box with its numbers at the right."""
+
+from __future__ import annotations
+
+import re
+
+import streamlit as st
+
+from transformer.analysis.inside import opened
+from transformer.figures.places import STOPS
+from transformer.ui import frame, readings, state
+from transformer.ui.inside import figure, stops, tables
+from transformer.ui.inside.stops import Stop
+from transformer.ui.models import Model
+
+_BLOCKS = {
+    "self_attn": "self-attention",
+    "cross_attn": "attention over the memory",
+    "ffn": "feed-forward network",
+}
+
+
+def show(model: Model) -> None:
+    """The whole section."""
+    reading = readings.read(model, state.view())
+    stop = stops.now(model)
+    trace = stops.trace(model, reading, stop.layer)
+    left, right = st.columns([9, 13], gap="large")
+    with left, st.container(key="inside-map"):
+        figure.whole(model, stop, trace)
+    with right:
+        _ways(stop)
+        found = opened(
+            trace, model.translator, stop.box.name, stop.head if stop.box.by_head else None
+        )
+        st.subheader(_title(stop), anchor=False)
+        if stop.attention:
+            figure.attention(model, stop, trace)
+        st.latex(stop.box.equation)
+        with st.container(key="inside-words"):
+            st.markdown(_symbols(stop.box.words))
+        st.caption(f"Paper, section {stop.box.section}. Shape: {_symbols(found.shape)}")
+        if found.head is not None and model.n_heads > 1:
+            _heads(model, found.head)
+        tables.show(model, stop, found)
+
+
+def _title(stop: Stop) -> str:
+    """Where the open box is, in words."""
+    box = stop.box
+    if box.stack == "output":
+        return box.title
+    parts = [box.stack]
+    if box.layer is not None:
+        parts.append(f"layer {box.layer}")
+    if box.block in _BLOCKS:
+        parts.append(_BLOCKS[box.block])
+    where = ", ".join(parts)
+    return frame.plain(f"{box.title} · {where}")
+
+
+def _symbols(text: str) -> str:
+    """Markdown of a sentence: d_model, √d_k, W^Q and W₁ as in a formula."""
+    parts = re.split(r"(√?\b[dn]_(?:model|heads|k|ff)\b|W\^[QKVO])", text)
+    for i, part in enumerate(parts):
+        if i % 2:
+            root, name = part.startswith("√"), re.sub(r"_(\w+)", r"_{\1}", part.lstrip("√"))
+            parts[i] = rf"$\sqrt{{{name}}}$" if root else f"${name}$"
+        else:
+            parts[i] = frame.plain(part)
+    return "".join(parts)
+
+
+def _ways(stop: Stop) -> None:
+    """Back and on along the walk, and how far it has come."""
+    with st.container(horizontal=True, vertical_alignment="center", key="inside-ways"):
+        for label, number in (("← Back", stop.number - 1), ("Next →", stop.number + 1)):
+            inside = 0 <= number < len(STOPS)
+            st.button(
+                label,
+                key=f"inside-{label}",
+                type="primary" if label.startswith("Next") else "secondary",
+                disabled=not inside,
+                on_click=stops.go,
+                args=(STOPS[number] if inside else "",),
+            )
+        st.caption(f"Box {stop.number + 1} of {len(STOPS)}")
+
+
+def _heads(model: Model, head: int) -> None:
+    """Which head the open box shows."""
+    st.session_state["inside-head"] = st.session_state["inside-head-shown"] = head
+    st.segmented_control(
+        "Head",
+        list(range(model.n_heads)),
+        key="inside-head",
+        on_change=_head,
+        required=True,
+    )
+
+
+def _head() -> None:
+    chosen = st.session_state["inside-head"]
+    if chosen is not None and chosen != st.session_state["inside-head-shown"]:
+        state.change(head=chosen)
