@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from jaxtyping import Bool
+
 from transformer.analysis.alignment import Link
 from transformer.figures.words import BEGIN
 
@@ -101,6 +104,23 @@ def words_of(pieces: Sequence[str], words: Sequence[str]) -> list[int] | None:
         # A "▁" alone spells nothing and begins what follows.
         found.append(max(own, key=own.count) if own else min(owner[place:], default=last))
     return found
+
+
+def pieces_linked(
+    source_pieces: Sequence[str], target_pieces: Sequence[str], gold: Gold
+) -> Bool[np.ndarray, "target source"] | None:
+    """Whether the words of two pieces are surely linked; None if the texts are not those of `gold`.
+
+    Pieces as they are written, `</s>` last on both sides: it is linked to nothing.
+    """
+    source = words_of(source_pieces[:-1], gold.source_words)
+    target = words_of(target_pieces[:-1], gold.target_words)
+    if source is None or target is None:
+        return None
+    table = np.zeros((len(gold.target_words) + 1, len(gold.source_words) + 1), dtype=bool)
+    for src, tgt in gold.sure:
+        table[tgt, src] = True
+    return table[np.ix_([*target, -1], [*source, -1])]
 
 
 def _bytes(word: str) -> bytes:

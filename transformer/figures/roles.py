@@ -84,14 +84,15 @@ def roles(
         # Rows that can reach the offset, as measures.positional counts them.
         reach = np.minimum(queries, columns - offsets) - np.maximum(0, -offsets)
         for at in np.flatnonzero((shares >= POSITIONAL) & (reach >= least)):
-            told = _backwards if turned else _straight
+            told = backwards if turned else straight
             found[at] = told(int(offsets[at]), float(shares[at]), kind, keys)
     made: npt.NDArray[np.object_] = np.empty(len(found), object)
     made[:] = found
     return made.reshape(heads)
 
 
-def _straight(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:
+def straight(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:
+    """The role of a head whose rows look at one offset."""
     if offset == 0:
         text = "looks at the same place" if kind == "cross" else "looks at itself"
         return Role("positional", "0", text, share)
@@ -101,7 +102,8 @@ def _straight(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role
     )
 
 
-def _backwards(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:
+def backwards(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:
+    """The role of one whose rows look at one offset from the other end of the sentence."""
     # The end of the sentence is before its </s>, if it has one.
     late = offset - int(special(keys[-1:])[0])
     if late == 0:

@@ -1,0 +1,153 @@
+"""A card for every head: what it was measured to do over a corpus, and the role that this is.
+
+The rules of *positional*, *backwards* and *sink* are those of `figures.roles`, which names roles on
+one sentence; here they are applied to all rows of a corpus together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pandas as pd
+
+from transformer.analysis.heads import HeadMeasures
+from transformer.figures import roles
+from transformer.figures.roles import LEAST_ROWS, NONE, POSITIONAL, SINK, Role
+
+HALF = 0.5
+"""Of the weight, or of the rows: from here on a head is said to do a thing."""
+
+RULES: dict[str, str] = {
+    "positional": "At least 90% of the rows have their greatest weight at one offset (Voita et al. "
+    "2019, section 5.1); rows that cannot reach it do not count, and at least half must.",
+    "backwards": "The same, counted from the other end of the sentence.",
+    "aligner": "At least half of the weight is on the words that the word being written is "
+    "translated from, by the gold links of the corpus.",
+    "rare": "In the lowest encoder layer, at least half of the rows have their greatest weight on "
+    "the rarest token of the sentence (Voita et al. 2019, section 5.3), and twice as many as in a "
+    "head that looks everywhere alike.",
+    "duplicate": "Where a token stands elsewhere too, at least half of the weight is on it there, "
+    "and twice as much as in a head that looks everywhere alike; in cross attention: where the "
+    "token being written stands in the source.",
+    "punctuation": "At least half of the weight is on punctuation.",
+    "sink": "At least half of the weight rests on the first or on the last token, as in a head "
+    "that has nothing to do (Clark et al. 2019, section 3.2); the decoder's first row, which has "
+    "no choice, does not count.",
+    "none": "No rule is met.",
+}
+"""Every role's rule, in the order in which they are tried: the first that is met names the head."""
+
+SHOWN = {
+    "positional": "positional",
+    "backwards": "backwards",
+    "aligner": "aligned",
+    "rare": "rare",
+    "duplicate": "duplicate",
+    "punctuation": "punctuation",
+    "none": "confidence",
+}
+"""The measure by which a role's strongest sentences are found; a sink's is "first" or "last"."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """One head.
+
+    Attributes:
+        kind, layer, head: which.
+        role: the first that it meets; "none" is a role too.
+        met: all that it meets.
+        measures: its numbers over the corpus; None where one has no meaning here.
+        measure: the one that its role rests on.
+        strongest: sentences (their numbers from 0) where that is greatest, with its value there.
+    """
+
+    kind: str
+    layer: int
+    head: int
+    role: Role
+    met: tuple[Role, ...]
+    measures: Mapping[str, float | None]
+    measure: str
+    strongest: tuple[tuple[int, float], ...]
+
+    @property
+    def rule(self) -> str:
+        """The rule of its role, in words."""
+        return RULES[self.role.group]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For a file; `from_dict` reads it back."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Card:
+        """The inverse of `to_dict`."""
+        made = {**values, "role": Role(**values["role"])}
+        made["met"] = tuple(Role(**role) for role in values["met"])
+        made["strongest"] = tuple((int(n), float(value)) for n, value in values["strongest"])
+        return cls(**made)
+
+
+def cards(measured: HeadMeasures, n_strongest: int = 10) -> list[Card]:
+    """A card for every head, encoder, decoder and cross, layers from the lowest."""
+    return [_card(measured, line, n_strongest) for _, line in measured.table().iterrows()]
+
+
+def _card(measured: HeadMeasures, line: pd.Series, n_strongest: int) -> Card:
+    kind, layer, head = str(line["kind"]), int(line["layer"]), int(line["head"])
+    met = tuple(_roles(measured, line, kind, layer, head))
+    role = met[0] if met else NONE
+    measure = role.short if role.group == "sink" else SHOWN[role.group]
+    numbers = {
+        str(name): None if math.isnan(value) else float(value)
+        for name, value in line.items()
+        if name not in ("kind", "layer", "head")
+    }
+    found = measured.strongest(kind, layer, head, measure, n_strongest)
+    return Card(kind, layer, head, role, met, numbers, measure, tuple(found))
+
+
+def _roles(
+    measured: HeadMeasures, line: pd.Series, kind: str, layer: int, head: int
+) -> Iterator[Role]:
+    """Those whose rule is met, in the order of `RULES`."""
+    places, chance = measured.places[kind], measured.chance[kind]
+    for turned in (False,) if kind == "decoder" else (False, True):
+        offset, share, reach = places.constant(layer, head, backwards=turned)
+        enough = reach >= HALF and reach * len(places.query) >= LEAST_ROWS
+        if share >= POSITIONAL and enough:
+            told = roles.backwards if turned else roles.straight
+            yield told(offset, share, kind, ("</s>",))
+
+    def much(name: str, twice: bool = False) -> bool:
+        least = max(HALF, 2 * chance[name] if twice else 0.0)
+        return bool(measured.rows[kind][name].sum() >= LEAST_ROWS and line[name] >= least)
+
+    if kind == "cross" and much("aligned"):
+        yield Role("aligner", "↔", "looks at the words it translates", float(line["aligned"]))
+    if kind == "encoder" and layer == 0 and much("rare", twice=True):
+        yield Role("rare", "!", "looks at the rarest token", float(line["rare"]))
+    if much("duplicate", twice=True):
+        text = "copies" if kind == "cross" else "looks for its own token elsewhere"
+        yield Role("duplicate", "=", text, float(line["duplicate"]))
+    if much("punctuation"):
+        text = "looks at punctuation"
+        yield Role("punctuation", ".,", text, float(line["punctuation"]))
+    ends = {"last": ("</s>, the last token", float(line["last"]))} if kind != "decoder" else {}
+    first = "<s>, the first token" if kind == "decoder" else "the first token"
+    for name, (where, share) in (ends | {"first": (first, _first(measured, line, kind))}).items():
+        if share >= SINK and measured.rows[kind][name].sum() >= LEAST_ROWS:
+            yield Role("sink", name, f"rests on {where}", share)
+
+
+def _first(measured: HeadMeasures, line: pd.Series, kind: str) -> float:
+    """The weight on the first token, without the decoder's first rows: each has all of it there."""
+    share, rows = float(line["first"]), measured.rows[kind]["first"]
+    if kind != "decoder":
+        return share
+    n, total = len(rows), float(rows.sum())
+    return (share * total - n) / (total - n) if total > n else 0.0

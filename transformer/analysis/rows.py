@@ -1,0 +1,192 @@
+"""What rows of attention are measured by, for many sentences and heads at once."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.gold import pieces_linked
+from transformer.analysis.passes import Batch, Pair
+from transformer.figures.words import BEGIN, CONTROL
+from transformer.text import Vocabulary
+
+MEASURES: dict[str, str] = {
+    "entropy": "How spread, in bits: 0 is all on one token (Clark et al. 2019, section 3.3).",
+    "distance": "How many tokens away, as a mean over the weights (Vig and Belinkov 2019).",
+    "confidence": "The greatest weight on a token that is not <s> or </s> (Voita et al. 2019, "
+    "section 4).",
+    "first": "The weight on the first token.",
+    "last": "The weight on the last token, in the source </s>.",
+    "punctuation": "The weight on punctuation, apostrophes and hyphens aside.",
+    "duplicate": "Where the row's own token stands elsewhere too (in the decoder: before), the "
+    "weight on it there; in cross attention the weight on the token that the row writes, where it "
+    "stands in the source.",
+    "previous": "The weight on the token before.",
+    "itself": "The weight on the row's own place.",
+    "next": "The weight on the token after.",
+    "rare": "The share of rows with their greatest weight, </s> aside, on the rarest token of the "
+    "sentence (Voita et al. 2019, section 5.3).",
+    "aligned": "The weight on the words that a word is translated from, where gold links say which "
+    "(rows that write it).",
+}
+"""Every measure with what it says; each is a mean over the rows to which it applies."""
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """What is known of the pieces and sentences of a corpus.
+
+    Attributes:
+        punctuation, control: of every id of the vocabulary.
+        rarity: of every id, greater for rarer ones; see `rarity`.
+        aligned: for every sentence with gold links (target piece, source piece): whether their
+            words are linked; None for the others.
+    """
+
+    punctuation: Bool[Tensor, "vocab"]
+    control: Bool[Tensor, "vocab"]
+    rarity: Int[Tensor, "vocab"]
+    aligned: Sequence[Bool[Tensor, "tgt src"] | None]
+
+    @classmethod
+    def of(
+        cls, vocabulary: Vocabulary, corpus: Corpus, pairs: Sequence[Pair], device: torch.device
+    ) -> Tokens:
+        pieces = vocabulary.tokens(range(len(vocabulary)))
+        links = [
+            None
+            if sentence.gold is None or pair.own
+            else pieces_linked(
+                vocabulary.tokens(pair.src), vocabulary.tokens(pair.out), sentence.gold
+            )
+            for sentence, pair in zip(corpus.sentences, pairs, strict=True)
+        ]
+        return cls(
+            torch.tensor([_is_punctuation(piece) for piece in pieces], device=device),
+            torch.tensor([piece in CONTROL for piece in pieces], device=device),
+            torch.tensor(rarity(pieces, pairs), device=device),
+            [None if table is None else torch.from_numpy(table).to(device) for table in links],
+        )
+
+
+def rarity(pieces: Sequence[str], pairs: Sequence[Pair]) -> list[int]:
+    """A number for every id, greater for rarer pieces.
+
+    A learned vocabulary numbers its pieces from the most probable to the least (Kudo 2018), but
+    its bytes, which come first and stand for what no piece covers; so the number says how rare a
+    piece was in the training text. A vocabulary of given symbols has no such order, and the
+    corpus is counted instead.
+    """
+    if "<0x00>" in pieces:
+        return [
+            len(pieces) + id if piece.startswith("<0x") else id for id, piece in enumerate(pieces)
+        ]
+    counts = Counter(id for pair in pairs for id in pair.src)
+    return [-counts[id] for id in range(len(pieces))]
+
+
+def _is_punctuation(piece: str) -> bool:
+    """Signs between words; an apostrophe or a hyphen stands within one."""
+    text = piece.removeprefix(BEGIN)
+    return bool(text) and all(
+        unicodedata.category(letter)[0] == "P" and letter not in "'’-" for letter in text
+    )
+
+
+class Rows:
+    """The rows of one kind of attention in one batch, and which of them count for what."""
+
+    def __init__(self, kind: str, batch: Batch, tokens: Tokens) -> None:
+        """`kind` is "encoder", "decoder" or "cross"."""
+        self.kind = kind
+        query, self.n_query = (
+            (batch.src, batch.n_src) if kind == "encoder" else (batch.tgt, batch.n_tgt)
+        )
+        key, self.n_key = (
+            (batch.tgt, batch.n_tgt) if kind == "decoder" else (batch.src, batch.n_src)
+        )
+        device = key.device
+        self.i = torch.arange(query.shape[1], device=device)[:, None]
+        self.j = torch.arange(key.shape[1], device=device)
+        self.real = self.i[:, 0] < self.n_query[:, None]
+        self.seen = (self.j < self.n_key[:, None])[:, None].expand(-1, len(self.i), -1)
+        if kind == "decoder":
+            self.seen = self.seen & (self.j <= self.i)
+        self.control = tokens.control[key][:, None] & self.seen
+        self.punctuation = tokens.punctuation[key].float()
+        self.last = self.n_key[:, None, None, None] - 1
+        told = batch.out if kind == "cross" else query
+        same = (told[:, :, None] == key[:, None]) & self.seen & ~tokens.control[told][:, :, None]
+        self.same = same if kind == "cross" else same & (self.i != self.j)
+        words = torch.where(self.seen & ~self.control, tokens.rarity[key][:, None], -(2**62))
+        self.rarest = words == words.amax(-1, keepdim=True)
+        self.linked = torch.zeros_like(self.seen)
+        if kind == "cross":
+            for row, number in enumerate(batch.numbers):
+                table = tokens.aligned[number]
+                if table is not None:
+                    self.linked[row, : table.shape[0], : table.shape[1]] = table
+        self.counted = {name: mask & self.real for name, mask in self._masks().items()}
+
+    def _masks(self) -> dict[str, Bool[Tensor, "#rows query"]]:
+        """Which rows count for each measure that there is of this kind."""
+        every = torch.ones_like(self.real)
+        found = dict.fromkeys(
+            ("entropy", "distance", "confidence", "first", "last", "punctuation"), every
+        )
+        found["duplicate"] = self.same.any(-1)
+        if self.kind == "cross":
+            return found | {"aligned": self.linked.any(-1)}
+        place = self.i[:, 0]
+        found |= {"previous": every & (place > 0), "itself": every}
+        if self.kind == "encoder":
+            found |= {"next": place < self.n_query[:, None] - 1, "rare": every}
+        return found
+
+    def even(self) -> Float[Tensor, "rows 1 query key"]:
+        """The weights of a head that looks everywhere alike, wherever it may look."""
+        seen = self.seen.float()
+        return (seen / seen.sum(-1, keepdim=True).clamp(min=1))[:, None]
+
+    def measure(
+        self, w: Float[Tensor, "rows heads query key"]
+    ) -> dict[str, Float[Tensor, "rows heads"]]:
+        """The mean of every measure over the rows of each sentence that count; else 0."""
+        each = self._each(w)
+        found = {}
+        for name, mask in self.counted.items():
+            count = mask.sum(-1).clamp(min=1)[:, None]
+            found[name] = (each[name] * mask[:, None]).sum(-1) / count
+        return found
+
+    def _each(
+        self, w: Float[Tensor, "rows heads query key"]
+    ) -> dict[str, Float[Tensor, "rows heads query"]]:
+        words = w.masked_fill(self.control[:, None], 0.0)
+        greatest = words.amax(-1, keepdim=True)
+        found = {
+            "entropy": torch.special.entr(w).sum(-1) / math.log(2),
+            "distance": (w * (self.i - self.j).abs()).sum(-1),
+            "confidence": greatest[..., 0],
+            "first": w[..., 0],
+            "last": w.gather(-1, self.last.expand(-1, *w.shape[1:3], 1))[..., 0],
+            "punctuation": torch.einsum("bhqk,bk->bhq", w, self.punctuation),
+            "duplicate": (w * self.same[:, None]).sum(-1),
+        }
+        if self.kind == "cross":
+            return found | {"aligned": (w * self.linked[:, None]).sum(-1)}
+        for name, offset in (("previous", -1), ("itself", 0), ("next", 1)):
+            found[name] = (w * (self.j - self.i == offset)).sum(-1)
+        if self.kind == "encoder":
+            # Of equal weights each counts in part, so that an even head shows what chance gives.
+            top = (words == greatest) & (self.seen & ~self.control)[:, None]
+            found["rare"] = (top & self.rarest[:, None]).sum(-1) / top.sum(-1).clamp(min=1)
+        return found
