@@ -84,12 +84,12 @@ def gated(config: ModelConfig, gates: Mapping[Head, float]) -> Hooks:
     check_heads(config, gates)
     functions: dict[str, HookFn] = {}
     for kind, layer, numbers in _by_attention(config, gates):
-        factors = torch.ones(config.n_heads, 1, 1)
+        factors = torch.ones(config.n_heads, 1, 1, dtype=torch.float64)
         for head in numbers:
             factors[head] = float(gates[kind, layer, head])
 
         def turn_down(outputs: Tensor, _: str, factors: Tensor = factors) -> Tensor:
-            return outputs * factors.to(outputs)
+            return outputs * factors.to(outputs.dtype).to(outputs.device)
 
         functions[site(kind, layer, "heads")] = turn_down
     return Hooks(functions)
