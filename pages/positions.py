@@ -4,7 +4,31 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import frame
+from transformer.ui import controls, frame, state
+from transformer.ui.address import TOPICS
+from transformer.ui.positions import formula, slips, sums
+
+SHOWN = {
+    "matrix": formula.matrix,
+    "waves": formula.waves,
+    "distance": formula.distance,
+    "shift": formula.shift,
+    "added": sums.sizes,
+    "parts": sums.parts,
+    "slip": slips.show,
+}
+OF_A_SENTENCE = ("matrix", "added", "parts")
 
 with frame.page("pages/positions.py") as model:
     st.title("Positions")
+    st.segmented_control(
+        "Topic",
+        list(SHOWN),
+        format_func=TOPICS.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+        **state.bound("topic"),
+    )
+    if state.view().topic in OF_A_SENTENCE:
+        controls.sentence(model)
+    SHOWN[state.view().topic](model)

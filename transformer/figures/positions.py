@@ -1,0 +1,184 @@
+"""The pictures of the Positions page, as Plotly figures: tables of signed numbers, and curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import plotly.graph_objects as go
+
+from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS
+from transformer.figures.plots import RAMP
+
+Numbers = npt.NDArray[Any]
+
+# Orange below 0, blue above, as in the theme; the middle is the ground's.
+SIGNED = ("#8a3b00", "#db8128", "#f2b273", "#f6f6f4", "#a3cbe4", "#2171b5", "#08427f")
+SIGNED_DARK = ("#fdb863", "#e08214", "#7f3b08", "#1c222b", "#134b77", "#2171b5", "#a3cbe4")
+RAMP_DARK = ("#14202b", "#0f4268", "#226ea5", "#5ba0d1", "#aed4ec", "#ddeef8")
+ROW, LEAST, MOST = 15, 320, 1080  # pixels
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of `lines`; `points` draws marks alone, `low` and `high` a band around it."""
+
+    name: str
+    x: Sequence[float] | Numbers
+    y: Sequence[float | None] | Numbers
+    points: bool = False
+    low: Numbers | None = None
+    high: Numbers | None = None
+
+
+def table(
+    values: Numbers,
+    rows: Sequence[str],
+    columns: Sequence[str] | None = None,
+    *,
+    down: str,
+    across: str,
+    what: str,
+    limit: float | None = None,
+    weights: bool = False,
+    title: str = "",
+    dark: bool = False,
+) -> go.Figure:
+    """Numbers as colours, every one in hover; blue above 0, orange below.
+
+    Args:
+        values: (row, column); NaN is left empty.
+        rows: a label for each row, not all of which must differ; "" is a row without one.
+        columns: labels of the columns; left out, they are numbered.
+        down, across, what: names of the rows' axis, the columns' axis and of the numbers.
+        limit: the colours end at ±limit; left out, at the largest number.
+        weights: numbers from 0 to 1, in one hue.
+
+    Raises:
+        ValueError: if labels and values do not match.
+    """
+    wide = values.shape[1] if columns is None else len(columns)
+    if values.shape != (len(rows), wide):
+        raise ValueError(
+            f"values of shape {values.shape} do not fit {len(rows)} rows, {wide} columns"
+        )
+    found = values[np.isfinite(values)]
+    end = limit or float(np.abs(found).max(initial=0)) or 1.0
+    colours = (RAMP_DARK if dark else RAMP) if weights else (SIGNED_DARK if dark else SIGNED)
+    figure = go.Figure(
+        go.Heatmap(
+            z=values.astype(np.float32),
+            zmin=0 if weights else -end,
+            zmax=1 if weights else end,
+            colorscale=[[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)],
+            colorbar={"title": {"text": what, "side": "right"}, "thickness": 12, "outlinewidth": 0},
+            hovertemplate=f"{escape(down)} %{{y}}<br>{escape(across)} %{{x}}<br>"
+            f"{escape(what)} %{{z:.4f}}<extra></extra>",
+            xgap=1 if wide <= 40 else 0,
+            ygap=1 if wide <= 40 else 0,
+            hoverongaps=False,
+        )
+    )
+    height = min(MOST, max(LEAST, 130 + ROW * len(rows)))
+    lay_out(figure, across, down, dark, height=height, title=title)
+    figure.update_layout(showlegend=False, margin={"l": 96, "r": 8, "t": 48 if title else 8})
+    figure.update_yaxes(autorange="reversed", showgrid=False, **ticks(rows))
+    figure.update_xaxes(showgrid=False)
+    if columns is not None:
+        figure.update_xaxes(**ticks(columns))
+    return figure
+
+
+def lines(
+    curves: Sequence[Curve],
+    *,
+    across: str,
+    down: str,
+    at: tuple[float, str] | None = None,
+    log: str = "",
+    percent: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    """Curves laid over each other, told apart by colour and by dash; None leaves a gap.
+
+    Args:
+        at: a place on the horizontal axis to mark, and what is there.
+        log: "x" or "y", the axis that grows by factors.
+        percent: the numbers are shares.
+    """
+    palette = DARK if dark else LIGHT
+    figure = go.Figure()
+    for place, curve in enumerate(curves):
+        colour = palette[place % len(palette)]
+        if curve.low is not None and curve.high is not None:
+            figure.add_scatter(
+                x=[*curve.x, *reversed(list(curve.x))],
+                y=[*curve.high, *curve.low[::-1]],
+                fill="toself",
+                fillcolor=colour,
+                opacity=0.2,
+                line={"width": 0},
+                hoverinfo="skip",
+                showlegend=False,
+            )
+        figure.add_scatter(
+            x=curve.x,
+            y=curve.y,
+            name=escape(curve.name, quote=False),
+            mode="markers" if curve.points else "lines",
+            line={"color": colour, "dash": DASHES[place % len(DASHES)], "width": 2},
+            marker={"symbol": MARKS[place % len(MARKS)], "size": 7, "color": colour},
+            hovertemplate=f"{escape(across)} %{{x}}<br>%{{y:{'.1%' if percent else '.4~g'}}}"
+            "<extra>%{fullData.name}</extra>",
+        )
+    lay_out(figure, across, down, dark)
+    figure.update_layout(showlegend=len(curves) > 1)
+    if log == "x":
+        figure.update_xaxes(type="log")
+    if log == "y":
+        figure.update_yaxes(type="log", exponentformat="power", nticks=8)
+    if percent:
+        figure.update_yaxes(tickformat=".0%", range=[-0.03, 1.03])
+    if at:
+        figure.add_vline(
+            at[0],
+            line={"dash": "dot", "color": "#808080"},
+            annotation={"text": escape(at[1]), "font": {"size": 12}, "yref": "paper"},
+        )
+    return figure
+
+
+def lay_out(
+    figure: go.Figure, across: str, down: str, dark: bool, *, height: int = 380, title: str = ""
+) -> None:
+    """Axes with their names, the page's own ground, the legend below."""
+    axis: dict[str, Any] = {"gridcolor": "rgba(128,128,128,0.25)", "zeroline": False}
+    figure.update_layout(
+        template="none",
+        height=height,
+        title={"text": escape(title, quote=False), "x": 0, "xref": "paper", "font": {"size": 15}}
+        if title
+        else None,
+        font={"color": "#e8ebef" if dark else "#1b1f24", "size": 14},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        hoverlabel={"namelength": -1},
+        legend={"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom"},
+        margin={"l": 64, "r": 24, "t": 48 if title else 40, "b": 56},
+    )
+    figure.update_xaxes(title=escape(across), **axis)
+    figure.update_yaxes(title=escape(down), **axis)
+
+
+def ticks(labels: Sequence[str]) -> dict[str, Any]:
+    """Positions, not labels, place the cells; a token `<b>` is to be seen, not obeyed."""
+    named = [(at, label) for at, label in enumerate(labels) if label]
+    return {
+        "tickvals": [at for at, _ in named],
+        "ticktext": [escape(label, quote=False) for _, label in named],
+        "tickfont": {"size": 12},
+    }

@@ -1,0 +1,62 @@
+"""What all topics share: a figure on the page, a choice of side, what one pass recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from transformer.analysis.positions import STACKS
+from transformer.inference import Trace
+from transformer.ui import readings, state
+from transformer.ui.address import SIDES
+from transformer.ui.models import Model
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+def dark() -> bool:
+    return bool(st.context.theme.type == "dark")
+
+
+def chart(figure: Figure, key: str) -> None:
+    """The figure in the page's width, its colours as they are."""
+    st.plotly_chart(figure, theme=None, key=key, config={"displayModeBar": False})
+
+
+def side(label: str = "Side") -> str:
+    """Source or target, to be chosen here."""
+    st.segmented_control(
+        label,
+        list(SIDES),
+        format_func=SIDES.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+        **state.bound("side"),
+    )
+    return state.view().side
+
+
+def recorded(model: Model) -> Trace:
+    """Embeddings, positions and first scores of the visitor's sentence, both sides.
+
+    Raises:
+        ValueError: if it is empty or too long.
+    """
+    names = [
+        f"{stack}.{site}"
+        for stack in STACKS.values()
+        for site in (
+            "embed.hook_tokens",
+            "embed.hook_positions",
+            "layers.0.self_attn.hook_scores",
+            "layers.0.self_attn.hook_weights",
+        )
+    ]
+    return readings.sites(model, readings.read(model, state.view()), names)
+
+
+def tokens(trace: Trace, which: str) -> tuple[str, ...]:
+    """The pieces of one side as its layers read them."""
+    return trace.src_tokens if which == "source" else trace.tgt_tokens

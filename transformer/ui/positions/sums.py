@@ -1,0 +1,159 @@
+"""What is added to which embedding, and what of it the first scores are made of."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from transformer.analysis.positions import SIDES, STACKS, added
+from transformer.analysis.score_parts import PARTS, ScoreParts, score_parts
+from transformer.figures.hands import bars, shares
+from transformer.figures.positions import table
+from transformer.ui import frame, state
+from transformer.ui.models import Model
+from transformer.ui.positions.drawing import chart, dark, recorded, side
+from transformer.ui.tables import html
+
+NAMES = dict(
+    zip(PARTS, ("word → word", "word → place", "place → word", "place → place"), strict=True)
+)
+"""What the query is of → what the key is of."""
+
+
+def sizes(model: Model) -> None:
+    """How large word and place are in each sum."""
+    trace = recorded(model)
+    root = model.translator.model.config.d_model**0.5
+    st.markdown(
+        "What the first layer reads is a **sum**: the token's embedding, multiplied by √d_model = "
+        f"{root:.1f}, plus the place's vector (sections 3.4 and 3.5). Which of the two is longer?"
+    )
+    titles = {"source": model.about.source, "target": model.about.target}
+    for which, column in zip(SIDES, st.columns(2, gap="large"), strict=True):
+        found = added(trace, which)
+        with column:
+            st.subheader(titles[which])
+            labels = [f"{at} {token}" for at, token in enumerate(found["token"])]
+            groups = {
+                "word · √d_model": found["embedding"].to_numpy(),
+                "place": found["encoding"].to_numpy(),
+                "their sum": found["sum"].to_numpy(),
+            }
+            chart(
+                bars(groups, labels, across="token", down="length of the vector", dark=dark()),
+                f"positions-added-{which}",
+            )
+            word, place = found["embedding"].mean(), found["encoding"].mean()
+            st.caption(
+                f"On average the word is {word:.2f} long and the place {place:.2f}. Without "
+                f"√d_model the word would be {word / root:.2f}."
+            )
+            st.html(
+                html(
+                    "Length of each vector; the cosine is between word and place",
+                    ["Token", "Word", "Place", "Cosine", "Sum"],
+                    [
+                        [label, *(f"{number:.2f}" for number in row)]
+                        for label, row in zip(
+                            labels,
+                            found[["embedding", "encoding", "cosine", "sum"]].to_numpy(),
+                            strict=True,
+                        )
+                    ],
+                )
+            )
+    st.caption(
+        "Sinusoids are all equally long: √(d_model/2), for sin² + cos² = 1 in every pair. A "
+        "cosine near 0 means that the two hardly meet: a layer can read either from the sum."
+    )
+
+
+def parts(model: Model) -> None:
+    """The four parts of a first-layer score, of one head and of all."""
+    st.markdown(
+        "In the first layer every query and every key is a word **plus** a place. So a score is "
+        "exactly four sums: which of them tells the head where to look?"
+    )
+    st.latex(
+        r"(c_i+p_i)W^Q\,[(c_j+p_j)W^K]^{\top}/\sqrt{d_k}=cc+cp+pc+pp"
+        if model.translator.model.config.score == "scaled_dot"
+        else r"(c_i+p_i)W^Q\,[(c_j+p_j)W^K]^{\top}=cc+cp+pc+pp"
+    )
+    kind = STACKS[side()]
+    found = score_parts(model.translator.model, recorded(model), kind)
+    frame_of = found.to_frame().sort_values("place", ascending=False)
+    st.markdown("**Which heads look at words, and which at places?** Most at places on top.")
+    chart(
+        shares(
+            frame_of[list(PARTS)].to_numpy(),
+            list(NAMES.values()),
+            [f"head {head}" for head in frame_of["head"]],
+            dark=dark(),
+        ),
+        "positions-shares",
+    )
+    top = frame_of.iloc[0]
+    st.caption(
+        f"On this sentence head {top['head']:.0f} looks most at places: {top['place']:.0%}. The "
+        "bars are shares of variance along the rows, without each row's mean, which softmax does "
+        "not see. Parts may cancel one another: a share says how loud a part is, not who wins."
+    )
+    _one(model, found, frame_of["head"].to_list())
+    st.caption(
+        f"The four parts sum to the model's own scores; largest difference {found.error:.1e}. This "
+        "holds in layer 0 alone: above it, attention has mixed the words and places of many "
+        "positions, and LayerNorm has scaled the sum. Place → place is the same for every sentence."
+    )
+
+
+def _one(model: Model, found: ScoreParts, order: list[int]) -> None:
+    """One head's parts as pictures: scores, or where each alone would look."""
+    left, right = st.columns(2)
+    if state.view().head < 0:
+        state.settle(head=int(order[0]))
+    with left:
+        st.selectbox(
+            "Head", range(model.n_heads), format_func=lambda h: f"head {h}", **state.bound("head")
+        )
+    with right:
+        alone = st.segmented_control(
+            "Show",
+            ["scores", "attention"],
+            default="scores",
+            required=True,
+            format_func={
+                "scores": "Each part's scores",
+                "attention": "Where each alone would look",
+            }.__getitem__,
+            key="positions-alone",
+        )
+    head, labels = state.view().head, [f"{at} {token}" for at, token in enumerate(found.tokens)]
+    values = found.alone()[:, head] if alone == "attention" else found.centred()[:, head]
+    limit = float(np.nanmax(np.abs(values)))
+    columns = [*st.columns(2), *st.columns(2)]
+    for (part, name), column, picture in zip(NAMES.items(), columns, values, strict=True):
+        with column:
+            chart(
+                table(
+                    picture,
+                    labels,
+                    labels,
+                    down="from",
+                    across="to",
+                    what="weight" if alone == "attention" else "score",
+                    limit=limit,
+                    weights=alone == "attention",
+                    title=name,
+                    dark=dark(),
+                ),
+                f"positions-{part}",
+            )
+    frame.go(
+        "pages/attention.py",
+        "See the whole head",
+        "visibility",
+        kind=found.kind,
+        layer=0,
+        head=head,
+        view="heatmap",
+    )
