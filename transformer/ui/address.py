@@ -62,6 +62,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "box": STOPS,
     "topic": tuple(TOPICS),
     "side": tuple(SIDES),
+    "lab": ("switch", "moves", "cards", "matter", "align"),
 }
 """What each word may be that is not the explorer's."""
 
@@ -85,6 +86,7 @@ class View:
         topic: of the page "Positions", for one `side` of the pair; waves: the dimensions that are
             drawn as waves, with commas; shift: the k of M_k; learned: the checkpoint whose learned
             positions are looked at, "" is the first there is.
+        lab: part of the heads lab.
         lesson: of the course, from 1; 0 is none.
     """
 
@@ -132,6 +134,7 @@ class View:
     box: str = STOPS[0]
     panel: str = ""
     lesson: int = 0
+    lab: str = "switch"
     topic: str = "matrix"
     side: str = "source"
     waves: str = ""

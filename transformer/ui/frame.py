@@ -20,10 +20,12 @@ PAGES = {
     "pages/lessons.py": "Lessons",
     "pages/translate.py": "Translate",
     "pages/attention.py": "Attention",
+    "pages/lab.py": "Heads lab",
     "pages/inside.py": "Inside",
     "pages/positions.py": "Positions",
     "pages/why.py": "Why self-attention",
     "pages/train.py": "Train",
+    "pages/findings.py": "Findings",
 }
 _STYLE = Path(__file__).with_name("frame.css")
 

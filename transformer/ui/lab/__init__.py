@@ -1,0 +1,1 @@
+"""The heads lab: what a head does, what a weight moves, and what happens without it."""
