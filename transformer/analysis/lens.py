@@ -14,12 +14,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from transformer.inference.trace import Trace
 from transformer.inference.translator import Translator
 from transformer.model import Transformer
+
+ROWS = 128
+"""Positions looked at together: with 8,000 tokens, 8 MB of float64 a table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +76,9 @@ class Lens:
 
 
 def lens(trace: Trace, translator: Translator, k: int = 5) -> Lens:
-    """Every state of the decoder through the output matrix, one site's logits in memory at a time.
+    """Every state of the decoder through the output matrix.
+
+    In memory at a time: the logits of one site and `ROWS` positions.
 
     Args:
         k: how many of the most probable tokens to keep.
@@ -86,11 +91,12 @@ def lens(trace: Trace, translator: Translator, k: int = 5) -> Lens:
     if not 1 <= k <= size:
         raise ValueError(f"k must be 1 to {size}, the size of the vocabulary, not {k}.")
     sites = _sites(model.config.n_layers)
-    chosen = torch.tensor(trace.predicted_ids)[:, None]
-    final = _log_probabilities(trace, model, list(sites)[-1])
-    found = [_look(_log_probabilities(trace, model, site), final, chosen, k) for site in sites]
+    parts = [
+        _slice(trace, model, list(sites), slice(start, start + ROWS), k)
+        for start in range(0, len(trace.tgt_ids), ROWS)
+    ]
     ids, shares, rank, probability, entropy, divergence = (
-        np.stack([one[part].numpy() for one in found]) for part in range(6)
+        torch.cat(found, dim=1).numpy() for found in zip(*parts, strict=True)
     )
     tokens = translator.vocabulary.tokens
     return Lens(
@@ -119,23 +125,28 @@ def _sites(n_layers: int) -> dict[str, str]:
 
 
 @torch.no_grad()
-def _log_probabilities(trace: Trace, model: Transformer, site: str) -> Float[Tensor, "tgt vocab"]:
-    """A state through the model's own output: ln P, in float64."""
-    weight = model.embedding.weight
-    states = torch.tensor(trace[site], device=weight.device, dtype=weight.dtype)
-    return model.project(states[None])[0].cpu().double().log_softmax(-1)
-
-
-def _look(
-    log_p: Float[Tensor, "tgt vocab"],
-    final: Float[Tensor, "tgt vocab"],
-    chosen: Int[Tensor, "tgt 1"],
-    k: int,
+def _slice(
+    trace: Trace, model: Transformer, sites: list[str], rows: slice, k: int
 ) -> tuple[Tensor, ...]:
-    """What a `Lens` keeps of one site, in its order."""
-    top = log_p.topk(k)
-    own = log_p.gather(1, chosen)
-    entropy = -(log_p.exp() * log_p).sum(-1) / math.log(2)
-    divergence = (final.exp() * (final - log_p)).sum(-1) / math.log(2)
-    rank = (log_p > own).sum(-1) + 1
-    return top.indices, top.values.exp(), rank, own[:, 0].exp(), entropy, divergence
+    """What a `Lens` keeps of some positions, in its order, each (sites, rows, …)."""
+    weight = model.embedding.weight
+
+    def says(site: str) -> Float[Tensor, "tgt vocab"]:
+        """A state through the model's own output: ln P, in float64."""
+        states = torch.tensor(trace[site][rows], device=weight.device, dtype=weight.dtype)
+        return model.project(states[None])[0].cpu().double().log_softmax(-1)
+
+    chosen = torch.tensor(trace.predicted_ids[rows])[:, None]
+    final = says(sites[-1])
+    shares = final.exp()
+    least = torch.linalg.vecdot(shares, final)
+
+    def look(log_p: Float[Tensor, "tgt vocab"]) -> tuple[Tensor, ...]:
+        top, own = log_p.topk(k), log_p.gather(1, chosen)
+        rank = (log_p > own).sum(-1) + 1
+        entropy = -torch.linalg.vecdot(log_p.exp(), log_p) / math.log(2)
+        divergence = (least - torch.linalg.vecdot(shares, log_p)) / math.log(2)
+        return top.indices, top.values.exp(), rank, own[:, 0].exp(), entropy, divergence
+
+    found = [look(says(site)) for site in sites]
+    return tuple(torch.stack(part) for part in zip(*found, strict=True))

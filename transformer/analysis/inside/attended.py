@@ -94,9 +94,8 @@ def _additive(room: Room, q: Panel, k: Panel) -> list[Panel]:
     v = array(room.block.score.v)[room.head]
     expression, origin = f"{room.expression()}.score.v[{room.head}]", f"{room.path}.score.v"
     weight = learned("v", "v", "v", v[None], ONE, narrow(room), f"{expression}[None]", origin)
-    found = room.held(
-        np.stack([np.tanh(one + k.values) @ v for one in q.values]), site(room, "scores")
-    )
+    by_query = [np.tanh(one + k.values) @ v for one in q.values]
+    found = room.held(np.stack(by_query), site(room, "scores"))
 
     def work(row: int, column: int) -> list[str]:
         a, b = q.values[row], k.values[column]
