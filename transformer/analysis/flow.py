@@ -9,8 +9,9 @@ layer is two levels: its self-attention, then its cross attention.
 Pipes in parallel add up, so a deep stack lets all of a well-read token through to any output, and
 rows grow alike: of six layers the flow says more about the tokens than about the output.
 
-The most is found by Dinic's method on whole numbers (scipy); see `ONE` for how exact it is. With 18
-tokens and 6 layers one output takes 3 ms in the encoder, 17 ms in `joint`.
+The most is found by Dinic's method on whole numbers (scipy); see `ONE` for how exact it is. With
+18 tokens and 6 layers one output takes 4 ms in the encoder and 11 ms in `joint`, with 69 tokens 50
+and 180, with 460 tokens 12 s.
 """
 
 from __future__ import annotations
