@@ -6,9 +6,9 @@ import streamlit as st
 
 from transformer.ui import controls, frame, state
 from transformer.ui.address import SECTIONS
-from transformer.ui.inside import walk
+from transformer.ui.inside import lens, training, walk
 
-SHOWN = {"walk": walk.show}
+SHOWN = {"walk": walk.show, "training": training.show, "lens": lens.show}
 
 with frame.page("pages/inside.py") as model:
     st.title("Inside")

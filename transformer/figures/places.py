@@ -6,7 +6,7 @@ Units are pixels at full size. y grows downwards; the figure, as in the paper, i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -65,7 +65,7 @@ class Drawing:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON holds it."""
-        return asdict(self)
+        return vars(self)
 
 
 _HIGH = {"attention": 46, "half": 22, "embed": 32}

@@ -148,6 +148,5 @@ def _cell(panel: Panel) -> Cell:
         return row, view.column
     size = np.where(np.isfinite(panel.values), np.abs(panel.values), -1.0)
     if row < 0:
-        row, column = np.unravel_index(int(size.argmax()), size.shape)
-        return int(row), int(column)
+        return divmod(int(size.argmax()), int(columns))
     return row, int(size[row].argmax())

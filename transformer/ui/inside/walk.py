@@ -36,8 +36,8 @@ def show(model: Model) -> None:
         st.subheader(_title(stop), anchor=False)
         if stop.attention:
             figure.attention(model, stop, trace)
-        st.latex(stop.box.equation)
-        with st.container(key="inside-words"):
+        with st.container(key=f"inside-words-{state.view().size}"):
+            st.latex(stop.box.equation)
             st.markdown(_symbols(stop.box.words))
         st.caption(f"Paper, section {stop.box.section}. Shape: {_symbols(found.shape)}")
         if found.head is not None and model.n_heads > 1:
@@ -85,6 +85,13 @@ def _ways(stop: Stop) -> None:
                 args=(STOPS[number] if inside else "",),
             )
         st.caption(f"Box {stop.number + 1} of {len(STOPS)}")
+        large = state.view().size == "large"
+        st.session_state["inside-large"] = large
+        st.toggle("Larger, for a projector", key="inside-large", on_change=_resize)
+
+
+def _resize() -> None:
+    state.change(size="large" if st.session_state["inside-large"] else "normal")
 
 
 def _heads(model: Model, head: int) -> None:

@@ -1,0 +1,177 @@
+"""The logit lens as figures: what each state would say, and how the chosen word comes up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float, Int
+from plotly.subplots import make_subplots
+
+from transformer.figures.curves import DARK, LIGHT
+from transformer.figures.plots import RAMP
+
+RAMP_DARK = ("#14202b", "#123049", "#145788", "#3a86be", "#82bae0", "#ddeef8")
+ROW = 27  # pixels
+WRITTEN = 24
+"""Most positions whose words are written into their cells."""
+_LONGEST = 14  # letters of a word within a cell
+
+
+def lens_map(
+    titles: Sequence[str],
+    reads: Sequence[str],
+    chosen: Sequence[str],
+    tokens: Sequence[Sequence[Sequence[str]]],
+    probabilities: Float[np.ndarray, "sites positions k"],
+    *,
+    marked: int | None = None,
+    dark: bool = False,
+) -> go.Figure:
+    """The most probable token of every state: layers down, positions across.
+
+    The colour is its probability. A token that is the chosen one is set in bold; the pointer shows
+    the others that were probable.
+
+    Args:
+        titles: of the states, the first layer first.
+        reads, chosen: at each position, the token read and the one written.
+        tokens: of each state and position, most probable first.
+        probabilities: theirs.
+        marked: a position to be framed.
+
+    Raises:
+        ValueError: if labels and probabilities do not match.
+    """
+    sites, positions, _ = probabilities.shape
+    if (len(titles), len(reads), len(chosen)) != (sites, positions, positions):
+        raise ValueError(
+            f"Probabilities of {sites} states and {positions} positions do not fit {len(titles)} "
+            f"titles, {len(reads)} tokens read and {len(chosen)} written."
+        )
+    tops = [
+        [_listed(names, shares) for names, shares in zip(*row, strict=True)]
+        for row in zip(tokens, probabilities, strict=True)
+    ]
+    best = [
+        [_word(names[0], names[0] == own) for names, own in zip(row, chosen, strict=True)]
+        for row in tokens
+    ]
+    ramp = RAMP_DARK if dark else RAMP
+    figure = go.Figure(
+        go.Heatmap(
+            z=np.asarray(probabilities[:, :, 0], np.float64),
+            zmin=0,
+            zmax=1,
+            text=best,
+            texttemplate="%{text}" if positions <= WRITTEN else "",
+            customdata=tops,
+            hovertemplate="%{y}<br>%{customdata}<extra></extra>",
+            colorscale=[[i / (len(ramp) - 1), colour] for i, colour in enumerate(ramp)],
+            colorbar={"title": "probability", "thickness": 12, "tickformat": ".0%"},
+            xgap=1,
+            ygap=1,
+        )
+    )
+    _lay_out(figure, dark, 120 + ROW * sites)
+    pairs = [
+        f"{_plain(read)} → <b>{_plain(own)}</b>" for read, own in zip(reads, chosen, strict=True)
+    ]
+    figure.update_xaxes(
+        title="token read → token written", side="top", tickangle=-40, **_ticks(pairs)
+    )
+    figure.update_yaxes(autorange="reversed", **_ticks([_plain(title) for title in titles]))
+    if marked is not None:
+        colour = (DARK if dark else LIGHT)[1]
+        figure.add_shape(
+            type="rect",
+            x0=marked - 0.5,
+            x1=marked + 0.5,
+            y0=-0.5,
+            y1=sites - 0.5,
+            line={"color": colour, "width": 3},
+        )
+    return figure
+
+
+def lens_curve(
+    titles: Sequence[str],
+    word: str,
+    probability: Float[np.ndarray, " sites"],
+    rank: Int[np.ndarray, " sites"],
+    *,
+    dark: bool = False,
+) -> go.Figure:
+    """One chosen word on its way up: its probability, and its rank below (1 is the first)."""
+    colours = DARK if dark else LIGHT
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
+    names = [_plain(title) for title in titles]
+    for row, values, name, shown in (
+        (1, probability, "probability", ".2%"),
+        (2, rank, "rank", ",d"),
+    ):
+        figure.add_scatter(
+            x=np.arange(len(titles)),
+            y=values,
+            mode="lines+markers",
+            line={"color": colours[row - 1], "width": 2.5},
+            marker={"size": 8, "symbol": ("circle", "square")[row - 1]},
+            customdata=names,
+            hovertemplate=f"%{{customdata}}<br>{name} %{{y:{shown}}}<extra></extra>",
+            row=row,
+            col=1,
+        )
+    _lay_out(figure, dark, 430)
+    figure.update_layout(showlegend=False, title={"text": f"“{_plain(word)}”", "x": 0})
+    grid = {"gridcolor": "rgba(128,128,128,0.25)", "zeroline": False}
+    figure.update_yaxes(title="probability", tickformat=".0%", range=[-0.03, 1.05], row=1, **grid)
+    figure.update_yaxes(
+        title="rank (log)", type="log", autorange="reversed", dtick=1, row=2, **grid
+    )
+    figure.update_xaxes(tickangle=-40, row=2, **_ticks(names))
+    figure.update_xaxes(showticklabels=False, row=1, **grid)
+    return figure
+
+
+def _listed(names: Sequence[str], shares: Float[np.ndarray, " k"]) -> str:
+    lines = (f"{share:.1%}  {_plain(name)}" for name, share in zip(names, shares, strict=True))
+    return "<br>".join(lines)
+
+
+def _word(token: str, right: bool) -> str:
+    short = token if len(token) <= _LONGEST else token[: _LONGEST - 1] + "…"
+    return f"<b>{_plain(short)}</b>" if right else _plain(short)
+
+
+def _plain(text: str) -> str:
+    """Plotly reads a little HTML in labels; a token `<b>` is to be seen, not obeyed. The stroke
+    that begins a word is small."""
+    shown = escape(text, quote=False)
+    small = '<span style="font-size: 7px">▁</span>'
+    return f"{small}{shown[1:]}" if shown[1:] and shown[0] == "▁" else shown
+
+
+def _ticks(labels: Sequence[str]) -> dict[str, Any]:
+    return {
+        "tickvals": list(range(len(labels))),
+        "ticktext": list(labels),
+        "showgrid": False,
+        "zeroline": False,
+    }
+
+
+def _lay_out(figure: go.Figure, dark: bool, height: int) -> None:
+    figure.update_layout(
+        template="none",
+        height=height,
+        font={"color": "#e8ebef" if dark else "#1b1f24", "size": 14},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        hoverlabel={"align": "left"},
+        margin={"l": 10, "r": 10, "t": 40, "b": 20},
+    )
+    figure.update_xaxes(automargin=True)
+    figure.update_yaxes(automargin=True)

@@ -1,0 +1,90 @@
+"""The logit lens: what the decoder would say after each of its sublayers."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from transformer.analysis.lens import Lens
+from transformer.analysis.lens import lens as look
+from transformer.figures.lens import lens_curve, lens_map
+from transformer.inference import Trace
+from transformer.ui import readings, state
+from transformer.ui.inside import stops
+from transformer.ui.models import Model
+
+
+def show(model: Model) -> None:
+    """The whole section."""
+    reading = readings.read(model, state.view())
+    done = reading.trace.translation
+    trace = stops.trace(model, reading, 0)
+    found = _lens(model.hash, done.source, done.ids, model, trace)
+    st.markdown(
+        "Every state of the decoder is as wide as the last one, so each can be put through the "
+        "same output matrix: what would it say if the model ended here? The first layers mostly "
+        "echo what was read; the word comes up on the way."
+    )
+    st.latex(r"P_\ell = \mathrm{softmax}\left(y_\ell\, E^{\top}\right)")
+    dark = st.context.theme.type == "dark"
+    position = _position(found)
+    figure = lens_map(
+        found.titles,
+        found.rows,
+        found.chosen,
+        found.top_tokens,
+        found.top_probabilities,
+        marked=position,
+        dark=dark,
+    )
+    st.caption(
+        "Layers go down, the translation goes across. In each cell the most probable token, in "
+        "bold where it is the one that was written; point at it for the next ones."
+    )
+    with st.container(key="inside-lens"):
+        st.plotly_chart(figure, theme=None, key="lens-map", config={"displayModeBar": False})
+    curve = lens_curve(
+        found.titles,
+        found.chosen[position],
+        found.probability[:, position],
+        found.rank[:, position],
+        dark=dark,
+    )
+    st.plotly_chart(curve, theme=None, key="lens-curve", config={"displayModeBar": False})
+    st.caption(
+        "The logit lens is nostalgebraist's (2020). This model norms after every sum, so each "
+        "state has just left a LayerNorm, as the last one has, and goes through the output matrix "
+        "as it is. Only the last was trained to be read like this."
+    )
+
+
+def _position(found: Lens) -> int:
+    """The word whose way is drawn; a row of the decoder, as in the walk."""
+    count = len(found.rows)
+    chosen = state.view().row
+    position = chosen if 0 <= chosen < count else _latest(found)
+    st.session_state["lens-word"] = position
+
+    def label(number: int) -> str:
+        return f"{number}: {found.rows[number]} → {found.chosen[number]}"
+
+    st.selectbox(
+        "The word to follow", list(range(count)), format_func=label, key="lens-word",
+        on_change=_followed, width=360,
+    )  # fmt: skip
+    return position
+
+
+def _latest(found: Lens) -> int:
+    """The position that is decided last: where the chosen word takes the longest to come first."""
+    first = (found.rank == 1)[::-1].cumprod(axis=0).sum(axis=0)
+    return int(first.argmin())
+
+
+def _followed() -> None:
+    state.change(row=st.session_state["lens-word"])
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _lens(digest: str, source: str, ids: tuple[int, ...], _model: Model, _trace: Trace) -> Lens:
+    """Once for all who look at this translation."""
+    return look(_trace, _model.translator)
