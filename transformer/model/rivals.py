@@ -79,8 +79,9 @@ class Recurrent(nn.Module):
         # W reads all positions at once: nothing in it waits for another. U has to wait.
         read = functional.linear(x, self.w.T, self.b)
         state, states = torch.zeros_like(read[:, 0]), []
-        for at in range(x.shape[1]):
-            state = torch.tanh(torch.addmm(read[:, at], state, self.u))
+        # Unbound at once: the gradient of each slice by itself would be a tensor of all n.
+        for step in read.unbind(dim=1):
+            state = torch.tanh(torch.addmm(step, state, self.u))
             states.append(state)
         return torch.stack(states, dim=1)
 
