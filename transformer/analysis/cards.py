@@ -24,8 +24,8 @@ RULES: dict[str, str] = {
     "positional": "At least 90% of the rows have their greatest weight at one offset (Voita et al. "
     "2019, section 5.1); rows that cannot reach it do not count, and at least half must.",
     "backwards": "The same, counted from the other end of the sentence.",
-    "aligner": "At least half of the weight is on the words that the word being written is "
-    "translated from, by the gold links of the corpus.",
+    "aligner": "At least half of the weight is on the words that the word being written, or the "
+    "word just read, is translated from, by the gold links of the corpus.",
     "rare": "In the lowest encoder layer, at least half of the rows have their greatest weight on "
     "the rarest token of the sentence (Voita et al. 2019, section 5.3), and twice as many as in a "
     "head that looks everywhere alike.",
@@ -47,9 +47,12 @@ SHOWN = {
     "rare": "rare",
     "duplicate": "duplicate",
     "punctuation": "punctuation",
+    "sink": "last",
     "none": "confidence",
 }
-"""The measure by which a role's strongest sentences are found; a sink's is "first" or "last"."""
+"""The measure that a role rests on, and by which its strongest sentences are found."""
+
+_BY_SHORT = {"first": "first", "last": "last", "↔−1": "aligned_input"}
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ def _card(measured: HeadMeasures, line: pd.Series, n_strongest: int) -> Card:
     kind, layer, head = str(line["kind"]), int(line["layer"]), int(line["head"])
     met = tuple(_roles(measured, line, kind, layer, head))
     role = met[0] if met else NONE
-    measure = role.short if role.group == "sink" else SHOWN[role.group]
+    measure = _BY_SHORT.get(role.short) or SHOWN[role.group]
     numbers = {
         str(name): None if math.isnan(value) else float(value)
         for name, value in line.items()
@@ -128,7 +131,9 @@ def _roles(
         return bool(measured.rows[kind][name].sum() >= LEAST_ROWS and line[name] >= least)
 
     if kind == "cross" and much("aligned"):
-        yield Role("aligner", "↔", "looks at the words it translates", float(line["aligned"]))
+        yield Role("aligner", "↔", "looks at what it writes next", float(line["aligned"]))
+    if kind == "cross" and much("aligned_input"):
+        yield Role("aligner", "↔−1", "looks at what was just written", float(line["aligned_input"]))
     if kind == "encoder" and layer == 0 and much("rare", twice=True):
         yield Role("rare", "!", "looks at the rarest token", float(line["rare"]))
     if much("duplicate", twice=True):

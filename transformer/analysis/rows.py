@@ -36,6 +36,8 @@ MEASURES: dict[str, str] = {
     "sentence (Voita et al. 2019, section 5.3).",
     "aligned": "The weight on the words that a word is translated from, where gold links say which "
     "(rows that write it).",
+    "aligned_input": "The same from the rows that have just read the word: a head that looks for "
+    "what was written, not for what to write (Chen et al. 2020, section 3).",
 }
 """Every measure with what it says; each is a mean over the rows to which it applies."""
 
@@ -134,6 +136,8 @@ class Rows:
                 table = tokens.aligned[number]
                 if table is not None:
                     self.linked[row, : table.shape[0], : table.shape[1]] = table
+        self.linked_input = torch.zeros_like(self.linked)
+        self.linked_input[:, 1:] = self.linked[:, :-1]
         self.counted = {name: mask & self.real for name, mask in self._masks().items()}
 
     def _masks(self) -> dict[str, Bool[Tensor, "#rows query"]]:
@@ -144,7 +148,8 @@ class Rows:
         )
         found["duplicate"] = self.same.any(-1)
         if self.kind == "cross":
-            return found | {"aligned": self.linked.any(-1)}
+            found |= {"aligned": self.linked.any(-1)}
+            return found | {"aligned_input": self.linked_input.any(-1)}
         place = self.i[:, 0]
         found |= {"previous": every & (place > 0), "itself": every}
         if self.kind == "encoder":
@@ -182,7 +187,8 @@ class Rows:
             "duplicate": (w * self.same[:, None]).sum(-1),
         }
         if self.kind == "cross":
-            return found | {"aligned": (w * self.linked[:, None]).sum(-1)}
+            found |= {"aligned": (w * self.linked[:, None]).sum(-1)}
+            return found | {"aligned_input": (w * self.linked_input[:, None]).sum(-1)}
         for name, offset in (("previous", -1), ("itself", 0), ("next", 1)):
             found[name] = (w * (self.j - self.i == offset)).sum(-1)
         if self.kind == "encoder":

@@ -1,0 +1,250 @@
+"""Every cross-attention head as a word aligner, scored against gold links.
+
+An alignment is read off attention in four ways: by its weights, or by the norms of what they move
+(Kobayashi et al. 2020, section 5, https://arxiv.org/abs/2004.10102); and for a target word from the
+row that writes it ("output"), or from the next row, which reads it ("input"). The decoder looks for
+a word before it writes it or after it has read it, layer by layer differently (Chen et al. 2020,
+section 3, https://arxiv.org/abs/2004.14837): the "shift by one" that a picture of attention hides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.gold import Gold, words_of
+from transformer.analysis.passes import Batch, Pair, Progress, encoded, silent, watch
+from transformer.figures.words import merge
+from transformer.hooks import Hooks
+from transformer.inference import Translator
+from transformer.inference.trace import WEIGHTS
+from transformer.model.attention import MultiHeadAttention
+
+By = Literal["weights", "norms"]
+To = Literal["output", "input"]
+WAYS: tuple[tuple[By, To], ...] = (
+    ("weights", "output"),
+    ("weights", "input"),
+    ("norms", "output"),
+    ("norms", "input"),
+)
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """How well heads align.
+
+    Attributes:
+        table: a line an aligner and way, the lowest error first: "aligner" ("head"; "layer", all
+            its heads together; "diagonal"; "chance", a source word drawn for each target word),
+            "by", "to", "layer", "head", "aer", "precision", "recall".
+        n_sentences: with gold links, and counted.
+        left_out: numbers of the sentences whose gold words are not those of the text.
+    """
+
+    table: pd.DataFrame
+    n_sentences: int
+    left_out: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Words:
+    """One sentence's pieces by word, and its gold links as tables (target word, source word)."""
+
+    source: list[int]
+    target: list[int]
+    sure: npt.NDArray[np.bool_]
+    possible: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, translator: Translator, pair: Pair, gold: Gold) -> _Words | None:
+        """None if the texts are not made of the gold links' words."""
+        names = translator.vocabulary.tokens
+        source = words_of(names(pair.src[:-1]), gold.source_words)
+        target = words_of(names(pair.out[:-1]), gold.target_words)
+        if source is None or target is None:
+            return None
+        tables = np.zeros((2, len(gold.target_words), len(gold.source_words)), dtype=bool)
+        for table, links in zip(tables, (gold.sure, gold.possible), strict=True):
+            for src, tgt in links:
+                table[tgt, src] = True
+        return cls(source, target, *tables)
+
+
+def aligned_words(
+    scores: Float[np.ndarray, "*heads target source"],
+    source: Sequence[int],
+    target: Sequence[int],
+    to: To = "output",
+) -> tuple[Int[np.ndarray, "words"], Int[np.ndarray, "*heads words"]]:
+    """The target words, and for each the source word with the greatest score.
+
+    Scores of pieces are added up within a source word and averaged within a target word.
+
+    Args:
+        scores: of cross attention, a row for every piece that is written, `</s>` last, and a
+            column for every source piece, `</s>` last; `trace.weights("cross", layer)` or
+            `norms.moved(...)`.
+        source, target: the word of every piece, without `</s>`, never falling: `gold.words_of`, or
+            `figures.words.words` without its last.
+        to: "output": word i from the rows that write it. "input": from those that read it.
+    """
+    first = 1 if to == "input" else 0
+    rows = scores[..., first : first + len(target), : len(source)]
+    target_words, target_places = np.unique(target, return_inverse=True)
+    source_words, source_places = np.unique(source, return_inverse=True)
+    merged = merge(rows, target_places.tolist(), source_places.tolist())
+    return target_words, source_words[merged.argmax(axis=-1)]
+
+
+def leaderboard(
+    translator: Translator,
+    corpus: Corpus,
+    progress: Progress = silent,
+    *,
+    ways: Sequence[tuple[By, To]] = WAYS,
+) -> Leaderboard:
+    """All heads, and all heads of a layer together, over the sentences with gold links.
+
+    Heads together are the mean of their weights, or the norm of the sum of their vectors.
+
+    Raises:
+        ValueError: if no sentence has gold links that fit its text, or one is too long.
+    """
+    given = [n for n, sentence in enumerate(corpus.sentences) if sentence.gold is not None]
+    if not given:
+        raise ValueError(
+            f"{corpus.name} has no gold links; give pairs with a third column of links, as 0-0 1-2"
+        )
+    chosen = Corpus(corpus.name, tuple(corpus.sentences[n] for n in given))
+    pairs = encoded(translator, chosen)
+    words = [
+        _Words.of(translator, pair, sentence.gold) if sentence.gold else None
+        for pair, sentence in zip(pairs, chosen.sentences, strict=True)
+    ]
+    counted = [n for n, each in enumerate(words) if each is not None]
+    if not counted:
+        raise ValueError(
+            f"{corpus.name}: in none of {len(given)} sentences are the words of the gold links "
+            "those of the text, as the model spells it"
+        )
+    config = translator.model.config
+    hits = {way: np.zeros((2, config.n_layers, config.n_heads + 1)) for way in ways}
+
+    def hooks(batch: Batch) -> Hooks:
+        functions: dict[str, Callable[[Tensor, str], None]] = {}
+        for layer in range(config.n_layers):
+            look = _Look(translator, layer, ways, lambda *found, batch=batch: add(batch, *found))
+            site = WEIGHTS["cross"].format(layer)
+            functions |= {site: look.weights, site.replace("_weights", "_value"): look.values}
+        return Hooks(functions)
+
+    def add(batch: Batch, layer: int, by: By, scores: npt.NDArray[Any]) -> None:
+        for row, number in enumerate(batch.numbers):
+            sentence = words[counted[number]]
+            assert sentence is not None
+            own = scores[row, :, : len(sentence.target) + 1, : len(sentence.source) + 1]
+            for to in [to for way, to in ways if way == by]:
+                targets, best = aligned_words(own, sentence.source, sentence.target, to)
+                for which, table in enumerate((sentence.sure, sentence.possible)):
+                    hits[by, to][which, layer] += table[targets, best].sum(axis=-1)
+
+    watch(translator, [pairs[n] for n in counted], hooks, progress)
+    sentences = [each for each in words if each is not None]
+    n_words = sum(len(set(each.target)) for each in sentences)
+    n_sure = sum(int(each.sure.sum()) for each in sentences)
+    lines = _baselines(sentences, n_sure)
+    for (by, to), (sure, possible) in hits.items():
+        for layer in range(config.n_layers):
+            for head in range(config.n_heads + 1):
+                single = head < config.n_heads
+                lines.append(
+                    {"aligner": "head" if single else "layer", "by": by, "to": to, "layer": layer}
+                    | ({"head": head} if single else {})
+                    | _rates(sure[layer, head], possible[layer, head], n_words, n_sure)
+                )
+    columns = ["aligner", "by", "to", "layer", "head", "aer", "precision", "recall"]
+    table = pd.DataFrame(lines, columns=columns).astype({"layer": "Int64", "head": "Int64"})
+    left_out = tuple(n for n, each in zip(given, words, strict=True) if each is None)
+    return Leaderboard(
+        table.sort_values("aer", kind="stable", ignore_index=True), len(sentences), left_out
+    )
+
+
+class _Look:
+    """The hooks of one layer: scores of each head and of all together, given to `add`."""
+
+    def __init__(
+        self,
+        translator: Translator,
+        layer: int,
+        ways: Sequence[tuple[By, To]],
+        add: Callable[[int, By, npt.NDArray[Any]], None],
+    ) -> None:
+        self.layer, self.add = layer, add
+        self.by = dict.fromkeys(by for by, _ in ways)
+        module = translator.model.get_submodule(f"decoder.layers.{layer}.cross_attn")
+        assert isinstance(module, MultiHeadAttention)
+        self.w_o = module.w_o.T.unflatten(0, (module.n_heads, -1))  # (heads, d_k, d_model)
+        self.sent: Tensor | None = None
+
+    def values(self, values: Float[Tensor, "rows heads source d_k"], name: str) -> None:
+        self.sent = values @ self.w_o
+
+    def weights(self, weights: Float[Tensor, "rows heads target source"], name: str) -> None:
+        if "weights" in self.by:
+            both = torch.cat([weights, weights.mean(1, keepdim=True)], dim=1)
+            self.add(self.layer, "weights", both.float().cpu().numpy())
+        if "norms" in self.by:
+            assert self.sent is not None
+            self.add(self.layer, "norms", _norms(weights, self.sent).float().cpu().numpy())
+
+
+def _norms(
+    weights: Float[Tensor, "rows heads target source"],
+    sent: Float[Tensor, "rows heads source d_model"],
+) -> Float[Tensor, "rows heads_and_all target source"]:
+    """‖α f(x)‖ of every head, then ‖Σ_h α f(x)‖; many sentences at once, else `norms.moved` and
+    `norms.moved_by_all`.
+
+    The sum is measured by the heads' products f_g·f_h, so that no vector is made for each weight.
+    """
+    products = torch.einsum("bgkd,bhkd->bghk", sent, sent)
+    single = weights * products.diagonal(dim1=1, dim2=2).movedim(-1, 1)[:, :, None].sqrt()
+    together = torch.einsum("bgqk,bghk,bhqk->bqk", weights, products, weights)
+    return torch.cat([single, together.clamp(min=0).sqrt()[:, None]], dim=1)
+
+
+def _baselines(sentences: Sequence[_Words], n_sure: int) -> list[dict[str, Any]]:
+    """The diagonal, and what drawing a source word for each target word gives on average."""
+    diagonal, chance, n_words = np.zeros(2), np.zeros(2), 0
+    for each in sentences:
+        n_tgt, n_src = each.sure.shape
+        targets = np.array(sorted(set(each.target)))
+        along = ((targets + 0.5) * n_src / n_tgt).astype(int)
+        n_words += len(targets)
+        for which, table in enumerate((each.sure, each.possible)):
+            diagonal[which] += table[targets, along].sum()
+            chance[which] += table[targets].mean(axis=1).sum()
+    return [
+        {"aligner": name, "by": "", "to": ""} | _rates(sure, possible, n_words, n_sure)
+        for name, (sure, possible) in (("diagonal", diagonal), ("chance", chance))
+    ]
+
+
+def _rates(sure: float, possible: float, n_found: int, n_sure: int) -> dict[str, float]:
+    """AER, precision and recall (Och and Ney 2003, section 6)."""
+    return {
+        "aer": 1 - float(sure + possible) / (n_found + n_sure),
+        "precision": float(possible) / n_found,
+        "recall": float(sure) / n_sure if n_sure else float("nan"),
+    }
