@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -17,6 +15,7 @@ from transformer.analysis.timing import (
     LENGTHS,
     Timing,
     frame,
+    main,
     measure,
     memory,
     slope,
@@ -76,9 +75,11 @@ def test_what_does_not_fit_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert longest["self-attention"] <= 128 < longest["convolutional"]
 
 
-def test_as_a_process_it_writes_a_line_a_timing() -> None:
-    command = [sys.executable, "-m", "transformer.analysis.timing", '{"d": 8, "budget": 0.001}']
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    lines = [Timing(**json.loads(line)) for line in done.stdout.splitlines()]
+def test_as_a_process_it_writes_a_line_a_timing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.nice", lambda more: more)
+    main('{"d": 8, "budget": 0.001}')
+    lines = [Timing(**json.loads(line)) for line in capsys.readouterr().out.splitlines()]
     assert lines
     assert lines[0].layer == "self-attention"

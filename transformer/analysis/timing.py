@@ -136,9 +136,9 @@ def slopes(timings: list[Timing]) -> dict[str, dict[str, Slope]]:
     found: dict[str, dict[str, Slope]] = {}
     for name in RIVALS:
         points = [one for one in timings if one.layer == name and one.n >= FITTED]
-        n = np.array([one.n for one in points])
+        n = np.array([one.n for one in points], float)
         found[name] = {
-            way: slope(n, np.array([getattr(one, way) for one in points])) for way in PASSES
+            way: slope(n, np.array([getattr(one, way) for one in points], float)) for way in PASSES
         }
     return found
 
