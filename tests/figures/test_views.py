@@ -12,7 +12,15 @@ from transformer.figures.views import View, page, script
 HOSTILE = "</script><script>alert(1)</script><b>&\"'"
 # Names, not addresses that anyone asks.
 NAMESPACES = r'"http://www\.w3\.org/(2000/svg|1998/Math/MathML)"'
-VIEWS: tuple[View, ...] = ("explorer", "translation", "film", "moments", "figure1", "tensors")
+VIEWS: tuple[View, ...] = (
+    "explorer",
+    "translation",
+    "film",
+    "moments",
+    "figure1",
+    "tensors",
+    "moves",
+)
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
-View = Literal["explorer", "translation", "film", "moments", "figure1", "tensors"]
+View = Literal["explorer", "translation", "film", "moments", "figure1", "tensors", "moves"]
 
 # What draws tables of weights, alone or in a view.
 _TABLES = (
@@ -77,6 +77,16 @@ _SCRIPTS: dict[str, tuple[str, ...]] = {
         "tensordraw.js",
         "tensors.js",
     ),
+    "moves": (
+        "base.js",
+        "store.js",
+        "lettering.js",
+        "stage.js",
+        "cells.js",
+        "legend.js",
+        "formula.js",
+        "moves.js",
+    ),
 }
 _STYLES: dict[str, tuple[str, ...]] = {
     "explorer": (
@@ -94,6 +104,7 @@ _STYLES: dict[str, tuple[str, ...]] = {
     "moments": ("base.css", "explorer.css", "moments.css"),
     "figure1": ("base.css", "figure1.css"),
     "tensors": ("base.css", "explorer.css", "tensors.css"),
+    "moves": ("base.css", "explorer.css", "moves.css"),
 }
 
 _MODULE = """
@@ -116,6 +127,7 @@ _MAKE = {
     "moments": """momentsView(parentElement, (state) => setStateValue("state", state))""",
     "figure1": """figure1View(parentElement, (state) => setStateValue("state", state))""",
     "tensors": """tensorsView(parentElement, (state) => setStateValue("state", state))""",
+    "moves": """movesView(parentElement, (state) => setStateValue("state", state))""",
 }
 
 _PAGE = """<!doctype html>
