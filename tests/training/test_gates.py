@@ -1,0 +1,127 @@
+"""Gates: the closed form of their L0 norm, and heads that nobody needs."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+
+from transformer import Translator
+from transformer.analysis.ablation import fold
+from transformer.analysis.corpora import Corpus, Sentence
+from transformer.analysis.gates import Head, all_heads, gated
+from transformer.model import Transformer
+from transformer.model.gates import HardConcrete
+from transformer.text import Vocabulary
+from transformer.training.gates import learn_gates
+
+MANY = 100_000
+LOUD: Head = ("decoder", 1, 2)
+
+
+@pytest.mark.parametrize("log_alpha", [-3.0, -0.5, 0.0, 1.0, 2.5])
+def test_the_expected_l0_norm_is_the_share_of_samples_that_are_not_0(log_alpha: float) -> None:
+    gates = HardConcrete(2, log_alpha)
+    drawn = gates.sample(MANY, torch.Generator().manual_seed(1))
+    assert drawn.shape == (MANY, 2)
+    assert drawn.min() >= 0
+    assert drawn.max() <= 1
+    share = (drawn != 0).double().mean(dim=0)
+    error = 4 * (0.25 / MANY) ** 0.5  # four standard deviations at most
+    torch.testing.assert_close(share, gates.open().double().detach(), atol=error, rtol=0)
+    # By symmetry a gate is 1 as often as one of −log α is 0.
+    ones = (drawn == 1).double().mean(dim=0)
+    mirrored = 1 - HardConcrete(2, -log_alpha).open().double().detach()
+    torch.testing.assert_close(ones, mirrored, atol=error, rtol=0)
+
+
+def test_without_chance_a_gate_is_its_median() -> None:
+    """u = 1/2 is the middle draw, and the log of its odds is 0."""
+    gates = HardConcrete(3)
+    with torch.no_grad():
+        gates.log_alpha.copy_(torch.tensor([-4.0, 0.0, 4.0]))
+    middle = gates.sample(MANY, torch.Generator().manual_seed(2)).median(dim=0).values
+    torch.testing.assert_close(middle, gates(), atol=0.01, rtol=0)
+    torch.testing.assert_close(gates(), torch.tensor([0.0, 0.5, 1.0]), atol=1e-6, rtol=0)
+
+
+def test_a_sample_has_the_gradient_of_its_formula() -> None:
+    gates = HardConcrete(4, 0.3)
+    gates.sample(50, torch.Generator().manual_seed(3)).sum().backward()
+    slope, step = gates.log_alpha.grad, 1e-2
+    up, down = (
+        HardConcrete(4, 0.3 + moved).sample(50, torch.Generator().manual_seed(3)).sum(dim=0)
+        for moved in (step, -step)
+    )
+    assert slope is not None
+    torch.testing.assert_close(slope, ((up - down) / (2 * step)).detach(), rtol=0.05, atol=0.05)
+
+
+@pytest.fixture(scope="module")
+def lopsided(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
+    """One head shouts, and half of the heads of every attention write nothing."""
+    model = copy.deepcopy(tiny_model)
+    idle = [head for head in all_heads(model.config) if head[2] < 2]
+    fold(model, {**dict.fromkeys(idle, 0.0), LOUD: 6.0})
+    return Translator(model, vocabulary)
+
+
+@pytest.fixture(scope="module")
+def corpus(lopsided: Translator, pairs: list[tuple[str, str]]) -> Corpus:
+    """What the model makes of a few sentences: without `LOUD` it would write something else."""
+    texts = [english for english, _ in pairs[:6]]
+    made = [lopsided.translate(text, max_len=6) for text in texts]
+    return Corpus("own", tuple(Sentence(a, b.text) for a, b in zip(texts, made, strict=True)))
+
+
+def test_idle_heads_go_and_the_one_that_counts_stays(lopsided: Translator, corpus: Corpus) -> None:
+    weights = [weight.clone() for weight in lopsided.model.parameters()]
+    with_gate = [head for head in all_heads(lopsided.model.config) if head[2] < 2 or head == LOUD]
+    found = learn_gates(lopsided, corpus, penalty=0.02, steps=40, heads=with_gate, rate=0.2)
+    assert found.survivors == [LOUD]
+    table = found.to_frame()
+    assert list(table[["kind", "layer", "head"]].itertuples(index=False, name=None)) == with_gate
+    assert table.gate.tolist() == [float(head == LOUD) for head in with_gate]
+    assert found.history.step.tolist() == list(range(40))
+    assert found.history["heads"].iloc[0] > 0.9 * len(with_gate)
+    assert found.history["heads"].iloc[-1] == pytest.approx(sum(found.open), abs=0.5)
+    for weight, before in zip(lopsided.model.parameters(), weights, strict=True):
+        assert weight.equal(before)
+        assert weight.grad is None
+        assert weight.requires_grad
+
+    # The gates are in the weights of the translator that comes back.
+    hooks = gated(lopsided.model.config, dict(zip(found.heads, found.gates, strict=True)))
+    text = corpus.sentences[0].source
+    by_hooks = lopsided.translate(text, target=[5, 9, 7], hooks=hooks)
+    folded = found.translator.translate(text, target=[5, 9, 7])
+    assert folded.log_probability == pytest.approx(by_hooks.log_probability, abs=1e-4)
+    assert not found.translator.model.training
+
+
+def test_weights_may_learn_too(lopsided: Translator, corpus: Corpus) -> None:
+    found = learn_gates(
+        lopsided, corpus, penalty=0.0, steps=15, heads=[LOUD], weight_rate=1e-3, seed=4
+    )
+    assert found.heads == (LOUD,)
+    assert found.history.loss.iloc[-1] < found.history.loss.iloc[0]
+    changed = found.translator.model.get_parameter("embedding.weight")
+    assert not changed.equal(lopsided.model.get_parameter("embedding.weight"))
+
+
+def test_what_is_refused(lopsided: Translator, corpus: Corpus) -> None:
+    for options, message in (
+        ({"penalty": -1.0}, "penalty -1.0"),
+        ({"penalty": 0.1, "steps": 0}, "steps 0"),
+        ({"penalty": 0.1, "heads": []}, "at least one"),
+        ({"penalty": 0.1, "heads": [("cross", 7, 0)]}, "no layer 7"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            learn_gates(lopsided, corpus, **options)
+
+    def stop(share: float, doing: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learn_gates(lopsided, corpus, penalty=0.1, progress=stop)

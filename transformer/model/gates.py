@@ -1,0 +1,42 @@
+"""Gates that learn to be exactly 0 or 1: the hard concrete distribution (Louizos et al. 2018)."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+TEMPERATURE, LOW, HIGH = 2 / 3, -0.1, 1.1  # β, γ and ζ of their section 4.1
+
+
+class HardConcrete(nn.Module):
+    """`count` gates, each with a learned log α: the larger, the more surely open.
+
+    A sample is s = σ((log u − log(1 − u) + log α) / β), u uniform, stretched to (γ, ζ) and cut to
+    0 … 1 (eqs. 10 and 11), so that a good part of all samples is exactly 0 or exactly 1, and yet
+    log α has a gradient.
+    """
+
+    def __init__(self, count: int, log_alpha: float = 2.0) -> None:
+        super().__init__()
+        self.log_alpha = nn.Parameter(torch.full((count,), log_alpha))
+
+    def open(self) -> Float[Tensor, "gate"]:
+        """P(z ≠ 0) = σ(log α − β log(−γ/ζ)), the expected L0 norm of each gate (eq. 12)."""
+        return torch.sigmoid(self.log_alpha - TEMPERATURE * math.log(-LOW / HIGH))
+
+    def sample(self, rows: int, generator: torch.Generator) -> Float[Tensor, "rows gate"]:
+        """Every gate drawn once a row, with its gradient. The generator lives on the CPU."""
+        u = torch.rand(rows, len(self.log_alpha), generator=generator).clamp(1e-6, 1 - 1e-6)
+        noise = (u.log() - (1 - u).log()).to(self.log_alpha)
+        return _cut(torch.sigmoid((noise + self.log_alpha) / TEMPERATURE))
+
+    def forward(self) -> Float[Tensor, "gate"]:
+        """A gate when nothing is drawn any more: σ(log α), stretched and cut (eq. 13)."""
+        return _cut(torch.sigmoid(self.log_alpha))
+
+
+def _cut(s: Tensor) -> Tensor:
+    return (s * (HIGH - LOW) + LOW).clamp(0, 1)
