@@ -6,7 +6,7 @@ import streamlit as st
 
 from transformer.ui import controls, frame, state
 from transformer.ui.address import TOPICS
-from transformer.ui.positions import formula, slips, sums
+from transformer.ui.positions import far, formula, learned, slips, sums
 
 SHOWN = {
     "matrix": formula.matrix,
@@ -15,6 +15,8 @@ SHOWN = {
     "shift": formula.shift,
     "added": sums.sizes,
     "parts": sums.parts,
+    "learned": learned.show,
+    "far": far.show,
     "slip": slips.show,
 }
 OF_A_SENTENCE = ("matrix", "added", "parts")
@@ -23,7 +25,7 @@ with frame.page("pages/positions.py") as model:
     st.title("Positions")
     st.segmented_control(
         "Topic",
-        list(SHOWN),
+        list(TOPICS),
         format_func=TOPICS.__getitem__,
         required=True,
         label_visibility="collapsed",

@@ -138,11 +138,12 @@ def lines(
     lay_out(figure, across, down, dark)
     figure.update_layout(showlegend=len(curves) > 1)
     if log == "x":
-        figure.update_xaxes(type="log")
+        ticks_at = [number * 10**power for power in range(4) for number in (1, 2, 5)]
+        figure.update_xaxes(type="log", tickvals=ticks_at)
     if log == "y":
         figure.update_yaxes(type="log", exponentformat="power", nticks=8)
     if percent:
-        figure.update_yaxes(tickformat=".0%", range=[-0.03, 1.03])
+        figure.update_yaxes(tickformat=".0%", range=[-0.03, 1.12])
     if at:
         figure.add_vline(
             at[0],

@@ -4,7 +4,15 @@ from transformer.analysis import positions
 positions.wavelengths(256)
 """
 
-from transformer.analysis.positions.far import BEYOND, Right, by_length, joined, moved
+from transformer.analysis.positions.far import (
+    BEYOND,
+    Right,
+    apart,
+    by_length,
+    joined,
+    moved,
+    sentences,
+)
 from transformer.analysis.positions.formula import (
     by_distance,
     distances,
@@ -34,6 +42,7 @@ __all__ = [
     "Fit",
     "Right",
     "added",
+    "apart",
     "by_distance",
     "by_length",
     "distances",
@@ -43,6 +52,7 @@ __all__ = [
     "noise_like",
     "pair_lengths",
     "pair_residuals",
+    "sentences",
     "shift_errors",
     "shift_matrix",
     "sinusoid_fit",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -75,6 +76,18 @@ def _of_length(name: str, length: int, n: int, seed: int, options: dict[str, int
     return [stratum.example(rng.randrange(stratum.size)) for stratum in rng.choices(fitting, k=n)]
 
 
+def sentences(n: int, seed: int = 1) -> list[Pair]:
+    """`n` English sentences of our own grammar with their translations, written as people write."""
+    drawn = TASKS["french"].pairs(n, seed)
+    return [(_tidy(one.src, ".?'"), _tidy(one.tgt, ".'")) for one in drawn]
+
+
+def _tidy(symbols: str, close: str) -> str:
+    """Symbols between blanks as a sentence; French keeps the blank before its question mark."""
+    text = re.sub(rf" (?=[{close}])|(?<=') ", "", symbols)
+    return text[0].upper() + text[1:]
+
+
 def moved(translator: Translator, pairs: Sequence[Pair], start: int) -> float:
     """Log-probability (nats a target piece) of translations when both sides' positions begin at
     `start` instead of 0; everything else stays as it is.
@@ -108,3 +121,15 @@ def joined(translator: Translator, pairs: Sequence[Pair]) -> tuple[int, float]:
     source, target = (" ".join(side) for side in zip(*pairs, strict=True))
     found = translator.translate(source, target=target, candidates=1)
     return len(found.src_ids), found.log_probability / len(found.ids)
+
+
+def apart(translator: Translator, pairs: Sequence[Pair], counts: Sequence[int]) -> list[float]:
+    """For the first so many pairs, each a text of its own, the log-probability (nats a target
+    piece) of their translations: what `joined` is to be held against."""
+    sources, targets = zip(*pairs, strict=True)
+    found = translator.translate_batch(sources, targets=targets, candidates=1)
+    told, pieces = ([0.0], [0])
+    for one in found:
+        told.append(told[-1] + one.log_probability)
+        pieces.append(pieces[-1] + len(one.ids))
+    return [told[count] / pieces[count] for count in counts]

@@ -90,9 +90,9 @@ def show(model: Model) -> None:
         "**What does not break.** Every dimension is still a wave between −1 and 1, places can be "
         "told apart, and any place can be computed, however far. One part of the dot "
         "product, ½Σ(cos ωk + cos ω′k), still depends on the distance alone; the other, which is "
-        "new, ½Σ(cos ω′(2p+k) − cos ω(2p+k)), moves with p. The slowest pairs turn so little that over "
-        "a few hundred places they still almost shift. A model could learn with these positions: "
-        "what is lost is the property that the paper chose its sines for."
+        "new, ½Σ(cos ω′(2p+k) − cos ω(2p+k)), moves with p. The slowest pairs turn so little that "
+        "over a few hundred places they still almost shift. A model could learn with these "
+        "positions: what is lost is the property that the paper chose its sines for."
     )
 
 

@@ -1,0 +1,123 @@
+"""Past the lengths of training, measured: on our tasks."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from transformer.analysis.positions import Right, by_length
+from transformer.figures.positions import Curve, lines
+from transformer.text.tasks import TASKS
+from transformer.ui import frame, state
+from transformer.ui.models import Model
+from transformer.ui.positions import runs
+from transformer.ui.positions.drawing import chart, dark
+from transformer.ui.positions.further import further
+from transformer.ui.positions.measuring import measured
+from transformer.ui.positions.runs import Learner
+from transformer.ui.tables import html
+
+MOST_MODELS = runs.MOST_LOADED
+EACH = 48
+"""Sequences of each length."""
+
+
+def show(model: Model) -> None:
+    """Longer sequences, and far places, for models of our tasks and of a language."""
+    st.markdown(
+        "A formula has no end. The paper chose sines hoping that a model **may** go past the "
+        "lengths of its training with them (section 3.5). Does it? Measure."
+    )
+    if not model.about.kind:
+        further(model)
+    st.subheader("Longer sequences")
+    first, same = _compared(model)
+    if {"learned", "sinusoidal"} - {one.positions for one in same}:
+        st.markdown(
+            "Learned places beside sinusoids, on lengths that neither met: for this, two small "
+            "models are needed."
+        )
+        runs.offer()
+    if first is None:
+        return
+    most = TASKS[first.task].options["longest"].greatest
+    st.markdown(
+        f"**{TASKS[first.task].title}**, learned from up to **{first.longest}** symbols, asked for "
+        f"up to {most}. Only a whole sequence is right."
+    )
+    found = measured(
+        "Measure every length",
+        "tasks",
+        [
+            ((one.path, one.stamp, n), partial(_length, one, n))
+            for one in same
+            for n in range(1, most + 1)
+        ],
+    )
+    if found:
+        rows = [found[at * most : (at + 1) * most] for at in range(len(same))]
+        _draw([f"{one.positions} ({one.name})" for one in same], rows, first.longest)
+
+
+def _compared(model: Model) -> tuple[Learner | None, list[Learner]]:
+    """The page's model if it has a task with lengths, else the learned one that is looked at, else
+    the first there is; and with it those of the same task, most telling first."""
+    there = [one for one in runs.learners() if one.task]
+    wanted = (model.name, state.view().learned)
+    first = min(
+        there, key=lambda one: wanted.index(one.name) if one.name in wanted else 2, default=None
+    )
+    if first is None:
+        return None, []
+    same = [one for one in there if (one.task, one.options) == (first.task, first.options)]
+    kinds: dict[str, int] = {}
+    for one in (first, *same):  # one of each kind of positions before a second of any
+        kinds.setdefault(one.positions, len(kinds))
+    seen: list[Learner] = []
+    for kind in kinds:
+        seen += [one for one in (first, *same) if one.positions == kind and one not in seen][:1]
+    return first, [*seen, *(one for one in same if one not in seen)][:MOST_MODELS]
+
+
+def _length(one: Learner, length: int) -> Right:
+    options = {name: value for name, value in one.options if name != "longest"}
+    return by_length(one.translator, one.task, length, EACH, **options)
+
+
+def _draw(names: list[str], rows: list[list[Right]], longest: int) -> None:
+    lengths = [one.length for one in rows[0]]
+    chart(
+        lines(
+            [
+                Curve(name, lengths, [one.share for one in row])
+                for name, row in zip(names, rows, strict=True)
+            ],
+            across="symbols in the sequence",
+            down="sequences right",
+            percent=True,
+            at=(longest + 0.5, "longest in training"),
+            dark=dark(),
+        ),
+        "positions-far-tasks",
+    )
+    for name, row in zip(names, rows, strict=True):
+        if end := next((one for one in row if one.share is None), None):
+            st.markdown(
+                f"**{frame.plain(name)}** ends before {end.length} symbols. It says: "
+                f"“{frame.plain(end.why)}” That is no wrong answer: its table has no vector there."
+            )
+    st.caption(
+        f"{EACH} sequences of each length, decoded greedily. In training each sequence comes "
+        "once, so that the shortest, of which there are few, are rare there."
+    )
+    told = [
+        ["no vector" if one.share is None else f"{one.share:.0%}" for one in row] for row in rows
+    ]
+    st.html(
+        html(
+            "Sequences right",
+            ["Symbols", *names],
+            [[str(length), *cells] for length, *cells in zip(lengths, *told, strict=True)],
+        )
+    )

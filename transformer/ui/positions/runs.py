@@ -1,0 +1,157 @@
+"""Models whose positions can be compared: those there are, and a pair that is trained here."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from transformer.analysis.positions import BEYOND
+from transformer.inference import Translator
+from transformer.jobs import JobError
+from transformer.text.tasks import TASKS
+from transformer.training.recipe import describe
+from transformer.ui import frame, models, state, visitor
+from transformer.ui.training import server
+
+TASK, LONGEST = "reverse", 10
+PLACES = 16
+"""Positions that the learned model of the pair is given: 5 more than it ever meets."""
+MOST_LOADED = 4
+LIVE = ("queued", "running", "paused")
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A checkpoint that the visitor may choose, and what it learned from.
+
+    Attributes:
+        places: positions that it met in training; 0 if that is not known.
+        task, options: as in `transformer.text.tasks`; "" and nothing for other text.
+        stamp: changes when its weights do.
+    """
+
+    name: str
+    label: str
+    path: Path
+    positions: str
+    places: int
+    task: str
+    options: tuple[tuple[str, int], ...]
+    stamp: int
+
+    @property
+    def longest(self) -> int:
+        return dict(self.options).get("longest", 0)
+
+    @property
+    def translator(self) -> Translator:
+        """Loaded here, beside the models that the pages look at, so as not to push one of them
+        out. Raises CheckpointError, a ValueError, for a broken one."""
+        return _loaded(self.path, self.stamp)
+
+
+def learners() -> list[Learner]:
+    """Every checkpoint that is offered, and those that the address names, whoever's they are."""
+    folders, view, found = models.checkpoints(), state.view(), []
+    named = {name: name for name in (view.learned, view.run) if name in folders}
+    for name, label in {**named, **models.offered()}.items():
+        path = folders[name]
+        try:
+            stamp = (path / "model.safetensors").stat().st_mtime_ns
+            positions, task, options = _about(path, stamp)
+        except (OSError, ValueError):
+            continue
+        longest = dict(options).get("longest", 0)
+        places = longest + 1 if longest else 0  # `</s>` and `<s>` take one
+        found.append(Learner(name, label, path, positions, places, task, options, stamp))
+    return found
+
+
+@lru_cache(maxsize=MOST_LOADED)
+def _loaded(path: Path, stamp: int) -> Translator:
+    return Translator.load(path)
+
+
+@lru_cache(maxsize=256)
+def _about(path: Path, stamp: int) -> tuple[str, str, tuple[tuple[str, int], ...]]:
+    """Positions, task and the task's own options of a checkpoint."""
+    config = json.loads((path / "config.json").read_text(encoding="utf-8"))
+    data: dict[str, Any] = {}
+    if path.name == "checkpoint" and (path.parent / "config.json").is_file():
+        data = json.loads((path.parent / "config.json").read_text(encoding="utf-8")).get("data", {})
+    task = str(data.get("task", ""))
+    known = TASKS[task].options if task in TASKS else {}
+    options = data.get("options", {})
+    return (
+        str(config.get("positions", "")),
+        task if task in BEYOND else "",
+        tuple((name, int(options[name])) for name in known if name in options),
+    )
+
+
+def offer() -> None:
+    """A button that trains the pair, or how far it has come."""
+    visitor.owner()
+    if waiting():
+        return
+    st.button(
+        "Train two small models here",
+        type="primary",
+        icon=":material/play_arrow:",
+        on_click=_begin,
+        key="positions-train",
+    )
+    st.caption(
+        f"One with learned places, one with sinusoids. They learn to reverse up to {LONGEST} "
+        "letters from the same examples, for some ten seconds each on a machine that is idle. The "
+        f"learned table has {PLACES} places, of which {LONGEST + 1} are ever met."
+    )
+    if refused := st.session_state.pop("positions-refused", ""):
+        st.warning(frame.plain(refused))
+
+
+def _begin() -> None:
+    names = {}
+    for kind in ("learned", "sinusoidal"):
+        config = describe(
+            TASK,
+            settings={"positions": kind, **({"max_len": PLACES} if kind == "learned" else {})},
+            options={"longest": LONGEST},
+            title=f"Reverse, {kind} positions",
+        )
+        try:
+            names[kind] = server.jobs().submit(config, visitor.known())
+        except JobError as error:
+            st.session_state["positions-refused"] = frame.sentence(error)
+            break
+        state.change(learned=names["learned"], run=names[kind])
+
+
+def waiting() -> bool:
+    """Shows how far the pair has come while one of the two still learns."""
+    for name in filter(None, (state.view().learned, state.view().run)):
+        try:
+            live = server.look(name).status in LIVE
+        except JobError:
+            continue
+        if live:
+            st.fragment(_progress, run_every=0.7, key="positions-waiting")(name)
+            return True
+    return False
+
+
+def _progress(name: str) -> None:
+    try:
+        info = server.look(name)
+    except JobError:
+        st.rerun()
+    if info.status not in LIVE:
+        st.rerun()
+    told = f"step {info.step:,}" if info.status == "running" else info.status
+    st.progress(info.share or 0.0, text=frame.plain(f"{info.title}: {told}"))
+    frame.link("pages/train.py", "Watch it learn →", run=name, race="")
