@@ -16,7 +16,7 @@ from transformer.figures.plots import RAMP
 
 RAMP_DARK = ("#14202b", "#123049", "#145788", "#3a86be", "#82bae0", "#ddeef8")
 ROW = 27  # pixels
-WRITTEN = 24
+WRITTEN = 48
 """Most positions whose words are written into their cells."""
 _LONGEST = 14  # letters of a word within a cell
 
@@ -68,6 +68,7 @@ def lens_map(
             zmax=1,
             text=best,
             texttemplate="%{text}" if positions <= WRITTEN else "",
+            textfont={"size": 13},
             customdata=tops,
             hovertemplate="%{y}<br>%{customdata}<extra></extra>",
             colorscale=[[i / (len(ramp) - 1), colour] for i, colour in enumerate(ramp)],
@@ -131,7 +132,10 @@ def lens_curve(
     figure.update_yaxes(
         title="rank (log)", type="log", autorange="reversed", dtick=1, row=2, **grid
     )
-    figure.update_xaxes(tickangle=-40, row=2, **_ticks(names))
+    # One tick a layer: where what stands before the comma is another.
+    parts = [name.partition(",")[0] for name in names]
+    starts = [place for place, part in enumerate(parts) if part not in parts[:place]]
+    figure.update_xaxes(tickangle=-40, row=2, **_ticks([parts[place] for place in starts], starts))
     figure.update_xaxes(showticklabels=False, row=1, **grid)
     return figure
 
@@ -154,9 +158,9 @@ def _plain(text: str) -> str:
     return f"{small}{shown[1:]}" if shown[1:] and shown[0] == "▁" else shown
 
 
-def _ticks(labels: Sequence[str]) -> dict[str, Any]:
+def _ticks(labels: Sequence[str], places: Sequence[int] | None = None) -> dict[str, Any]:
     return {
-        "tickvals": list(range(len(labels))),
+        "tickvals": list(range(len(labels)) if places is None else places),
         "ticktext": list(labels),
         "showgrid": False,
         "zeroline": False,

@@ -1,4 +1,4 @@
-// The labels of one row as bars, greatest first: what the model would say at this position.
+// The labels of the chosen row as bars, greatest first: what the model would say at this position.
 
 function makeRanked(choose) {
   const title = el("p", { class: "hu-note" });
@@ -7,7 +7,7 @@ function makeRanked(choose) {
 
   function draw(header, values, cell) {
     const columns = header.columns_count;
-    node.hidden = !header.cells || columns < 2;
+    node.hidden = !header.cells || columns < 2 || !cell?.here;
     if (node.hidden) return;
     const row = cell?.row ?? 0;
     const own = values.subarray(row * columns, (row + 1) * columns);

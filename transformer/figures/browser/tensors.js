@@ -3,7 +3,7 @@
 // takes what figures/tensors.py makes; `report({ row, column, times })` is called for a chosen cell.
 
 const READ_CELL = 44; // pixels that a number needs
-const LABEL_CELL = 62; // that a number below a token needs
+const LABEL_CELL = 56; // that a number below a token needs
 const SEEN_CELL = 13; // pixels of a cell that can be told from its neighbours
 const TABLE_ROW = 25;
 const TABLE_ROWS = 16; // most rows that are shown large

@@ -6,7 +6,7 @@ import streamlit as st
 
 from transformer.analysis.lens import Lens
 from transformer.analysis.lens import lens as look
-from transformer.figures.lens import lens_curve, lens_map
+from transformer.figures.lens import WRITTEN, lens_curve, lens_map
 from transformer.inference import Trace
 from transformer.ui import readings, state
 from transformer.ui.inside import stops
@@ -40,6 +40,9 @@ def show(model: Model) -> None:
         "Layers go down, the translation goes across. In each cell the most probable token, in "
         "bold where it is the one that was written; point at it for the next ones."
     )
+    # Wide enough for its words; on a phone it is scrolled.
+    wide = 260 + len(found.rows) * (80 if len(found.rows) <= WRITTEN else 14)
+    st.html(f"<style>.st-key-inside-lens > * {{ min-width: {wide}px; }}</style>")
     with st.container(key="inside-lens"):
         st.plotly_chart(figure, theme=None, key="lens-map", config={"displayModeBar": False})
     curve = lens_curve(

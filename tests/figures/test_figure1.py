@@ -1,0 +1,200 @@
+"""The drawings of the paper's figures, and the tables beside them, on their way to the browser."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from transformer.analysis.inside import boxes
+from transformer.config import ModelConfig
+from transformer.figures.figure1 import THUMB, Button, figure_data, thumb
+from transformer.figures.packing import split
+from transformer.figures.places import ATTENTION, STOPS, Drawing, Place, figure_1, figure_2
+from transformer.figures.tensors import Table, tensor_data
+
+DRAWINGS = [figure_1(), *figure_2()]
+NEAR = 0.01
+
+
+def touches(place: Place, x: float, y: float) -> bool:
+    """Whether a point is on the edge of a box."""
+    left, top, wide, high = place
+    inside = left - NEAR <= x <= left + wide + NEAR and top - NEAR <= y <= top + high + NEAR
+    on_side = min(abs(x - left), abs(x - left - wide)) < NEAR
+    return inside and (on_side or min(abs(y - top), abs(y - top - high)) < NEAR)
+
+
+def box_at(drawing: Drawing, x: float, y: float) -> str:
+    """The box whose edge is there; of two that share it, the one above if y is its bottom."""
+    found = [name for name, place in drawing.boxes.items() if touches(place, x, y)]
+    assert found, (x, y)
+    return found[-1]
+
+
+def edges(drawing: Drawing) -> set[tuple[str, str]]:
+    """Which box an arrow leaves and which one it reaches; one that goes on where another ends is
+    one with it."""
+    edge = {place for path in drawing.arrows for place in (path[0], path[-1])}
+    free = {place for place in edge if not any(touches(b, *place) for b in drawing.boxes.values())}
+    stems = {path[-1]: path[0] for path in drawing.arrows if path[-1] in free}
+    return {
+        (box_at(drawing, *stems.get(path[0], path[0])), box_at(drawing, *path[-1]))
+        for path in drawing.arrows
+        if path[-1] not in free
+    }
+
+
+@pytest.mark.parametrize("drawing", DRAWINGS)
+def test_boxes_lie_apart_and_within_the_drawing(drawing: Drawing) -> None:
+    width, height = drawing.size
+    for left, top, wide, high in drawing.boxes.values():
+        assert 0 <= left < left + wide <= width
+        assert 0 <= top < top + high <= height
+    for (a, first), (b, second) in itertools.combinations(drawing.boxes.items(), 2):
+        beside = first[0] + first[2] <= second[0] or second[0] + second[2] <= first[0]
+        above = first[1] + first[3] <= second[1] + NEAR or second[1] + second[3] <= first[1] + NEAR
+        assert beside or above, (a, b)
+
+
+def test_the_walk_is_that_of_the_model() -> None:
+    """One layer of it, with the names of `analysis.inside`."""
+    walk = boxes(ModelConfig.preset("tiny", vocab_size=320, n_layers=1))
+    assert tuple(box.name.replace(".0.", ".") for box in walk) == STOPS
+
+
+def test_every_stop_is_a_box_or_within_one() -> None:
+    drawn = figure_1().boxes
+    inner = {stop for stop in STOPS if stop not in drawn}
+    blocks = ("encoder.self_attn", "decoder.self_attn", "decoder.cross_attn")
+    assert inner == {f"{block}.{step}" for block in blocks for step in ATTENTION}
+    assert drawn.keys() == {stop for stop in STOPS if stop in drawn} | set(blocks)
+    assert all(set(drawing.boxes) == set(ATTENTION) for drawing in figure_2())
+
+
+def test_the_arrows_of_figure_1_are_those_of_the_paper() -> None:
+    """Within stacks upwards, and from the memory to the decoder's middle."""
+    wanted = {("encoder.memory", "decoder.cross_attn")}
+    for stack, blocks in (
+        ("encoder", ["self_attn", "ffn"]),
+        ("decoder", ["self_attn", "cross_attn", "ffn"]),
+    ):
+        wanted |= {
+            (f"{stack}.embed.tokens", f"{stack}.embed.sum"),
+            (f"{stack}.embed.positions", f"{stack}.embed.sum"),
+        }
+        before = f"{stack}.embed.sum"
+        for block in blocks:
+            first = f"{stack}.ffn.hidden" if block == "ffn" else f"{stack}.{block}"
+            last = f"{stack}.ffn.output" if block == "ffn" else f"{stack}.{block}"
+            wanted |= {(before, first), (last, f"{stack}.{block}.add")}
+            before = f"{stack}.{block}.norm"
+    wanted |= {
+        ("encoder.ffn.norm", "encoder.memory"),
+        ("decoder.ffn.norm", "output.logits"),
+        ("output.logits", "output.softmax"),
+        ("output.softmax", "output.choice"),
+    }
+    assert edges(figure_1()) == wanted
+
+
+def test_a_residual_goes_around_each_sublayer_into_its_sum() -> None:
+    drawing = figure_1()
+    ends = sorted(box_at(drawing, *path[-1]) for path in drawing.residuals)
+    assert ends == sorted(name for name in drawing.boxes if name.endswith(".add"))
+    for path in drawing.residuals:
+        block = box_at(drawing, *path[-1]).removesuffix(".add")
+        part = block if block in drawing.boxes else f"{block}.hidden"
+        _, top, _, high = drawing.boxes[part]
+        assert path[0][1] > top + high  # it leaves the stem below the sublayer
+        left, _, wide, _ = drawing.boxes[part]
+        assert path[0][0] == left + wide / 2
+
+
+@pytest.mark.parametrize("drawing", figure_2())
+def test_figure_2_is_equation_1_within_many_heads(drawing: Drawing) -> None:
+    assert edges(drawing) == {
+        ("query", "scores"),
+        ("key", "scores"),
+        ("scores", "scale"),
+        ("scale", "mask"),
+        ("mask", "softmax"),
+        ("softmax", "heads"),
+        ("value", "heads"),
+        ("heads", "concat"),
+        ("concat", "output"),
+    }
+
+
+def test_a_small_picture_keeps_sign_and_order() -> None:
+    picture = np.array([[-2.0, -1.0, 0.0, 1.0, 2.0]])
+    assert thumb(picture).tolist() == [[0, 64, 128, 191, 255]]
+    shares = np.array([[0.0, 0.25, 1.0]])
+    assert thumb(shares, signed=False).tolist() == [[0, 128, 255]]
+    assert thumb(np.array([[-np.inf, 3.0]])).tolist() == [[128, 255]]
+    assert thumb(np.zeros((2, 2))).tolist() == [[128, 128]] * 2
+
+
+def test_a_large_picture_is_thinned_from_end_to_end() -> None:
+    picture = np.arange(30 * 256, dtype=np.float64).reshape(30, 256)
+    small = thumb(picture, signed=False)
+    assert small.shape == THUMB
+    assert (small[0, 0], small[-1, -1]) == (0, 255)
+    assert (np.diff(small.astype(int), axis=1) >= 0).all()
+
+
+def test_buttons_arrive_with_their_places_and_pictures() -> None:
+    picture = np.eye(3)
+    buttons = [
+        Button("query", "Q", "attention", "3 × 4", picture, signed=False),
+        Button("mask", "<b>Mask</b>", "attention"),
+    ]
+    header, parts = split(figure_data(figure_2(), buttons, "mask", caption="Figure 2"))
+    assert [box["id"] for box in header["boxes"]] == ["query", "mask"]
+    assert header["boxes"][1]["label"] == "<b>Mask</b>"
+    assert header["opened"] == "mask"
+    assert header["drawings"][0]["boxes"]["query"] == list(figure_2()[0].boxes["query"])
+    assert list(parts) == ["query"]
+    assert parts["query"].array.tolist() == (255 * np.eye(3)).tolist()
+    with pytest.raises(ValueError, match=r"no place for nowhere\."):
+        figure_data(figure_2(), [Button("nowhere", "", "norm")], "", caption="")
+
+
+def table(**changes: object) -> Table:
+    given = {
+        "id": "q",
+        "title": "Queries",
+        "values": np.array([[1.0, -2.0], [0.5, -np.inf]]),
+        "rows": ("<s>", "▁a"),
+        "columns": ("x", "y"),
+        "row_axis": "token",
+        "column_axis": "dimension",
+        "kind": "signed",
+    }
+    return Table(**{**given, **changes})  # type: ignore[arg-type]
+
+
+def test_a_table_arrives_number_by_number() -> None:
+    header, parts = split(tensor_data(table(), (1, 0), size="large"))
+    np.testing.assert_array_equal(parts["values"].array, table().values.astype(np.float32))
+    assert header["most"] == 2.0  # of what is finite
+    assert header["cell"] == {"row": 1, "column": 0, "here": True}
+    assert (header["rows"], header["columns"], header["signed"]) == (
+        ["<s>", "▁a"],
+        ["x", "y"],
+        True,
+    )
+    assert header["large"]
+    shares, _ = split(tensor_data(table(values=np.full((2, 2), 0.25), kind="share", columns=())))
+    assert (shares["most"], shares["columns"], shares["columns_count"]) == (1.0, None, 2)
+    assert shares["cell"] is None
+
+
+def test_a_table_that_does_not_fit_says_so() -> None:
+    with pytest.raises(ValueError, match="2 row labels and 3 column labels for 2 × 2 numbers"):
+        tensor_data(table(columns=("x", "y", "z")))
+    with pytest.raises(ValueError, match="0 × 4 numbers"):
+        tensor_data(table(values=np.zeros((0, 4)), columns=(), rows=()))
+    with pytest.raises(ValueError, match="one of signed, positive, share, mask, count, not 'odd'"):
+        tensor_data(table(kind="odd"))

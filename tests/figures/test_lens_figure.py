@@ -1,0 +1,76 @@
+"""The logit lens as figures: every number and token at its place, and text that stays text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from transformer.figures.lens import WRITTEN, lens_curve, lens_map
+
+TITLES = ("embedding", "layer 0, self-attention", "layer 0, feed-forward")
+
+
+def drawn(positions: int = 2, **more: Any) -> tuple[go.Figure, np.ndarray]:
+    rng = np.random.default_rng(0)
+    shares = np.sort(rng.dirichlet(np.ones(3), size=(3, positions)), axis=-1)[..., ::-1]
+    tokens = [
+        [[f"s{site}p{place}k{k}" for k in range(3)] for place in range(positions)]
+        for site in range(3)
+    ]
+    tokens[2][1][0] = "<b>"
+    chosen = ["never", "<b>", *["x"] * (positions - 2)]
+    reads = ["<s>", *["▁the"] * (positions - 1)]
+    return lens_map(TITLES, reads, chosen, tokens, shares, **more), shares
+
+
+def test_every_cell_has_its_probability_and_its_word() -> None:
+    figure, shares = drawn()
+    heat = figure.data[0]
+    np.testing.assert_allclose(heat.z, shares[:, :, 0])
+    assert (heat.zmin, heat.zmax) == (0, 1)
+    assert heat.text[0][1] == "s0p1k0"
+    assert heat.text[2][1] == "<b>&lt;b&gt;</b>"  # the chosen one, in bold, and as text
+    told = heat.customdata[1][0]
+    assert told.split("<br>") == [f"{shares[1, 0, k]:.1%}  s1p0k{k}" for k in range(3)]
+
+
+def test_layers_go_down_and_repeated_tokens_stay_apart() -> None:
+    figure, _ = drawn(4)
+    assert list(figure.layout.yaxis.ticktext) == list(TITLES)
+    assert figure.layout.yaxis.autorange == "reversed"
+    assert list(figure.layout.xaxis.tickvals) == [0, 1, 2, 3]
+    assert figure.layout.xaxis.ticktext[0] == "&lt;s&gt; → <b>never</b>"
+    assert figure.layout.xaxis.ticktext[2] == figure.layout.xaxis.ticktext[3]
+
+
+def test_a_marked_position_is_framed_over_all_layers() -> None:
+    assert not drawn()[0].layout.shapes
+    (shape,) = drawn(marked=1)[0].layout.shapes
+    assert (shape.x0, shape.x1, shape.y0, shape.y1) == (0.5, 1.5, -0.5, 2.5)
+
+
+def test_words_are_left_to_the_pointer_where_there_are_too_many() -> None:
+    assert drawn(WRITTEN)[0].data[0].texttemplate == "%{text}"
+    assert not drawn(WRITTEN + 1)[0].data[0].texttemplate
+
+
+def test_labels_that_do_not_fit_are_named() -> None:
+    with pytest.raises(ValueError, match="3 states and 2 positions do not fit 2 titles, 2 tokens"):
+        lens_map(TITLES[:2], ("a", "b"), ("a", "b"), [], np.zeros((3, 2, 1)))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_curve_of_a_word(dark: bool) -> None:
+    probability, rank = np.array([0.0, 0.25, 0.9]), np.array([7000, 12, 1])
+    figure = lens_curve(TITLES, "<i>", probability, rank, dark=dark)
+    np.testing.assert_array_equal(figure.data[0].y, probability)
+    np.testing.assert_array_equal(figure.data[1].y, rank)
+    assert figure.layout.title.text == "“&lt;i&gt;”"
+    # Ranks grow downwards on a logarithmic scale, and each layer is written once.
+    assert (figure.layout.yaxis2.type, figure.layout.yaxis2.autorange) == ("log", "reversed")
+    assert list(figure.layout.xaxis2.ticktext) == ["embedding", "layer 0"]
+    assert list(figure.layout.xaxis2.tickvals) == [0, 1]
+    assert list(figure.data[0].customdata) == list(TITLES)
