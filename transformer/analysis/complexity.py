@@ -19,7 +19,7 @@ from transformer.model.rivals import RIVALS, RivalConfig
 
 @dataclass(frozen=True)
 class Order:
-    """One row of Table 1: the formula as TeX, and its value without the constant that O(·) hides.
+    """One row of Table 1: its three formulas as text, and their values without O(·)'s constant.
 
     The functions take n, d, k and r.
     """
@@ -39,19 +39,19 @@ def _log(k: int, n: int) -> float:
 TABLE_1: Mapping[str, Order] = MappingProxyType(
     {
         "self-attention": Order(
-            "n^2 \\cdot d", "1", "1",
+            "n² · d", "1", "1",
             lambda n, d, k, r: n**2 * d, lambda n, d, k, r: 1, lambda n, d, k, r: 1,
         ),
         "recurrent": Order(
-            "n \\cdot d^2", "n", "n",
+            "n · d²", "n", "n",
             lambda n, d, k, r: n * d**2, lambda n, d, k, r: n, lambda n, d, k, r: n,
         ),
         "convolutional": Order(
-            "k \\cdot n \\cdot d^2", "1", "\\log_k n",
+            "k · n · d²", "1", "log_k n",
             lambda n, d, k, r: k * n * d**2, lambda n, d, k, r: 1, lambda n, d, k, r: _log(k, n),
         ),
         "restricted": Order(
-            "r \\cdot n \\cdot d", "1", "n/r",
+            "r · n · d", "1", "n / r",
             # A neighbourhood wider than the sequence is the sequence.
             lambda n, d, k, r: min(r, n) * n * d, lambda n, d, k, r: 1,
             lambda n, d, k, r: max(n / r, 1),

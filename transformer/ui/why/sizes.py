@@ -1,0 +1,81 @@
+"""The four letters of Table 1 as sliders, the layers' names, and how numbers are written."""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+from transformer.analysis.paths import STACKS
+from transformer.ui import state
+from transformer.ui.address import RANGES, View
+
+NAMES = {
+    "self-attention": "Self-attention",
+    "recurrent": "Recurrent",
+    "convolutional": "Convolutional",
+    "restricted": "Restricted self-attention",
+    "dilated": "Convolutional, dilated",
+}
+PLACES = {name: place for place, name in enumerate(STACKS)}
+"""Of a layer's colour in every picture."""
+_LETTERS = {
+    "n": ("n, length of the sequence", "Positions: the pieces of one sentence."),
+    "d": ("d, width of the vectors", "The paper's d_model is 512, or 1024 in its big model."),
+    "k": ("k, kernel of the convolution", "Positions that one output looks at; odd, so centred."),
+    "r": ("r, neighbourhood", "Keys that restricted self-attention looks at; odd, so centred."),
+}
+
+
+def sliders(*letters: str) -> View:
+    """Draw the sliders of these letters, tied to the address; gives the view.
+
+    Raises:
+        ValueError: for an even kernel or neighbourhood, which an address can ask for.
+    """
+    for letter, column in zip(letters, st.columns(len(letters)), strict=True):
+        label, told = _LETTERS[letter]
+        now = getattr(state.view(), letter)
+        column.select_slider(
+            label,
+            sorted({*_steps(letter), now}),
+            format_func=lambda value: f"{value:,}",
+            help=told,
+            **state.bound(letter),
+        )
+    view = state.view()
+    for letter in ("k", "r"):
+        if getattr(view, letter) % 2 == 0:
+            raise ValueError(
+                f"{letter} must be odd, not {getattr(view, letter)}: it is centred on a position"
+            )
+    return view
+
+
+def dark() -> bool:
+    return bool(st.context.theme.type == "dark")
+
+
+def chart(figure: object, key: str) -> None:
+    st.plotly_chart(figure, theme=None, key=key, config={"displayModeBar": False})
+
+
+def short(value: float) -> str:
+    """A count in words: 2.1 million."""
+    if not math.isfinite(value):
+        return "never" if value > 0 else "–"
+    for size, word in ((1e12, " trillion"), (1e9, " billion"), (1e6, " million")):
+        if value >= size:
+            return f"{value / size:.3g}{word}"
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
+
+
+def _steps(letter: str) -> list[int]:
+    low, high = (int(end) for end in RANGES[letter])
+    if letter in ("k", "r"):
+        return [
+            *range(low, min(high, 15) + 1, 2),
+            *(2**p - 1 for p in range(5, high.bit_length() + 1)),
+        ]
+    powers = [2**p for p in range(high.bit_length()) if low <= 2**p <= high]
+    return sorted({*powers, *(3 * p // 2 for p in powers if low <= 3 * p // 2 <= high)})
