@@ -32,6 +32,14 @@ TOPICS = {
     "slip": "A slip",
 }
 SIDES = {"source": "Source", "target": "Target"}
+BESIDE = {
+    "weight-norm": "Weight | norm",
+    "weight-gradient": "Weight | gradient",
+    "weight-product": "Weight | gradient × weight",
+    "norm-gradient": "Norm | gradient",
+    "norm-product": "Norm | gradient × weight",
+    "gradient-product": "Gradient | gradient × weight",
+}
 EXAMPLE = "I am a student."
 EXAMPLES = (
     EXAMPLE,
@@ -63,6 +71,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "topic": tuple(TOPICS),
     "side": tuple(SIDES),
     "lab": ("switch", "moves", "cards", "matter", "align"),
+    "beside": tuple(BESIDE),
 }
 """What each word may be that is not the explorer's."""
 
@@ -86,7 +95,8 @@ class View:
         topic: of the page "Positions", for one `side` of the pair; waves: the dimensions that are
             drawn as waves, with commas; shift: the k of M_k; learned: the checkpoint whose learned
             positions are looked at, "" is the first there is.
-        lab: part of the heads lab.
+        lab: part of the heads lab; beside: the two pictures of a head that stand side by side.
+            `step` is the output token that is asked about.
         lesson: of the course, from 1; 0 is none.
     """
 
@@ -135,6 +145,7 @@ class View:
     panel: str = ""
     lesson: int = 0
     lab: str = "switch"
+    beside: str = "weight-norm"
     topic: str = "matrix"
     side: str = "source"
     waves: str = ""
