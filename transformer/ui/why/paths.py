@@ -40,7 +40,7 @@ def _waiting(found: pd.DataFrame, n: int) -> None:
     st.subheader("Operations that wait for each other")
     layers = found[found["chain"].notna()]
     drawn = [
-        Law(NAMES[str(name)], PLACES[str(name)], seen_x=rows["n"], seen_y=rows["chain"])
+        Law(NAMES[str(name)], PLACES[str(name)], seen_x=list(rows["n"]), seen_y=list(rows["chain"]))
         for name, rows in layers.groupby("layer", sort=False)
     ]
     left, right = st.columns([3, 2], gap="large")
@@ -74,7 +74,7 @@ def _layers(found: pd.DataFrame, n: int, view: View) -> None:
         says = [(x, y) for x, y in says if np.isfinite(y)]
         drawn.append(
             Law(NAMES[name], PLACES[name], [x for x, _ in says], [y for _, y in says],
-                seen["n"].to_numpy(), seen["measured"].to_numpy())
+                list(seen["n"]), list(seen["measured"]))
         )  # fmt: skip
     figure = laws(drawn, across="n, length of the sequence", down="layers",
                   at=(view.n, f"n = {view.n:,}"), dark=dark())  # fmt: skip
@@ -98,8 +98,8 @@ def _layers(found: pd.DataFrame, n: int, view: View) -> None:
         "Lines are the exact formulas, marks are measured: the fewest layers after which the "
         "gradient of the last position's output with respect to the first input is not zero. A "
         "centred kernel carries (k − 1)/2 positions a layer, so that the paper's n/k becomes about "
-        "2n/k; a kernel that looks only back carries k − 1, and its dilations can grow by k itself, "
-        "which gives log_k n as it stands. "
+        "2n/k. A kernel that looks only back carries k − 1, and its dilations can grow by k "
+        "itself, which gives log_k n as it stands. "
         + (f"Measured up to n = {LONGEST}." if view.n > LONGEST else "")
     )
 

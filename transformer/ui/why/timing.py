@@ -1,9 +1,177 @@
-"""Time."""
+"""Forward and backward time of the four layers, measured on this server when somebody asks."""
 
 from __future__ import annotations
 
+import json
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
 import streamlit as st
+
+from transformer.analysis.timing import BUDGET, FITTED, PASSES, Slope, Timing, frame, slopes
+from transformer.figures.complexity import Law, laws
+from transformer.jobs import JobError
+from transformer.jobs.measuring import Measurement, Measuring
+from transformer.ui import frame as page
+from transformer.ui import tables, visitor
+from transformer.ui.why.sizes import NAMES, PLACES, chart, dark, sliders
+
+WIDEST = 512
+"""d that is measured at most."""
+EVERY = 0.7
+"""Seconds between two looks at a measurement that runs."""
+EXPECTED = {"self-attention": 2, "recurrent": 1, "convolutional": 1, "restricted": 1}
+"""Powers of n in Table 1."""
+
+
+@st.cache_resource(show_spinner=False)
+def measuring() -> Measuring:
+    """One for all sessions of this server."""
+    return Measuring("transformer.analysis.timing")
 
 
 def show() -> None:
-    st.subheader("Time")
+    page.lead(
+        "What the formulas promise, this server's clock can check: forward and backward through "
+        "one layer, for ever longer sequences. On logarithmic axes a power of n is a straight "
+        "line, and its slope is the power."
+    )
+    owner = visitor.owner()
+    view = sliders("d", "k", "r")
+    d = min(view.d, WIDEST)
+    if view.d > WIDEST:
+        st.caption(f"Wider than {WIDEST} would take too long here: measured is d = {WIDEST}.")
+    argument = json.dumps({"d": d, "k": view.k, "r": view.r})
+    live = measuring().running() is not None
+    watch = st.fragment(_watched, run_every=EVERY if live else None, key="timing-watched")
+    watch(argument, owner, live)
+
+
+def _watched(argument: str, owner: str, live: bool) -> None:
+    """What changes while it is measured; the whole page anew when it begins or ends."""
+    running, found = measuring().running(), measuring().found(argument)
+    if (running is not None) != live:
+        st.rerun()
+    _controls(argument, owner, running, found)
+    timings = [Timing(**json.loads(line)) for line in list(found.lines)] if found else []
+    if not timings:
+        if not running:
+            st.info(
+                "Nothing is measured at these sizes yet. Press **Measure**: it takes about 20 "
+                "seconds of one core, and whoever looks at these sizes later sees it at once. For "
+                "a clear n², choose a small d."
+            )
+        return
+    fitted = slopes(timings)
+    for way, column in zip(PASSES[:2], st.columns(2), strict=True):
+        with column:
+            st.markdown(f"**{way.capitalize()} pass**")
+            chart(_figure(timings, fitted, way), f"timing-{way}")
+    _table(fitted)
+    _all(timings, argument)
+
+
+def _controls(
+    argument: str, owner: str, running: Measurement | None, found: Measurement | None
+) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if running is None:
+            st.button(
+                "Measure again" if found else "Measure",
+                key="measure",
+                type="secondary" if found else "primary",
+                icon=":material/timer:",
+                on_click=_act,
+                args=(lambda: measuring().start(argument, owner),),
+            )
+        elif running.owner == owner:
+            st.button("Stop", key="stop-measuring", icon=":material/stop:",
+                      on_click=_act, args=(lambda: measuring().stop(owner),))  # fmt: skip
+    if running is not None:
+        taken = time.monotonic() - running.began
+        mine = running.argument == argument
+        st.progress(
+            min(taken / (BUDGET + 6), 0.99),
+            text=f"Measuring for {taken:.0f} s …"
+            if mine
+            else "Somebody measures other sizes at the moment; one at a time.",
+        )
+    if found and found.status == "failed":
+        st.warning(page.plain(f"The measurement ended early: {found.reason}."))
+    if found and found.status == "stopped":
+        st.caption("Stopped before its end: slopes rest on fewer lengths.")
+    if refused := st.session_state.pop("measuring-refused", ""):
+        st.warning(page.plain(refused))
+
+
+def _act(what: Callable[[], None]) -> None:
+    try:
+        what()
+    except JobError as error:
+        st.session_state["measuring-refused"] = page.sentence(error)
+
+
+def _figure(timings: list[Timing], fitted: dict[str, dict[str, Slope]], way: str) -> object:
+    drawn = []
+    for name in EXPECTED:
+        seen = [one for one in timings if one.layer == name]
+        law = fitted[name][way]
+        long = [one.n for one in seen if one.n >= FITTED]
+        if len(long) > 1:
+            middle = np.mean([np.log(getattr(one, way)) for one in seen if one.n >= FITTED])
+            line = [
+                float(np.exp(middle + law.slope * (np.log(n) - np.mean(np.log(long)))))
+                for n in long
+            ]
+        else:
+            long, line = [], []
+        drawn.append(Law(NAMES[name], PLACES[name], long, line,
+                         [one.n for one in seen], [getattr(one, way) for one in seen]))  # fmt: skip
+    return laws(drawn, across="n", down=f"{way}, seconds", unit="s", dark=dark())
+
+
+def _table(fitted: dict[str, dict[str, Slope]]) -> None:
+    rows = []
+    for name, power in EXPECTED.items():
+        law = fitted[name]
+        written = [_written(law[way]) for way in PASSES[:2]]
+        counted = law["products"].slope
+        rows.append([NAMES[name], str(power), "–" if math.isnan(counted) else f"{counted:.2f}",
+                     *written, str(law["forward"].lengths)])  # fmt: skip
+    heads = ["Layer", "Table 1", "Multiplications", "Forward", "Backward", "Lengths"]
+    about = f"Slopes: the power of n, fitted from n = {FITTED} on, ± its standard error"
+    st.html(tables.html(about, heads, rows))
+    st.caption(
+        "Under *Multiplications* stands the slope of what one forward pass multiplies, projections "
+        "included: self-attention comes to 2 only where n is well above d. Seconds fall below it "
+        "where calling an operation costs more than doing it. Of the four, the recurrent layer has "
+        "the fewest multiplications after the convolution, and yet takes long: its n steps wait "
+        "for each other."
+    )
+
+
+def _written(law: Slope) -> str:
+    if math.isnan(law.slope):
+        return "too few lengths"
+    return f"{law.slope:.2f}" + (f" ± {law.error:.2f}" if not math.isnan(law.error) else "")
+
+
+def _all(timings: list[Timing], argument: str) -> None:
+    table = frame(timings)
+    with st.expander("Every measurement"):
+        heads = ["Layer", "n", "Forward", "Backward", "Multiplications", "Passes"]
+        rows = [[NAMES[one.layer], f"{one.n:,}", f"{1e3 * one.forward:.3g} ms",
+                 f"{1e3 * one.backward:.3g} ms", f"{one.products:,}", str(one.runs)]
+                for one in timings]  # fmt: skip
+        st.html(tables.html("Medians; seconds of one core, waiting not counted", heads, rows))
+        st.download_button(
+            "Table (CSV)",
+            table.to_csv(index=False),
+            file_name="layers.csv",
+            mime="text/csv",
+            on_click="ignore",
+            key=f"csv-{argument}",
+        )
+        st.caption("The same in a terminal: `python -m benchmarks.layers`")
