@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer.model import Transformer
 from transformer.model.masks import padding_mask, target_mask
@@ -25,15 +26,18 @@ class Sums:
     positions: int
 
 
-class Learner:
-    """Forward and backward run in `dtype` on a copy; Adam keeps the exact weights in float32.
+Model = TypeVar("Model", bound=nn.Module)
+
+
+class Weights(Generic[Model]):
+    """A model's exact weights in float32, a working copy in `dtype`, and Adam.
 
     Casting all weights once a step is cheaper than autocast, which casts at every use, and small
     updates are not lost to rounding (Micikevicius et al. 2018, "Mixed Precision Training").
     """
 
-    def __init__(self, model: Transformer, dtype: torch.dtype, world: World) -> None:
-        self.model, self.world = model, world
+    def __init__(self, model: Model, dtype: torch.dtype) -> None:
+        self.model = model
         self.working = model if dtype == torch.float32 else copy.deepcopy(model).to(dtype)
         self._exact: list[Tensor] = list(model.parameters())
         self._copies: list[Tensor] = list(self.working.parameters())
@@ -42,30 +46,6 @@ class Learner:
         self.adam = torch.optim.Adam(
             self._exact, lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=self._device.type != "mps"
         )
-
-    def gradients(self, batch: Batch | None, positions: int, smoothing: float) -> Sums:
-        """Set `.grad` of the exact weights to the mean loss's gradient over the global batch.
-
-        Args:
-            batch: this process's share; None if there is nothing for it.
-            positions: target positions of the whole batch, over all processes.
-        """
-        sums = torch.zeros(2, device=self._device)
-        if not self.working.training:  # asked first: to say it to every module takes a millisecond
-            self.working.train()
-        for weight in self._copies:
-            weight.grad = None
-        if batch is not None:
-            smoothed, plain = self._loss(batch, smoothing)
-            (smoothed / positions).backward()
-            sums = torch.stack([smoothed.detach(), plain])
-        gradients = []
-        for exact, weight in zip(self._exact, self._copies, strict=True):
-            gradient = torch.zeros_like(exact) if weight.grad is None else weight.grad.float()
-            exact.grad = gradient
-            gradients.append(gradient)
-        self.world.sum_([sums, *gradients])
-        return self._totals(sums, positions)
 
     def update(self, rate: float, clip_norm: float) -> float:
         """One Adam step at this learning rate; returns the gradient's norm before clipping."""
@@ -82,35 +62,6 @@ class Learner:
         """Bring the working copy up to the exact weights."""
         if self.working is not self.model:
             torch._foreach_copy_(self._copies, self._exact)
-
-    @torch.no_grad()
-    def validate(self, batches: Iterable[Batch], positions: int) -> Sums:
-        """Loss without dropout or smoothing, summed over every process's share of the batches.
-
-        Args:
-            batches: this process's share.
-            positions: target positions of all shares together.
-        """
-        sums = torch.zeros(2, device=self._device)
-        self.working.eval()
-        for batch in batches:
-            sums += torch.stack(self._loss(batch.to(self._device), 0.0))
-        self.world.sum_([sums])
-        return self._totals(sums, positions)
-
-    @staticmethod
-    def _totals(sums: Tensor, positions: int) -> Sums:
-        smoothed, plain = sums.tolist()
-        return Sums(smoothed, plain, positions)
-
-    def _loss(self, batch: Batch, smoothing: float) -> tuple[Tensor, Tensor]:
-        model, pad_id = self.working, self.model.config.pad_id
-        src_mask = padding_mask(batch.src, pad_id)
-        memory = model.encode(batch.src, src_mask)
-        states = model.decode(batch.tgt_in, memory, src_mask, target_mask(batch.tgt_in, pad_id))
-        return smoothed_cross_entropy(
-            states, model.embedding.weight, batch.tgt_out, smoothing=smoothing, pad_id=pad_id
-        )
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything a resumed run needs, by name: weights and, after a step, Adam's moments."""
@@ -143,3 +94,64 @@ class Learner:
                 "exp_avg_sq": found[f"adam.exp_avg_sq.{name}"].to(weight.device),
             }
         self.copy_weights()
+
+
+class Learner(Weights[Transformer]):
+    """Forward and backward of the paper's model run on the working copy, on several processes."""
+
+    def __init__(self, model: Transformer, dtype: torch.dtype, world: World) -> None:
+        super().__init__(model, dtype)
+        self.world = world
+
+    def gradients(self, batch: Batch | None, positions: int, smoothing: float) -> Sums:
+        """Set `.grad` of the exact weights to the mean loss's gradient over the global batch.
+
+        Args:
+            batch: this process's share; None if there is nothing for it.
+            positions: target positions of the whole batch, over all processes.
+        """
+        sums = torch.zeros(2, device=self._device)
+        if not self.working.training:  # asked first: to say it to every module takes a millisecond
+            self.working.train()
+        for weight in self._copies:
+            weight.grad = None
+        if batch is not None:
+            smoothed, plain = self._loss(batch, smoothing)
+            (smoothed / positions).backward()
+            sums = torch.stack([smoothed.detach(), plain])
+        gradients = []
+        for exact, weight in zip(self._exact, self._copies, strict=True):
+            gradient = torch.zeros_like(exact) if weight.grad is None else weight.grad.float()
+            exact.grad = gradient
+            gradients.append(gradient)
+        self.world.sum_([sums, *gradients])
+        return self._totals(sums, positions)
+
+    @torch.no_grad()
+    def validate(self, batches: Iterable[Batch], positions: int) -> Sums:
+        """Loss without dropout or smoothing, summed over every process's share of the batches.
+
+        Args:
+            batches: this process's share.
+            positions: target positions of all shares together.
+        """
+        sums = torch.zeros(2, device=self._device)
+        self.working.eval()
+        for batch in batches:
+            sums += torch.stack(self._loss(batch.to(self._device), 0.0))
+        self.world.sum_([sums])
+        return self._totals(sums, positions)
+
+    @staticmethod
+    def _totals(sums: Tensor, positions: int) -> Sums:
+        smoothed, plain = sums.tolist()
+        return Sums(smoothed, plain, positions)
+
+    def _loss(self, batch: Batch, smoothing: float) -> tuple[Tensor, Tensor]:
+        model, pad_id = self.working, self.model.config.pad_id
+        src_mask = padding_mask(batch.src, pad_id)
+        memory = model.encode(batch.src, src_mask)
+        states = model.decode(batch.tgt_in, memory, src_mask, target_mask(batch.tgt_in, pad_id))
+        return smoothed_cross_entropy(
+            states, model.embedding.weight, batch.tgt_out, smoothing=smoothing, pad_id=pad_id
+        )

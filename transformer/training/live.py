@@ -15,6 +15,7 @@ from transformer.training.data import Corpus, prepare
 from transformer.training.errors import told
 from transformer.training.looks import Watched
 from transformer.training.moments import DEFAULT
+from transformer.training.rivalry import train_layers
 from transformer.training.run import BusyError, RunError, RunFolder, Status
 from transformer.training.start import train_in
 from transformer.training.words import fitted_vocabulary
@@ -41,6 +42,8 @@ def train_run(path: str | os.PathLike[str], *, spoken: bool = False) -> Status:
     asked = _checked(run)
     _forget_old_stop(run)
     try:
+        if "layer" in asked:
+            return train_layers(run, asked, spoken=spoken)
         return train_in(
             run,
             asked,

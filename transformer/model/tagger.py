@@ -1,0 +1,88 @@
+"""A stack of one of the layers of Table 1 that says something at every position, for the race."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from transformer.config import ModelConfig
+from transformer.model.layers import AddAndNorm, AddPositions, FeedForward
+from transformer.model.rivals import RivalConfig, stack
+
+
+class Tagger(nn.Module):
+    """Embedding and positions, blocks of a rival layer and an FFN, then logits at each position.
+
+    A block is the paper's encoder layer (section 3.1) with another layer in self-attention's
+    place; residuals, LayerNorm and feed-forward network are the very ones of `layers.py`.
+    """
+
+    def __init__(self, layer: str, config: ModelConfig, tags: int, *, k: int = 3, r: int = 5):
+        """
+        Args:
+            layer: as `rivals.stack` takes it; `k` and `r` are its kernel and its neighbourhood.
+            config: width, depth, heads, d_ff and vocabulary.
+            tags: different answers there are.
+        """
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(config.vocab_size, config.d_model)
+        nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
+        self.embed = AddPositions(config)
+        sizes = RivalConfig(config.d_model, k=k, r=r, n_heads=config.n_heads)
+        self.mixers = nn.ModuleList(stack(layer, sizes, config.n_layers))
+        self.mixer_norms = nn.ModuleList(AddAndNorm(config) for _ in self.mixers)
+        self.ffns = nn.ModuleList(FeedForward(config) for _ in self.mixers)
+        self.ffn_norms = nn.ModuleList(AddAndNorm(config) for _ in self.mixers)
+        self.output = nn.Linear(config.d_model, tags)
+
+    def forward(self, ids: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length tags"]:
+        x = self.embed(self.embedding(ids) * self.config.d_model**0.5)
+        for mixer, mixer_norm, ffn, ffn_norm in zip(
+            self.mixers, self.mixer_norms, self.ffns, self.ffn_norms, strict=True
+        ):
+            x = mixer_norm(x, mixer(x))
+            x = ffn_norm(x, ffn(x))
+        return self.output(x)  # type: ignore[no-any-return]
+
+
+def count_weights(layer: str, config: ModelConfig, tags: int, *, k: int = 3, r: int = 5) -> int:
+    """Of such a `Tagger`; nothing is drawn or kept in memory for it."""
+    with torch.device("meta"):
+        model = Tagger(layer, config, tags, k=k, r=r)
+    return sum(weight.numel() for weight in model.parameters())
+
+
+def fitted(
+    layer: str, config: ModelConfig, tags: int, weights: int, *, k: int = 3, r: int = 5
+) -> ModelConfig:
+    """`config` with the d_ff that brings the number of weights nearest to `weights`.
+
+    Raises:
+        ValueError: if the layer alone has more than that.
+    """
+    least = count_weights(layer, replace(config, d_ff=1), tags, k=k, r=r)
+    each = config.n_layers * (2 * config.d_model + 1)  # weights of one more unit in every FFN
+    d_ff = 1 + round((weights - least) / each)
+    if d_ff < 1:
+        raise ValueError(f"{layer} has {least:,} weights without an FFN, more than {weights:,}")
+    return replace(config, d_ff=d_ff)
+
+
+def reach(layer: str, n_layers: int, *, k: int = 3, r: int = 5) -> float:
+    """The greatest distance over which a stack can carry anything to the right, in positions.
+
+    (k−1)/2 a layer for a kernel, (r−1)/2 for a neighbourhood; with dilations of m = (k+1)/2 to
+    the power of the layer together m^L − 1. Infinite for layers that reach all.
+    """
+    if layer == "convolutional":
+        return n_layers * (k // 2)
+    if layer == "restricted":
+        return n_layers * (r // 2)
+    if layer == "dilated":
+        return float((k // 2 + 1) ** n_layers - 1)
+    return math.inf

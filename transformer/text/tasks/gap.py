@@ -1,0 +1,119 @@
+"""The copy task with a growing gap: a word, blanks, and as many marks where it is asked for.
+
+After the copying task of Hochreiter and Schmidhuber (1997), where what counts is how long a symbol
+can be kept. Every symbol of one sequence stands as many positions before its mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from string import ascii_lowercase
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Int
+
+BLANK = 0
+NOTHING = -1  # the tag of a position that nothing is asked at
+HELD_OUT = 8  # one word of so many is kept for validation
+DISTANCES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+
+
+class Tagged(NamedTuple):
+    """Sequences of the task: symbols, what is asked at each position, and how far it must travel.
+
+    Symbol 0 is blank, 1 … `word` are the marks, the letters follow; a tag is a letter, from 0.
+    """
+
+    ids: Int[np.ndarray, "count length"]
+    tags: Int[np.ndarray, "count length"]
+    distances: Int[np.ndarray, " count"]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The task's sizes.
+
+    Attributes:
+        letters: different ones there are; by chance one of so many answers is right.
+        word: letters that are to be carried over the gap.
+        longest: greatest distance from a letter to its mark.
+    """
+
+    letters: int = 8
+    word: int = 3
+    longest: int = 64
+
+    def __post_init__(self) -> None:
+        for name, least, most in (("letters", 2, 26), ("word", 1, 4), ("longest", 4, 512)):
+            if not least <= getattr(self, name) <= most:
+                raise ValueError(
+                    f"{name} must be from {least} to {most}, not {getattr(self, name)}"
+                )
+
+    @property
+    def distances(self) -> tuple[int, ...]:
+        """Those that are drawn, each as often as another: a word does not overlap its marks."""
+        return tuple(d for d in DISTANCES if self.word <= d <= self.longest)
+
+    @property
+    def length(self) -> int:
+        """Positions of every sequence; behind the marks it is filled up with blanks."""
+        return max(self.distances) + self.word
+
+    @property
+    def symbols(self) -> int:
+        return 1 + self.word + self.letters
+
+    @property
+    def chance(self) -> float:
+        """Share of the marks that are right without a look at the word."""
+        return 1 / self.letters
+
+    def draw(
+        self, rng: np.random.Generator, count: int, *, held_out: bool = False, distance: int = 0
+    ) -> Tagged:
+        """`count` sequences, of every distance alike or of one.
+
+        One word of eight, the same ones always, comes in held-out sequences alone.
+        """
+        words = self._words(held_out)
+        chosen = words[rng.integers(0, len(words), count)]
+        letters = chosen[:, None] // self.letters ** np.arange(self.word) % self.letters
+        each = np.array([distance] if distance else self.distances)
+        distances = each[rng.integers(0, len(each), count)]
+        ids = np.full((count, self.length), BLANK)
+        tags = np.full((count, self.length), NOTHING)
+        rows = np.arange(count)
+        for place in range(self.word):
+            ids[rows, place] = 1 + self.word + letters[:, place]
+            ids[rows, distances + place] = 1 + place
+            tags[rows, distances + place] = letters[:, place]
+        return Tagged(ids, tags, distances)
+
+    def _words(self, held_out: bool) -> Int[np.ndarray, " words"]:
+        # By lot: by a rule, a model that sees a part of the word could learn what the rest is not.
+        shuffled = np.random.default_rng(0).permutation(self.letters**self.word)
+        kept = -(-len(shuffled) // HELD_OUT)
+        return shuffled[:kept] if held_out else shuffled[kept:]
+
+    def written(self, ids: Int[np.ndarray, " length"]) -> str:
+        """A sequence for people: "c a f ·×5 1 2 3"; a run of blanks is counted."""
+        parts: list[str] = []
+        blanks = 0
+        for symbol in [*ids.tolist(), -1]:
+            if symbol == BLANK:
+                blanks += 1
+                continue
+            if blanks:
+                parts.append(f"·×{blanks}")
+            blanks = 0
+            if symbol > 0:
+                letter = symbol - 1 - self.word
+                parts.append(self.spelled([letter]) if letter >= 0 else str(symbol))
+        return " ".join(parts)
+
+    def spelled(self, tags: Sequence[int]) -> str:
+        """Letters by their numbers, from 0: "c a f"."""
+        return " ".join(ascii_lowercase[tag] for tag in tags)
