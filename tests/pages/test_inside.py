@@ -1,0 +1,235 @@
+"""The page Inside: every choice stands in the address, and every number is the model's own."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import Visit
+from transformer import Translator
+from transformer.analysis.inside import opened
+from transformer.figures.packing import split
+from transformer.figures.places import STOPS
+from transformer.ui.address import SECTIONS, View
+
+PAGE = "pages/inside.py"
+TEXT = "The baker paints a boat."
+
+
+@pytest.fixture(scope="module")
+def translator(checkpoints: Path) -> Translator:
+    return Translator.load(checkpoints / "tiny", device="cpu")
+
+
+def view(app: AppTest) -> View:
+    found = app.session_state["view"]
+    assert isinstance(found, View)
+    return found
+
+
+def sent(app: AppTest) -> list[tuple[dict[str, Any], Any]]:
+    """Headers and arrays of the browser views on the page, the map first."""
+    return [split(element.proto.bytes) for element in app.get("bidi_component")]
+
+
+def tables(app: AppTest) -> dict[str, tuple[dict[str, Any], Any]]:
+    """The tables by their title."""
+    return {h["title"]: (h, parts["values"].array) for h, parts in sent(app) if "kind" in h}
+
+
+def warnings(app: AppTest) -> list[str]:
+    return [box.value.replace("\\", "") for box in app.warning]
+
+
+def turn(app: AppTest, **params: str) -> None:
+    """Another address in the same session."""
+    for name, value in params.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception, app.exception[0].message
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return app.button(key=f"inside-{label}").click().run()
+
+
+def test_the_walk_begins_at_the_embedding_and_goes_on(visit: Visit) -> None:
+    app = visit(PAGE)
+    assert view(app).box == STOPS[0]
+    assert app.button(key="inside-← Back").disabled
+    for number in (1, 2, 3):
+        press(app, "Next →")
+        assert not app.exception
+        assert view(app).box == STOPS[number]
+        assert f"Box {number + 1} of {len(STOPS)}" in [caption.value for caption in app.caption]
+    assert sent(app)[0][0]["opened"] == "encoder.self_attn"  # a step of it: its box is marked
+    assert sent(app)[1][0]["opened"] == "query"
+    press(app, "← Back")
+    assert view(app).box == STOPS[2]
+    assert app.query_params["box"] == STOPS[2]
+
+
+def test_every_box_opens_to_the_numbers_of_the_analysis(
+    visit: Visit, translator: Translator
+) -> None:
+    app = visit(PAGE, text=TEXT, layer="1", head="2")
+    trace = translator.trace(TEXT)
+    for place in STOPS:
+        turn(app, box=place)
+        head, _, rest = place.partition(".")
+        layered = rest.startswith(("self_attn", "cross_attn", "ffn"))
+        found = opened(trace, translator, f"{head}.1.{rest}" if layered else place, 2)
+        shown = tables(app)
+        for panel in found.panels:
+            if panel.role == "weight" and min(panel.values.shape) > 1:
+                assert panel.title not in shown
+                continue
+            header, values = shown[panel.title]
+            np.testing.assert_allclose(values, panel.values, rtol=1e-5, atol=1e-5)
+            assert header["rows"] == list(panel.rows)
+        assert found.box.section in " ".join(caption.value for caption in app.caption)
+        assert app.code, "a program for the number that is chosen"
+
+
+def test_a_number_of_the_address_is_worked_out_and_its_program_prints_it(
+    visit: Visit, translator: Translator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = {"box": "decoder.cross_attn.softmax", "layer": "1", "head": "3"}
+    app = visit(PAGE, text=TEXT, row="2", column="1", **where)
+    trace = translator.trace(TEXT)
+    wanted = float(trace.weights("cross", 1)[3, 2, 1])
+    (number,) = [text.value for text in app.markdown if text.value.startswith("**This number")]
+    assert float(number.split("**")[1].split(": ")[1]) == pytest.approx(wanted, rel=1e-4)
+    assert trace.tgt_tokens[2].strip("▁") in number
+    exec(compile(app.code[0].value, "snippet", "exec"), {})
+    assert float(capsys.readouterr().out) == pytest.approx(wanted, rel=1e-4)
+    header, _ = tables(app)["Attention weights"]
+    assert header["cell"] == {"row": 2, "column": 1, "here": True}
+    header, _ = tables(app)["Scores with the mask"]
+    assert header["cell"] == {"row": 2, "column": 1, "here": False}
+
+
+def test_without_a_number_the_strongest_is_chosen(visit: Visit) -> None:
+    app = visit(PAGE, text=TEXT, box="encoder.ffn.norm")
+    header, values = tables(app)["Normed"]
+    row, column = np.unravel_index(np.abs(values).argmax(), values.shape)
+    assert header["cell"] == {"row": row, "column": column, "here": True}
+    turn(app, row="1", column="9999")
+    header, values = tables(app)["Normed"]
+    assert header["cell"] == {"row": 1, "column": np.abs(values[1]).argmax(), "here": True}
+
+
+def test_a_table_of_the_address_is_unfolded(visit: Visit, translator: Translator) -> None:
+    app = visit(PAGE, box="encoder.self_attn.key", layer="0", head="1")
+    assert "W^K of head 1" not in tables(app)
+    app.button(key="inside-show-w").click().run()
+    assert view(app).panel == "w"
+    _, values = tables(app)["W^K of head 1"]
+    config = translator.model.config
+    weight = translator.model.encoder.layers[0].self_attn.w_k  # type: ignore[union-attr]
+    mine = weight.detach()[config.d_k : 2 * config.d_k].T  # type: ignore[operator, index]
+    np.testing.assert_array_equal(values, mine.numpy())
+
+
+def test_an_input_leads_to_the_box_that_made_it(visit: Visit) -> None:
+    app = visit(PAGE, box="encoder.self_attn.query", layer="1")
+    app.button(key="inside-from-x").click().run()
+    assert (view(app).box, view(app).layer) == ("encoder.ffn.norm", 0)
+
+
+def test_another_head_is_shown(visit: Visit, translator: Translator) -> None:
+    app = visit(PAGE, text=TEXT, box="encoder.self_attn.value")
+    app.segmented_control(key="inside-head").set_value(2).run()
+    assert view(app).head == 2
+    trace = translator.trace(TEXT)
+    mine = trace["encoder.layers.0.self_attn.hook_value"][2]
+    np.testing.assert_array_equal(tables(app)["Values"][1], mine)
+
+
+def test_what_the_address_cannot_mean_is_said(visit: Visit) -> None:
+    app = visit(PAGE, box="encoder.7.nothing", section="all", panel="<b>x</b>", layer="9")
+    assert not app.exception
+    found = " ".join(warnings(app))
+    assert "box='encoder.7.nothing'" in found
+    assert "section='all'" in found
+    assert "There is no layer 9" in found
+    assert tables(app)
+
+
+def test_no_sentence_or_too_long_a_one_is_a_sentence(visit: Visit) -> None:
+    app = visit(PAGE)
+    for section in SECTIONS:
+        for text in ("", "x " * 2500):
+            turn(app, section=section, text=text)
+            assert len(app.warning) == 1, (section, text)
+
+
+def test_odd_sentences_are_shown_as_they_are(visit: Visit) -> None:
+    app = visit(PAGE)
+    for section in SECTIONS:
+        for text in ("<i>x</i> $x$ **b**", "🙂 ![a](b) `c`"):
+            turn(app, section=section, text=text, target=text)
+            written = "".join(html.proto.body for html in app.get("html"))
+            assert "<i" not in written
+
+
+def test_training_asks_every_position_at_once(visit: Visit, translator: Translator) -> None:
+    target = "Ma tante cache un bateau."
+    app = visit(PAGE, text=TEXT, target=target, section="training")
+    trace = translator.trace(TEXT, target)
+    logits = torch.tensor(trace["hook_logits"])
+    loss = torch.nn.functional.cross_entropy(logits, torch.tensor(trace.predicted_ids))
+    (formula,) = [latex.value for latex in app.latex]
+    assert float(formula.split("= ")[-1].split("\\")[0]) == pytest.approx(loss.item(), abs=1e-4)
+    body = next(html.proto.body for html in app.get("html") if "hu-shifted" in html.proto.body)
+    assert body.count('<th scope="row">') == len(trace.predicted_ids)
+    assert "&lt;s&gt;" in body
+
+
+def test_without_a_target_the_translation_stands_in(visit: Visit) -> None:
+    app = visit(PAGE, text=TEXT, section="training")
+    assert "Until you write one" in " ".join(caption.value for caption in app.caption)
+    app.text_input[1].set_value("Ma tante.").run()
+    assert view(app).target == "Ma tante."
+    assert "Until you write one" not in " ".join(caption.value for caption in app.caption)
+
+
+def test_the_last_row_of_the_lens_is_what_the_model_says(
+    visit: Visit, translator: Translator
+) -> None:
+    app = visit(PAGE, text=TEXT, section="lens", row="1")
+    lens, curve = (json.loads(chart.proto.spec) for chart in app.get("plotly_chart"))
+    trace = translator.trace(TEXT)
+    shares = torch.tensor(trace["hook_logits"]).double().softmax(-1)
+    heat = lens["data"][0]
+    last = numbers(heat["z"])[-1]
+    np.testing.assert_allclose(last, shares.max(-1).values, rtol=1e-4)
+    own = float(shares[1, trace.predicted_ids[1]])
+    assert numbers(curve["data"][0]["y"])[-1] == pytest.approx(own, rel=1e-4)
+    assert lens["layout"]["shapes"][0]["x0"] == 0.5
+    app.selectbox(key="lens-word").set_value(2).run()
+    assert view(app).row == 2
+
+
+def numbers(found: Any) -> Any:
+    """An array as Plotly sends it: a list, or base 64 with its kind."""
+    if isinstance(found, list):
+        return np.array(found)
+    array = np.frombuffer(base64.b64decode(found["bdata"]), found["dtype"])
+    return array.reshape([int(side) for side in str(found.get("shape", array.size)).split(",")])
+
+
+def test_larger_for_a_projector(visit: Visit) -> None:
+    app = visit(PAGE)
+    app.toggle(key="inside-large").set_value(True).run()
+    assert view(app).size == "large"
+    assert all(header["large"] for header, _ in sent(app))
+    assert math.isfinite(sent(app)[1][0]["most"])
