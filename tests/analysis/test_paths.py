@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 import torch
 
-from transformer.analysis.paths import STACKS, chain, layers_needed, lengths, path_length, reach
+from transformer.analysis.paths import (
+    STACKS,
+    chain,
+    layers_needed,
+    lengths,
+    path_length,
+    reach,
+    steps,
+)
 from transformer.model.rivals import RIVALS, RivalConfig, stack
 
 
@@ -97,6 +105,17 @@ def test_only_the_recurrent_chain_grows_with_the_sequence() -> None:
     for name in RIVALS:
         grown = chain(name, 40) - chain(name, 10)
         assert grown == (2 * 30 if name == "recurrent" else 0)  # one product, one tanh a step
+
+
+def test_the_steps_of_a_recurrent_layer_are_its_tanhs_but_one() -> None:
+    out = RIVALS["recurrent"](RivalConfig(4))(torch.zeros(1, 9, 4, requires_grad=True))
+    seen, waiting = set(), [out.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            waiting += [back for back, _ in node.next_functions]
+    assert steps(9) == sum("Tanh" in type(node).__name__ for node in seen) - 1 == 8
 
 
 def test_a_long_chain_needs_no_deep_stack_of_python() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from transformer.figures.complexity import Law, laws, reached
 from transformer.figures.curves import DARK, LIGHT
@@ -24,6 +25,7 @@ def test_a_law_is_a_line_and_its_measurements_are_marks_of_one_colour() -> None:
     assert (met.x[0], met.y[0]) == (3, 4)
     assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
     assert figure.layout.shapes[0].x0 == 7
+    assert 10 ** figure.layout.annotations[0].x == pytest.approx(7)
     assert laws(drawn, across="n", down="s", dark=True).data[0].line.color == DARK[0]
 
 

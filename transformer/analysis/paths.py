@@ -67,7 +67,7 @@ def path_length(name: str, n: int, k: int = 3, r: int = 15) -> float:
     side: ⌈(n−1) / ((w−1)/2)⌉ layers, about 2n/w for the paper's n/k and n/r. Dilations 1, m, m² …
     with m = (k+1)/2 carry m^L − 1 in L layers: ⌈log_m n⌉ for the paper's log_k n, which is that of
     a kernel that looks to one side alone. A recurrent layer is one layer, whose n−1 steps follow
-    each other; see `chain`.
+    each other; see `steps`.
 
     Raises:
         ValueError: for a name that there is not.
@@ -99,6 +99,14 @@ def chain(name: str, n: int, k: int = 3, r: int = 15) -> int:
     with torch.enable_grad():
         out = layer(torch.zeros(1, n, WIDTH, requires_grad=True))
     return _longest(out.grad_fn)
+
+
+def steps(n: int) -> int:
+    """Steps of a recurrent layer between the first input and the last output, from its graph.
+
+    Its chain for n positions is that for one, and a product and a tanh for each step more.
+    """
+    return (chain("recurrent", n) - chain("recurrent", 1)) // 2
 
 
 def lengths(sizes: Iterable[int], k: int = 3, r: int = 15) -> pd.DataFrame:

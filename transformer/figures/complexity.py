@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -81,11 +82,12 @@ def laws(
     figure.update_xaxes(type="log", exponentformat="SI", dtick="D1" if _narrow(drawn) else None)
     figure.update_yaxes(type="log", exponentformat="SI", nticks=8)
     if at:
-        figure.add_vline(
-            at[0],
-            line={"dash": "dot", "color": "#808080"},
-            annotation={"text": escape(at[1]), "font": {"size": 12}, "yref": "paper"},
-        )
+        figure.add_vline(at[0], line={"dash": "dot", "color": "#808080"})
+        # Of a logarithmic axis an annotation, unlike a line, wants the exponent.
+        figure.add_annotation(
+            x=math.log10(at[0]), y=1, yref="paper", text=escape(at[1]), showarrow=False,
+            xanchor="left", yanchor="top", xshift=4, font={"size": 12},
+        )  # fmt: skip
     return figure
 
 

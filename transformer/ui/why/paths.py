@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from transformer.analysis.paths import STACKS, lengths, path_length, reach
+from transformer.analysis.paths import STACKS, lengths, path_length, reach, steps
 from transformer.figures.complexity import Law, laws, reached
 from transformer.ui import frame, tables
 from transformer.ui.address import View
@@ -81,7 +81,7 @@ def _layers(found: pd.DataFrame, n: int, view: View) -> None:
     chart(figure, "path-lengths")
     texts = {
         "self-attention": ("1", "O(1)"),
-        "recurrent": (f"1, of {n - 1} steps one after the other", "O(n)"),
+        "recurrent": ("1, of n − 1 steps one after the other", "O(n)"),
         "convolutional": ("⌈(n − 1) / ((k − 1)/2)⌉", "O(n / k)"),
         "restricted": ("⌈(n − 1) / ((r − 1)/2)⌉", "O(n / r)"),
         "dilated": ("⌈log n to the base (k + 1)/2⌉", "O(log_k n)"),
@@ -89,7 +89,7 @@ def _layers(found: pd.DataFrame, n: int, view: View) -> None:
     here = found[found["n"] == n].set_index("layer")
     rows = [
         [NAMES[name], texts[name][1], texts[name][0], short(here["formula"][name]),
-         short(here["measured"][name])]
+         short(here["measured"][name]) + (f", {steps(n)} steps" if name == "recurrent" else "")]
         for name in STACKS
     ]  # fmt: skip
     heads = ["Layer", "Table 1", "Without a hidden constant", "gives", "Measured"]
