@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from transformer.analysis.inside.panels import Array, Panel
+from transformer.analysis.inside.panels import Array, Kind, Panel, Role
 from transformer.analysis.inside.room import (
     ONE,
     Axis,
@@ -140,13 +140,25 @@ def scale(room: Room) -> list[Panel]:
     return [s, pairs(room, "scaled", "Scores ÷ √d_k", "s'", found, work, code)]
 
 
+def axes(room: Room) -> tuple[Axis, Axis]:
+    """Queries down and keys across."""
+    rows, keys = room.rows, room.keys
+    return Axis(rows.labels, f"query: {rows.title}"), Axis(keys.labels, f"key: {keys.title}")
+
+
 def pairs(
-    room: Room, name: str, title: str, symbol: str, values: Array, work: Work, code: CodeOf
+    room: Room,
+    name: str,
+    title: str,
+    symbol: str,
+    values: Array,
+    work: Work,
+    code: CodeOf,
+    kind: Kind = "signed",
+    role: Role = "result",
 ) -> Panel:
-    """A table of queries down and keys across."""
-    rows = Axis(room.rows.labels, f"query: {room.rows.title}")
-    columns = Axis(room.keys.labels, f"key: {room.keys.title}")
-    return table(name, title, symbol, values, rows, columns, work, code)
+    """A number for every query and key."""
+    return table(name, title, symbol, values, *axes(room), work, code, kind=kind, role=role)
 
 
 def _from_qk(room: Room, *lines: str) -> tuple[list[str], list[str]]:

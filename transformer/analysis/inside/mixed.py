@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from transformer.analysis.inside.attended import narrow, of_head, pairs, site
+from transformer.analysis.inside.attended import axes, narrow, of_head, pairs, site
 from transformer.analysis.inside.panels import Panel
 from transformer.analysis.inside.room import (
     Axis,
@@ -35,47 +35,22 @@ def mask(room: Room) -> list[Panel]:
     ]
 
     def work(row: int, column: int) -> list[str]:
-        rule = rf"{column} \le {row}" if causal else r"\text{no padding}"
+        why = rf"{column} \le {row}" if causal else r"\text{no padding}"
         if not may[row, column]:
-            rule = rf"{column} > {row}"
+            why = rf"{column} > {row}"
         shown = rf"s'_{{{row},{column}}}" if may[row, column] else r"-\infty"
         return [
-            rf"s''_{{{row},{column}}} = {shown}\quad ({rule})",
+            rf"s''_{{{row},{column}}} = {shown}\quad ({why})",
             f"= {number(found[row, column])}",
         ]
 
-    scaled = _scores(room)
-    allowed = replace(
-        pairs(
-            room,
-            "may",
-            "May look",
-            r"\mathrm{mask}",
-            may,
-            plain(r"\mathrm{mask}", may),
-            program([source], lines[:2], "may[{r}, {c}]"),
-        ),
-        kind="mask",
-        role="step",
-    )
-    code = program([source], lines, "masked[{r}, {c}]")
-    return [
-        scaled,
-        allowed,
-        pairs(room, "masked", "Scores with the mask", "s''", found, work, code),
-    ]
-
-
-def _scores(room: Room) -> Panel:
-    """The scaled scores, as their own box computed them."""
-    source = site(room, "scores"), f"{room.name}.scale"
-    rows, columns = _axes(room)
-    return given(room, "scaled", "Scores", "s'", source, rows, columns)
-
-
-def _axes(room: Room) -> tuple[Axis, Axis]:
-    rows, keys = room.rows, room.keys
-    return Axis(rows.labels, f"query: {rows.title}"), Axis(keys.labels, f"key: {keys.title}")
+    origin = source, f"{room.name}.scale"
+    scaled = given(room, "scaled", "Scores", "s'", origin, *axes(room))
+    symbol, seen = r"\mathrm{mask}", program([source], lines[:2], "may[{r}, {c}]")
+    rule = plain(symbol, may)
+    allowed = pairs(room, "may", "May look", symbol, may, rule, seen, "mask", "step")
+    code, title = program([source], lines, "masked[{r}, {c}]"), "Scores with the mask"
+    return [scaled, allowed, pairs(room, "masked", title, "s''", found, work, code)]
 
 
 def softmax(room: Room) -> list[Panel]:
@@ -109,27 +84,21 @@ def softmax(room: Room) -> list[Panel]:
             f"= {number(found[row, column])}",
         ]
 
-    powers = pairs(
-        room, "e", "Powers", "e^{s'' - M}", exp, power, program(sites, lines, "e[{r}, {c}]")
-    )
+    way = program(sites, lines, "e[{r}, {c}]")
+    powers = pairs(room, "e", "Powers", "e^{s'' - M}", exp, power, way, "share", "step")
     note = (
         "M is the highest score of the row. Taking it off changes no weight, since above and "
         "below the line shrink alike; it keeps the powers from growing too large for a computer."
     )
     end = program(sites, (*lines, "w = e / e.sum(-1, keepdim=True)"), "w[{r}, {c}]")
-    weights = pairs(room, "weights", "Attention weights", "w", found, work, end)
-    return [
-        masked,
-        replace(powers, kind="share", role="step", note=note),
-        replace(weights, kind="share"),
-    ]
+    weights = pairs(room, "weights", "Attention weights", "w", found, work, end, "share")
+    return [masked, replace(powers, note=note), weights]
 
 
 def heads(room: Room) -> list[Panel]:
     """The values, mixed by the weights."""
-    rows, columns = _axes(room)
     source = site(room, "weights"), f"{room.name}.softmax"
-    w = given(room, "w", "Attention weights", "w", source, rows, columns, kind="share")
+    w = given(room, "w", "Attention weights", "w", source, *axes(room), kind="share")
     v = of_head(room, "value")
     found = room.held(w.values @ v.values, room.box.site)
 
