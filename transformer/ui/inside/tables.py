@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import streamlit as st
 
@@ -108,9 +110,15 @@ def _number(model: Model, found: Opened, panel: Panel, cell: Cell) -> None:
     with st.container(border=True, key="inside-number"):
         st.markdown(f"**This number: {value}** &nbsp; :gray[{told}]")
         st.latex(_aligned(worked(panel, row, column)))
-        path = models.checkpoints()[model.name]
         with st.expander("A program that prints this very number"):
-            st.code(snippet(found, str(path), panel.name, row, column), language="python")
+            st.code(snippet(found, _path(model), panel.name, row, column), language="python")
+
+
+def _path(model: Model) -> str:
+    """Of the checkpoint, as one writes it in the folder of this app."""
+    path = models.checkpoints()[model.name].resolve()
+    home = Path.cwd()
+    return str(path.relative_to(home) if path.is_relative_to(home) else path)
 
 
 def _aligned(lines: list[str]) -> str:

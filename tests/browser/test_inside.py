@@ -1,0 +1,227 @@
+"""The page Inside as a person uses it, and its tables as a file."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from benchmarks.browser import settled
+from tests.browser.conftest import NewPage
+from transformer import Translator
+from transformer.figures.places import figure_1
+from transformer.figures.tensors import Table, tensor_data
+from transformer.figures.views import page as as_page
+
+pytestmark = pytest.mark.browser
+
+TEXT = "The baker hides books."
+
+
+def address(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def opened(app: str, page: Page, **params: str) -> Page:
+    """The page at this address, its map drawn."""
+    query = "&".join(f"{name}={value}" for name, value in {"text": TEXT, **params}.items())
+    page.goto(f"{app}/inside?{query}")
+    page.locator(".hu-box").first.wait_for()
+    settled(page)
+    return page
+
+
+def box(page: Page, name: str) -> Locator:
+    return page.locator(f'[data-box="{name}"]')
+
+
+def heading(page: Page, words: str) -> None:
+    expect(page.get_by_role("heading", level=3)).to_have_text(words)
+    settled(page)
+
+
+def test_boxes_are_walked_by_pointer_keys_and_buttons(app: str, page: Page) -> None:
+    opened(app, page)
+    expect(page.locator(".hu-box")).to_have_count(len(figure_1().boxes))
+    box(page, "encoder.ffn.hidden").click()
+    heading(page, "FFN, hidden · encoder, layer 0, feed-forward network")
+    expect(box(page, "encoder.ffn.hidden")).to_have_attribute("aria-current", "step")
+    assert address(page)["box"] == "encoder.ffn.hidden"
+    page.keyboard.press("ArrowUp")
+    heading(page, "FFN, output · encoder, layer 0, feed-forward network")
+    expect(box(page, "encoder.ffn.output")).to_be_focused()
+    page.keyboard.press("End")
+    heading(page, "The word")
+    page.get_by_role("button", name="← Back").click()
+    heading(page, "Softmax")
+    expect(page.locator("[aria-current=step]")).to_have_attribute("data-box", "output.softmax")
+    page.reload()
+    heading(page, "Softmax")
+    page.go_back()
+    heading(page, "The word")
+
+
+def test_an_attention_opens_into_figure_2_with_its_head_and_layer(app: str, page: Page) -> None:
+    opened(app, page)
+    box(page, "decoder.cross_attn").click()
+    heading(page, "Q · decoder, layer 0, attention over the memory")
+    box(page, "softmax").click()
+    heading(page, "Softmax · decoder, layer 0, attention over the memory")
+    expect(box(page, "decoder.cross_attn")).to_have_attribute("aria-current", "step")
+    page.get_by_role("button", name="Layer 1").click()
+    heading(page, "Softmax · decoder, layer 1, attention over the memory")
+    page.get_by_role("radio", name="3", exact=True).click()
+    expect(box(page, "decoder.cross_attn")).to_contain_text("head 3")
+    settled(page)
+    wanted = {"text": TEXT, "box": "decoder.cross_attn.softmax", "layer": "1", "head": "3"}
+    assert {name: address(page)[name] for name in wanted} == wanted
+
+
+def test_a_number_that_is_clicked_is_worked_out(app: str, page: Page, checkpoints: Path) -> None:
+    opened(app, page, box="encoder.self_attn.softmax", head="1")
+    canvas = page.get_by_label("Attention weights:")
+    place = canvas.bounding_box()
+    assert place
+    weights = Translator.load(checkpoints / "tiny", device="cpu").trace(TEXT).weights("encoder", 0)
+    canvas.focus()
+    for key in ("ArrowDown",) * len(weights[0]) + ("ArrowRight",) * len(weights[0]):
+        page.keyboard.press(key)
+    said = page.locator(".st-key-inside-number")
+    expect(said).to_contain_text(f"{weights[1, -1, -1]:.4g}"[:6])
+    settled(page)
+    last = str(len(weights[0]) - 1)
+    found = address(page)
+    assert (found["panel"], found["row"], found["column"]) == ("weights", last, last)
+    page.get_by_text("A program that prints this very number").click()
+    expect(page.locator("code").last).to_contain_text("load_checkpoint")
+
+
+@pytest.mark.parametrize(
+    ("section", "scheme"), [("walk", "light"), ("training", "dark"), ("lens", "dark")]
+)
+def test_it_fits_a_phone(app: str, new_page: NewPage, section: str, scheme: str) -> None:
+    page = new_page(width=390, scheme=scheme)
+    page.goto(f"{app}/inside?text={TEXT}&section={section}&box=decoder.self_attn.mask")
+    page.locator(".hu-box, .hu-shifted, .js-plotly-plot").first.wait_for()
+    settled(page)
+    assert page.evaluate("document.querySelector('.stMain').scrollWidth <= innerWidth")
+    if section == "walk":
+        above = box(page, "encoder.memory").bounding_box()
+        below = page.get_by_role("heading", level=3).bounding_box()
+        assert above
+        assert below
+        assert above["y"] < below["y"]
+
+
+VALUES = np.linspace(-1, 1, 2 * 400).reshape(2, 400)
+VALUES[1, 250] = -3.25
+VALUES[0, 7] = -np.inf
+
+
+def shown(page: Page, folder: Path, table: Table, cell: tuple[int, int] | None = None) -> Locator:
+    """The table as a file; what it reports is kept in `window.told`."""
+    data = base64.b64encode(tensor_data(table, cell)).decode()
+    start = f"""window.told = [];
+const view = tensorsView(document.body, (state) => window.told.push(state));
+document.querySelector(".hu").classList.add("hu-file");
+view.show(Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0)));"""
+    (folder / "table.html").write_text(as_page("tensors", start), encoding="utf-8")
+    page.goto((folder / "table.html").as_uri())
+    canvas = page.locator(".hu-canvas")
+    canvas.wait_for()
+    return canvas
+
+
+def wide(**changes: object) -> Table:
+    given: dict[str, object] = {
+        "id": "x",
+        "title": "Wide",
+        "values": VALUES,
+        "rows": ("<s>", "<img src=x>"),
+        "columns": (),
+        "row_axis": "token",
+        "column_axis": "dimension",
+        "kind": "signed",
+    }
+    return Table(**{**given, **changes})  # type: ignore[arg-type]
+
+
+def point(page: Page, canvas: Locator, x: float, y: float, *, click: bool = False) -> str:
+    """What is said at this point of the picture."""
+    place = canvas.bounding_box()
+    assert place
+    page.mouse.move(place["x"] + x, place["y"] + y)
+    if click:
+        page.mouse.click(place["x"] + x, place["y"] + y)
+    return page.locator(".hu-tip").inner_text()
+
+
+def told(page: Page) -> tuple[int, int]:
+    page.wait_for_function("window.told.length")
+    last = page.evaluate("window.told.pop()")
+    return last["row"], last["column"]
+
+
+def test_a_wide_table_is_read_through_its_frame(page: Page, tmp_path: Path) -> None:
+    canvas = shown(page, tmp_path, wide())
+    place = canvas.bounding_box()
+    assert place
+    # The small picture above: its right end, second row.
+    assert point(page, canvas, place["width"] - 3, 35).split("\n") == [
+        "1", "token <img src=x>", "dimension 399"
+    ]  # fmt: skip
+    point(page, canvas, place["width"] - 3, 35, click=True)  # the frame goes there
+    right_end = place["width"] - 20, place["height"] - 10
+    assert "dimension 399" in point(page, canvas, *right_end)
+    point(page, canvas, *right_end, click=True)
+    assert told(page) == (1, 399)
+    page.keyboard.press("ArrowLeft")
+    assert told(page) == (1, 398)
+    assert page.locator(".hu img").count() == 0
+
+
+def test_the_strongest_columns_come_first(page: Page, tmp_path: Path) -> None:
+    canvas = shown(page, tmp_path, wide())
+    place = canvas.bounding_box()
+    assert place
+    first = place["width"] * 0.12, place["height"] - 10
+    assert "dimension 0" in point(page, canvas, *first)
+    page.get_by_role("button", name="Strongest columns first").click()
+    assert point(page, canvas, *first).startswith("−3.25")
+    assert "dimension 250" in point(page, canvas, *first)
+
+
+def test_the_frame_opens_where_the_chosen_number_is(page: Page, tmp_path: Path) -> None:
+    canvas = shown(page, tmp_path, wide(), (0, 7))
+    place = canvas.bounding_box()
+    assert place
+    found = [point(page, canvas, x, place["height"] - 35) for x in range(100, 700, 20)]
+    assert any(text.startswith("−∞") and "dimension 7" in text for text in found)
+    canvas = shown(page, tmp_path, wide(), (1, 250))
+    found = [point(page, canvas, x, place["height"] - 10) for x in range(100, 700, 20)]
+    assert any(text.startswith("−3.25") for text in found)
+
+
+def test_ranked_words_are_bars_and_can_be_chosen(page: Page, tmp_path: Path) -> None:
+    shares = np.array([[0.7, 0.2, 0.1], [0.5, 0.4, 0.0001]])
+    table = wide(
+        values=shares,
+        columns=("1", "2", "3"),
+        column_axis="rank",
+        kind="share",
+        cells=(("▁a", "<b>", "c"), ("d", "e", "f")),
+    )
+    shown(page, tmp_path, table, (1, 0))
+    rows = page.locator(".hu-ranked-row")
+    assert rows.all_inner_texts() == ["d\n50.0 %", "e\n40.0 %", "f\n< 0.1 %"]
+    widths = page.locator(".hu-ranked-bar > span").evaluate_all(
+        "(bars) => bars.map((bar) => bar.getBoundingClientRect().width)"
+    )
+    assert widths[1] / widths[0] == pytest.approx(0.8, abs=0.01)
+    rows.nth(1).click()
+    assert told(page) == (1, 1)
+    expect(rows.nth(1)).to_have_attribute("aria-pressed", "true")
