@@ -24,10 +24,11 @@ from torch import nn
 from transformer.analysis.complexity import count
 from transformer.model.rivals import RIVALS, RivalConfig
 
-LENGTHS = tuple(2**power for power in range(6, 13))
-"""From 64 to 4096 positions."""
-BUDGET = 16.0
-"""Seconds for all layers and lengths together, roughly."""
+LENGTHS = tuple(2**power for power in range(7, 13))
+"""From 128 to 4096 positions."""
+BUDGET = 15.0
+"""Seconds of a core for all layers and lengths together, roughly."""
+PATIENCE = 2.5
 MEMORY = 200_000_000
 """Bytes that one pass may keep, roughly; lengths that need more are left out."""
 Numbers = npt.NDArray[np.float64]
@@ -77,8 +78,8 @@ def measure(d: int = 64, k: int = 3, r: int = 15, budget: float = BUDGET) -> Ite
 
     For a process with one thread (`torch.set_num_threads(1)`): the seconds of several would be
     added up. Each is repeated for its share of the budget, at least three times after one that does
-    not count. A layer goes no further when its next length would
-    not fit into what is left, or not into `MEMORY`.
+    not count. A layer goes no further when its next length would not fit into what is left, or not
+    into `MEMORY`; all end when a busy machine has let `PATIENCE` times the budget pass.
 
     Raises:
         ValueError: for sizes that cannot be.
@@ -86,19 +87,21 @@ def measure(d: int = 64, k: int = 3, r: int = 15, budget: float = BUDGET) -> Ite
     config = RivalConfig(d, k=k, r=r)
     layers = {name: RIVALS[name](config) for name in RIVALS}
     share = budget / (len(LENGTHS) * len(layers))
-    left, last = budget, dict.fromkeys(layers, 0.0)
+    last = dict.fromkeys(
+        layers, 0.0
+    )  # seconds of the last pass; infinite: it went as far as it can
+    began, deadline = time.process_time(), time.perf_counter() + PATIENCE * budget
     for n in LENGTHS:
         for name, layer in layers.items():
+            left = budget - (time.process_time() - began)
             # A doubled length takes up to four times as long, and there are four passes or more.
             if memory(name, n, config) > MEMORY or 16 * last[name] > left:
                 last[name] = math.inf
                 continue
-            began = time.perf_counter()
-            found = _timed(name, layer, n, config, share)
-            taken = time.perf_counter() - began
-            yield found
-            left -= taken
-            last[name] = taken / (found.runs + 1)  # of a pass, with all the waiting
+            if time.perf_counter() > deadline:
+                return
+            yield (found := _timed(name, layer, n, config, share))
+            last[name] = found.forward + found.backward
 
 
 def memory(name: str, n: int, config: RivalConfig) -> int:
@@ -160,7 +163,7 @@ def _timed(name: str, layer: nn.Module, n: int, config: RivalConfig, seconds: fl
 def main(argument: str) -> None:
     """In a process of its own: one core, and that only while nobody else wants it."""
     if hasattr(os, "nice"):
-        os.nice(10)
+        os.nice(5)
     torch.set_num_threads(1)
     for one in measure(**json.loads(argument)):
         print(json.dumps(asdict(one)), flush=True)

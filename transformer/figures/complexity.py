@@ -79,8 +79,8 @@ def laws(
         )  # fmt: skip
     lay_out(figure, across, down, dark, height=420)
     figure.update_layout(showlegend=True)
-    figure.update_xaxes(type="log", exponentformat="SI", dtick="D1" if _narrow(drawn) else None)
-    figure.update_yaxes(type="log", exponentformat="SI", nticks=8)
+    figure.update_xaxes(type="log", **_doublings(drawn))
+    figure.update_yaxes(type="log", exponentformat="SI", dtick=1 if _decades(drawn) > 2 else "D2")
     if at:
         figure.add_vline(at[0], line={"dash": "dot", "color": "#808080"})
         # Of a logarithmic axis an annotation, unlike a line, wants the exponent.
@@ -126,7 +126,17 @@ def reached(grid: npt.NDArray[np.bool_], *, rows: str = "layers", dark: bool = F
     return figure
 
 
-def _narrow(drawn: Sequence[Law]) -> bool:
-    """Whether all lie within a factor of 30, where ticks at powers of ten alone are too few."""
+def _doublings(drawn: Sequence[Law]) -> dict[str, object]:
+    """Ticks of the horizontal axis: powers of 2, and eight of them at most."""
     xs = [float(x) for law in drawn for x in [*law.x, *law.seen_x]]
-    return bool(xs) and max(xs) < 30 * min(xs)
+    if not xs:
+        return {}
+    low, high = math.ceil(math.log2(min(xs))), math.floor(math.log2(max(xs)))
+    places = [2**power for power in range(low, high + 1, 1 + (high - low) // 8)]
+    return {"tickvals": places, "ticktext": [f"{place:,}" for place in places]}
+
+
+def _decades(drawn: Sequence[Law]) -> float:
+    """How many powers of ten the vertical axis spans."""
+    ys = [float(y) for law in drawn for y in [*law.y, *law.seen_y]]
+    return math.log10(max(ys) / min(ys)) if ys else 0.0

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.timing import BUDGET, FITTED, PASSES, Slope, Timing, frame, slopes
+from transformer.analysis.timing import FITTED, LENGTHS, PASSES, Slope, Timing, frame, slopes
 from transformer.figures.complexity import Law, laws
 from transformer.jobs import JobError
 from transformer.jobs.measuring import Measurement, Measuring
@@ -90,12 +90,12 @@ def _controls(
             st.button("Stop", key="stop-measuring", icon=":material/stop:",
                       on_click=_act, args=(lambda: measuring().stop(owner),))  # fmt: skip
     if running is not None:
+        most, done = len(LENGTHS) * len(EXPECTED), len(running.lines)
         taken = time.monotonic() - running.began
-        mine = running.argument == argument
         st.progress(
-            min(taken / (BUDGET + 6), 0.99),
-            text=f"Measuring for {taken:.0f} s …"
-            if mine
+            min(done / most, 1.0),
+            text=f"{done} of at most {most} measured, {taken:.0f} s …"
+            if running.argument == argument
             else "Somebody measures other sizes at the moment; one at a time.",
         )
     if found and found.status == "failed":
@@ -122,14 +122,20 @@ def _figure(timings: list[Timing], fitted: dict[str, dict[str, Slope]], way: str
         if len(long) > 1:
             middle = np.mean([np.log(getattr(one, way)) for one in seen if one.n >= FITTED])
             line = [
-                float(np.exp(middle + law.slope * (np.log(n) - np.mean(np.log(long)))))
+                float(1e3 * np.exp(middle + law.slope * (np.log(n) - np.mean(np.log(long)))))
                 for n in long
             ]
         else:
             long, line = [], []
-        drawn.append(Law(NAMES[name], PLACES[name], long, line,
-                         [one.n for one in seen], [getattr(one, way) for one in seen]))  # fmt: skip
-    return laws(drawn, across="n", down=f"{way}, seconds", unit="s", dark=dark())
+        lengths, times = [one.n for one in seen], [1e3 * getattr(one, way) for one in seen]
+        drawn.append(Law(NAMES[name], PLACES[name], long, line, lengths, times))
+    return laws(
+        drawn,
+        across="n, length of the sequence",
+        down=f"{way}, milliseconds",
+        unit=" ms",
+        dark=dark(),
+    )
 
 
 def _table(fitted: dict[str, dict[str, Slope]]) -> None:
@@ -146,8 +152,8 @@ def _table(fitted: dict[str, dict[str, Slope]]) -> None:
     st.caption(
         "Under *Multiplications* stands the slope of what one forward pass multiplies, projections "
         "included: self-attention comes to 2 only where n is well above d. Seconds fall below it "
-        "where calling an operation costs more than doing it. Of the four, the recurrent layer has "
-        "the fewest multiplications after the convolution, and yet takes long: its n steps wait "
+        "where calling an operation costs more than doing it. The recurrent layer multiplies less "
+        "than either attention, and yet takes longer until sequences are long: its n steps wait "
         "for each other."
     )
 
