@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import subprocess
-import sys
 import threading
 from collections.abc import Collection
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
 
 from transformer.jobs import claims
 from transformer.jobs.limits import cores
+from transformer.jobs.processes import start
 from transformer.jobs.queue import Queue
 
-_HOUSE = Path(__file__).resolve().parents[2]
 _GRACE = 25.0  # seconds for a worker to save what it trains; it has 20 itself
 _PATIENCE = 30.0  # seconds at most between two tries to start a worker
 
@@ -109,20 +105,12 @@ class Workers:
 
     def _begin(self, token: str) -> subprocess.Popen[bytes] | None:
         """A new worker; None if they are being ended."""
-        path = os.pathsep.join([str(_HOUSE), *filter(None, [os.environ.get("PYTHONPATH")])])
         threads = str(self._threads_each)
         given = [str(self._queue.root), self._trainer, token, threads, str(self._nice)]
         with self._guard:
             if self._closing.is_set():
                 return None
-            process = subprocess.Popen(
-                [sys.executable, "-m", "transformer.jobs.worker", *given],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                bufsize=0,
-                env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": threads},
-                **_apart(),
-            )
+            process = start("transformer.jobs.worker", given, self._threads_each)
             self._alive[token] = process
         return process
 
@@ -140,12 +128,3 @@ class Workers:
         process.stdin.close()
         process.stdout.close()
         return code
-
-
-def _apart() -> dict[str, Any]:
-    """So that Ctrl-C in the app's terminal reaches the app alone, and workers then hear of it."""
-    if sys.platform == "win32":
-        below = subprocess.BELOW_NORMAL_PRIORITY_CLASS
-        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | below}
-    # Not a session of its own: Linux may share the cores between sessions, whatever `nice` says.
-    return {"process_group": 0}

@@ -1,0 +1,151 @@
+"""What can be asked of a checkpoint over a corpus, by name: for the shell and for the pages.
+
+Each of `REPORTS` makes a `Report`: a table, and everything else as JSON can hold it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from transformer.analysis.ablation import leave_one_out
+from transformer.analysis.aligners import leaderboard
+from transformer.analysis.cards import RULES, cards
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.heads import measure_heads
+from transformer.analysis.importance import gradient_importance
+from transformer.analysis.passes import Progress, silent
+from transformer.analysis.pruning import pruning_curve
+from transformer.analysis.rows import MEASURES
+from transformer.config import near
+from transformer.inference import Translator
+
+
+@dataclass(frozen=True)
+class Report:
+    """Figures of one checkpoint over one corpus.
+
+    Attributes:
+        table: the figures, a line a head, an aligner or a point of a curve.
+        more: what does not fit a table.
+    """
+
+    what: str
+    corpus: Corpus
+    table: pd.DataFrame
+    more: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it: "what", "corpus" (its name, hash and number of sentences), "table"
+        (a list of lines; null where a figure has no meaning) and what `more` holds."""
+        about = {"name": self.corpus.name, "hash": self.corpus.hash, "sentences": len(self.corpus)}
+        lines = json.loads(self.table.to_json(orient="records", double_precision=15))
+        return {"what": self.what, "corpus": about, "table": lines, **self.more}
+
+
+def report(
+    translator: Translator,
+    corpus: Corpus,
+    what: str,
+    options: Mapping[str, Any] | None = None,
+    progress: Progress = silent,
+) -> Report:
+    """Measure `what`, one of `REPORTS`.
+
+    Args:
+        options: of "ablation": bleu, whether to translate the corpus each time as well.
+
+    Raises:
+        ValueError: for something else to measure or another option, and as the measuring does.
+    """
+    if what not in REPORTS:
+        raise ValueError(
+            f"{what!r} cannot be measured: choose one of {', '.join(REPORTS)}{near(what, REPORTS)}"
+        )
+    known = {"bleu"} if what == "ablation" else set()
+    for name in options or {}:
+        if name not in known:
+            raise ValueError(f"{what} has no option {name!r}")
+    table, more = REPORTS[what](translator, corpus, progress, **(options or {}))
+    return Report(what, corpus, table, more)
+
+
+Made = tuple[pd.DataFrame, dict[str, Any]]
+
+
+def _heads(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
+    """A card for every head; "texts" are the sentences that its "strongest" count from 0."""
+    measured = measure_heads(translator, corpus, progress)
+    made = cards(measured)
+    table = measured.table()
+    table.insert(3, "role", [card.role.group for card in made])
+    table.insert(4, "does", [card.role.text for card in made])
+    decode = translator.vocabulary.decode
+    texts = [
+        [sentence.source, decode(pair.out)]
+        for sentence, pair in zip(corpus.sentences, measured.pairs, strict=True)
+    ]
+    chance = {
+        kind: {name: None if value != value else value for name, value in found.items()}
+        for kind, found in measured.chance.items()
+    }
+    own = sum(pair.own for pair in measured.pairs)
+    return table, {
+        "cards": [card.to_dict() for card in made],
+        "chance": chance,
+        "texts": texts,
+        "own_translations": own,
+        "rules": RULES,
+        "measures": MEASURES,
+    }
+
+
+def _alignment(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
+    """The leaderboard of heads."""
+    board = leaderboard(translator, corpus, progress)
+    return board.table, {"counted": board.n_sentences, "left_out": list(board.left_out)}
+
+
+def _importance(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
+    """Michel et al. 2019, the figure as it is and normalised within its layer."""
+    found = gradient_importance(translator, corpus, progress=progress)
+    table = found.to_frame()
+    table["normalised"] = found.normalised().to_frame()["importance"]
+    return table, {}
+
+
+def _ablation(
+    translator: Translator, corpus: Corpus, progress: Progress, bleu: bool = False
+) -> Made:
+    """Each head left out in its turn."""
+    found = leave_one_out(translator, corpus, bleu=bleu, progress=progress)
+    return found.to_frame(), {"loss": found.loss, "bleu": found.bleu}
+
+
+def _pruning(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
+    """More and more heads off, the least important first, as many at a time as a layer has."""
+
+    def first(share: float, doing: str) -> None:
+        progress(0.1 * share, doing)
+
+    def then(share: float, doing: str) -> None:
+        progress(0.1 + 0.9 * share, doing)
+
+    order = gradient_importance(translator, corpus, progress=first).normalised().order()
+    counts = range(0, len(order) + 1, translator.model.config.n_heads)
+    table = pruning_curve(translator, corpus, order, counts=counts, progress=then)
+    return table, {"order": [list(head) for head in order]}
+
+
+REPORTS: dict[str, Callable[..., Made]] = {
+    "heads": _heads,
+    "alignment": _alignment,
+    "importance": _importance,
+    "ablation": _ablation,
+    "pruning": _pruning,
+}
+"""Everything that `analyse --what` and a pass of the pages can be asked for."""

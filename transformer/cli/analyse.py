@@ -1,0 +1,79 @@
+"""`analyse`: what the heads of a checkpoint do over a corpus, as CSV or JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tqdm import tqdm
+
+from transformer.analysis.corpora import Corpus, corpus_for
+from transformer.analysis.passes import Progress
+from transformer.analysis.reports import REPORTS, report
+from transformer.cli.options import add_device
+from transformer.inference import Translator
+from transformer.text.files import atomic_path
+
+
+def add_analyse(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("checkpoint")
+    parser.add_argument("--what", default="heads", help=f"one of {', '.join(REPORTS)} (heads)")
+    parser.add_argument(
+        "--corpus",
+        metavar="FILE",
+        help="a sentence a line, or source TAB target [TAB links as 0-0 1-2]; left out: sentences "
+        "of ours, or the validation pairs of the run that the checkpoint is of",
+    )
+    parser.add_argument("--links", metavar="FILE", help="the corpus's gold links, a line each")
+    parser.add_argument("--sentences", type=int, metavar="N", help="the first N alone")
+    parser.add_argument("--bleu", action="store_true", help="of ablation: BLEU too, which is slow")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--csv", action="store_true", help="the table alone (so if nothing is said)")
+    form.add_argument("--json", action="store_true", help="everything")
+    parser.add_argument("--output", metavar="FILE", help="write there, not to standard output")
+    add_device(parser)
+    parser.set_defaults(run_command=_analyse)
+
+
+def _analyse(options: argparse.Namespace) -> int:
+    if options.sentences is not None and options.sentences < 1:
+        raise ValueError(f"--sentences must be at least 1, not {options.sentences}")
+    if options.links and not options.corpus:
+        raise ValueError("--links needs the --corpus whose links they are")
+    if options.bleu and options.what != "ablation":
+        raise ValueError(f"--bleu is for --what ablation, not {options.what}")
+    given = Corpus.read(options.corpus, options.links) if options.corpus else None
+    translator = Translator.load(options.checkpoint, options.device)
+    corpus = given or corpus_for(options.checkpoint, translator.vocabulary)
+    if options.sentences is not None:
+        corpus = corpus.first(options.sentences)
+    asked: dict[str, Any] = {"bleu": True} if options.bleu else {}
+    with _bar() as progress:
+        found = report(translator, corpus, options.what, asked, progress)
+    if options.json:
+        text = json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+    else:
+        text = found.table.to_csv(index=False, lineterminator="\n")
+    if options.output:
+        with atomic_path(options.output) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
+@contextmanager
+def _bar() -> Iterator[Progress]:
+    """A bar on standard error, if that is a terminal."""
+    form = "{desc}: {percentage:3.0f}% |{bar}| {elapsed}"
+    with tqdm(total=1.0, bar_format=form, file=sys.stderr, disable=None) as bar:
+
+        def progress(share: float, doing: str) -> None:
+            bar.set_description_str(doing, refresh=False)
+            bar.update(share - bar.n)
+
+        yield progress

@@ -1,0 +1,85 @@
+"""The files of a pass over a corpus: what was asked, how far it is, and how it ended."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from transformer.jobs.locks import attempt
+from transformer.text.files import atomic_path
+
+LOCK = "lock"  # held by the app whose process makes the pass
+ASK, PROGRESS, RESULT, FAILED = "ask.json", "progress.json", "result.json", "failed.json"
+
+
+Status = Literal["absent", "waiting", "running", "done", "failed"]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """How a pass stands.
+
+    Attributes:
+        status: "absent": nobody asked, it was cancelled, or the app ended meanwhile.
+        share: done of it, 0 to 1; doing: what it is at.
+        place: how many are before it, if it waits.
+        reason: why it failed, a sentence.
+        mine: whether the visitor who looks has asked for it.
+    """
+
+    key: str
+    status: Status
+    share: float = 0.0
+    doing: str = ""
+    place: int = 0
+    reason: str = ""
+    mine: bool = False
+
+
+def write(path: Path, values: Mapping[str, Any]) -> None:
+    """JSON, whole or not at all."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(values, allow_nan=False), encoding="utf-8")
+
+
+def read(path: Path) -> dict[str, Any]:
+    """What `write` wrote; empty if there is nothing."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def ended(folder: Path) -> bool:
+    """Whether there is a result, or a reason why there is none."""
+    return (folder / RESULT).is_file() or (folder / FAILED).is_file()
+
+
+def clear(folder: Path) -> None:
+    """Leave the end alone; a folder that has none goes, unless another app is at it."""
+    if ended(folder):
+        for name in (ASK, PROGRESS):
+            (folder / name).unlink(missing_ok=True)
+    elif folder.is_dir():
+        lock = attempt(folder / LOCK)
+        if lock is not None:
+            lock.close()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def forget(root: Path, kept: int) -> None:
+    """Remove all folders that have ended but the `kept` that were looked at last."""
+    ends = [
+        path
+        for folder in root.iterdir()
+        for path in (folder / RESULT, folder / FAILED)
+        if path.is_file()
+    ]
+    ends.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in ends[kept:]:
+        shutil.rmtree(path.parent, ignore_errors=True)

@@ -1,0 +1,258 @@
+"""Passes over a corpus that a page asks for: one at a time, in a process beside the app, kept.
+
+    passes = Passes(runs_folder())
+    key = passes.ask(folder, model.hash, "heads", corpus, visitor="…")
+    passes.look(key).status   # on every rerun, in any session
+    passes.result(key)        # what `analyse --json` writes, once it is "done"
+
+Results outlive the app; what was waiting or half done when it ended is nobody's any more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from transformer.analysis.corpora import Corpus
+from transformer.jobs.errors import JobError
+from transformer.jobs.limits import cores
+from transformer.jobs.locks import attempt
+from transformer.jobs.pass_files import (
+    ASK,
+    FAILED,
+    LOCK,
+    PROGRESS,
+    RESULT,
+    Pass,
+    clear,
+    ended,
+    forget,
+    read,
+    write,
+)
+from transformer.jobs.processes import start
+
+FOLDER = ".passes"
+KEPT = 40
+"""Results that are kept, those looked at last; a thousand sentences are about 500 kB."""
+WAITING = 12
+"""Passes that may wait for their turn."""
+_LOOK = 0.5  # seconds between two looks whether another app has finished the same pass
+MEASURE = "transformer.jobs.corpus_pass:measure"
+
+
+@dataclass
+class _Asked:
+    ask: dict[str, Any]
+    visitors: set[str] = field(default_factory=set)
+    process: subprocess.Popen[bytes] | None = None
+    cancelled: bool = False
+    killed: bool = False
+
+
+class Passes:
+    """The passes of one folder, for all sessions of one server; every method is safe in any thread.
+
+    The same question of two visitors is one pass, and its result is for everyone.
+    """
+
+    def __init__(
+        self, root: str | os.PathLike[str], *, nice: int = 10, measure: str = MEASURE
+    ) -> None:
+        """Clears away what a killed app left half done; starts nothing.
+
+        Args:
+            root: the folder of runs; results lie hidden in it.
+            measure: "module:function" that makes the result, in the other process.
+
+        Raises:
+            JobError: if the folder cannot be made or written to.
+        """
+        self._folder = Path(root).resolve() / FOLDER
+        self._nice, self._measure = nice, measure
+        self._guard = threading.Lock()
+        self._asked: dict[str, _Asked] = {}  # in the order of coming; the first one runs
+        self._thread: threading.Thread | None = None
+        self._closing = threading.Event()
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            for folder in self._folder.iterdir():
+                clear(folder)
+        except OSError as error:
+            raise JobError(
+                f"the folder of results cannot be used: {error.strerror or error}"
+            ) from error
+
+    @staticmethod
+    def key(
+        digest: str, what: str, corpus: Corpus, options: Mapping[str, Any] | None = None
+    ) -> str:
+        """What a pass is known by: the checkpoint's hash, the corpus's, and what is measured."""
+        content = json.dumps([digest, corpus.hash, what, sorted((options or {}).items())])
+        return hashlib.sha256(content.encode()).hexdigest()[:24]
+
+    def ask(
+        self,
+        checkpoint: str | os.PathLike[str],
+        digest: str,
+        what: str,
+        corpus: Corpus,
+        options: Mapping[str, Any] | None = None,
+        *,
+        visitor: str,
+    ) -> str:
+        """Put a pass in line, unless there is its result, and return its key.
+
+        Args:
+            checkpoint: its folder; `digest`, its `checkpoint_hash`.
+            what, options: as `analysis.reports.report` takes them.
+            visitor: who asks, and may cancel.
+
+        Raises:
+            JobError: if too many are waiting.
+        """
+        key = self.key(digest, what, corpus, options)
+        with self._guard:
+            if (self._folder / key / RESULT).is_file():
+                return key
+            if key not in self._asked:
+                if len(self._asked) > WAITING:
+                    raise JobError(
+                        f"{WAITING} measurements are waiting already; try again when one is done"
+                    )
+                ask: dict[str, Any] = {
+                    "checkpoint": str(Path(checkpoint).resolve()),
+                    "hash": digest,
+                    "what": what,
+                }
+                ask = {**ask, "options": dict(options or {}), "corpus": corpus.to_dict()}
+                self._asked[key] = _Asked(ask)
+            self._asked[key].visitors.add(visitor)
+            self._asked[key].cancelled = False
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="passes", daemon=True)
+                self._thread.start()
+        return key
+
+    def look(self, key: str, visitor: str = "") -> Pass:
+        """How the pass stands, for a page that is drawn again."""
+        folder = self._folder / key
+        with self._guard:
+            asked = self._asked.get(key)
+            place = [*self._asked].index(key) if asked else 0
+        mine = asked is not None and visitor in asked.visitors
+        if (folder / RESULT).is_file():
+            return Pass(key, "done", 1.0)
+        if asked is not None and not asked.cancelled:
+            if place:
+                return Pass(key, "waiting", place=place, mine=mine)
+            told = read(folder / PROGRESS)
+            doing = str(told.get("doing", "starting"))
+            return Pass(key, "running", float(told.get("share", 0.0)), doing, mine=mine)
+        failed = read(folder / FAILED)
+        if failed:
+            return Pass(key, "failed", reason=str(failed.get("reason", "")))
+        return Pass(key, "absent")
+
+    def result(self, key: str) -> dict[str, Any]:
+        """What was measured. Raises JobError if it is not there (any more)."""
+        path = self._folder / key / RESULT
+        found = read(path)
+        if not found:
+            raise JobError("this measurement is not there any more; ask for it again")
+        with suppress(OSError):
+            os.utime(path)  # it was looked at last
+        return found
+
+    def cancel(self, key: str, visitor: str) -> None:
+        """Take back one's own question; the pass ends when nobody waits for it any more."""
+        with self._guard:
+            asked = self._asked.get(key)
+            if asked is None or visitor not in asked.visitors:
+                return
+            asked.visitors.discard(visitor)
+            if asked.visitors:
+                return
+            asked.cancelled = True
+            if asked.process is not None:
+                asked.killed = True
+                asked.process.kill()
+            elif next(iter(self._asked)) != key:
+                del self._asked[key]
+
+    def close(self) -> None:
+        """End what is running; nothing of it stays."""
+        self._closing.set()
+        with self._guard:
+            thread = self._thread
+            for asked in self._asked.values():
+                asked.cancelled = asked.killed = True
+                if asked.process is not None:
+                    asked.process.kill()
+        if thread is not None:
+            thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _work(self) -> None:
+        """One pass after the other, until none is left."""
+        while True:
+            with self._guard:
+                key = next(iter(self._asked), "")
+                if not key or self._closing.is_set():
+                    self._thread = None
+                    return
+            folder, asked = self._folder / key, self._asked[key]
+            try:
+                reason = self._make(folder, asked)
+                forget(self._folder, KEPT)
+            except OSError as error:
+                reason = f"it could not be made: {error.strerror or error}"
+            with self._guard:
+                again = asked.killed and not asked.cancelled  # asked for anew while it ended
+                with suppress(OSError):
+                    if reason and not asked.killed and folder.is_dir():
+                        write(folder / FAILED, {"reason": reason})
+                    clear(folder)
+                del self._asked[key]
+                if again:
+                    self._asked[key] = _Asked(asked.ask, asked.visitors)
+
+    def _make(self, folder: Path, asked: _Asked) -> str:
+        """Start the process and wait for its end; why there is no result, or nothing."""
+        folder.mkdir(parents=True, exist_ok=True)
+        while (lock := attempt(folder / LOCK)) is None:  # another app makes the same pass
+            if asked.cancelled or self._closing.wait(_LOOK):
+                return ""
+        with lock:
+            if (folder / RESULT).is_file():
+                return ""
+            (folder / FAILED).unlink(missing_ok=True)
+            write(folder / ASK, asked.ask)
+            with self._guard:
+                if asked.cancelled:
+                    return ""
+                given = [str(folder), self._measure, str(self._nice)]
+                threads = max(1, cores() // 2)
+                asked.process = start("transformer.jobs.corpus_pass", given, threads)
+            assert asked.process.stdout
+            asked.process.stdout.read()  # until it ends
+            code = asked.process.wait()
+            asked.process.stdout.close()
+            if asked.process.stdin:
+                asked.process.stdin.close()
+            if ended(folder):
+                return ""
+            return f"its process ended ({code}) before it was done; ask again"
