@@ -15,7 +15,7 @@ from plotly.subplots import make_subplots
 from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS
 
 Numbers = npt.NDArray[np.floating]
-STAGES = ("score", "weight", "how the weight answers to q")
+STAGES = ("score", "weight", "‖∂weight/∂q‖")
 FAINT = "rgba(128,128,128,0.25)"
 
 

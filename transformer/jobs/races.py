@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from transformer.analysis.races import Claim, Measure
 from transformer.config import near
+from transformer.training import rivalry
 from transformer.training.recipe import describe
 
 
@@ -23,6 +24,7 @@ class Race:
         claims: what the verdict is about, by `measure`.
         seeds: taken unless others are given.
         minutes: that all runs take together on a laptop's two cores, about.
+        describe: makes config.json of the task and settings, as `recipe.describe` does.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Race:
     measure: Measure = "loss"
     options: Mapping[str, int] = field(default_factory=dict)
     seeds: tuple[int, ...] = (1, 2, 3)
+    describe: Callable[..., dict[str, Any]] = describe
 
     @property
     def groups(self) -> dict[str, list[str]]:
@@ -51,7 +54,7 @@ class Race:
         if entry not in self.entries:
             known = ", ".join(self.entries)
             raise ValueError(f"{self.name} has no entry {entry!r}; it has {known}")
-        return describe(
+        return self.describe(
             self.task,
             settings={**self.shared, **self.entries[entry], "seed": seed},
             options=self.options,
@@ -169,6 +172,36 @@ _ALL = (
         },
         claims=(Claim("Warm-up helps", "warm-up of 100 steps", "no warm-up"),),
         minutes=1,
+    ),
+    Race(
+        name="layers",
+        title="Layers",
+        question="Which layer of the paper's Table 1 can carry a word over a long gap?",
+        look_for=(
+            "Stacks of two layers with equally many weights copy three letters over a gap of "
+            "blanks. A kernel or a neighbourhood carries them as far as two layers reach, and "
+            "beyond it nothing helps but luck. A recurrent layer reaches everything, one step "
+            "after the other: watch what distance does to its accuracy."
+        ),
+        task=rivalry.TASK,
+        shared={},
+        entries={
+            "self-attention": {"layer": "self-attention"},
+            "recurrent": {"layer": "recurrent"},
+            "convolutional": {"layer": "convolutional", "k": 7},
+            "restricted": {"layer": "restricted", "r": 17},
+            "dilated": {"layer": "dilated", "k": 7},
+        },
+        claims=(
+            Claim("Self-attention beats a recurrent layer", "self-attention", "recurrent"),
+            Claim("Self-attention beats a convolution", "self-attention", "convolutional"),
+            Claim("Self-attention beats its restricted form", "self-attention", "restricted"),
+            Claim("Dilation helps a convolution", "dilated", "convolutional"),
+            Claim("A recurrent layer beats a convolution", "recurrent", "convolutional"),
+        ),
+        minutes=2,
+        measure="accuracy",
+        describe=rivalry.describe,
     ),
 )
 RACES: Mapping[str, Race] = MappingProxyType({race.name: race for race in _ALL})

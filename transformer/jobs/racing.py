@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,7 +30,8 @@ class Track:
     """What a race needs of one run's metrics: its curve, its looks, and how it ended.
 
     `steps` and `loss` are of the training steps; `look_steps`, `valid_loss` and `accuracy` of the
-    looks at the validation pairs.
+    looks at the validation pairs. `by_distance`, of the last look, is for the race of layers alone:
+    the share of letters that were right, by how far they had to travel.
     """
 
     steps: Floats
@@ -39,6 +40,7 @@ class Track:
     valid_loss: Floats
     accuracy: Floats
     outcome: Outcome | None
+    by_distance: Mapping[int, float]
 
 
 @dataclass(frozen=True)
@@ -190,6 +192,7 @@ def _track(path: Path, stamp: tuple[int, int], entry: str, seed: int, steps: int
         column(looks, "valid_loss"),
         column(looks, "sequence_accuracy"),
         outcome(entry, seed, steps, lines),
+        {int(d): share for d, share in (looks[-1].get("by_distance", {}) if looks else {}).items()},
     )
 
 

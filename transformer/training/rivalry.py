@@ -40,13 +40,13 @@ VALID = 48  # validation sequences of each distance
 EXAMPLES = 6
 _SHAPE = {"d_model": 32, "n_layers": 2, "n_heads": 4, "d_ff": 128, "dropout": 0.0}
 _TRAINING = {
-    "steps": 400,
+    "steps": 500,
     "batch_tokens": 2144,  # 32 sequences of 67 positions
-    "warmup": 40,
-    "learning_rate": 0.003,
+    "warmup": 60,
+    "learning_rate": 0.006,
     "cooldown": 0.4,
     "label_smoothing": 0.0,
-    "save_every": 200,
+    "save_every": 250,
     "precision": "fp32",
 }
 

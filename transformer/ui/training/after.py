@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer.jobs import JobError, RunInfo
 from transformer.ui import frame, models, state
-from transformer.ui.training import follow, server
+from transformer.ui.training import follow, runs, server
 from transformer.ui.training.curves import charts
 
 MOST = 6
@@ -42,6 +42,9 @@ def kept(info: RunInfo, owner: str) -> None:
 
 def _onward(info: RunInfo) -> None:
     """Links to the other pages with this run's model and a sentence that it knows."""
+    if runs.of_layers(info.name):
+        st.caption("It labels places and translates nothing, so the other pages cannot show it.")
+        return
     folders = models.checkpoints()
     if info.name not in folders:
         if info.status != "failed":
@@ -58,8 +61,8 @@ def _onward(info: RunInfo) -> None:
 
 def others(info: RunInfo) -> dict[str, str]:
     """The other runs there are, name to label."""
-    runs = [one for one in server.jobs().runs() if one.name != info.name]
-    return {one.name: f"{one.title} ({one.name})" for one in runs}
+    rest = [one for one in server.jobs().runs() if one.name != info.name]
+    return {one.name: f"{one.title} ({one.name})" for one in rest}
 
 
 def together(info: RunInfo, lines: list[dict[str, Any]], others: dict[str, str]) -> None:

@@ -58,6 +58,9 @@ def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, st
         _controls(info, owner)
     _figures(info, lines)
     after.together(info, lines, others)
+    if runs.of_layers(name):  # no heads of a translator to film
+        _examples(folder)
+        return
     film.heads(folder, lines, live=live)
     _examples(folder)
     film.moments(folder)

@@ -20,7 +20,7 @@ from transformer.jobs.racing import (
     track,
 )
 from transformer.ui import frame, state
-from transformer.ui.training import race_tables
+from transformer.ui.training import layers, race_tables
 
 EVERY = 2.0
 """Seconds between two looks at a race that runs."""
@@ -38,6 +38,11 @@ COLOURS: dict[str, Any] = {"held": "green", "did not hold": "red"}
 def show(jobs: Jobs, owner: str, race_id: str) -> None:
     """The page of one race. ValueError where there is none is for the page's frame to show."""
     frame.link("pages/train.py", "← All runs, races and ideas", run="", race="")
+    body(jobs, owner, race_id)
+
+
+def body(jobs: Jobs, owner: str, race_id: str) -> None:
+    """One race as it stands, wherever it is shown."""
     runs = _runs(jobs, race_id)
     if not runs:
         st.warning(f"There is no race {frame.plain(repr(race_id))}; it may have been deleted.")
@@ -116,6 +121,8 @@ def _watched(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
     else:
         st.html(race_tables.grid(race, runs))
     _charts(jobs, race, runs)
+    if race.name == "layers":
+        layers.distances(jobs, race, runs)
     table, verdicts = standings(jobs, runs)
     st.html(race_tables.figures(table, runs))
     _verdicts(verdicts, race, runs)
@@ -194,4 +201,5 @@ def _open_one(runs: list[RaceRun]) -> None:
             "Look at one of its runs", list(names), format_func=names.__getitem__, width=320
         )
         if chosen in names:
-            frame.link("pages/train.py", "Its heads and its film →", run=chosen, race="")
+            seen = "curves and examples" if runs[0].race == "layers" else "heads and its film"
+            frame.link("pages/train.py", f"Its {seen} →", run=chosen, race="")

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.analysis.races import ENOUGH
-from transformer.jobs import JobError, Jobs, RunInfo
+from transformer.jobs import JobError, Jobs
 from transformer.jobs.races import RACES, Race
 from transformer.jobs.racing import RaceRun, race_runs, submit_race
 from transformer.ui import frame, state
@@ -30,25 +30,31 @@ def section(jobs: Jobs, owner: str) -> None:
         "its say in every run, so each setting runs with several seeds, and the table at the end "
         "says only what they allow to say."
     )
+    seeds(ENOUGH)
+    columns = st.columns(2)
+    for number, race in enumerate(RACES.values()):
+        with columns[number % 2], st.container(border=True, key=f"race-{race.name}"):
+            card(jobs, race, owner)
+    listed(jobs, owner)
+
+
+def seeds(first: int) -> None:
+    """How many seeds the cards start with, and why the last start was refused, if it was."""
     st.segmented_control(
         "Seeds of each setting",
         list(SEEDS),
         format_func=SEEDS.__getitem__,
-        default=ENOUGH,
+        default=first,
         required=True,
         key=_SEEDS,
         help=f"A verdict needs {ENOUGH}; more of them see smaller differences.",
     )
     if refused := st.session_state.pop(_REFUSED, ""):
         st.warning(frame.plain(refused))
-    columns = st.columns(2)
-    for number, race in enumerate(RACES.values()):
-        with columns[number % 2], st.container(border=True, key=f"race-{race.name}"):
-            _card(jobs, race, owner)
-    listed(jobs, owner)
 
 
-def _card(jobs: Jobs, race: Race, owner: str) -> None:
+def card(jobs: Jobs, race: Race, owner: str) -> None:
+    """What the race is about, what it costs, and its button; after `seeds`."""
     count = int(st.session_state[_SEEDS] or ENOUGH)
     runs = count * len(race.entries)
     minutes = race.minutes * count / len(race.seeds)
@@ -78,11 +84,16 @@ def _start(jobs: Jobs, race: str, owner: str, count: int) -> None:
     state.change(run="", race=race_id)
 
 
-def listed(jobs: Jobs, owner: str, infos: list[RunInfo] | None = None) -> None:
-    """The races that were started, one's own first, each a link to it."""
+def listed(jobs: Jobs, owner: str, file: str = "pages/train.py", only: str = "") -> None:
+    """The races that were started, one's own first, each a link to it on this page.
+
+    Args:
+        only: name of the race; "" lists those of all.
+    """
     found: dict[str, list[RaceRun]] = {}
-    for run in race_runs(jobs, infos=infos):
-        found.setdefault(run.race_id, []).append(run)
+    for run in race_runs(jobs):
+        if only in ("", run.race):
+            found.setdefault(run.race_id, []).append(run)
     newest_first = sorted(found.values(), key=lambda runs: runs[0].info.created, reverse=True)
     order = sorted(newest_first, key=lambda runs: runs[0].info.owner != owner)
     for runs in order[:LISTED]:
@@ -90,7 +101,7 @@ def listed(jobs: Jobs, owner: str, infos: list[RunInfo] | None = None) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(progress(runs), color=_colour(runs))
             title = RACES[first.race].title if first.race in RACES else first.race
-            frame.link("pages/train.py", f"**{frame.plain(title)}**", run="", race=first.race_id)
+            frame.link(file, f"**{frame.plain(title)}**", run="", race=first.race_id)
             whose = [] if first.info.owner == owner else ["someone else's"]
             st.caption(" · ".join([*whose, words.ago(first.info.created)]))
 

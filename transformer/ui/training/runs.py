@@ -43,6 +43,11 @@ def listed(owner: str) -> None:
             st.caption(f"… and {len(others) - OTHERS} older ones.")
 
 
+def of_layers(name: str) -> bool:
+    """Whether it trains a layer of Table 1 for their race, and no translator."""
+    return bool(_config(name).get("layer"))
+
+
 def _is_of_race(info: RunInfo) -> bool:
     """Those stand in the list of races."""
     return bool(_config(info.name).get("race"))
@@ -84,6 +89,8 @@ def task_title(name: str) -> str:
     """What the run learns, for people."""
     data = _config(name).get("data")
     task = str(data.get("task", "")) if isinstance(data, dict) else ""
+    if task == "gap":
+        return "Copy over a gap"
     return TASKS[task].title if task in TASKS else "Own sentences"
 
 

@@ -1,9 +1,38 @@
-"""Race."""
+"""The race of the four layers, in live training."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from transformer.jobs.races import RACES
+from transformer.ui import frame, state, visitor
+from transformer.ui.training import race, races, server
+
+NAME = "layers"
+PAGE = "pages/why.py"
+
 
 def show() -> None:
-    st.subheader("Race")
+    """A race that the address names, or a way to start one; then those there were."""
+    frame.lead(
+        "A word is read, then nothing for a while, then it is asked for. Every layer of Table 1 "
+        "learns this **on this machine**, with equally many weights: how far can each carry a "
+        "letter?"
+    )
+    jobs, owner, asked = server.jobs(), visitor.owner(), state.view().race
+    if asked.startswith(f"{NAME}-"):
+        frame.link(PAGE, "← Start another, or see those there were", race="")
+        race.body(jobs, owner, asked)
+        return
+    _example()
+    races.seeds(1)
+    with st.container(border=True, key=f"race-{NAME}"):
+        races.card(jobs, RACES[NAME], owner)
+    st.subheader("Races so far")
+    races.listed(jobs, owner, PAGE, NAME)
+
+
+def _example() -> None:
+    """The task, as a sequence."""
+    st.markdown("For example, three letters that must travel six positions:")
+    st.code("read   c a f · · · 1 2 3\nsay    _ _ _ _ _ _ c a f", language=None)

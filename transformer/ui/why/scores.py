@@ -15,9 +15,9 @@ from transformer.figures.scores import against_width, by_head, one_row
 from transformer.ui import controls, frame, models, state, tables
 from transformer.ui.address import KINDS as ATTENTIONS
 from transformer.ui.models import Model
+from transformer.ui.why.sizes import chart, dark
 
 SWEPT = 1  # seed of the curves over all widths
-PLAIN = {"displayModeBar": False}
 
 
 def show() -> None:
@@ -63,10 +63,10 @@ def _row(d_k: int, seed: int) -> None:
             st.markdown(f"**{KINDS[kind]}**")
             figure = one_row(
                 one.scores[0], one.weights[0], one.answers[0],
-                colour=number, tops=tops, dark=_dark(),
+                colour=number, tops=tops, dark=dark(),
             )  # fmt: skip
             figure.update_layout(height=430)
-            st.plotly_chart(figure, key=f"row-{kind}", theme=None, config=PLAIN)
+            chart(figure, f"row-{kind}")
     st.caption(
         "The same query and keys, on the same scales. Below, ‖∂w_j/∂q‖: how far the weight of key "
         "j moves when the query does. Where one weight is nearly 1, nothing moves any more."
@@ -113,11 +113,11 @@ def _curves(at: int) -> None:
     )
     for column, (name, title, more) in zip(st.columns(3), shown, strict=True):
         with column:
-            figure = against_width(table, name, names, title, at=at, dark=_dark(), **more)
+            figure = against_width(table, name, names, title, at=at, dark=dark(), **more)
             figure.update_layout(height=360)
             if name == "gradient":  # below, only rounding is left
                 figure.update_yaxes(range=[-5, 1])
-            st.plotly_chart(figure, key=f"width-{name}", theme=None, config=PLAIN)
+            chart(figure, f"width-{name}")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
             "Crosses: the closed form. Tinted: from the first to the third quartile of the rows."
@@ -151,9 +151,9 @@ def _heads() -> None:
     places = (("largest", "largest weight, mean"), ("still", "rows that stand still"))
     for column, (name, title) in zip(st.columns(2), places, strict=True):
         with column:
-            figure = by_head(shown, name, title, names, dark=_dark())
+            figure = by_head(shown, name, title, names, dark=dark())
             figure.update_layout(height=380)
-            st.plotly_chart(figure, key=f"heads-{name}", theme=None, config=PLAIN)
+            chart(figure, f"heads-{name}")
     heads = ("Scores", "Variance in a row", "Largest weight", "Entropy, bits", "Rows still")
     means = shown.groupby("version", sort=False).mean(numeric_only=True)
     rows = [
@@ -214,7 +214,3 @@ def _download(table: pd.DataFrame, name: str) -> None:
         icon=":material/download:",
         on_click="ignore",
     )
-
-
-def _dark() -> bool:
-    return bool(st.context.theme.type == "dark")
