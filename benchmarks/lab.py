@@ -1,0 +1,98 @@
+"""What an intervention costs: one answered on a page, and whole corpora without each head.
+
+    python -m benchmarks.lab [--sentences 100] [--bleu]
+
+The shipped checkpoint and the bundled sentences. Seconds that passed, and beside them those of the
+processor: what others do on the machine adds to the former. `--bleu` translates the corpus without
+each of all heads as well; without it, without eight of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from statistics import median
+
+from benchmarks.browser import ROOT
+from transformer import Translator
+from transformer.analysis.ablation import leave_one_out, measure_without
+from transformer.analysis.cells import blank_cells
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.gates import all_heads, switched_off
+from transformer.analysis.importance import gradient_importance
+from transformer.analysis.interventions import compare
+from transformer.training.gates import learn_gates
+
+SENTENCE = "My neighbour sold his boat before the cold winter came."  # 17 pieces
+
+
+def timed(what: str, action: Callable[[], object], times: int = 1, limit: str = "") -> None:
+    action() if times > 1 else None
+    passed, spent = [], []
+    for _ in range(times):
+        start, worked = time.perf_counter(), time.process_time()
+        action()
+        passed.append(time.perf_counter() - start)
+        spent.append(time.process_time() - worked)
+    print(f"{what:<64} {median(passed):8.2f} s {median(spent):8.2f} s   {limit}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sentences", type=int, default=100)
+    parser.add_argument("--bleu", action="store_true")
+    options = parser.parse_args()
+    translator = Translator.load(ROOT / "checkpoints" / "en-fr", device="cpu")
+    config, corpus = translator.model.config, Corpus.bundled(options.sentences)
+    trace, heads = translator.trace(SENTENCE), all_heads(config)
+    some = heads if options.bleu else heads[:: len(heads) // 8]
+    off = switched_off(config, [("cross", 5, 0)])
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    print(f"{os.cpu_count()} cores, load {load}; {len(trace.src_ids)} tokens of source")
+    print(f"{'':<64} {'passed':>10} {'processor':>10}")
+    timed(
+        "switch a head off, translate again",
+        lambda: translator.translate(SENTENCE, hooks=off),
+        15,
+        "(at most 0.40 wanted)",
+    )
+    timed(
+        "... and compare all probabilities, candidates and attention",
+        lambda: compare(translator, SENTENCE, off, original=trace),
+        15,
+    )
+    timed(
+        "blank every cell of a row of an encoder head",
+        lambda: blank_cells(translator, trace, ("encoder", 0, 0), [3]),
+        5,
+    )
+    timed(
+        "blank every cell of an encoder head",
+        lambda: blank_cells(translator, trace, ("encoder", 0, 0)),
+    )
+    timed(
+        "blank every cell of a cross head", lambda: blank_cells(translator, trace, ("cross", 5, 0))
+    )
+    n = len(corpus)
+    timed(
+        f"importance of {len(heads)} heads by gradient, {n} sentences",
+        lambda: gradient_importance(translator, corpus),
+    )
+    timed(
+        f"loss without each of {len(heads)} heads, {n} sentences",
+        lambda: leave_one_out(translator, corpus),
+    )
+    timed(
+        f"BLEU without each of {len(some)} heads, {n} sentences",
+        lambda: measure_without(translator, corpus, [[head] for head in some], bleu=True),
+    )
+    timed(
+        "20 steps of learning gates, 32 sentences each",
+        lambda: learn_gates(translator, corpus, penalty=0.01, steps=20),
+    )
+
+
+if __name__ == "__main__":
+    main()
