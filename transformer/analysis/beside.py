@@ -1,4 +1,4 @@
-"""Every weight of one head beside what it moves: norm, gradient, gradient × weight, and their ranks.
+"""Every weight of one head beside what it moves: norm, gradient, gradient × weight, their ranks.
 
     found = beside(model, trace, "cross", 5, 3, gradients(model, trace))
     found.to_frame(), found.correlations()
@@ -9,16 +9,18 @@ compared: Spearman's rank correlation, by size where a number has a sign.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
+from scipy.stats import rankdata
 
 from transformer.analysis.gradients import Gradients
 from transformer.analysis.norms import moved
-from transformer.inference.trace import Trace
+from transformer.inference.trace import WEIGHTS, Trace
 from transformer.model import Transformer
 
 QUANTITIES = ("weight", "norm", "gradient", "product")
@@ -67,11 +69,22 @@ class Beside:
             table[name] = values[query, key]
         return table
 
-    def correlations(self) -> pd.DataFrame:
+    def correlations(self) -> dict[tuple[str, str], float]:
         """Spearman's rank correlation of the sizes of every two, over the open cells; NaN where
-        one is the same in all cells."""
+        one is the same in all cells. `found.correlations()["weight", "norm"]`."""
         sizes = pd.DataFrame({name: np.abs(of[self.open]) for name, of in self.values.items()})
-        return sizes.corr(method="spearman")
+        ranked = sizes.corr(method="spearman").to_numpy()
+        pairs = itertools.combinations(range(len(self.values)), 2)
+        names = list(self.values)
+        return {(names[a], names[b]): float(ranked[a, b]) for a, b in pairs}
+
+    def apart(self, one: str, other: str) -> tuple[int, int]:
+        """The query and the key where these two differ most, each size taken as a share of the
+        greatest of its kind. (Ranks would send one to the many cells where nothing is.)"""
+        sizes = [np.abs(self.values[name]) * self.open for name in (one, other)]
+        parts = [size / (size.max() or 1.0) for size in sizes]
+        query, key = divmod(int(np.abs(parts[0] - parts[1]).argmax()), len(self.columns))
+        return query, key
 
 
 def beside(
@@ -103,3 +116,23 @@ def beside(
     rows, columns = trace.labels(kind)
     writes = None if kind == "encoder" else trace.predicted_tokens
     return Beside((kind, layer, head), rows, columns, writes, values)
+
+
+def agreement(model: Transformer, trace: Trace) -> pd.DataFrame:
+    """In which heads do weights and norms part? A line a head, the least agreement first.
+
+    Columns: kind, layer, head, and correlation, that of weights and norms over the head's cells as
+    in `Beside.correlations`; heads without one are left out. Errors as of `beside`.
+    """
+    lines = []
+    for kind, layer in itertools.product(WEIGHTS, range(trace.n_layers)):
+        weights, norms = trace.weights(kind, layer), moved(model, trace, kind, layer)
+        cells = np.tril_indices(weights.shape[1]) if kind == "decoder" else (slice(None),) * 2
+        ranks = [rankdata(of[:, *cells].reshape(len(of), -1), axis=-1) for of in (weights, norms)]
+        for head in range(len(weights)):
+            one, other = (of[head] - of[head].mean() for of in ranks)
+            size = np.sqrt((one @ one) * (other @ other))
+            if size > 0:
+                lines.append((kind, layer, head, float(one @ other / size)))
+    table = pd.DataFrame(lines, columns=["kind", "layer", "head", "correlation"])
+    return table.sort_values("correlation", kind="stable", ignore_index=True)

@@ -1,5 +1,5 @@
-"""What a weight moves, and what an output token was made of: two tables that share their pointer, for
-`moves.js`; bars and a curve, as Plotly figures."""
+"""What a weight moves, and what an output token was made of: two tables that share their pointer,
+for `moves.js`; bars and a curve, as Plotly figures."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from plotly.subplots import make_subplots
 
 from transformer.figures.curves import DARK, LIGHT
 from transformer.figures.packing import Part, join
-from transformer.figures.positions import Numbers, lay_out, ticks
+from transformer.figures.positions import Numbers, lay_out
 
-ROW = 24  # pixels of a token's bars
+ROW, LOW_ROW = 24, 15  # pixels of a token's bars, and of many's
+FEW = 40
 SOURCE, TARGET, AGAINST = 0, 1, 3  # colours in the palette
 
 
@@ -114,9 +115,10 @@ def answers(
         methods: name to shares, one a token, whose sizes sum to 1; below 0 speaks against.
     """
     palette = DARK if dark else LIGHT
-    count = len(methods)
+    ranges = _ranges([np.asarray(values, dtype=np.float64) for values in methods.values()])
     figure = make_subplots(
-        cols=count, shared_yaxes=True, horizontal_spacing=0.02,
+        cols=len(methods), shared_yaxes=True, horizontal_spacing=0.02,
+        column_widths=[high - low for low, high in ranges],
         subplot_titles=[escape(name, quote=False) for name in methods],
     )  # fmt: skip
     # A line's room between source and prefix.
@@ -135,14 +137,38 @@ def answers(
             row=1,
             col=column,
         )
-    lay_out(figure, "", "", dark, height=70 + ROW * (len(tokens) + 1))
+        figure.update_xaxes(range=ranges[column - 1], row=1, col=column)
+    row = ROW if len(tokens) <= FEW else LOW_ROW
+    lay_out(figure, "", "", dark, height=70 + row * (len(tokens) + 1))
     figure.update_layout(showlegend=False, bargap=0.25, margin={"l": 92, "r": 8, "t": 30, "b": 28})
     figure.update_annotations(font={"size": 13})
-    figure.update_xaxes(tickformat=".0%", nticks=3, tickfont={"size": 11}, zeroline=True)
-    figure.update_yaxes(showgrid=False, range=[len(tokens) + 0.6, -0.6])
-    named = ticks(tokens)
-    figure.update_yaxes(**{**named, "tickvals": [places[at] for at in named["tickvals"]]})
+    figure.update_xaxes(tickformat=".0%", dtick=_step(ranges), tickfont={"size": 11}, tickangle=0)
+    figure.update_yaxes(
+        showgrid=False, range=[len(tokens) + 0.6, -0.6], tickvals=places,
+        ticktext=[_piece(token) for token in tokens], tickfont={"size": 12 if row == ROW else 10},
+    )  # fmt: skip
     return figure
+
+
+def _ranges(shares: Sequence[Numbers]) -> list[tuple[float, float]]:
+    """What each panel shows: panels as wide as their ranges draw a percent equally long in all."""
+    ends = [(min(values.min(), 0.0), max(values.max(), 0.0)) for values in shares]
+    most = max(high - low for low, high in ends) or 1.0
+    # No panel is too narrow for its title.
+    return [(low, low + 1.05 * max(high - low, 0.6 * most)) for low, high in ends]
+
+
+def _step(ranges: Sequence[tuple[float, float]]) -> float:
+    """Between two ticks, the same in all panels."""
+    narrow = min(high - low for low, high in ranges)
+    return max((step for step in (0.5, 0.25, 0.2, 0.1, 0.05) if step <= 0.8 * narrow), default=0.02)
+
+
+def _piece(token: str) -> str:
+    """As the explorer writes it: the "▁" that begins a word is faint."""
+    if token.startswith("▁") and len(token) > 1:
+        return f'<span style="color:#888;font-size:8px">▁</span>{escape(token[1:], quote=False)}'
+    return escape(token, quote=False)
 
 
 def source_curve(
@@ -179,6 +205,9 @@ def source_curve(
         hovertemplate="%{x}<br>%{y:.1%} from the source<extra></extra>",
     )  # fmt: skip
     lay_out(figure, "output token", "share of the source", dark, height=300)
-    figure.update_xaxes(showgrid=False, range=[-0.5, len(tokens) - 0.5], **ticks(tokens))
+    figure.update_xaxes(
+        showgrid=False, range=[-0.5, len(tokens) - 0.5],
+        tickvals=places, ticktext=[_piece(token) for token in tokens], tickfont={"size": 12},
+    )  # fmt: skip
     figure.update_yaxes(tickformat=".0%", range=[0, 1.04])
     return figure
