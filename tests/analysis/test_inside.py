@@ -242,7 +242,7 @@ def test_what_is_not_there_is_named(looked: Looked) -> None:
     with pytest.raises(ValueError, match=r"columns 0 to 5; there is no cell 0, 6\."):
         worked(found.result, 0, 6)
     some = translator.trace("She finds bread.", "Oui.", names=["hook_logits"])
-    with pytest.raises(KeyError, match="the trace has no .*self_attn_norm"):
+    with pytest.raises(KeyError, match=r"the trace has no .*self_attn_norm"):
         opened(some, translator, "encoder.0.ffn.add")
     other = replace(trace, config={**trace.config, "n_heads": 2})
     with pytest.raises(ValueError, match="another shape"):

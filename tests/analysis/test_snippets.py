@@ -13,7 +13,7 @@ import pytest
 
 from tests.analysis.opened import KINDS, Looked, look
 from transformer import checkpoint
-from transformer.analysis.inside import boxes, opened, snippet
+from transformer.analysis.inside import Opened, boxes, opened, snippet
 from transformer.inference.translator import Translator
 from transformer.text import Vocabulary
 
@@ -38,6 +38,14 @@ def looked(
 
 
 @pytest.fixture(scope="module")
+def walked(looked: Looked) -> list[Opened]:
+    """The boxes of the last layer, and those that belong to none, opened for head 3."""
+    config = looked.translator.model.config
+    names = [box.name for box in boxes(config) if box.layer in (None, config.n_layers - 1)]
+    return [opened(looked.trace, looked.translator, name, 3) for name in names]
+
+
+@pytest.fixture(scope="module")
 def english() -> Translator:
     return Translator.load(EN_FR, device="cpu")
 
@@ -51,16 +59,12 @@ def printed(program: str) -> float:
 
 
 def test_every_panel_of_every_box_is_printed_again(
-    looked: Looked, monkeypatch: pytest.MonkeyPatch
+    looked: Looked, walked: list[Opened], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Hundreds of programs that load the same folder: here it is read once.
     load = functools.cache(checkpoint.load_checkpoint)
     monkeypatch.setattr(checkpoint, "load_checkpoint", load)
-    config = looked.translator.model.config
-    for box in boxes(config):
-        if box.layer not in (None, config.n_layers - 1):
-            continue
-        found = opened(looked.trace, looked.translator, box.name, 3)
+    for found in walked:
         for panel in found.panels:
             rows, columns = panel.values.shape
             row, column = (rows - 1) // 2, columns - 1
@@ -69,12 +73,13 @@ def test_every_panel_of_every_box_is_printed_again(
             assert printed(program) == pytest.approx(expected, rel=1e-4, abs=1e-5), program
 
 
-def test_no_program_reads_the_hook_of_the_number_it_prints(looked: Looked) -> None:
-    for box in boxes(looked.translator.model.config):
-        if box.site and box.layer in (None, 0):
-            found = opened(looked.trace, looked.translator, box.name)
+def test_no_program_reads_the_hook_of_the_number_it_prints(
+    looked: Looked, walked: list[Opened]
+) -> None:
+    for found in walked:
+        if found.box.site:
             program = snippet(found, str(looked.folder), found.result.name, 0, 0)
-            assert repr(box.site) not in program
+            assert repr(found.box.site) not in program
             assert len(program.splitlines()) <= 24
 
 
