@@ -56,7 +56,7 @@ class Tokens:
     punctuation: Bool[Tensor, "vocab"]
     control: Bool[Tensor, "vocab"]
     rarity: Int[Tensor, "vocab"]
-    aligned: Sequence[Bool[Tensor, "tgt src"] | None]
+    aligned: Sequence[Bool[Tensor, "_ _"] | None]
 
     @classmethod
     def of(

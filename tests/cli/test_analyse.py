@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Shell
+from transformer import Translator
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.heads import measure_heads
+from transformer.analysis.reports import REPORTS
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.tsv"
+    path.write_text(
+        "She paints a boat.\tElle peint un bateau.\t0-0 1-1 2-2 3-3\n"
+        "The baker sells bread.\tLe boulanger vend du pain.\t0-0 1-1 2-2 3-3 3?4\n"
+    )
+    return path
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_heads_as_csv_are_the_functions_figures(
+    shell: Shell, checkpoint: Path, corpus: Path
+) -> None:
+    said = shell("analyse", checkpoint, "--corpus", corpus, "--device", "cpu")
+    assert (said.status, said.err) == (0, "")
+    table = measure_heads(Translator.load(checkpoint, "cpu"), Corpus.read(corpus)).table()
+    found = rows(said.out)
+    assert len(found) == len(table)
+    for line, (_, wanted) in zip(found, table.iterrows(), strict=True):
+        assert (line["kind"], int(line["layer"])) == (wanted["kind"], wanted["layer"])
+        assert float(line["entropy"]) == pytest.approx(wanted["entropy"], rel=1e-5)
+        assert line["aligned"] == "" or line["kind"] == "cross"
+
+
+@pytest.mark.parametrize("what", REPORTS)
+def test_everything_as_json(shell: Shell, checkpoint: Path, corpus: Path, what: str) -> None:
+    said = shell("analyse", checkpoint, "--what", what, "--corpus", corpus, "--json")
+    assert said.status == 0
+    found = json.loads(said.out)
+    assert found["what"] == what
+    assert found["corpus"] == {
+        "name": "mine.tsv",
+        "hash": Corpus.read(corpus).hash,
+        "sentences": 2,
+    }
+    again = rows(shell("analyse", checkpoint, "--what", what, "--corpus", corpus).out)
+    assert [set(line) for line in found["table"]] == [set(line) for line in again]
+
+
+def test_into_a_file_and_only_the_first_sentences(
+    shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "out" / "board.json"
+    words = ("--what", "alignment", "--corpus", corpus, "--json", "--sentences", 1)
+    said = shell("analyse", checkpoint, *words, "--output", path)
+    assert (said.status, said.out) == (0, "")
+    assert json.loads(path.read_text())["corpus"]["sentences"] == 1
+    assert [file.name for file in path.parent.iterdir()] == ["board.json"]
+
+
+def test_links_of_their_own_file(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
+    (tmp_path / "pairs").write_text("She paints.\tElle peint.\n")
+    (tmp_path / "links").write_text("0-0 1-1\n")
+    words = ("--what", "alignment", "--corpus", tmp_path / "pairs", "--links", tmp_path / "links")
+    said = shell("analyse", checkpoint, *words)
+    chance = next(line for line in rows(said.out) if line["aligner"] == "chance")
+    assert float(chance["aer"]) == pytest.approx(1 - 2 * (0.5 + 0.5) / 4)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--what", "hats"), "'hats' cannot be measured: choose one of heads"),
+        (("--sentences", 0), "--sentences must be at least 1, not 0"),
+        (("--links", "somewhere"), "--links needs the --corpus"),
+        (("--bleu",), "--bleu is for --what ablation, not heads"),
+        (("--corpus", "nowhere.tsv"), "nowhere.tsv cannot be read"),
+        (("--what", "alignment", "--corpus", "PLAIN"), "has no gold links"),
+        (("--corpus", "BLANK"), "line 2: there is no sentence"),
+    ],
+)
+def test_refusals_are_one_sentence(
+    shell: Shell, checkpoint: Path, tmp_path: Path, words: tuple[object, ...], says: str
+) -> None:
+    (tmp_path / "PLAIN").write_text("She paints.\n")
+    (tmp_path / "BLANK").write_text("She paints.\n\nShe sells.\n")
+    given = [tmp_path / word if word in ("PLAIN", "BLANK") else word for word in words]
+    said = shell("analyse", checkpoint, *given)
+    assert (said.status, said.out) == (1, "")
+    assert said.err.startswith("error: ")
+    assert says in said.err
+    assert said.err.count("\n") == 1
