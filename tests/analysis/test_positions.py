@@ -367,3 +367,30 @@ def test_lengths_and_tasks_that_there_are_not(letters: Vocabulary) -> None:
         positions.by_length(small(letters), "dates", 3)
     with pytest.raises(ValueError, match="longest is 21; it must be from 1 to 20"):
         positions.by_length(small(letters), "copy", 21)
+
+
+def test_our_sentences_are_written_as_people_write() -> None:
+    pairs = positions.sentences(300)
+    assert len({source for source, _ in pairs}) == 300
+    for source, target in pairs:
+        assert source[0].isupper()
+        assert target[0].isupper()
+        assert "  " not in source + target
+        for text in (source, target):
+            assert " ." not in text
+            assert " '" not in text
+            assert "' " not in text
+    asked = [pair for pair in pairs if pair[0].endswith("?")]
+    assert asked
+    assert all(target.endswith(" ?") and not source.endswith(" ?") for source, target in asked)
+
+
+def test_texts_of_their_own_are_counted_from_the_first(
+    tiny_model: Transformer, vocabulary: Vocabulary
+) -> None:
+    translator = Translator(tiny_model, vocabulary)
+    pairs = list(zip(TEXTS, TARGETS, strict=True))
+    found = positions.apart(translator, pairs, (1, 3))
+    each = [translator.translate(src, target=tgt) for src, tgt in pairs]
+    assert found[0] == pytest.approx(each[0].log_probability / len(each[0].ids), rel=1e-4)
+    assert found[1] == pytest.approx(positions.moved(translator, pairs, 0), rel=1e-4)

@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from torch import Tensor
 
@@ -76,10 +77,11 @@ def _of_length(name: str, length: int, n: int, seed: int, options: dict[str, int
     return [stratum.example(rng.randrange(stratum.size)) for stratum in rng.choices(fitting, k=n)]
 
 
-def sentences(n: int, seed: int = 1) -> list[Pair]:
+@lru_cache(maxsize=8)
+def sentences(n: int, seed: int = 1) -> tuple[Pair, ...]:
     """`n` English sentences of our own grammar with their translations, written as people write."""
     drawn = TASKS["french"].pairs(n, seed)
-    return [(_tidy(one.src, ".?'"), _tidy(one.tgt, ".'")) for one in drawn]
+    return tuple((_tidy(one.src, ".?'"), _tidy(one.tgt, ".'")) for one in drawn)
 
 
 def _tidy(symbols: str, close: str) -> str:

@@ -57,7 +57,7 @@ def show(model: Model) -> None:
     )
     if found:
         rows = [found[at * most : (at + 1) * most] for at in range(len(same))]
-        _draw([f"{one.positions} ({one.name})" for one in same], rows, first.longest)
+        _draw(_names(same), rows, first.longest)
 
 
 def _compared(model: Model) -> tuple[Learner | None, list[Learner]]:
@@ -78,6 +78,15 @@ def _compared(model: Model) -> tuple[Learner | None, list[Learner]]:
     for kind in kinds:
         seen += [one for one in (first, *same) if one.positions == kind and one not in seen][:1]
     return first, [*seen, *(one for one in same if one not in seen)][:MOST_MODELS]
+
+
+def _names(same: list[Learner]) -> list[str]:
+    """What kind of positions each has; with its own name where two have the same."""
+    kinds = [one.positions for one in same]
+    return [
+        kind if kinds.count(kind) == 1 else f"{kind} ({one.name})"
+        for kind, one in zip(kinds, same, strict=True)
+    ]
 
 
 def _length(one: Learner, length: int) -> Right:

@@ -24,7 +24,7 @@ PLACES = 512
 """Positions that a shift is checked on."""
 CORNER = 16
 """Dimensions of M_k that are drawn."""
-DIALS = 5
+DIALS = 4
 SAID = {
     "sinusoidal": "This model adds sines and cosines: a formula, nothing learned.",
     "learned": "This model learned these vectors, one for each place, as it learned its words.",
@@ -38,10 +38,9 @@ def matrix(model: Model) -> None:
         "Attention alone cannot tell *dog bites man* from *man bites dog*. So each **place** has a "
         "vector of its own, and it is added to the vector of the **token** that stands there."
     )
-    st.latex(
-        r"PE_{(pos,\,2i)}=\sin\frac{pos}{10000^{2i/d_{model}}}\qquad "
-        r"PE_{(pos,\,2i+1)}=\cos\frac{pos}{10000^{2i/d_{model}}}\qquad\text{(section 3.5)}"
-    )
+    sine, cosine = st.columns(2)
+    sine.latex(r"PE_{(pos,\,2i)}=\sin\frac{pos}{10000^{2i/d_{model}}}")
+    cosine.latex(r"PE_{(pos,\,2i+1)}=\cos\frac{pos}{10000^{2i/d_{model}}}")
     which = side()
     reading = readings.read(model, state.view())
     words = tokens(reading.trace, which)
@@ -62,8 +61,8 @@ def matrix(model: Model) -> None:
         "positions-matrix",
     )  # fmt: skip
     st.caption(
-        f"{SAID[config.positions]} A row is what the first layer is given for a place: "
-        f"{config.d_model} numbers, the same whatever word stands there. Your sentence has "
+        f"{SAID[config.positions]} (Section 3.5.) A row is what the first layer is given for a "
+        f"place: {config.d_model} numbers, the same whatever word stands there. Your sentence has "
         f"{len(words)} pieces here"
         + (
             f"; the first {rows} are drawn."
@@ -150,9 +149,7 @@ def distance(model: Model) -> None:
         "How alike are two places? Multiply their vectors: the **dot product** depends on how far "
         "apart they are, and not on where they stand."
     )
-    st.latex(
-        r"PE_{p}\cdot PE_{p+k}=\sum_{i}\cos(\omega_i\,k),\qquad \omega_i=10000^{-2i/d_{model}}"
-    )
+    st.latex(r"PE_{p}\cdot PE_{p+k}=\sum_{i}\cos(\omega_i\,k),\quad \omega_i=10000^{-2i/d_{model}}")
     k = np.arange(REACH + 1)
     closed = positions.by_distance(width, k)
     rows = positions.sinusoidal(max(STARTS) + REACH + 1, width)
@@ -181,9 +178,11 @@ def shift(model: Model) -> None:
         "The paper chose sines because of this: to go **k places on** is one linear map, the same "
         "from every place. Each pair of sine and cosine is the hand of a clock, and M_k turns it."
     )
-    st.latex(
-        r"PE_{pos+k}=M_k\,PE_{pos},\qquad M_k\text{ has blocks }"
-        r"\begin{pmatrix}\cos\omega_i k&\sin\omega_i k\\-\sin\omega_i k&\cos\omega_i k\end{pmatrix}"
+    law, block = st.columns(2)
+    law.latex(r"PE_{pos+k}=M_k\,PE_{pos}")
+    block.latex(
+        r"\begin{pmatrix}\cos\omega_i k&\sin\omega_i k\\"
+        r"-\sin\omega_i k&\cos\omega_i k\end{pmatrix}\text{ for each pair}"
     )
     k = steps_on()
     rows = positions.sinusoidal(PLACES, width)

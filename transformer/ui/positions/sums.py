@@ -11,13 +11,15 @@ from transformer.figures.hands import bars, shares
 from transformer.figures.positions import table
 from transformer.ui import frame, state
 from transformer.ui.models import Model
-from transformer.ui.positions.drawing import chart, dark, recorded, side
+from transformer.ui.positions.drawing import chart, dark, recorded, side, tokens
 from transformer.ui.tables import html
 
 NAMES = dict(
     zip(PARTS, ("word → word", "word → place", "place → word", "place → place"), strict=True)
 )
 """What the query is of → what the key is of."""
+MOST_TOKENS = 100
+WHOLE = "all four together: the head itself"
 
 
 def sizes(model: Model) -> None:
@@ -74,13 +76,14 @@ def parts(model: Model) -> None:
         "In the first layer every query and every key is a word **plus** a place. So a score is "
         "exactly four sums: which of them tells the head where to look?"
     )
-    st.latex(
-        r"(c_i+p_i)W^Q\,[(c_j+p_j)W^K]^{\top}/\sqrt{d_k}=cc+cp+pc+pp"
-        if model.translator.model.config.score == "scaled_dot"
-        else r"(c_i+p_i)W^Q\,[(c_j+p_j)W^K]^{\top}=cc+cp+pc+pp"
-    )
+    product = r"(c_i+p_i)W^Q\,[(c_j+p_j)W^K]^{\top}"
+    scaled = model.translator.model.config.score == "scaled_dot"
+    st.latex(r"s_{ij}=" + (rf"\frac{{{product}}}{{\sqrt{{d_k}}}}" if scaled else product))
     kind = STACKS[side()]
-    found = score_parts(model.translator.model, recorded(model), kind)
+    trace = recorded(model)
+    if len(tokens(trace, state.view().side)) > MOST_TOKENS:
+        raise ValueError(f"This picture is of at most {MOST_TOKENS} pieces; shorten the sentence.")
+    found = score_parts(model.translator.model, trace, kind)
     frame_of = found.to_frame().sort_values("place", ascending=False)
     st.markdown("**Which heads look at words, and which at places?** Most at places on top.")
     chart(
@@ -98,7 +101,9 @@ def parts(model: Model) -> None:
         "bars are shares of variance along the rows, without each row's mean, which softmax does "
         "not see. Parts may cancel one another: a share says how loud a part is, not who wins."
     )
-    _one(model, found, frame_of["head"].to_list())
+    with st.expander("As a table"):
+        st.dataframe(frame_of.rename(columns=NAMES).round(3), hide_index=True)
+    _one(model, found, trace.weights(kind, 0), int(top["head"]))
     st.caption(
         f"The four parts sum to the model's own scores; largest difference {found.error:.1e}. This "
         "holds in layer 0 alone: above it, attention has mixed the words and places of many "
@@ -106,11 +111,11 @@ def parts(model: Model) -> None:
     )
 
 
-def _one(model: Model, found: ScoreParts, order: list[int]) -> None:
-    """One head's parts as pictures: scores, or where each alone would look."""
+def _one(model: Model, found: ScoreParts, weights: np.ndarray, first: int) -> None:
+    """One head's parts and their whole as pictures: scores, or where each alone would look."""
     left, right = st.columns(2)
     if state.view().head < 0:
-        state.settle(head=int(order[0]))
+        state.settle(head=first)
     with left:
         st.selectbox(
             "Head", range(model.n_heads), format_func=lambda h: f"head {h}", **state.bound("head")
@@ -128,10 +133,12 @@ def _one(model: Model, found: ScoreParts, order: list[int]) -> None:
             key="positions-alone",
         )
     head, labels = state.view().head, [f"{at} {token}" for at, token in enumerate(found.tokens)]
-    values = found.alone()[:, head] if alone == "attention" else found.centred()[:, head]
-    limit = float(np.nanmax(np.abs(values)))
-    columns = [*st.columns(2), *st.columns(2)]
-    for (part, name), column, picture in zip(NAMES.items(), columns, values, strict=True):
+    look = alone == "attention"
+    values = list(found.alone()[:, head] if look else found.centred()[:, head])
+    values.append(np.where(found.allowed, weights[head], np.nan) if look else sum(values))
+    limit = max(float(np.nanmax(np.abs(picture))) for picture in values)
+    columns = [*st.columns(2), *st.columns(2), *st.columns(2)]
+    for name, column, picture in zip((*NAMES.values(), WHOLE), columns, values, strict=False):
         with column:
             chart(
                 table(
@@ -140,13 +147,13 @@ def _one(model: Model, found: ScoreParts, order: list[int]) -> None:
                     labels,
                     down="from",
                     across="to",
-                    what="weight" if alone == "attention" else "score",
+                    what="weight" if look else "score",
                     limit=limit,
-                    weights=alone == "attention",
+                    weights=look,
                     title=name,
                     dark=dark(),
                 ),
-                f"positions-{part}",
+                f"positions-{name}",
             )
     frame.go(
         "pages/attention.py",

@@ -1,0 +1,148 @@
+"""The pictures of positions: what is drawn is what was given, and no token is obeyed."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from transformer.figures.hands import bars, hands, shares
+from transformer.figures.positions import Curve, lines, table
+
+HOSTILE = "<b>x</b> %{x} <img src=x onerror=alert(1)>"
+VALUES = np.array([[0.5, -2.0, np.nan], [1.0, 0.0, 0.25]])
+
+
+def drawn(**more: object) -> go.Figure:
+    options = {"down": "position", "across": "dimension", "what": "added", **more}
+    return table(VALUES, ["0 a", "1 a"], **options)  # type: ignore[arg-type]
+
+
+def axis_text(figure: go.Figure) -> list[str]:
+    return [*(figure.layout.xaxis.ticktext or ()), *(figure.layout.yaxis.ticktext or ())]
+
+
+def test_a_table_holds_the_numbers_and_is_even_about_zero() -> None:
+    figure = drawn()
+    (trace,) = figure.data
+    np.testing.assert_array_equal(trace.z, VALUES)
+    assert (trace.zmin, trace.zmax) == (-2, 2)
+    middle = trace.colorscale[len(trace.colorscale) // 2]
+    assert middle[0] == 0.5
+    light, dark = (drawn(dark=side).data[0].colorscale for side in (False, True))
+    assert light != dark
+    assert "%{z:.4f}" in trace.hovertemplate
+    assert figure.layout.yaxis.autorange == "reversed"  # position 0 at the top
+    assert figure.layout.yaxis.title.text == "position"
+    assert figure.layout.xaxis.title.text == "dimension"
+    assert (drawn(limit=1.0).data[0].zmin, drawn(limit=1.0).data[0].zmax) == (-1, 1)
+    weights = drawn(weights=True).data[0]
+    assert (weights.zmin, weights.zmax) == (0, 1)
+
+
+def test_a_token_that_comes_twice_is_two_rows() -> None:
+    figure = table(VALUES, ["a", "a"], ["b", "b", "c"], down="d", across="a", what="w")
+    assert figure.layout.yaxis.tickvals == (0, 1)
+    assert figure.layout.yaxis.ticktext == ("a", "a")
+    assert figure.layout.xaxis.ticktext == ("b", "b", "c")
+    named = table(VALUES, ["a", ""], down="d", across="a", what="w")
+    assert named.layout.yaxis.tickvals == (0,)
+
+
+def test_a_table_of_nothing_has_colours_still() -> None:
+    for empty in (np.zeros((2, 2)), np.full((2, 2), np.nan)):
+        trace = table(empty, ["a", "b"], down="d", across="a", what="w").data[0]
+        assert (trace.zmin, trace.zmax) == (-1, 1)
+
+
+def test_labels_that_do_not_fit_are_refused_with_both_numbers() -> None:
+    with pytest.raises(ValueError, match=r"\(2, 3\) do not fit 1 rows, 3 columns"):
+        table(VALUES, ["a"], down="d", across="a", what="w")
+    with pytest.raises(ValueError, match="do not fit 2 rows, 2 columns"):
+        table(VALUES, ["a", "b"], ["c", "d"], down="d", across="a", what="w")
+
+
+def test_no_token_is_obeyed() -> None:
+    figures = [
+        table(VALUES, [HOSTILE, "b"], [HOSTILE] * 3, down="d", across="a", what="w", title=HOSTILE),
+        bars({HOSTILE: [1.0]}, [HOSTILE], across="token", down="length"),
+        shares(np.ones((1, 1)), [HOSTILE], [HOSTILE]),
+        lines([Curve(HOSTILE, [0], [0]), Curve("b", [0], [0])], across="k", down="y"),
+        hands(np.ones((1, 2)), np.ones((1, 2)), [HOSTILE], names=(HOSTILE, "b")),
+    ]
+    for figure in figures:
+        texts = [*axis_text(figure), *(trace.name or "" for trace in figure.data)]
+        assert all("<" not in text for text in texts)
+        assert any("&lt;b&gt;" in text for text in texts)
+        title = figure.layout.title.text
+        assert title is None or "<" not in title
+        assert all("onerror" not in str(trace.hovertemplate) for trace in figure.data)
+
+
+def test_curves_are_told_apart_without_colour_and_gaps_stay() -> None:
+    curves = [Curve(f"c{n}", [0, 1, 2], [n, None, n]) for n in range(6)]
+    figure = lines(curves, across="k", down="y")
+    assert len({trace.line.dash for trace in figure.data}) == 6
+    assert len({trace.line.color for trace in figure.data}) == 6
+    assert figure.data[3].y == (3, None, 3)
+    assert figure.layout.showlegend
+    assert not lines(curves[:1], across="k", down="y").layout.showlegend
+    marks = lines([Curve("m", [0], [0], points=True)], across="k", down="y").data[0]
+    assert marks.mode == "markers"
+
+
+def test_a_band_goes_round_its_curve() -> None:
+    k = np.arange(3)
+    band = Curve("b", k, k * 1.0, low=k - 1.0, high=k + 1.0)
+    area, line = lines([band], across="k", down="y").data
+    assert list(zip(area.x, area.y, strict=True)) == [
+        (0, 1), (1, 2), (2, 3), (2, 1), (1, 0), (0, -1),
+    ]  # fmt: skip
+    assert area.fill == "toself"
+    np.testing.assert_array_equal(line.y, k)
+
+
+def test_axes_grow_by_factors_or_are_shares_if_asked() -> None:
+    curve = [Curve("c", [1, 10], [0.5, 1.0])]
+    assert lines(curve, across="k", down="y", log="x").layout.xaxis.type == "log"
+    assert lines(curve, across="k", down="y", log="y").layout.yaxis.type == "log"
+    assert lines(curve, across="k", down="y").layout.xaxis.type is None
+    share = lines(curve, across="k", down="y", percent=True)
+    assert share.layout.yaxis.tickformat == ".0%"
+    assert share.layout.yaxis.range[1] > 1
+    marked = lines(curve, across="k", down="y", at=(2.5, "here"))
+    assert marked.layout.annotations[0].text == "here"
+    assert marked.layout.shapes[0].x0 == 2.5
+
+
+def test_shares_are_stacked_in_the_order_given() -> None:
+    values = np.array([[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]])
+    figure = shares(values, ["a", "b", "c", "d"], ["head 5", "head 2"])
+    assert figure.layout.barmode == "stack"
+    assert [trace.name for trace in figure.data] == ["a", "b", "c", "d"]
+    np.testing.assert_array_equal(figure.data[2].x, values[:, 2])
+    assert figure.layout.yaxis.ticktext == ("head 5", "head 2")
+    assert figure.layout.yaxis.autorange == "reversed"
+    for dark in (False, True):
+        colours = {trace.marker.color for trace in shares(values, "abcd", "xy", dark=dark).data}
+        assert len(colours) == 4
+
+
+def test_bars_of_one_group_are_of_one_colour() -> None:
+    figure = bars({"word": [1, 2], "place": [3, 4]}, ["a", "a"], across="t", down="l")
+    assert [list(trace.y) for trace in figure.data] == [[1, 2], [3, 4]]
+    assert figure.data[0].x == figure.data[1].x == (0, 1)
+    assert figure.data[0].marker.color != figure.data[1].marker.color
+
+
+def test_a_hand_points_where_sine_and_cosine_say() -> None:
+    """Cosine goes across and sine up, from the middle of each dial."""
+    here, there = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, -1.0]])
+    figure = hands(here, there, ["pair 0", "pair 1"], names=("before", "after"))
+    first, second = figure.data
+    assert (first.x, first.y) == ((0, 1, None, 3, 3, None), (0, 0, None, 0, 1, None))
+    assert (second.x, second.y) == ((0, 0, None, 3, 2, None), (0, 1, None, 0, 0, None))
+    assert list(first.customdata[1]) == [0, 1]
+    assert len(figure.layout.shapes) == 2
+    assert figure.layout.shapes[1].x0 == 2
+    assert figure.layout.yaxis.scaleanchor == "x"  # a circle stays one

@@ -1,0 +1,285 @@
+"""The Positions page without a browser: every topic, its address, its empty states, bad input."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from tests.jobs.conftest import Still
+from tests.pages.conftest import Visit
+from tests.pages.test_pages import messages, view
+from transformer.checkpoint import save_checkpoint
+from transformer.config import ModelConfig
+from transformer.jobs import Jobs, Limits
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+from transformer.text.tasks import TASKS
+from transformer.training.recipe import describe
+from transformer.ui.address import TOPICS
+from transformer.ui.positions import further, measuring, runs
+from transformer.ui.training import server
+
+PAGE = "pages/positions.py"
+
+
+@pytest.fixture
+def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
+    """Jobs of the visited server whose runs wait for ever."""
+    made = Jobs(tmp_path / "runs", Limits(), executor=lambda queue, limits: Still())
+    monkeypatch.setattr(server, "jobs", lambda: made)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def nothing_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "_kept", type(measuring._kept)())
+
+
+def charts(app: AppTest) -> list[dict[str, Any]]:
+    found = [json.loads(element.proto.spec) for element in app.get("plotly_chart")]
+    assert all(one["data"] for one in found)
+    return found
+
+
+def told(app: AppTest) -> str:
+    """All that is written on the page, tables included."""
+    parts = [*app.markdown, *app.caption, *app.info, *app.warning, *app.metric]
+    text = [f"{getattr(one, 'label', '')} {one.value}" for one in parts]
+    return "\n".join(text + [one.proto.body for one in app.get("html")]).replace("\\", "")
+
+
+def put(path: Path, kind: str, **shape: Any) -> None:
+    """A small model that has learned nothing, as the checkpoint of a run on reversing."""
+    vocabulary = Vocabulary.of_symbols(TASKS["reverse"].symbols)
+    sizes = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "vocab_size": len(vocabulary)}
+    config = ModelConfig(positions=kind, **sizes, **shape)  # type: ignore[arg-type]
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        model = Transformer(config).eval()
+    path.mkdir(parents=True)
+    save_checkpoint(path / "checkpoint", model, vocabulary, "# A model\n")
+    told = describe(
+        "reverse", settings={"positions": kind}, options={"longest": 6}, title=path.name
+    )
+    (path / "config.json").write_text(json.dumps(told), encoding="utf-8")
+    (path / "state.json").write_text('{"status": "finished", "step": 1}', encoding="utf-8")
+
+
+def pair(folder: Path) -> dict[str, str]:
+    """A learned and a sinusoidal run, and the address that names them."""
+    put(folder / "by-heart", "learned", max_len=12)
+    put(folder / "by-sines", "sinusoidal")
+    return {"learned": "by-heart", "run": "by-sines"}
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_topic_opens_by_its_address(visit: Visit, topic: str, jobs: Jobs) -> None:
+    app = visit(PAGE, topic=topic)
+    assert not messages(app)
+    assert view(app).topic == topic
+    assert app.button_group[0].value == topic
+    if topic not in ("learned", "far"):
+        assert charts(app)
+
+
+@pytest.mark.parametrize("topic", ["matrix", "added", "parts"])
+def test_any_sentence_is_only_a_sentence(visit: Visit, topic: str) -> None:
+    app = visit(PAGE, topic=topic, text="<b>x</b> 👩‍🚀")
+    assert not messages(app)
+    for chart in charts(app):
+        axes = [chart["layout"].get(f"{axis}axis", {}).get("ticktext", []) for axis in "xy"]
+        assert not any("<b>" in label for labels in axes for label in labels)
+
+
+def test_a_long_sentence_is_drawn_in_part_or_refused(visit: Visit) -> None:
+    app = visit(PAGE, text="the lamp " * 100)
+    assert "the first 72 are drawn" in told(app)
+    app.button_group[0].set_value("parts").run()
+    assert messages(app) == ["This picture is of at most 100 pieces; shorten the sentence."]
+
+
+@pytest.mark.parametrize(("text", "words"), [("  ", "write a sentence first"), ("a " * 900, "512")])
+def test_a_sentence_that_cannot_be_read_is_a_message(visit: Visit, text: str, words: str) -> None:
+    app = visit(PAGE, text=text)
+    assert words in messages(app)[0]
+    assert not charts(app)
+    assert charts(app.button_group[0].set_value("distance").run())  # needs no sentence
+
+
+def test_the_matrix_has_the_sentence_on_it(visit: Visit, vocabulary: Vocabulary) -> None:
+    text = "The baker paints a boat."
+    pieces = vocabulary.tokens(vocabulary.encode(text))
+    labels = {}
+    for side in ("source", "target"):
+        (chart,) = charts(visit(PAGE, side=side, text=text))
+        labels[side] = chart["layout"]["yaxis"]["ticktext"]
+        assert chart["layout"]["xaxis"]["title"]["text"] == "dimension"
+    wanted = [f"{at} {escape(piece)}" for at, piece in enumerate(pieces)]
+    assert labels["source"][: len(pieces)] == wanted
+    assert labels["target"][0] == "0 &lt;s&gt;"
+
+
+def test_waves_are_chosen_and_stand_in_the_address(visit: Visit) -> None:
+    app = visit(PAGE, topic="waves", waves="3,20")
+    assert [trace["name"] for trace in charts(app)[0]["data"]] == ["dimension 3", "dimension 20"]
+    app.multiselect[0].set_value([5]).run()
+    assert view(app).waves == "5"
+    assert [trace["name"] for trace in charts(app)[0]["data"]] == ["dimension 5"]
+    assert "cos(pos / 10000^(4/64))" in told(app)
+    app.multiselect[0].set_value([]).run()
+    assert len(charts(app)[0]["data"]) == 3
+
+
+@pytest.mark.parametrize("waves", ["64", "-1", "a", "1,,2", "1,2,3,4,5,6,7"])
+def test_waves_that_there_are_not_are_named(visit: Visit, waves: str) -> None:
+    app = visit(PAGE, topic="waves", waves=waves)
+    assert "up to 6 dimensions from 0 to 63" in messages(app)[0]
+
+
+@pytest.mark.parametrize("k", [0, 1, -64, 64])
+def test_the_shift_is_checked_everywhere(visit: Visit, k: int) -> None:
+    app = visit(PAGE, topic="shift", shift=str(k))
+    assert app.slider[0].value == k
+    values = {one.label: one.value for one in app.metric}
+    assert values["Places checked"] == str(512 - abs(k))
+    assert float(values["Largest error, float32"]) < 1e-6
+    assert float(values["Largest error, float64"]) < 1e-12
+    assert f"to place **{abs(k) + k}**" in told(app)
+
+
+def test_the_slip_is_told_in_numbers(visit: Visit) -> None:
+    app = visit(PAGE, topic="slip", shift="7")
+    assert len(charts(app)) == 3
+    page = told(app)
+    row = re.search(r"matrix of any kind</th><td>(.*?)</td><td>(.*?)</td>", page)
+    assert row
+    assert float(row[1]) < 1e-9
+    assert float(row[2]) > 0.1
+    assert "1.000 to 1.000" in page
+
+
+def test_the_lengths_are_those_of_the_vectors(visit: Visit) -> None:
+    app = visit(PAGE, topic="added", text="The baker paints a boat.")
+    assert len(charts(app)) == 2
+    page = told(app)
+    assert page.count("5.66") > 10  # √(64/2), of every place
+    assert "&lt;s&gt;" in page
+
+
+def test_a_head_is_chosen_and_can_be_followed(visit: Visit) -> None:
+    app = visit(PAGE, topic="parts", side="target")
+    head = view(app).head
+    assert head >= 0
+    first, *_, whole = charts(app)
+    assert first["layout"]["yaxis"]["ticktext"][0] == f"head {head}"
+    assert len(charts(app)) == 6
+    assert whole["layout"]["title"]["text"].startswith("all four")
+    app.selectbox[0].select((head + 1) % 4).run()
+    assert view(app).head == (head + 1) % 4
+    error = re.search(r"largest difference ([\d.e+-]+)\. This", told(app))
+    assert error
+    assert float(error[1]) < 1e-4
+    app.button_group[-1].set_value("attention").run()
+    assert charts(app)[1]["data"][0]["zmax"] == 1
+
+
+def test_additive_scores_are_said_to_have_no_parts(
+    visit: Visit, tmp_path: Path, vocabulary: Vocabulary
+) -> None:
+    config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), score="additive")
+    save_checkpoint(tmp_path / "models" / "sums", Transformer(config).eval(), vocabulary, "# x\n")
+    app = visit(PAGE, tmp_path / "models", topic="parts")
+    assert "Additive scores cannot be split" in messages(app)[0]
+
+
+@pytest.mark.parametrize("topic", ["learned", "far"])
+def test_without_a_learned_model_a_click_trains_a_pair(
+    visit: Visit, jobs: Jobs, topic: str
+) -> None:
+    app = visit(PAGE, topic=topic)
+    app.button("positions-train").click().run()
+    found = {run.name: jobs.folder(run.name).config()["model"] for run in jobs.runs()}
+    kinds = {name: model["positions"] for name, model in found.items()}
+    assert sorted(kinds.values()) == ["learned", "sinusoidal"]
+    assert kinds[view(app).learned] == "learned"
+    assert kinds[view(app).run] == "sinusoidal"
+    assert found[view(app).learned]["max_len"] == runs.PLACES
+    assert "positions-train" not in {one.key for one in app.button}
+    again = visit(PAGE, topic=topic, learned=view(app).learned, run=view(app).run)  # a reload
+    assert "positions-train" not in {one.key for one in again.button}
+
+
+def test_a_pair_that_cannot_be_trained_is_a_sentence(visit: Visit, jobs: Jobs) -> None:
+    object.__setattr__(jobs.limits, "parameters", 10)
+    app = visit(PAGE, topic="learned")
+    app.button("positions-train").click().run()
+    assert len(messages(app)) == 1
+    assert "this app allows at most 10" in messages(app)[0]
+    assert not jobs.runs()
+    assert view(app).learned == ""
+
+
+def test_learned_positions_stand_beside_sinusoids(visit: Visit, jobs: Jobs, tmp_path: Path) -> None:
+    app = visit(PAGE, topic="learned", **pair(tmp_path / "runs"))
+    assert not messages(app)
+    learned, sines, alike, fit = charts(app)
+    assert learned["layout"]["yaxis"]["ticktext"][6:8] == ["6", "7 never met"]
+    assert len(learned["layout"]["yaxis"]["ticktext"]) == 12
+    assert [trace["name"] for trace in fit["data"]] == ["learned", "random numbers"]
+    assert alike["data"]
+    assert sines["data"]
+    assert "Training met places 0 to 6" in told(app)
+
+
+def test_a_learned_table_that_met_little_says_so(visit: Visit, jobs: Jobs, tmp_path: Path) -> None:
+    put(tmp_path / "runs" / "short", "learned", max_len=4)
+    app = visit(PAGE, topic="learned", learned="short")
+    assert "It met only 4 places" in told(app)
+    assert len(charts(app)) == 2
+
+
+def test_every_length_is_measured_and_kept(visit: Visit, jobs: Jobs, tmp_path: Path) -> None:
+    named = pair(tmp_path / "runs")
+    app = visit(PAGE, topic="far", **named)
+    assert not charts(app)
+    app.button("measure-tasks").click().run()
+    assert not app.exception
+    (chart,) = charts(app)
+    assert [trace["name"] for trace in chart["data"]] == ["learned", "sinusoidal"]
+    page = told(app)
+    assert "ends before 12 symbols" in page
+    assert "The text has 13 pieces; at most 12 can be translated at once." in page
+    assert page.count("no vector") == 9 + 1  # nine lengths, and why
+    assert len(charts(visit(PAGE, topic="far", **named))) == 1  # for the next visitor at once
+
+
+def test_far_places_are_measured_for_a_language(
+    visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(further, "STARTS", (0, 40))
+    monkeypatch.setattr(further, "COUNTS", (1, 2, 400))
+    app = visit(PAGE, topic="far")
+    app.button("measure-language").click().run()
+    assert not app.exception
+    (chart,) = charts(app)
+    assert len(chart["data"]) == 3
+    assert "at most 512 can be translated at once" in told(app)
+
+
+def test_a_broken_learned_checkpoint_is_a_message(visit: Visit, jobs: Jobs, tmp_path: Path) -> None:
+    named = pair(tmp_path / "runs")
+    weights = tmp_path / "runs" / "by-heart" / "checkpoint" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    app = visit(PAGE, topic="learned", **named)
+    assert "1000 bytes" in messages(app)[0]
+    shutil.rmtree(tmp_path / "runs" / "by-heart")
+    app = visit(PAGE, topic="learned", **named)
+    assert "No model here has learned positions yet" in told(app)
