@@ -79,7 +79,7 @@ def formulas(n: int, d: int, k: int, r: int) -> pd.DataFrame:
         }
         for name, order in TABLE_1.items()
     }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("layer")
+    return pd.DataFrame.from_dict(rows, orient="index").astype(float).rename_axis("layer")
 
 
 def crossing(one: str, other: str, d: int, k: int, r: int) -> float:

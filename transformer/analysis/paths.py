@@ -124,7 +124,7 @@ def lengths(sizes: Iterable[int], k: int = 3, r: int = 15) -> pd.DataFrame:
         for name in STACKS
         for n in sizes
     ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).astype({"measured": float, "formula": float, "chain": float})
 
 
 def _longest(end: Any) -> int:

@@ -66,11 +66,11 @@ def _waiting(found: pd.DataFrame, n: int) -> None:
 def _layers(found: pd.DataFrame, n: int, view: View) -> None:
     st.subheader("Layers until the last position hears of the first")
     finite = found[np.isfinite(found["measured"]) & (found["measured"] > 0)]
-    law = np.unique(np.geomspace(2, max(view.n, 4 * LONGEST), 80).round()).astype(int)
+    law = np.unique(np.geomspace(2, max(view.n, 4 * LONGEST), 80).round()).astype(int).tolist()
     drawn = []
     for name in STACKS:
         seen = finite[finite["layer"] == name]
-        says = [(size, path_length(name, int(size), view.k, view.r)) for size in law]
+        says = [(size, path_length(name, size, view.k, view.r)) for size in law]
         says = [(x, y) for x, y in says if np.isfinite(y)]
         drawn.append(
             Law(NAMES[name], PLACES[name], [x for x, _ in says], [y for _, y in says],

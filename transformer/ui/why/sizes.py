@@ -47,7 +47,8 @@ def sliders(*letters: str) -> View:
     for letter in ("k", "r"):
         if getattr(view, letter) % 2 == 0:
             raise ValueError(
-                f"{letter} must be odd, not {getattr(view, letter)}: it is centred on a position"
+                f"The size {letter} must be odd, not {getattr(view, letter)}: it is centred on a "
+                "position. The slider leads back."
             )
     return view
 

@@ -22,6 +22,8 @@ WIDEST = 512
 """d that is measured at most."""
 EVERY = 0.7
 """Seconds between two looks at a measurement that runs."""
+SHORT = 1024
+"""Length that a measurement should reach."""
 EXPECTED = {"self-attention": 2, "recurrent": 1, "convolutional": 1, "restricted": 1}
 """Powers of n in Table 1."""
 
@@ -64,6 +66,8 @@ def _watched(argument: str, owner: str, live: bool) -> None:
                 "a clear n², choose a small d."
             )
         return
+    if not running and max(one.n for one in timings) < SHORT:
+        st.caption("The machine was busy, and only short sequences got their turn: measure again.")
     fitted = slopes(timings)
     for way, column in zip(PASSES[:2], st.columns(2), strict=True):
         with column:

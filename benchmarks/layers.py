@@ -1,0 +1,55 @@
+"""Forward and backward time of the layers of the paper's Table 1 as n grows, with slopes.
+
+    python -m benchmarks.layers [--width 64] [--kernel 3] [--neighbourhood 15] [--csv layers.csv]
+
+The page's own measurement (Why self-attention: Time), here with more time for each layer. Seconds
+are those of one core's work; waiting is not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+import torch
+
+from transformer.analysis.timing import FITTED, PASSES, Slope, frame, measure, slopes
+
+POWERS = {"self-attention": 2, "recurrent": 1, "convolutional": 1, "restricted": 1}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--width", type=int, default=64, help="d")
+    parser.add_argument("--kernel", type=int, default=3, help="k, odd")
+    parser.add_argument("--neighbourhood", type=int, default=15, help="r, odd")
+    parser.add_argument("--seconds", type=float, default=60.0, help="budget of the whole")
+    parser.add_argument("--csv", type=Path, help="write every measurement here")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    print(f"{os.cpu_count()} cores, one of them used; load {load} before the first layer")
+    sizes = (options.width, options.kernel, options.neighbourhood)
+    print("d = {}, k = {}, r = {}; forward / backward, milliseconds".format(*sizes))
+    timings = list(measure(*sizes, budget=options.seconds))
+    table = frame(timings)
+    cells = [f"{1e3 * one.forward:.3g} / {1e3 * one.backward:.3g}" for one in timings]
+    print(table.assign(ms=cells).pivot(index="n", columns="layer", values="ms")[list(POWERS)]
+          .fillna("").to_string())  # fmt: skip
+    print(f"\nslopes from n = {FITTED} on, with their standard errors")
+    print(f"{'':<16} {'Table 1':>8} {'counted':>8} {'forward':>14} {'backward':>14}")
+    for name, law in slopes(timings).items():
+        forward, backward = (written(law[way]) for way in PASSES[:2])
+        counted = f"{law['products'].slope:.2f}"
+        print(f"{name:<16} {POWERS[name]:>8} {counted:>8} {forward:>14} {backward:>14}")
+    if options.csv:
+        table.to_csv(options.csv, index=False)
+
+
+def written(law: Slope) -> str:
+    return f"{law.slope:.2f} ± {law.error:.2f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""The parts of "Why self-attention" that evaluate, count and measure."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import Visit
+from transformer.analysis.complexity import count, formulas
+from transformer.analysis.paths import path_length
+from transformer.analysis.timing import LENGTHS, Timing
+from transformer.jobs.measuring import Measurement
+from transformer.model.rivals import RIVALS
+from transformer.ui.why import timing
+from transformer.ui.why.sizes import NAMES, short
+
+PAGE = "pages/why.py"
+
+
+def rows(app: AppTest, caption: str) -> dict[str, list[str]]:
+    """The cells of the table with this beginning of a caption, by the head of their row."""
+    bodies = [element.proto.body for element in app.get("html")]
+    [table] = [body for body in bodies if f"<caption>{caption}" in body]
+    cells = [
+        re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)
+        for row in re.findall(r"<tr>(.*?)</tr>", table.partition("<tbody>")[2])
+    ]
+    return {first: rest for first, *rest in cells}
+
+
+def words(app: AppTest) -> str:
+    return " ".join(element.value for element in [*app.markdown, *app.caption])
+
+
+def test_table_1_is_evaluated_at_the_addresss_sizes(visit: Visit) -> None:
+    app = visit(PAGE, n="96", d="48", k="5", r="9")
+    found, costs = rows(app, "Table 1 at n = 96"), formulas(96, 48, 5, 9)["cost"]
+    for name in RIVALS:
+        assert found[NAMES[name]][1].startswith(short(costs[name]))
+    assert found["Restricted self-attention"][1].endswith("least")
+    assert "n = 96 > d = 48: self-attention costs 2 times more than recurrence" in words(app)
+    assert "n = k·d = 240" in words(app)
+    assert not app.warning
+
+
+def test_counts_come_from_the_layers(visit: Visit) -> None:
+    found = rows(visit(PAGE, n="32", d="48", k="5", r="9"), "Multiplications at n = 32, d = 48")
+    for name in RIVALS:
+        counted = count(name, 32, 48, 5, 9)
+        assert found[NAMES[name]][1] == short(counted.mixing)
+        assert found[NAMES[name]][3] == short(counted.whole)
+    assert found["Self-attention"][2] == "2"
+
+
+def test_a_slider_moves_the_table_and_the_address(visit: Visit) -> None:
+    app = visit(PAGE, n="32", d="48")
+    app.select_slider[0].set_value(128).run()
+    assert "Table 1 at n = 128" in "".join(element.proto.body for element in app.get("html"))
+    assert app.query_params["n"] == ["128"]
+
+
+@pytest.mark.parametrize(("letter", "value"), [("k", "4"), ("r", "6")])
+def test_an_even_kernel_is_a_sentence_and_the_sliders_stay(
+    visit: Visit, letter: str, value: str
+) -> None:
+    app = visit(PAGE, **{letter: value})
+    assert [box.value.replace("\\", "") for box in app.warning] == [
+        f"The size {letter} must be odd, not {value}: it is centred on a position. "
+        "The slider leads back."
+    ]
+    app.select_slider[2 if letter == "k" else 3].set_value(7).run()
+    assert not app.warning
+
+
+def test_paths_are_measured_and_beside_their_formula(visit: Visit) -> None:
+    app = visit(PAGE, part="paths", n="20", k="5", r="7")
+    found = rows(app, "n = 20, k = 5, r = 7")
+    for name, label in NAMES.items():
+        wanted = short(path_length(name, 20, 5, 7))
+        assert found[label][2] == wanted
+        assert found[label][3].split(",")[0] == wanted
+    assert found["Recurrent"][3] == "1, 19 steps"
+    assert len(app.get("plotly_chart")) == 2 + len(NAMES)
+
+
+def test_a_kernel_of_one_never_arrives(visit: Visit) -> None:
+    found = rows(visit(PAGE, part="paths", n="12", k="1", r="1"), "n = 12, k = 1")
+    assert found["Convolutional"][2:] == ["never", "never"]
+
+
+def test_time_waits_for_the_button_and_is_kept_for_the_next_visitor(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [
+        json.dumps(Timing(name, n, 1e-6 * n**2, 2e-6 * n, n, 3).__dict__) + "\n"
+        for n in LENGTHS
+        for name in RIVALS
+    ]
+    started = []
+
+    def start(argument: str, owner: str) -> None:
+        started.append(argument)
+        measuring._kept[argument] = Measurement(
+            argument, owner, time.monotonic(), lines, "finished"
+        )
+
+    app = visit(PAGE, part="time", d="4096", k="5")
+    assert "Nothing is measured" in app.info[0].value
+    assert "measured is d = 512" in words(app)
+    measuring = timing.measuring()
+    monkeypatch.setattr(measuring, "start", start)
+    app.button(key="measure").click().run()
+    assert [json.loads(argument) for argument in started] == [{"d": 512, "k": 5, "r": 15}]
+    for other in (app, visit(PAGE, part="time", d="512", k="5")):
+        found = rows(other, "Slopes")
+        assert found["Recurrent"] == ["1", "1.00", "2.00 ± 0.00", "1.00 ± 0.00", "5"]
+        assert not other.info
+
+
+def test_a_second_measurement_is_refused_in_a_sentence(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = visit(PAGE, part="time")
+    # Another visitor presses between the drawing of this page and the click.
+    measuring = timing.measuring()
+    monkeypatch.setattr(measuring, "_running", Measurement("{}", "somebody", time.monotonic()))
+    app.button(key="measure").click().run()
+    assert "omebody measures at the moment" in app.warning[0].value
+    assert not [button for button in app.button if button.key == "stop-measuring"]
