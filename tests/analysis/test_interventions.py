@@ -10,7 +10,7 @@ from tests.analysis.altered import logits, with_gates
 from transformer import Hooks, Translator
 from transformer.analysis.gates import gated, switched_off, uniform
 from transformer.analysis.interventions import compare
-from transformer.analysis.patches import hidden
+from transformer.analysis.patches import hidden, without_pieces
 
 TEXT = "A pilot paints a boat again."
 HEADS = [("encoder", 1, 2), ("cross", 1, 0), ("cross", 1, 1), ("decoder", 0, 3)]
@@ -73,6 +73,20 @@ def test_hidden_tokens_give_up_their_share(translator: Translator) -> None:
     assert found.original is original
     share = original.weights("encoder", 0)[..., 2]
     np.testing.assert_allclose(found.attention_rows("encoder")[0], share, atol=1e-5)
+
+
+def test_a_word_really_taken_out(translator: Translator) -> None:
+    shorter = without_pieces(translator, TEXT, [0, 1])  # "A"
+    assert shorter == TEXT.removeprefix("A ")
+    found = compare(translator, TEXT, altered=shorter, max_len=5)
+    ids = list(found.original.predicted_ids)
+    wanted = logits(translator, shorter, ids).softmax(-1)[range(len(ids)), ids]
+    np.testing.assert_allclose(found.probabilities.after, wanted, rtol=1e-4)
+    assert found.translation.ids == translator.translate(shorter, max_len=5).ids
+    assert found.attention("decoder").max() > 0
+    for kind in ("encoder", "cross"):
+        with pytest.raises(ValueError, match="the decoder's own can be compared"):
+            found.attention(kind)
 
 
 def test_what_cannot_be_compared(translator: Translator) -> None:

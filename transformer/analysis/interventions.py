@@ -82,8 +82,14 @@ class Comparison:
         It is the share of a row's weight that now lies on other keys.
 
         Raises:
-            ValueError: for another kind, or weights that were not recorded.
+            ValueError: for another kind, weights that were not recorded, or attention to a source
+                whose tokens are no longer the same.
         """
+        if kind != "decoder" and self.original.src_ids != self.forced.src_ids:
+            raise ValueError(
+                f"{kind} attention is over {len(self.original.src_ids)} source tokens before and "
+                f"{len(self.forced.src_ids)} others after; the decoder's own can be compared"
+            )
         layers = range(self.original.n_layers)
         before, after = (
             np.stack([trace.weights(kind, layer) for layer in layers])
@@ -101,15 +107,17 @@ class Comparison:
 def compare(
     translator: Translator,
     text: str,
-    hooks: Hooks,
+    hooks: Hooks | None = None,
     *,
+    altered: str | None = None,
     original: Trace | None = None,
     **options: Unpack[DecodingOptions],
 ) -> Comparison:
-    """Translate with and without `hooks`, and see what they change.
+    """Translate as it is and altered, by `hooks` or another text or both, and see what changes.
 
     Args:
         hooks: of `gates` and `patches`, `together` if there are several, or any of your own.
+        altered: the text to translate instead, as one `without_pieces`; left out: the same.
         original: the sentence's trace without hooks, if there is one already.
         options: of decoding, for both.
 
@@ -126,10 +134,11 @@ def compare(
     shown: DecodingOptions = {}
     if "candidates" in options:
         shown["candidates"] = options["candidates"]
+    after = text if altered is None else altered
     forced = translator.trace(
-        text, original.predicted_ids, hooks=hooks, names=_weights(translator), **shown
+        after, original.predicted_ids, hooks=hooks, names=_weights(translator), **shown
     )
-    return Comparison(original, forced, translator.translate(text, hooks=hooks, **options))
+    return Comparison(original, forced, translator.translate(after, hooks=hooks, **options))
 
 
 def _weights(translator: Translator) -> list[str]:
