@@ -49,7 +49,7 @@ def body(jobs: Jobs, owner: str, race_id: str) -> None:
         return
     race = race_named(runs[0].race)
     st.header(f"{race.title}: a race")
-    frame.lead(f"{race.question}")
+    st.markdown(f"**{race.question}**")
     st.write(race.look_for)
     _controls(jobs, runs, owner)
     st.segmented_control(

@@ -98,7 +98,7 @@ def _figures(table: pd.DataFrame, d_k: int) -> None:
     )
     st.caption(
         f"Still: the norm of the softmax’s Jacobian, diag(w) − w wᵀ, is below {STILL:g}. It is "
-        "0.71 between two equal weights. Expected: the closed form of the variance; E|q|² = d_k."
+        "0.5 between two equal weights. Expected: the closed form of the variance; E|q|² = d_k."
     )
 
 

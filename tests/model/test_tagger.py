@@ -1,0 +1,101 @@
+"""The stack that races: how far it sees, how large it is, and what its blocks are made of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from transformer.config import ModelConfig
+from transformer.model.tagger import Tagger, count_weights, fitted, reach
+
+SHAPE = ModelConfig(vocab_size=9, d_model=8, n_layers=2, n_heads=2, d_ff=16, dropout=0.0)
+LAYERS: dict[str, dict[str, int]] = {
+    "self-attention": {},
+    "recurrent": {},
+    "convolutional": {"k": 7},
+    "restricted": {"r": 9},
+    "dilated": {"k": 7},
+}
+
+
+def made(layer: str, config: ModelConfig = SHAPE, **sizes: int) -> Tagger:
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        return Tagger(layer, config, 5, **sizes).eval()
+
+
+@pytest.mark.parametrize(("layer", "sizes"), LAYERS.items())
+@pytest.mark.parametrize("n_layers", [1, 2, 3])
+def test_a_stack_hears_as_far_as_its_reach_and_no_further(
+    layer: str, sizes: dict[str, int], n_layers: int
+) -> None:
+    model = made(layer, replace(SHAPE, n_layers=n_layers), **sizes).double()
+    length = 80
+    embedded = torch.randn(1, length, 8, dtype=torch.float64, requires_grad=True)
+    ids = torch.zeros(1, length, dtype=torch.long)
+    # The embedding of every position on its own, so that the gradient says which one was heard.
+    model.embedding.forward = lambda _: embedded  # type: ignore[method-assign]
+    logits = model(ids)[0, -1]
+    (gradient,) = torch.autograd.grad(logits.square().sum(), embedded)
+    heard = gradient[0].abs().sum(-1) > 0
+    furthest = length - 1 - int(heard.nonzero()[0])
+    assert furthest == min(reach(layer, n_layers, **sizes), length - 1)
+
+
+def test_a_block_of_self_attention_is_an_encoder_layer() -> None:
+    """With copied weights it is torch's own post-norm encoder layer."""
+    model = made("self-attention", replace(SHAPE, n_layers=1))
+    theirs = torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+    attention, ffn = model.mixers[0].attention, model.ffns[0]
+    copied: list[tuple[Any, Any]] = [
+        (theirs.self_attn.in_proj_weight, attention.w_qkv),
+        (theirs.self_attn.out_proj.weight, attention.w_o),
+        (theirs.linear1.weight, ffn.w_1.weight),
+        (theirs.linear1.bias, ffn.w_1.bias),
+        (theirs.linear2.weight, ffn.w_2.weight),
+        (theirs.linear2.bias, ffn.w_2.bias),
+    ]
+    with torch.no_grad():
+        for their, our in copied:
+            their.copy_(our)
+        theirs.self_attn.in_proj_bias.zero_()
+        theirs.self_attn.out_proj.bias.zero_()
+    ids = torch.randint(0, 9, (3, 11), generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        x = model.embed(model.embedding(ids) * 8**0.5)
+        wanted = model.output(theirs.train()(x))
+        torch.testing.assert_close(model(ids), wanted)
+
+
+@pytest.mark.parametrize(("layer", "sizes"), LAYERS.items())
+def test_all_get_as_many_weights_as_self_attention(layer: str, sizes: dict[str, int]) -> None:
+    config = replace(SHAPE, d_model=32, d_ff=128)
+    wanted = count_weights("self-attention", config, 5)
+    found = made(layer, fitted(layer, config, 5, wanted, **sizes), **sizes)
+    weights = sum(weight.numel() for weight in found.parameters())
+    assert abs(weights / wanted - 1) < 0.005
+    assert count_weights(layer, found.config, 5, **sizes) == weights
+
+
+def test_a_layer_that_is_too_large_for_the_others_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"convolutional has [\d,]+ weights without an FFN, more"):
+        fitted("convolutional", SHAPE, 5, 1000, k=31)
+    with pytest.raises(ValueError, match="no layer 'pooling'"):
+        Tagger("pooling", SHAPE, 5)
+
+
+def test_counting_draws_no_random_number() -> None:
+    before = torch.random.get_rng_state()
+    count_weights("recurrent", SHAPE, 5)
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_reach_in_numbers() -> None:
+    assert reach("convolutional", 2, k=7) == 6
+    assert reach("restricted", 2, r=17) == 16
+    assert reach("dilated", 2, k=7) == 15
+    assert reach("recurrent", 1) == reach("self-attention", 1) == math.inf

@@ -1,0 +1,77 @@
+"""The copy task with a gap: every mark asks for its letter, and no held-out word is ever shown."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.text.tasks.gap import NOTHING, Gap
+
+
+@given(
+    letters=st.integers(2, 26),
+    word=st.integers(1, 3),
+    longest=st.integers(4, 70),
+    seed=st.integers(0, 99),
+    held_out=st.booleans(),
+)
+def test_what_is_asked_stands_that_far_before(
+    letters: int, word: int, longest: int, seed: int, held_out: bool
+) -> None:
+    gap = Gap(letters, word, longest)
+    ids, tags, distances = gap.draw(np.random.default_rng(seed), 20, held_out=held_out)
+    assert ids.shape == tags.shape == (20, gap.length)
+    assert ids.min() >= 0
+    assert ids.max() < gap.symbols
+    assert set(distances) <= set(gap.distances)
+    for row, tag, distance in zip(ids, tags, distances, strict=True):
+        asked = np.flatnonzero(tag != NOTHING)
+        assert asked.tolist() == [*range(distance, distance + word)]
+        assert row[asked].tolist() == [*range(1, word + 1)]
+        assert (row[asked - distance] - 1 - word).tolist() == tag[asked].tolist()
+        others = np.delete(row, [*asked, *(asked - distance)])
+        assert not others.any()
+
+
+def test_a_held_out_word_is_never_shown_and_every_word_is_in_one_part() -> None:
+    gap = Gap(letters=4, word=2, longest=4)
+    parts = []
+    for held_out in (False, True):
+        ids, _, _ = gap.draw(np.random.default_rng(0), 4000, held_out=held_out)
+        parts.append({tuple(word) for word in ids[:, :2].tolist()})
+    shown, kept = parts
+    assert not shown & kept
+    assert len(kept) == 2  # one of eight
+    assert len(shown | kept) == 4**2
+
+
+def test_every_distance_comes_as_often_and_one_alone_if_asked() -> None:
+    gap = Gap(longest=16)
+    drawn = gap.draw(np.random.default_rng(0), 6000)
+    counts = [int((drawn.distances == distance).sum()) for distance in gap.distances]
+    assert gap.distances == (3, 4, 6, 8, 12, 16)
+    assert all(abs(count - 1000) < 4 * np.sqrt(1000) for count in counts)
+    assert set(gap.draw(np.random.default_rng(0), 9, distance=6).distances) == {6}
+
+
+def test_a_sequence_for_people() -> None:
+    gap = Gap(letters=8, word=3, longest=8)
+    ids = np.array([4 + 2, 4, 4 + 5, 0, 0, 0, 1, 2, 3, 0, 0])
+    assert gap.written(ids) == "c a f ·×3 1 2 3 ·×2"
+    assert gap.spelled([2, 0, 5]) == "c a f"
+    assert gap.chance == 1 / 8
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"letters": 1}, "letters must be from 2 to 26, not 1"),
+        ({"word": 5}, "word must be from 1 to 4, not 5"),
+        ({"longest": 3}, "longest must be from 4 to 512, not 3"),
+    ],
+)
+def test_sizes_that_cannot_be(sizes: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Gap(**sizes)
