@@ -1,0 +1,81 @@
+"""The Positions page in a real browser: what is chosen is drawn, and stands in the address."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from benchmarks.browser import settled
+from tests.browser.conftest import NewPage
+
+pytestmark = pytest.mark.browser
+
+
+def topic(page: Page, name: str) -> None:
+    page.get_by_role("radio", name=name, exact=True).click()
+
+
+def chart(page: Page, key: str) -> Locator:
+    return page.locator(f".st-key-{key} .js-plotly-plot")
+
+
+def test_a_topic_a_shift_and_back_again(app: str, page: Page) -> None:
+    page.goto(f"{app}/positions")
+    expect(chart(page, "positions-matrix").get_by_text("</s>")).to_be_visible()
+    topic(page, "Shift")
+    page.wait_for_url(re.compile("topic=shift"))
+    expect(chart(page, "positions-shift")).to_be_visible()
+    expect(page.get_by_text("From place 1 to place 2")).to_be_visible()
+    page.get_by_role("slider").press("ArrowRight")
+    page.wait_for_url(re.compile("shift=2"))
+    expect(page.get_by_text("From place 2 to place 4")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("From place 22 to place 24")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_text("From place 1 to place 2")).to_be_visible()
+    page.go_back()
+    expect(chart(page, "positions-matrix")).to_be_visible()
+
+
+def test_a_number_is_read_by_pointing_at_it(app: str, page: Page) -> None:
+    page.goto(f"{app}/positions?topic=shift&shift=0")
+    drawn = chart(page, "positions-shift")
+    expect(drawn).to_be_visible()
+    settled(page)
+    drawn.scroll_into_view_if_needed()
+    box = drawn.locator(".nsewdrag").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.move(box["x"] + box["width"] / 32, box["y"] + box["height"] / 32)
+    # At k = 0 nothing turns: M_0 has ones on its diagonal.
+    expect(drawn.locator(".hoverlayer").get_by_text("M_k 1.0000")).to_be_visible()
+
+
+def test_from_one_head_of_the_split_to_the_whole_head(app: str, page: Page) -> None:
+    page.goto(f"{app}/positions?topic=parts&side=target&head=2&text=She hides the lamp.")
+    expect(chart(page, "positions-shares").get_by_text("head 2")).to_be_visible()
+    page.get_by_role("radio", name="Where each alone would look").click()
+    expect(page.get_by_text("all four together: the head itself")).to_be_visible()
+    page.get_by_role("button", name="See the whole head").click()
+    page.wait_for_url(re.compile("/attention"))
+    for part in ("kind=decoder", "layer=0", "head=2", "view=heatmap"):
+        assert part in page.url
+    expect(page.locator(".hu-view")).to_be_visible()
+
+
+def test_it_fits_a_phone_and_a_dark_room(app: str, new_page: NewPage) -> None:
+    page = new_page(width=390, scheme="dark")
+    for name in ("matrix", "shift", "added", "parts", "slip"):
+        page.goto(f"{app}/positions?topic={name}&text=<b>x</b>")
+        expect(page.locator(".js-plotly-plot").first).to_be_visible()
+        settled(page)
+        wide = page.evaluate(
+            "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+        )
+        assert wide[0] <= wide[1], name
+        for each in page.locator(".js-plotly-plot").all():
+            box = each.bounding_box()
+            assert box
+            assert box["x"] + box["width"] <= 391, name
