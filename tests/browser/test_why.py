@@ -1,0 +1,75 @@
+"""Why self-attention in a real browser: sliders, addresses, and a measurement that survives."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from benchmarks.browser import settled
+from tests.browser.conftest import NewPage
+
+pytestmark = pytest.mark.browser
+
+
+def sheet(page: Page, caption: str) -> list[list[str]]:
+    """Head and rows of the table whose caption begins so."""
+    table = page.locator("table", has=page.locator("caption", has_text=re.compile(f"^{caption}")))
+    expect(table).to_be_visible()
+    found: list[list[str]] = table.evaluate(
+        "(node) => [...node.rows].map((row) => [...row.cells].map((cell) => cell.textContent))"
+    )
+    return found
+
+
+def test_a_slider_changes_the_table_and_the_address_brings_it_back(
+    app: str, page: Page, new_page: NewPage
+) -> None:
+    page.goto(f"{app}/why?d=48")
+    sheet(page, "Table 1 at n = 64, d = 48")
+    page.get_by_role("slider", name=re.compile("^n, length")).press("ArrowRight")
+    rows = sheet(page, "Table 1 at n = 96, d = 48")
+    assert rows[1][:3] == ["Self-attention", "O(n² · d)", "442,368"]
+    page.wait_for_url(re.compile("n=96"))
+    other = new_page()
+    other.goto(page.url)
+    assert sheet(other, "Table 1 at n = 96, d = 48") == rows
+
+
+def test_parts_are_steps_of_one_page(app: str, page: Page) -> None:
+    page.goto(f"{app}/why?n=24")
+    page.get_by_role("radio", name="Paths").click()
+    rows = sheet(page, "n = 24, k = 3")
+    assert [row[4] for row in rows[1:]] == ["1", "1, 23 steps", "23", "4", "5"]
+    page.wait_for_url(re.compile("part=paths"))
+    expect(page.locator(".js-plotly-plot")).to_have_count(7)
+
+
+def test_a_measurement_goes_on_through_a_reload_and_its_owner_stops_it(
+    app: str, page: Page
+) -> None:
+    page.goto(f"{app}/why?part=time&d=8")
+    page.get_by_role("button", name="Measure", exact=True).click()
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    expect(page.get_by_text(re.compile("[1-9][0-9]* of at most"))).to_be_visible()
+    page.reload()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name="Measure again")).to_be_visible()
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
+    assert sheet(page, "Slopes")[2][:2] == ["Recurrent", "1"]
+    page.get_by_text("Every measurement").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Table (CSV)").click()
+    text = download.value.path().read_text()
+    assert text.startswith("layer,n,forward,backward,products,runs\nself-attention,128,")
+
+
+@pytest.mark.parametrize("part", ["table", "time", "paths"])
+def test_on_a_phone_nothing_is_wider_than_the_page(app: str, new_page: NewPage, part: str) -> None:
+    page = new_page(390, "dark")
+    page.goto(f"{app}/why?part={part}")
+    expect(page.get_by_role("slider").first).to_be_visible()
+    settled(page)
+    wide = page.evaluate("document.scrollingElement.scrollWidth")
+    assert wide <= 390
