@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
@@ -54,17 +53,6 @@ def losses(
         logits.flatten(0, 1), batch.out.flatten(), ignore_index=pad_id, reduction="none"
     )
     return each.view(batch.out.shape).sum(dim=-1)
-
-
-@torch.inference_mode()
-def corpus_losses(
-    model: Transformer, corpus: Sequence[Batch], hooks: Hooks | None = None
-) -> Float[np.ndarray, "sentence"]:
-    """`losses` of all batches, in the order of the corpus."""
-    found = np.empty(sum(len(batch.numbers) for batch in corpus))
-    for batch in corpus:
-        found[batch.numbers] = losses(model, batch, hooks).cpu().numpy()
-    return found
 
 
 def lengths(corpus: Sequence[Batch]) -> Float[np.ndarray, "sentence"]:
