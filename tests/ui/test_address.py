@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from transformer.figures import state
 from transformer.inference.options import Decoding
-from transformer.ui.address import CHOICES, RANGES, View
+from transformer.ui.address import CHOICES, FORMS, RANGES, View
 
 
 def number(name: str) -> st.SearchStrategy[float]:
@@ -34,7 +34,7 @@ views = st.builds(
     **{name: st.integers(*ends) for name, ends in state.RANGES.items()},
     **{
         name: st.from_regex(re.compile(form, re.ASCII), fullmatch=True)
-        for name, (form, _) in state.FORMS.items()
+        for name, (form, _) in (*state.FORMS.items(), *FORMS.items())
     },
 )
 
@@ -84,6 +84,8 @@ def test_no_address_is_too_odd(params: dict[str, str]) -> None:
             "The address has tokens='3'; it must be q or k and a position, like \"q3,k5\".",
         ),
         ({"heads": "3.2,"}, 'layer.head with commas, like "3.2,3.4".'),
+        ({"off": "x3.2"}, 'e, d or c and layer.head or a layer, with commas, like "e3.2,c5".'),
+        ({"paint": "c5.1.3"}, 'a head, a row, then keys and weights, like "c5.1.3:0x70,4x30".'),
         ({"force": "2:x"}, 'a step and a piece\'s id, like "2:1234".'),
         (
             {"view": "head"},

@@ -13,7 +13,16 @@ from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
-View = Literal["explorer", "translation", "film", "moments", "figure1", "tensors", "moves"]
+View = Literal[
+    "explorer",
+    "translation",
+    "film",
+    "moments",
+    "figure1",
+    "tensors",
+    "moves",
+    "switchboard",
+]
 
 # What draws tables of weights, alone or in a view.
 _TABLES = (
@@ -87,6 +96,7 @@ _SCRIPTS: dict[str, tuple[str, ...]] = {
         "formula.js",
         "moves.js",
     ),
+    "switchboard": ("base.js", "store.js", "legend.js", "mosaic.js", "switchboard.js"),
 }
 _STYLES: dict[str, tuple[str, ...]] = {
     "explorer": (
@@ -105,6 +115,7 @@ _STYLES: dict[str, tuple[str, ...]] = {
     "figure1": ("base.css", "figure1.css"),
     "tensors": ("base.css", "explorer.css", "tensors.css"),
     "moves": ("base.css", "explorer.css", "moves.css"),
+    "switchboard": ("base.css", "explorer.css", "model.css", "switchboard.css"),
 }
 
 _MODULE = """
@@ -128,6 +139,7 @@ _MAKE = {
     "figure1": """figure1View(parentElement, (state) => setStateValue("state", state))""",
     "tensors": """tensorsView(parentElement, (state) => setStateValue("state", state))""",
     "moves": """movesView(parentElement, (state) => setStateValue("state", state))""",
+    "switchboard": """switchboardView(parentElement, (state) => setStateValue("state", state))""",
 }
 
 _PAGE = """<!doctype html>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -72,8 +73,28 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "side": tuple(SIDES),
     "lab": ("switch", "moves", "cards", "matter", "align"),
     "beside": tuple(BESIDE),
+    "means": ("zero", "uniform", "mean"),
+    "gone": ("hidden", "cut"),
+    "blank": ("cell", "all"),
 }
 """What each word may be that is not the explorer's."""
+_NUMBERS = r"(\d{1,4}(,\d{1,4})*)?"
+FORMS: dict[str, tuple[str, str]] = {
+    "off": (
+        r"([edc]\d{1,3}(\.\d{1,3})?(,[edc]\d{1,3}(\.\d{1,3})?)*)?",
+        'e, d or c and layer.head or a layer, with commas, like "e3.2,c5"',
+    ),
+    "paint": (
+        r"([edc]\d{1,3}\.\d{1,3}\.\d{1,4}:\d{1,4}x\d{1,3}(,\d{1,4}x\d{1,3})*)?",
+        'a head, a row, then keys and weights, like "c5.1.3:0x70,4x30"',
+    ),
+    "away": (_NUMBERS, 'positions with commas, like "0,3"'),
+    "patch": (
+        rf"([a-z_.\d]{{1,60}}:{_NUMBERS}:{_NUMBERS})?",
+        'a site and positions here and there, like "encoder.hook_memory:1:1"',
+    ),
+}
+"""How each word is written that is made of parts and is not the explorer's: form, and in words."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +118,10 @@ class View:
             positions are looked at, "" is the first there is.
         lab: part of the heads lab; beside: the two pictures of a head that stand side by side.
             `step` is the output token that is asked about.
+        off: heads that are switched off, by kind, layer and head; means: what that does to them.
+        paint: a row of one head with the weights of its keys; away: source tokens taken away, and
+            gone: whether they are hidden or cut out; patch: a site whose activations at some
+            positions come from the sentence `other`. blank: one chosen cell, or all of the head.
         lesson: of the course, from 1; 0 is none.
     """
 
@@ -151,6 +176,13 @@ class View:
     waves: str = ""
     shift: int = 1
     learned: str = ""
+    off: str = ""
+    means: str = "zero"
+    paint: str = ""
+    away: str = ""
+    gone: str = "hidden"
+    patch: str = ""
+    blank: str = "cell"
 
     @classmethod
     def from_params(cls, params: Mapping[str, str]) -> tuple[View, list[str]]:
@@ -201,6 +233,8 @@ def _read(name: str, written: str, wanted: type) -> Any:
         return check(name, written)
     if name in CHOICES and written not in CHOICES[name]:
         raise ValueError(f"one of {', '.join(CHOICES[name])}")
+    if name in FORMS and not re.fullmatch(FORMS[name][0], written, re.ASCII):
+        raise ValueError(FORMS[name][1])
     if wanted is str:
         return written
     low, high = RANGES[name]

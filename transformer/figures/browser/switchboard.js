@@ -1,0 +1,188 @@
+// All heads of all kinds as small buttons. As a switchboard each is a switch, and so are a layer, a
+// column and a whole kind; or, to show how far each moved, a choice of one. `.show(bytes)` takes what
+// figures/switchboard.py makes; `report` is called with { off } or { kind, layer, head }.
+
+const KIND_KEYS = "Arrow keys move, Enter switches; the first cell is the whole kind, the edges are layers and columns.";
+
+function switchboardView(place, report) {
+  let [header, parts, built, times] = [null, null, "", 0];
+  let off = new Set(); // "e3.2"
+  let sent = []; // what was reported and has not come back
+  const said = el("p", { class: "hu-note", role: "status" });
+  const allOn = el("button", { type: "button", class: "hu-button" }, "All on");
+  const bar = makeBar();
+  const legend = el("figcaption", { class: "hu-legend" }, bar.node, el("span", {}, "share of the head's attention that lies on other tokens now; the colour follows its square root"));
+  const boards = el("div", { class: "hu-kindrow" });
+  const top = el("div", { class: "hu-switchtop" }, said, allOn);
+  const frame = el("div", { class: "hu hu-explorer hu-switchboard" }, top, boards, legend);
+  let grids = []; // { kind, cells: rows of buttons, the first of each row and column for all of it }
+  place.append(frame);
+
+  function show(bytes) {
+    const found = unpack(bytes);
+    [header, parts] = [found.header, found.parts];
+    const at = sent.indexOf(header.off);
+    if (at >= 0) sent.splice(0, at + 1);
+    else {
+      off = readOff(header.off, header);
+      sent = [];
+    }
+    redraw();
+  }
+
+  function redraw() {
+    if (!header || !frame.isConnected) return;
+    frame.dataset.size = header.large ? "large" : "normal";
+    const key = JSON.stringify([header.kinds, header.n_layers, header.n_heads, header.moved]);
+    if (key !== built) build();
+    built = key;
+    const look = colours(frame);
+    for (const grid of grids) header.moved ? drawMoved(grid, look) : drawSwitches(grid, look);
+    [top.hidden, legend.hidden] = [header.moved, !header.moved];
+    if (header.moved) bar.draw(look.ramp, [[0, "0"], [0.5, "25 %"], [1, "100 %"]]);
+    said.textContent = off.size ? `${off.size} of ${header.kinds.length * header.n_layers * header.n_heads} heads off: ${writeOff(off, header).replaceAll(",", ", ")}` : "All heads are on. Click one to switch it off; click a layer's or a head's number, or a kind's name, for all of them.";
+    allOn.disabled = !off.size;
+  }
+
+  function build() {
+    boards.style.setProperty("--hu-heads", header.n_heads);
+    grids = header.kinds.map(makeGrid);
+    boards.replaceChildren(...grids.map(({ node }) => node));
+  }
+
+  // Row 0 and column 0 are the edges: { row, column } of a head are its layer and number plus one.
+  function makeGrid(kind) {
+    const named = (row, column) => {
+      if (!row && !column) return kind.label;
+      if (!row) return `${kind.label}, head ${column - 1} of every layer`;
+      return column ? `${kind.label}, layer ${row - 1}, head ${column - 1}` : `${kind.label}, layer ${row - 1}`;
+    };
+    const cells = Array.from({ length: header.n_layers + 1 }, (_, row) => Array.from({ length: header.n_heads + 1 }, (_, column) => {
+      const head = row && column;
+      if (header.moved && !head) return el("span", { class: column ? "hu-column" : "hu-row" }, edgeText(row, column));
+      const button = el("button", {
+        type: "button",
+        class: head ? "hu-thumb" : "hu-edge",
+        role: header.moved ? "radio" : "switch",
+        "aria-label": named(row, column),
+        title: named(row, column),
+        "data-head": head ? `${kind.letter}${row - 1}.${column - 1}` : null,
+        tabindex: row === 1 && column === 1 ? "0" : "-1",
+      }, head && !header.moved ? el("canvas", { "aria-hidden": "true" }) : edgeText(row, column));
+      button.addEventListener("click", () => (header.moved ? choose(kind, row, column) : toggle(kind, row, column)));
+      return button;
+    }));
+    const grid = el("div", {
+      class: "hu-grid", role: header.moved ? "radiogroup" : "group", "aria-label": header.moved ? `${kind.label}: choose a head` : `${kind.label}. ${KIND_KEYS}`,
+    }, ...cells.flat());
+    grid.style.setProperty("--hu-heads", header.n_heads);
+    grid.addEventListener("keydown", (event) => walk(event, cells));
+    return { kind, cells, node: el("section", {}, el("h4", {}, kind.label), grid) };
+  }
+
+  const edgeText = (row, column) => (!row && !column ? "all" : !row ? String(column - 1) : !column ? String(row - 1) : "");
+
+  function walk(event, cells) {
+    if (!(event.key in ARROWS)) return;
+    const [right, down] = ARROWS[event.key];
+    const row = cells.findIndex((line) => line.includes(event.target));
+    const least = header.moved ? 1 : 0;
+    const next = cells[Math.max(within(row + down, cells.length), least)][
+      Math.max(within(cells[row].indexOf(event.target) + right, cells[row].length), least)];
+    event.preventDefault();
+    event.stopPropagation();
+    event.target.tabIndex = -1; // Tab comes back to where one was
+    next.tabIndex = 0;
+    next.focus();
+  }
+
+  // The heads that a cell stands for.
+  function headsAt({ letter }, row, column) {
+    const layers = row ? [row - 1] : [...Array(header.n_layers).keys()];
+    const heads = column ? [column - 1] : [...Array(header.n_heads).keys()];
+    return layers.flatMap((layer) => heads.map((head) => `${letter}${layer}.${head}`));
+  }
+
+  function toggle(kind, row, column) {
+    const heads = headsAt(kind, row, column);
+    const all = heads.every((head) => off.has(head));
+    for (const head of heads) all ? off.delete(head) : off.add(head);
+    tell();
+  }
+
+  function tell() {
+    const written = writeOff(off, header);
+    sent.push(written);
+    redraw();
+    report({ off: written, times: ++times });
+  }
+
+  function choose(kind, row, column) {
+    header.chosen = [kind.name, row - 1, column - 1];
+    redraw();
+    report({ kind: kind.name, layer: row - 1, head: column - 1, times: ++times });
+  }
+
+  function drawSwitches({ kind, cells }, look) {
+    const found = parts.get(`thumbs.${kind.name}`);
+    const [, heads, height, width] = found.shape;
+    const size = height * width;
+    cells.forEach((line, row) => line.forEach((button, column) => {
+      const on = headsAt(kind, row, column).some((head) => !off.has(head));
+      button.setAttribute("aria-checked", String(on));
+      if (!row || !column) return;
+      const start = ((row - 1) * heads + column - 1) * size;
+      paintThumb(button.firstChild, { values: found.values.subarray(start, start + size), height, width }, kind.name === "decoder", look.ramp);
+    }));
+  }
+
+  function drawMoved({ kind, cells }, look) {
+    const { values } = parts.get(`moved.${kind.name}`);
+    const [name, layer, head] = header.chosen || [];
+    cells.slice(1).forEach((line, l) => line.slice(1).forEach((button, h) => {
+      const share = values[l * header.n_heads + h];
+      const level = Math.round(255 * Math.sqrt(Math.min(share, 1)));
+      const chosen = kind.name === name && l === layer && h === head;
+      button.style.background = look.css(level);
+      button.style.color = bright(look.ramp[level]) ? "#000" : "#fff";
+      button.textContent = share >= 0.005 ? String(Math.round(100 * share)) : "";
+      button.classList.toggle("hu-out", off.has(`${kind.letter}${l}.${h}`));
+      button.setAttribute("aria-checked", String(chosen));
+      button.title = `${kind.label}, layer ${l}, head ${h}: ${(100 * share).toFixed(1)} %${off.has(`${kind.letter}${l}.${h}`) ? ", off" : ""}`;
+      button.setAttribute("aria-label", button.title);
+    }));
+  }
+
+  allOn.addEventListener("click", () => {
+    off = new Set();
+    tell();
+  });
+  const resized = new ResizeObserver(redraw); // colours of a theme that has changed
+  resized.observe(frame);
+  return { show, close: () => resized.disconnect() };
+}
+
+// By the weights of Rec. 601, for the ink on a colour.
+const bright = (pixel) => 0.299 * (pixel & 255) + 0.587 * ((pixel >> 8) & 255) + 0.114 * ((pixel >> 16) & 255) > 140;
+
+// "e3.2,c5" as a set of heads, and back; a whole layer is written without its heads.
+function readOff(text, { n_layers, n_heads }) {
+  const found = new Set();
+  for (const one of text.split(",").filter(Boolean)) {
+    const [layer, head] = one.slice(1).split(".").map(Number);
+    if (layer >= n_layers) continue;
+    for (let h = 0; h < n_heads; h++) if (head === undefined || head === h) found.add(`${one[0]}${layer}.${h}`);
+  }
+  return found;
+}
+
+function writeOff(off, { kinds, n_layers, n_heads }) {
+  const written = [];
+  for (const { letter } of kinds) {
+    for (let layer = 0; layer < n_layers; layer++) {
+      const heads = Array.from({ length: n_heads }, (_, head) => `${letter}${layer}.${head}`).filter((head) => off.has(head));
+      written.push(...(heads.length === n_heads ? [`${letter}${layer}`] : heads));
+    }
+  }
+  return written.join(",");
+}

@@ -1,0 +1,82 @@
+"""All heads as switches, or by how far each moved, for `switchboard.js`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import Float
+
+from transformer.figures.packing import COARSE, Part, join, levels
+from transformer.figures.side import Side, pool
+
+LETTERS = {"encoder": "e", "decoder": "d", "cross": "c"}
+PICTURE = 24
+"""Cells a side of a head's picture, at most."""
+
+
+def switchboard_data(
+    side: Side,
+    labels: Mapping[str, str],
+    off: str,
+    *,
+    moved: Mapping[str, Float[np.ndarray, "layers heads"]] | None = None,
+    chosen: tuple[str, int, int] | None = None,
+    large: bool = False,
+) -> bytes:
+    """What the browser draws: a switch a head, with its picture; with `moved` a choice of heads.
+
+    Args:
+        side: the sentence whose heads are shown.
+        labels: of the kinds.
+        off: the heads that are off, as `heads_of` reads them.
+        moved: by kind a number a head from 0 to 1; the kinds that have none are left out.
+        chosen: the head that is looked at: kind, layer, head.
+        large: for a projector.
+
+    Raises:
+        ValueError: for numbers of another shape.
+    """
+    kinds = [kind for kind in side.kinds if moved is None or kind in moved]
+    parts = []
+    for kind in kinds:
+        if moved is None:
+            weights = [side.traced.weights(kind, layer) for layer in range(side.n_layers)]
+            pictures = np.stack([pool(layer, PICTURE) for layer in weights])
+            parts.append(levels(f"thumbs.{kind}", pictures, COARSE))
+        else:
+            shape = (side.n_layers, int(side.traced.config["n_heads"]))
+            if moved[kind].shape != shape:
+                raise ValueError(
+                    f"{kind} has numbers of shape {moved[kind].shape} for {shape} heads"
+                )
+            parts.append(Part(f"moved.{kind}", moved[kind].astype("<f4")))
+    header = {
+        "kinds": [{"name": k, "letter": LETTERS[k], "label": labels[k]} for k in kinds],
+        "n_layers": side.n_layers,
+        "n_heads": int(side.traced.config["n_heads"]),
+        "off": off,
+        "moved": moved is not None,
+        "chosen": None if chosen is None else list(chosen),
+        "large": large,
+    }
+    return join(header, parts)
+
+
+def heads_of(off: str, n_layers: int, n_heads: int) -> tuple[list[tuple[str, int, int]], list[str]]:
+    """Heads written as "e3.2,c5": encoder layer 3, head 2, and all of layer 5's cross heads.
+
+    Returns:
+        The heads, none twice, and what was named that is not in the model.
+    """
+    names = {letter: kind for kind, letter in LETTERS.items()}
+    found: list[tuple[str, int, int]] = []
+    missing = []
+    for one in filter(None, off.split(",")):
+        layer, _, head = one[1:].partition(".")
+        heads = [int(head)] if head else list(range(n_heads))
+        if int(layer) < n_layers and heads[0] < n_heads:
+            found += [(names[one[0]], int(layer), number) for number in heads]
+        else:
+            missing.append(one)
+    return list(dict.fromkeys(found)), missing
