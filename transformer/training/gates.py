@@ -70,7 +70,7 @@ def learn_gates(
     penalty: float,
     steps: int = 300,
     heads: Iterable[Head] | None = None,
-    rate: float = 0.05,
+    rate: float = 0.1,
     weight_rate: float = 0.0,
     seed: int = 1,
     progress: Progress = silent,
