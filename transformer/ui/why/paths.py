@@ -27,8 +27,7 @@ def show() -> None:
     )
     view = sliders("n", "k", "r")
     n = min(view.n, LONGEST)
-    sizes = sorted({*SHOWN, n})
-    found = _lengths(tuple(sizes), view.k, view.r)
+    found = pd.concat([_lengths(size, view.k, view.r) for size in sorted({*SHOWN, n})])
     _waiting(found, n)
     _layers(found, n, view)
     st.subheader(f"What position {n} has heard of")
@@ -143,9 +142,10 @@ def _rivals(view: View) -> None:
     )
 
 
-@lru_cache(maxsize=64)
-def _lengths(sizes: tuple[int, ...], k: int, r: int) -> pd.DataFrame:
-    return lengths(sizes, k, r)
+@lru_cache(maxsize=512)
+def _lengths(n: int, k: int, r: int) -> pd.DataFrame:
+    """One length at a time: another n leaves the others measured."""
+    return lengths([n], k, r)
 
 
 @lru_cache(maxsize=256)
