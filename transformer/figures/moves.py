@@ -140,9 +140,15 @@ def answers(
         figure.update_xaxes(range=ranges[column - 1], row=1, col=column)
     row = ROW if len(tokens) <= FEW else LOW_ROW
     lay_out(figure, "", "", dark, height=70 + row * (len(tokens) + 1))
-    figure.update_layout(showlegend=False, bargap=0.25, margin={"l": 92, "r": 8, "t": 30, "b": 28})
+    figure.update_layout(showlegend=False, bargap=0.25, margin={"l": 92, "r": 8, "t": 30, "b": 30})
+    # Numbers below every line would run into one another on a phone.
+    step = _step(ranges)
+    figure.update_xaxes(dtick=step, showticklabels=False, zeroline=True, zerolinecolor="#808080")
+    figure.add_annotation(
+        text=f"a line every {step:.0%}", showarrow=False, xref="paper", yref="paper", x=0, y=0,
+        yshift=-22,
+    )  # fmt: skip
     figure.update_annotations(font={"size": 13})
-    figure.update_xaxes(tickformat=".0%", dtick=_step(ranges), tickfont={"size": 11}, tickangle=0)
     figure.update_yaxes(
         showgrid=False, range=[len(tokens) + 0.6, -0.6], tickvals=places,
         ticktext=[_piece(token) for token in tokens], tickfont={"size": 12 if row == ROW else 10},

@@ -36,8 +36,8 @@ def show(model: Model) -> None:
     longest = max(len(reading.trace.src_tokens), len(reading.trace.tgt_tokens))
     if longest > MOST:
         st.info(
-            f"This text has {longest} pieces. What weights move is worked out for up to {MOST}: "
-            "take a sentence of it. The Attention page shows the weights of longer texts."
+            f"The text or its translation has {longest} pieces. What weights move is worked out "
+            f"for up to {MOST}: take a sentence of it. The Attention page takes longer texts."
         )
         return
     trace = recorded(model, reading)

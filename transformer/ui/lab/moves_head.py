@@ -146,7 +146,7 @@ def _parting(model: Model, trace: Trace) -> None:
     left, right = st.columns([5, 2], vertical_alignment="center")
     left.markdown(
         f"**Where do weights and norms part?** Of all {len(table)} heads they agree least in "
-        f"{KINDS[kind]} layer {layer}, head {head}: {_number(rank)}. Half of the heads have "
+        f"layer {layer}, head {head} ({KINDS[kind]}): {_number(rank)}. Half of the heads have "
         f"{_number(table['correlation'].median())} or more."
     )
     right.button(
