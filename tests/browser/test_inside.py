@@ -157,7 +157,7 @@ def point(page: Page, canvas: Locator, x: float, y: float, *, click: bool = Fals
     page.mouse.move(place["x"] + x, place["y"] + y)
     if click:
         page.mouse.click(place["x"] + x, place["y"] + y)
-    return page.locator(".hu-tip").inner_text()
+    return "".join(page.locator(".hu-tip:not([hidden])").all_inner_texts())
 
 
 def told(page: Page) -> tuple[int, int]:
@@ -225,3 +225,37 @@ def test_ranked_words_are_bars_and_can_be_chosen(page: Page, tmp_path: Path) -> 
     rows.nth(1).click()
     assert told(page) == (1, 1)
     expect(rows.nth(1)).to_have_attribute("aria-pressed", "true")
+
+
+def test_what_is_opened_is_brought_into_view(app: str, new_page: NewPage) -> None:
+    page = opened(app, new_page(width=390))
+    top = page.get_by_role("heading", level=3)
+    box(page, "output.choice").click()
+    heading(page, "The word")
+    expect(top).to_be_in_viewport()
+    page.get_by_text("A program that prints").scroll_into_view_if_needed()
+    expect(top).not_to_be_in_viewport()
+    page.get_by_role("button", name="← Back").click()
+    heading(page, "Softmax")
+    expect(top).to_be_in_viewport()
+
+
+def test_tables_of_one_width_look_at_the_same_columns(page: Page, tmp_path: Path) -> None:
+    data = base64.b64encode(tensor_data(wide())).decode()
+    start = f"""for (const name of ["one", "two"]) {{
+  const place = document.createElement("section");
+  document.body.append(place);
+  const view = tensorsView(place, () => {{}});
+  place.querySelector(".hu").classList.add("hu-file");
+  view.show(Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0)));
+}}"""
+    (tmp_path / "two.html").write_text(as_page("tensors", start), encoding="utf-8")
+    page.goto((tmp_path / "two.html").as_uri())
+    first, second = page.locator(".hu-canvas").nth(0), page.locator(".hu-canvas").nth(1)
+    place = first.bounding_box()
+    assert place
+    point(page, first, place["width"] - 3, 20, click=True)
+    place = second.bounding_box()
+    assert place
+    page.mouse.move(place["x"] + place["width"] - 20, place["y"] + place["height"] - 10)
+    expect(page.locator(".hu-tip").nth(1)).to_contain_text("dimension 399")

@@ -49,6 +49,7 @@ def figure_data(
     caption: str,
     words: Mapping[str, str] | None = None,
     layers: tuple[int, int] | None = None,
+    leads: tuple[str, str] | None = None,
     size: str = "normal",
 ) -> bytes:
     """What `figure1.js` draws.
@@ -60,6 +61,8 @@ def figure_data(
         caption: what the picture is, for a screen reader.
         words: what is written at the drawing's places for words.
         layers: how many there are, and which is shown; its frames say so.
+        leads: the class of an element of the page, and what is to be seen there: when that
+            becomes another, the element is brought into view.
         size: "large" for a projector.
 
     Raises:
@@ -78,6 +81,7 @@ def figure_data(
         ],
         "words": dict(words or {}),
         "layers": layers,
+        "leads": leads,
         "opened": opened,
         "large": size == "large",
         "signed": [one.id for one in buttons if one.signed],

@@ -5,7 +5,7 @@
 const TOWARDS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }; // the figure goes upwards
 
 function figure1View(place, report) {
-  let [header, parts, drawing, times] = [null, null, null, 0];
+  let [header, parts, drawing, times, step] = [null, null, null, 0, null];
   const canvas = el("div", { class: "hu-figure1", role: "group" });
   const frame = el("div", { class: "hu hu-figure1-place" }, canvas);
   place.append(frame);
@@ -13,6 +13,9 @@ function figure1View(place, report) {
   function show(bytes) {
     ({ header, parts } = unpack(bytes));
     draw();
+    const [shown, place] = header.leads || [];
+    if (step && place && step !== place) bringIntoView(shown);
+    step = place;
   }
 
   // The whole drawing anew; whoever held a button holds the one that is open now.
@@ -24,6 +27,7 @@ function figure1View(place, report) {
     frame.dataset.size = header.large ? "large" : "normal";
     canvas.setAttribute("aria-label", header.caption);
     canvas.style.setProperty("--width", width);
+    canvas.style.setProperty("--height", height);
     canvas.style.aspectRatio = `${width} / ${height}`;
     canvas.replaceChildren(
       drawArrows(drawing),
@@ -108,6 +112,13 @@ function figure1View(place, report) {
   resized.observe(frame);
 
   return { show, close: () => resized.disconnect() };
+}
+
+// What was opened begins where it is seen: not above the screen, nor far below.
+function bringIntoView(className) {
+  const found = document.querySelector(`.${className}`);
+  const top = found?.getBoundingClientRect().top;
+  if (top < 0 || top > window.innerHeight * 0.7) found.scrollIntoView({ block: "start" });
 }
 
 // Squeezed below this share of its size a drawing gives way to a narrower one.

@@ -21,7 +21,7 @@ function makeRanked(choose) {
       const button = el("button", { type: "button", class: "hu-ranked-row", "aria-pressed": String(Boolean(chosen)) },
         el("span", { class: "hu-ranked-name" }, tokenText(header.cells[row][column])),
         el("span", { class: "hu-ranked-bar" }, el("span", { style: `width: ${Math.max(wide, 0.5)}%` })),
-        el("span", { class: "hu-ranked-value" }, header.kind === "share" ? percent(value) : cellNumber(value)));
+        el("span", { class: "hu-ranked-value" }, header.kind === "share" ? percent(value) : cellNumber(value, high)));
       button.addEventListener("click", () => choose(row, column));
       return button;
     }));

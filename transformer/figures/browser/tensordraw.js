@@ -3,7 +3,7 @@
 function planTensor(pen, width, { header, look, strongest, start, firstRow }) {
   const size = look.size;
   pen.font = `${LABEL_SIZE * size}px ${look.font}`;
-  const labels = Math.max(...header.rows.map((label) => tokenWidth(pen, label)), 20);
+  const labels = Math.max(...header.rows.map((label) => tokenWidth(pen, label)), 44 * size);
   const left = Math.ceil(Math.min(labels + 12, width * 0.3, 170 * size));
   const room = width - left - 2;
   const columns = header.columns_count;
@@ -79,7 +79,7 @@ function paintTensor(pen, plan, { header, values, order, look, cell, over }) {
         pen.fillStyle = inkOn(colour);
       }
       if (header.cells) paintLabel(pen, plan, header.cells[row][order[c + plan.start]], x, y);
-      if (plan.numbers) pen.fillText(cellNumber(value), x + (plan.cell - gap) / 2, y + (header.cells ? plan.high * 0.74 : plan.high / 2 + 0.5));
+      if (plan.numbers) pen.fillText(cellNumber(value, header.most), x + (plan.cell - gap) / 2, y + (header.cells ? plan.high * 0.74 : plan.high / 2 + 0.5));
     }
     pen.textAlign = "left";
   }

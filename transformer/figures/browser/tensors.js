@@ -135,8 +135,12 @@ function tensorsView(place, report) {
     const [right, down] = ARROWS[event.key];
     event.preventDefault();
     const from = cell ? order.indexOf(cell.column) : -right;
-    choose(within((cell?.row ?? 0) + down, header.rows.length), order[within(from + right, count())]);
+    const [row, at] = [within((cell?.row ?? 0) + down, header.rows.length), within(from + right, count())];
+    choose(row, order[at]);
+    over = { row, at, small: false }; // said beside it, and read out
+    tell();
   });
+  canvas.addEventListener("blur", () => { over = null; redraw(); });
   sorting.addEventListener("click", () => {
     strongest = !strongest;
     strongStart = 0;
@@ -177,11 +181,12 @@ function tensorNumber(value, digits = 3) {
   return numberText(value, digits);
 }
 
-// A number short enough for a cell.
-function cellNumber(value) {
+// A number short enough for a cell; `most` is the greatest of its table.
+function cellNumber(value, most) {
   const size = Math.abs(value);
   if (value === -Infinity) return "−∞";
   if (Number.isInteger(value) && size < 10000) return String(value).replace("-", "−");
-  const text = size >= 1000 ? numberText(value, 2) : value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : 2);
-  return text.replace("-", "−").replace(/^−(0\.00)$/, "$1");
+  const digits = most >= 100 ? 0 : most >= 10 ? 1 : most >= 0.2 ? 2 : 3;
+  const text = size >= 1000 ? numberText(value, 2) : value.toFixed(digits);
+  return text.replace("-", "−").replace(/^−(0\.?0*)$/, "$1");
 }

@@ -48,6 +48,7 @@ def whole(model: Model, stop: Stop, trace: Trace) -> None:
         caption="The model, as Figure 1 of the paper. Arrow keys walk from box to box.",
         words={"source": _line(trace.src_tokens), "target": _line(trace.tgt_tokens)},
         layers=(model.n_layers, stop.layer),
+        leads=("st-key-inside-top", stop.place),
         size=state.view().size,
     )
     _figure(key="figure-1", data=data, on_state_change=_chosen)

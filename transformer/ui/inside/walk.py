@@ -33,7 +33,8 @@ def show(model: Model) -> None:
         found = opened(
             trace, model.translator, stop.box.name, stop.head if stop.box.by_head else None
         )
-        st.subheader(_title(stop), anchor=False)
+        with st.container(key="inside-top"):
+            st.subheader(_title(stop), anchor=False)
         if stop.attention:
             figure.attention(model, stop, trace)
         with st.container(key=f"inside-words-{state.view().size}"):
