@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from transformer import measures
+from transformer.analysis import positions, scores
 from transformer.figures.side import Side
 from transformer.inference import Trace
 from transformer.inference.trace import Array
@@ -53,6 +54,31 @@ def waves(trace: Trace) -> str:
         f"From 2π ≈ 6.3 places to, with d_model = {d_model}, {longest:,.0f} (the paper says "
         "10000·2π ≈ 62,832, which a wider and wider model comes near). Whoever looks at all of "
         "them together knows near places apart and far ones too."
+    )
+
+
+def slip(trace: Trace) -> str:
+    d_model = int(trace.config["d_model"])
+    d_model += d_model % 2
+    right, wrong = (
+        positions.pair_residuals(form(4 * d_model, d_model), 1).max()
+        for form in (positions.sinusoidal, positions.slip)
+    )
+    return (
+        "Sine and cosine of a pair share the exponent $2i/d_{model}$. With another one the two "
+        "hands turn at different speeds, and no 2 × 2 matrix moves them one place on: the best "
+        f"is off by up to {wrong:.2g}, where the paper's is by {right:.0e}, which is rounding. How "
+        "alike two places are then depends on where they stand."
+    )
+
+
+def variance(model: object, view: object) -> str:
+    table = scores.measure((64, 256)).query("score == 'dot'").set_index("d_k")
+    small, large = table["variance"]
+    return (
+        f"From {small:.0f} to {large:.0f} with queries and keys drawn just now: four times, as d_k "
+        "does. Of independent numbers with variance 1 each product has variance 1, and d_k of "
+        "them are added up (footnote 4). Dividing by √d_k makes it 1 again, for every d_k."
     )
 
 

@@ -22,7 +22,7 @@ LESSONS = (
         title="Learning from the answer, shifted by one",
         section="3.1",
         page="pages/inside.py",
-        view={"target": "Je suis étudiant."},
+        view={"section": "training", "target": "Je suis étudiant."},
         text=(
             "In training the decoder is given the right translation, moved one place to the "
             "right behind `<s>`: at every place it has to name the piece that comes next. All "
@@ -35,6 +35,7 @@ LESSONS = (
         title="From a word to a vector",
         section="3.4",
         page="pages/inside.py",
+        view={"box": "encoder.embed.tokens"},
         text=(
             "Each piece is a row of one large matrix, the embedding. The same matrix turns the "
             "decoder's last vector back into a score for every piece. Where it embeds, it is "
@@ -47,6 +48,7 @@ LESSONS = (
         title="Telling the order",
         section="3.5",
         page="pages/positions.py",
+        view={"topic": "waves"},
         text=(
             "Attention alone sees a bag of pieces. So each place gets a pattern of its own, made "
             "of waves from short to long, and that is added to the piece's vector."
@@ -58,6 +60,7 @@ LESSONS = (
         title="A cosine with another exponent",
         section="3.5",
         page="pages/positions.py",
+        view={"topic": "slip"},
         text=(
             "Sine and cosine of a pair turn together like the hand of a clock: moving k places on "
             "is a turn by one angle, the same everywhere. That is why the paper hoped that a "
@@ -65,11 +68,7 @@ LESSONS = (
         ),
         slip="$PE_{(pos, 2i+1)} = \\cos(pos / 10000^{(2i+1)/d_{model}})$",
         question="What is wrong in this line of some notes, and what breaks?",
-        answer=told(
-            "Sine and cosine of a pair share the exponent $2i/d_{model}$. With another one the two "
-            "hands turn at different speeds: no turn moves every place k places on, and how alike "
-            "two places are depends on where they stand. The page measures both."
-        ),
+        answer=found(answers.slip),
     ),
     Lesson(
         title="A query meets a key",
@@ -95,11 +94,7 @@ LESSONS = (
             "back."
         ),
         question="By how much does the variance of q·k grow when d_k goes from 64 to 256?",
-        answer=told(
-            "Four times: of independent numbers with variance 1 each product has variance 1, and "
-            "d_k of them are added up. Dividing by √d_k makes it 1 again, for every d_k. The page "
-            "draws such queries and keys and measures it."
-        ),
+        answer=answers.variance,
     ),
     Lesson(
         title="Many heads",
@@ -118,6 +113,7 @@ LESSONS = (
         title="Putting the heads together",
         section="3.2.2",
         page="pages/inside.py",
+        view={"box": "encoder.self_attn.output", "layer": 0},
         text=(
             "The outputs of all heads are laid side by side, and one more matrix mixes them into "
             "a vector as wide as the model."
@@ -129,8 +125,8 @@ LESSONS = (
     Lesson(
         title="No look ahead",
         section="3.2.3",
-        page="pages/attention.py",
-        view={"view": "heatmap", "kind": "decoder"},
+        page="pages/inside.py",
+        view={"box": "decoder.self_attn.mask", "layer": 0},
         text=(
             "While it learns, the decoder has the whole translation before it, and must not see "
             "the piece it is to name. The mask takes the later places away before the softmax."
@@ -164,6 +160,7 @@ LESSONS = (
         title="Each place for itself",
         section="3.3",
         page="pages/inside.py",
+        view={"box": "encoder.ffn.hidden", "layer": 0},
         text=(
             "After attention has brought places together, a small network works on each of them "
             "alone, the same at every place: widen, cut off below zero, narrow again."
@@ -176,6 +173,7 @@ LESSONS = (
         title="Add and norm",
         section="3.1",
         page="pages/inside.py",
+        view={"box": "encoder.self_attn.norm", "layer": 0},
         text=(
             "What a sublayer finds is added to what was there before, so nothing is lost on the "
             "way up. Then each place's vector is brought to mean 0 and variance 1, and stretched "
@@ -188,7 +186,7 @@ LESSONS = (
         title="Why self-attention",
         section="4",
         page="pages/why.py",
-        view={"part": "table"},
+        view={"part": "table", "n": 64, "d": 512},
         text=(
             "A recurrent layer takes one step after the other, a convolution sees a few "
             "neighbours; self-attention joins all places in one step. The price grows with the "
