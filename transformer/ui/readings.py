@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -151,9 +151,14 @@ def _weights(model: Model) -> list[str]:
 def _once(
     model: Model, text: str, options: dict[str, Any], names: list[str], turn: Turn | None = None
 ) -> Reading:
-    """A trace of the sites `names`, from what is kept or made now; with a `turn` only if no newer
-    rerun of this session has begun."""
+    """A trace of the sites `names`, from what is kept or made now."""
     key = (model.hash, text, *sorted(options.items()), *names)
+    return kept(key, lambda: Reading(model.translator.trace(text, names=names, **options)), turn)
+
+
+def kept(key: Hashable, make: Callable[[], Reading], turn: Turn | None = None) -> Reading:
+    """What `make` gives, from what is kept or made now; with a `turn` only if no newer rerun of
+    this session has begun."""
     number = turn.draw() if turn else 0
     found = _recent.get(key)
     if found is not None:
@@ -166,6 +171,6 @@ def _once(
                 turn.check(number)
             found = _recent.get(key)  # another session may have asked for the same meanwhile
             if found is None:
-                found = Reading(model.translator.trace(text, names=names, **options))
+                found = make()
                 _recent.put(key, found)
     return found

@@ -1,9 +1,91 @@
-"""Heads, rows, cells and tokens taken away or changed, the original beside the altered."""
+"""Heads, rows and tokens taken away or changed, the original beside the altered."""
 
 from __future__ import annotations
 
+import streamlit as st
+
+from transformer.figures import module, style
+from transformer.figures.switchboard import switchboard_data
+from transformer.ui import controls, frame, readings, state
+from transformer.ui.address import FORMS, KINDS
+from transformer.ui.lab import switch_further, switch_head, switch_result
+from transformer.ui.lab.switch_plan import MEANS, compared, plan
 from transformer.ui.models import Model
+from transformer.ui.readings import Reading
+
+MOST = 128
+"""Pieces of the longer side: of longer texts the tables say little and cost much."""
+_board = st.components.v2.component(
+    "heads_up.switchboard", css=style("switchboard"), js=module("switchboard")
+)
 
 
 def show(model: Model) -> None:
-    """Draw this part of the page."""
+    """The switchboard, what it changes, and one head of it."""
+    frame.lead(
+        "Is a head needed? Take it away and see. Everything you change here holds for this page "
+        "alone, and stands in its address."
+    )
+    controls.sentence(model)
+    reading = readings.read(model, state.view())
+    trace = reading.trace
+    longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
+    if longest > MOST:
+        st.info(
+            f"This text has {longest} pieces. Heads are switched for up to {MOST}: take a sentence "
+            "of it."
+        )
+        return
+    _heads(reading)
+    switch_further.show(model, reading)
+    view = state.view()
+    made = plan(model, reading, view)
+    for problem in made.problems:
+        st.warning(frame.plain(frame.sentence(problem)))
+    found = None if made.empty else compared(model, reading, view, made)
+    if found is None:
+        _nothing_yet(model, reading)
+    else:
+        switch_result.show(model, reading, made, found)
+    switch_head.show(model, reading, made, found)
+
+
+def _heads(reading: Reading) -> None:
+    view = state.view()
+    data = switchboard_data(reading.side, KINDS, view.off, large=view.size == "large")
+    _board(key="switchboard", data=data, on_state_change=_switched)
+    st.segmented_control(
+        "A head that is off writes",
+        list(MEANS),
+        format_func=MEANS.__getitem__,
+        required=True,
+        help="**Nothing**: its output is 0. **Look at all alike**: it still writes, but from all "
+        "tokens evenly. **Always the same**: what it writes on average over the examples above, "
+        "which leaves what the layers behind it have learned to expect.",
+        **state.bound("means"),
+    )
+
+
+def _switched() -> None:
+    """The browser tells which heads are off."""
+    off = st.session_state["switchboard"]["state"].get("off", "")
+    if switch_result.fits(off, FORMS["off"][0]):
+        state.change(off=off)
+
+
+def _nothing_yet(model: Model, reading: Reading) -> None:
+    last = model.n_layers - 1
+    layer, head = reading.side.clearest("cross")
+    st.info(
+        f"Nothing is changed: the translation is **{frame.plain(reading.trace.text)}** "
+        "Switch a head off above, or begin with one of these."
+    )
+    with st.container(horizontal=True):
+        for label, off in (
+            (f"The clearest encoder–decoder head, {layer}.{head}", f"c{layer}.{head}"),
+            ("The last encoder–decoder layer", f"c{last}"),
+            ("The whole masked decoder", ",".join(f"d{n}" for n in range(model.n_layers))),
+        ):
+            st.button(
+                label, icon=":material/toggle_off:", on_click=state.change, kwargs={"off": off}
+            )

@@ -1,0 +1,117 @@
+"""The original beside the altered as Plotly figures: bars in pairs, and cells as points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from transformer.figures.curves import DARK, LIGHT
+from transformer.figures.positions import Numbers, lay_out, ticks
+
+ROW, LOW_ROW, FEW = 28, 17, 40  # pixels of a token's two bars; of many tokens'
+BEFORE, AFTER = 6, 1  # colours in the palette
+MORE, LESS = 0, 1
+LEAST = 1e-6
+"""Below it a number is drawn as this one: a logarithm has no 0."""
+
+
+def pairs(
+    tokens: Sequence[str],
+    before: Numbers,
+    after: Numbers,
+    *,
+    across: str,
+    marked: Sequence[int] = (),
+    dark: bool = False,
+) -> go.Figure:
+    """A line a token with two bars, from 0 to 1.
+
+    Args:
+        tokens: any may come twice.
+        across: what the bars are.
+        marked: places whose tokens are written in bold.
+    """
+    palette = DARK if dark else LIGHT
+    places = np.arange(len(tokens))
+    figure = go.Figure()
+    for name, values, colour in (("before", before, BEFORE), ("after", after, AFTER)):
+        figure.add_bar(
+            x=np.asarray(values, dtype=np.float64), y=places, name=name, orientation="h",
+            marker={"color": palette[colour]},
+            hovertemplate=f"%{{y}}<br>{name} %{{x:.1%}}<extra></extra>",
+        )  # fmt: skip
+    row = ROW if len(tokens) <= FEW else LOW_ROW
+    lay_out(figure, across, "", dark, height=100 + row * len(tokens))
+    figure.update_layout(
+        barmode="group", bargap=0.25, bargroupgap=0.05,
+        margin={"l": 110, "r": 12, "t": 34, "b": 48},
+    )  # fmt: skip
+    figure.update_xaxes(range=[0, 1.02], tickformat=".0%")
+    axis: dict[str, Any] = ticks([token.removeprefix("▁") or token for token in tokens])
+    axis["ticktext"] = [
+        f"<b>{text}</b>" if at in marked else text for at, text in enumerate(axis["ticktext"])
+    ]
+    figure.update_yaxes(**axis, showgrid=False, range=[len(tokens) - 0.4, -0.6])
+    return figure
+
+
+def effects(
+    sizes: Float[np.ndarray, "cell"],
+    changes: Float[np.ndarray, "cell"],
+    told: Sequence[tuple[str, str]],
+    *,
+    across: str,
+    chosen: int | None = None,
+    dark: bool = False,
+) -> go.Figure:
+    """Every cell of a head as a point: what it is against what blanking it does.
+
+    Both axes grow by factors of ten, as ranks are what is compared; the sign of a change is its
+    colour and its shape.
+
+    Args:
+        sizes: of each cell, from 0.
+        changes: of the output's log-probability when it is blanked, in nats.
+        told: query and key of each.
+        across: what the sizes are.
+        chosen: the cell that is ringed.
+    """
+    palette = DARK if dark else LIGHT
+    figure = go.Figure()
+    for name, these, colour, symbol in (
+        ("less probable without it", changes < 0, LESS, "circle"),
+        ("more probable without it", changes >= 0, MORE, "diamond"),
+    ):
+        cells = np.flatnonzero(these).tolist()
+        figure.add_scatter(
+            x=np.maximum(sizes[cells], LEAST),
+            y=np.maximum(np.abs(changes[cells]), LEAST),
+            customdata=[
+                (cell, *(escape(name, quote=False) for name in told[cell]), changes[cell])
+                for cell in cells
+            ],
+            name=name,
+            mode="markers",
+            marker={"color": palette[colour], "symbol": symbol, "size": 7, "opacity": 0.65},
+            hovertemplate="%{customdata[1]} → %{customdata[2]}<br>"
+            f"{escape(across)} %{{x:.3~g}}<br>change %{{customdata[3]:.3~g}} nats<extra></extra>",
+        )
+    if chosen is not None:
+        figure.add_scatter(
+            x=[max(float(sizes[chosen]), LEAST)], y=[max(abs(float(changes[chosen])), LEAST)],
+            mode="markers", hoverinfo="skip", showlegend=False,
+            marker={
+                "symbol": "circle-open", "size": 17, "color": "#e8ebef" if dark else "#1b1f24",
+                "line": {"width": 2.5},
+            },
+        )  # fmt: skip
+    lay_out(figure, across, "size of the change, nats", dark, height=360)
+    figure.update_layout(legend={"font": {"size": 12}}, margin={"l": 70, "r": 10, "b": 52})
+    figure.update_xaxes(type="log", exponentformat="power", nticks=6)
+    figure.update_yaxes(type="log", exponentformat="power", nticks=6)
+    return figure

@@ -1,0 +1,259 @@
+"""Is attention an explanation? Every cell's weight and norm against what blanking it does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+
+import numpy as np
+import streamlit as st
+
+from transformer.analysis.cells import Cells, blank_cells
+from transformer.analysis.gates import Head, site
+from transformer.analysis.norms import moved
+from transformer.figures import module, style
+from transformer.figures.altered import effects
+from transformer.figures.moves import Quantity, moves_data
+from transformer.inference import Trace, Translator
+from transformer.ui import frame, readings, state
+from transformer.ui.lab.moves_head import opening
+from transformer.ui.models import Model
+from transformer.ui.readings import Reading
+
+BLANK = {"cell": "The chosen cell", "all": "All cells of the head"}
+_table = st.components.v2.component("heads_up.blanked", css=style("moves"), js=module("moves"))
+
+
+def show(model: Model, reading: Reading, head: Head) -> None:
+    """The chosen cell in numbers, or all cells of the head and how their orders agree."""
+    st.subheader("Is attention an explanation?")
+    st.markdown(
+        "A weight says how much a query takes; the **norm** ‖α·f(x)‖ how large the vector is that "
+        "arrives. **Blanking** sets one weight to 0, leaves all else as it is, and asks what the "
+        "translation loses. If weights explained, the three would put the cells in one order."
+    )
+    st.segmented_control(
+        "Blank",
+        list(BLANK),
+        format_func=BLANK.__getitem__,
+        required=True,
+        **state.bound("blank"),
+    )
+    trace = _recorded(model, reading, head)
+    rows = range(len(trace.labels(head[0])[0]))
+    chosen = _chosen(trace, head)
+    if state.view().blank == "all":
+        queries: Sequence[int] = rows
+    else:
+        queries = [chosen[0]] if chosen else []
+    found = _blanked(model, trace, head, queries)
+    _draw(model, trace, head, found, chosen)
+    if chosen and found:
+        _cell(trace, found, chosen)
+    if found and len(queries) == len(rows):
+        _orders(model, trace, found, chosen)
+
+
+def _recorded(model: Model, reading: Reading, head: Head) -> Trace:
+    """The trace of `reading` with what the norms of this head read besides the weights."""
+    names = [site(head[0], head[1], point) for point in ("value", "heads")]
+    more = readings.sites(model, reading, names)
+    return replace(reading.trace, tensors={**reading.trace.tensors, **more.tensors})
+
+
+def _chosen(trace: Trace, head: Head) -> tuple[int, int] | None:
+    view = state.view()
+    rows, columns = trace.labels(head[0])
+    n_keys = view.row + 1 if head[0] == "decoder" else len(columns)
+    return (
+        (view.row, view.column) if 0 <= view.row < len(rows) and 0 <= view.column < n_keys else None
+    )
+
+
+def _blanked(model: Model, trace: Trace, head: Head, queries: Sequence[int]) -> Cells | None:
+    """The cells of these rows, a row at a time: what is done is kept if a visitor goes on."""
+    parts = []
+    bar = st.progress(0.0, "Blanking cell after cell …") if len(queries) > 1 else None
+    for done, query in enumerate(queries):
+        key = (model.hash, trace.src_ids, trace.predicted_ids, head, query)
+        parts.append(_row(*key, model.translator, trace))
+        if bar:
+            bar.progress((done + 1) / len(queries), f"Blanked {done + 1} of {len(queries)} rows")
+    if bar:
+        bar.empty()
+    if not parts:
+        return None
+    first = parts[0]
+    joined = {name: np.concatenate([getattr(part, name) for part in parts])
+              for name in ("weights", "norms", "effects")}  # fmt: skip
+    return Cells(head, tuple(chain(*(part.cells for part in parts))), tokens=first.tokens, **joined)
+
+
+@st.cache_data(max_entries=1024, show_spinner=False)
+def _row(
+    digest: str,
+    src: tuple[int, ...],
+    written: tuple[int, ...],
+    head: Head,
+    query: int,
+    _translator: Translator,
+    _trace: Trace,
+) -> Cells:
+    return blank_cells(_translator, _trace, head, [query])
+
+
+def _draw(
+    model: Model, trace: Trace, head: Head, found: Cells | None, chosen: tuple[int, int] | None
+) -> None:
+    """Two tables that share their pointer: the weights, and norms or, once known, effects."""
+    kind, layer, number = head
+    rows, columns = trace.labels(kind)
+    norms = moved(model.translator.model, trace, kind, layer)[number]
+    quantities = [
+        Quantity("weight", "weight", "Weight α", "share of the row",
+                 trace.weights(kind, layer)[number], most=1.0),
+        Quantity("norm", "norm", "Norm ‖α·f(x)‖", "length of the vector", norms),
+    ]  # fmt: skip
+    if found is not None:
+        blanked = np.zeros_like(norms)
+        i, j = np.array(found.cells).T
+        blanked[i, j] = found.total
+        quantities.append(
+            Quantity("effect", "change when blanked, nats", "What blanking changes",
+                     "nats of the translation’s log-probability; rows not blanked are empty",
+                     blanked, signed=True)
+        )  # fmt: skip
+    data = moves_data(
+        quantities,
+        ("weight", quantities[-1].name),
+        kind=kind,
+        rows=rows,
+        columns=columns,
+        writes=None if kind == "encoder" else trace.predicted_tokens,
+        cell=chosen,
+        head=f"{model.hash} {head} {trace.src_ids} {trace.tgt_ids}",
+        large=state.view().size == "large",
+    )
+    _table(key="blanked-head", data=data, on_state_change=_took)
+
+
+def _took() -> None:
+    told = st.session_state["blanked-head"]["state"]
+    state.change(row=int(told["row"]), column=int(told["column"]))
+
+
+def _cell(trace: Trace, found: Cells, chosen: tuple[int, int]) -> None:
+    """Its three numbers, side by side."""
+    at = found.cells.index(chosen)
+    rows, columns = trace.labels(found.head[0])
+    effects_of = found.effects[at]
+    most = int(np.abs(effects_of).argmax())
+    total = float(found.total[at])
+    with st.container(border=True):
+        st.markdown(
+            f"**{frame.plain(_word(rows[chosen[0]]))} → {frame.plain(_word(columns[chosen[1]]))}**"
+        )
+        for column, (label, value) in zip(
+            st.columns(3),
+            (
+                ("Weight", f"{found.weights[at]:.3f}"),
+                ("Norm", f"{found.norms[at]:.3f}"),
+                ("Blanked, log-probability", f"{total:+.4f} nats".replace("-", "−")),
+            ),
+            strict=True,
+        ):
+            column.metric(label, value)
+        st.caption(
+            f"Without this cell the whole translation is {math.exp(total):.3f} times as probable. "
+            f"It matters most for “{frame.plain(_word(found.tokens[most]))}” "
+            f"({effects_of[most]:+.4f} nats)."
+        )
+
+
+def _orders(model: Model, trace: Trace, found: Cells, chosen: tuple[int, int] | None) -> None:
+    """How alike weight, norm and effect put the cells in order."""
+    ranks = found.correlations()
+    rows, columns = trace.labels(found.head[0])
+    told = [(rows[i], columns[j]) for i, j in found.cells]
+    at = found.cells.index(chosen) if chosen else None
+    dark = bool(st.context.theme.type == "dark")
+    for column, (name, across, sizes) in zip(
+        st.columns(2, gap="large"),
+        (("weight", "weight", found.weights), ("norm", "norm ‖α·f(x)‖", found.norms)),
+        strict=True,
+    ):
+        with column:
+            st.markdown(
+                f"**{name.capitalize()} against effect**: rank correlation "
+                f"{_number(ranks[f'{name}_effect'])}"
+            )
+            st.plotly_chart(
+                effects(sizes, found.total, told, across=across, chosen=at, dark=dark),
+                theme=None,
+                key=f"switch-by-{name}",
+                config={"displayModeBar": False},
+                on_select=partial(_picked, f"switch-by-{name}", found.cells),
+                selection_mode="points",
+            )
+    st.markdown(_answer(ranks, len(found.cells)))
+    st.caption(
+        "One cell at a time is taken away, in one sentence, and everything else stays: what other "
+        "heads can make up for counts as not needed, and cells that matter only together are not "
+        "seen. So a high number says that large weights are often those that are used, in this "
+        "head and here; a low one does not say that the head is useless. Effects count by their "
+        "size. Blanking after Kobayashi et al. 2020; the question after Jain & Wallace 2019 and "
+        "Wiegreffe & Pinter 2019."
+    )
+    _ways_on(model, trace, found)
+
+
+def _picked(key: str, cells: Sequence[tuple[int, int]]) -> None:
+    points = st.session_state[key]["selection"]["points"]
+    if points:
+        row, column = cells[int(points[0]["customdata"][0])]
+        state.change(row=row, column=column)
+
+
+def _answer(ranks: dict[str, float], count: int) -> str:
+    """The three rank correlations in a sentence."""
+    by_weight, by_norm = ranks["weight_effect"], ranks["norm_effect"]
+    if math.isnan(by_weight) or math.isnan(by_norm):
+        return "One of the three is the same for all cells, so there is no order to compare."
+    closer = "norms" if by_norm > by_weight else "weights"
+    near = "hardly closer" if abs(by_norm - by_weight) < 0.02 else "closer"
+    return (
+        f"Over the {count} cells of this head Spearman’s rank correlation with what blanking does "
+        f"is **{_number(by_weight)}** for weights and **{_number(by_norm)}** for norms "
+        f"({_number(ranks['weight_norm'])} between the two): {closer} are {near}. 1 would be the "
+        "same order, 0 none."
+    )
+
+
+def _number(rank: float) -> str:
+    return "–" if math.isnan(rank) else f"{rank:.2f}".replace("-", "−")
+
+
+def _word(token: str) -> str:
+    return token.removeprefix("▁") or token
+
+
+def _ways_on(model: Model, trace: Trace, found: Cells) -> None:
+    kind, layer, head = found.head
+    st.download_button(
+        "These cells (.csv)",
+        lambda: found.to_frame().to_csv(index=False),
+        file_name=f"cells-{kind}-{layer}-{head}.csv",
+        mime="text/csv",
+        on_click="ignore",
+    )
+    with st.expander("These cells from Python"):
+        st.code(
+            f"""{opening(model, trace, ["cells import blank_cells"])}
+cells = blank_cells(translator, trace, ({kind!r}, {layer}, {head}))
+print(cells.to_frame())  # a line a cell
+print(cells.correlations())""",
+            language="python",
+        )

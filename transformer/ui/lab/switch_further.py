@@ -1,0 +1,127 @@
+"""Further changes: source tokens taken away, activations of another sentence put in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from transformer.inference import Trace
+from transformer.ui import readings, state
+from transformer.ui.lab.switch_written import Patch, numbers_of, numbers_written, patch_of
+from transformer.ui.models import Model
+from transformer.ui.readings import Reading
+
+GONE = {"hidden": "Hidden: nobody can look at them", "cut": "Cut out: the rest moves up"}
+AWAY, SITE, HERE, THERE = "switch-away", "switch-site", "switch-here", "switch-there"
+
+
+def show(model: Model, reading: Reading) -> None:
+    """Two expanders; what is chosen in them stands in the address."""
+    view = state.view()
+    left, right = st.columns(2)
+    with left.expander("Take source tokens away", expanded=bool(view.away)):
+        _away(reading.trace)
+    with right.expander("Put in activations of another sentence", expanded=bool(view.patch)):
+        _patch(model, reading)
+
+
+def _away(trace: Trace) -> None:
+    view = state.view()
+    tokens = trace.src_tokens
+    chosen = [at for at in numbers_of(view.away) if at < len(tokens) - 1]
+    _choice("Source tokens", tokens[:-1], chosen, AWAY, _took)
+    st.segmented_control(
+        "How",
+        list(GONE),
+        format_func=GONE.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+        **state.bound("gone"),
+    )
+
+
+def _took() -> None:
+    state.change(away=numbers_written(sorted(st.session_state[AWAY])))
+
+
+def _patch(model: Model, reading: Reading) -> None:
+    view = state.view()
+    st.text_input(
+        "Another sentence",
+        placeholder="The same one, if this is empty",
+        live="400ms",
+        **state.bound("other"),
+    )
+    sites = _sites(model)
+    patch = patch_of(view.patch) or Patch(_first(model))
+    st.session_state[SITE] = patch.site if patch.site in sites else _first(model)
+    st.selectbox(
+        "What is put in: the vectors that leave",
+        list(sites),
+        format_func=sites.__getitem__,
+        key=SITE,
+        on_change=_put,
+    )
+    donor = readings.other(model, view).trace
+    encoder = st.session_state[SITE].startswith("encoder")
+    for label, trace, chosen, key in (
+        ("Here at", reading.trace, patch.here, HERE),
+        ("taken from there at", donor, patch.there, THERE),
+    ):
+        tokens = trace.src_tokens if encoder else trace.tgt_tokens
+        _choice(label, tokens, [at for at in chosen if at < len(tokens)], key, _put)
+    if len(patch.here) != len(patch.there):
+        st.caption("Choose as many tokens there as here; the first goes to the first.")
+    elif not encoder:
+        st.caption(
+            "These are tokens that were written. What is put in works from the moment they are "
+            "read."
+        )
+
+
+def _put() -> None:
+    chosen = st.session_state
+    patch = Patch(chosen[SITE], tuple(chosen.get(HERE, ())), tuple(chosen.get(THERE, ())))
+    state.change(patch=patch.written())
+
+
+def _first(model: Model) -> str:
+    """In the middle of the encoder: what is known of a token by then."""
+    return f"encoder.layers.{(model.n_layers - 1) // 2}.ffn_norm.hook_output"
+
+
+def _sites(model: Model) -> dict[str, str]:
+    """The residual stream after every sublayer, by name, in words."""
+    said = {
+        "embed": "the embedding",
+        "self_attn_norm": "self-attention",
+        "cross_attn_norm": "encoder–decoder attention",
+        "ffn_norm": "the feed-forward network",
+    }
+    found = {}
+    for name in model.translator.model.hook_names:
+        stack, *way = name.removesuffix(".hook_output").split(".")
+        if name.endswith(".hook_output") and way[-1] in said:
+            layer = f", layer {way[1]}" if len(way) > 1 else ""
+            found[name] = f"{stack.capitalize()}{layer}: {said[way[-1]]}"
+    return found
+
+
+def _choice(
+    label: str,
+    tokens: Sequence[str],
+    chosen: Sequence[int],
+    key: str,
+    on_change: Callable[[], None],
+) -> None:
+    """Some of the tokens, told apart by their places; what is chosen comes from the view."""
+    st.session_state[key] = list(chosen)
+    st.multiselect(
+        label,
+        range(len(tokens)),
+        format_func=lambda at: f"{at} {tokens[at].removeprefix('▁') or tokens[at]}",
+        key=key,
+        on_change=on_change,
+        placeholder="Choose tokens",
+    )

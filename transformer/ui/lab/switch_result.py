@@ -1,0 +1,224 @@
+"""What a change does: both translations, probabilities, candidates, and attention elsewhere."""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from html import escape
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import streamlit as st
+
+from transformer.analysis.interventions import Comparison
+from transformer.figures import Side, explorer_page, module, style
+from transformer.figures.altered import pairs
+from transformer.figures.switchboard import switchboard_data
+from transformer.inference.results import Translation
+from transformer.ui import frame, models, state, tables
+from transformer.ui.address import KINDS
+from transformer.ui.lab.switch_plan import Plan, program
+from transformer.ui.models import Model
+from transformer.ui.readings import Reading
+
+Shares = npt.NDArray[np.float32]
+_heads = st.components.v2.component(
+    "heads_up.moved_heads", css=style("switchboard"), js=module("switchboard")
+)
+_CHIP = "display:inline-block;padding:0 .4em;margin:.1em .15em;border-radius:5px;"
+_SAME = _CHIP + "background:#8882"
+_NEW = _CHIP + "background:#e69f0033;outline:2px solid #d55e00;font-weight:600"
+_GONE = _CHIP + "outline:1px dashed #8889;text-decoration:line-through"
+
+
+def fits(text: object, form: str) -> bool:
+    """Whether what a browser tells has the form that an address must have."""
+    return isinstance(text, str) and re.fullmatch(form, text, re.ASCII) is not None
+
+
+def show(model: Model, reading: Reading, made: Plan, found: Comparison) -> None:
+    """In words, as bars, and as a picture of all heads."""
+    st.subheader("What changes")
+    st.markdown(said(made, found))
+    st.html(_beside(found.original.translation, found.translation))
+    dark = bool(st.context.theme.type == "dark")
+    table = found.probabilities
+    tokens = table["token"].to_list()
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.markdown("**How probable the model finds the original translation, token by token**")
+        st.plotly_chart(
+            pairs(
+                tokens,
+                table["before"].to_numpy(),
+                table["after"].to_numpy(),
+                across="probability",
+                marked=found.overturned,
+                dark=dark,
+            ),
+            theme=None,
+            key="switch-pairs",
+            config={"displayModeBar": False},
+        )
+        st.caption(
+            "Each given the original's tokens before it, so that the two can be compared. In bold: "
+            "another token would now be taken."
+        )
+    with right:
+        _overturned(found)
+    _attention(reading, found)
+    _ways_on(model, made, found)
+
+
+def said(made: Plan, found: Comparison) -> str:
+    """What became of the translation, in a sentence."""
+    begun = " and ".join(made.what)
+    begun = begun[0].upper() + begun[1:]
+    table = found.probabilities
+    at = int((table["after"] - table["before"]).abs().to_numpy().argmax())
+    line = table.iloc[at]
+    token = frame.plain(str(line["token"]).removeprefix("▁"))
+    before, after = float(line["before"]), float(line["after"])
+    if abs(after - before) < 0.005:
+        first = f"{begun}, no token of the translation changes by half a percent"
+    else:
+        way = "falls" if after < before else "rises"
+        first = f"{begun}, “{token}” {way} from **{before:.0%}** to **{after:.0%}**"
+    if found.changed:
+        written = frame.plain(found.translation.text) or "nothing at all"
+        return f"{first}; the translation becomes **{written}**"
+    return f"{first}; the translation stays **{frame.plain(found.translation.text)}**"
+
+
+def _beside(original: Translation, altered: Translation) -> str:
+    """Both as pieces; what is no longer written is struck, what is new is framed."""
+    matcher = SequenceMatcher(None, original.tokens, altered.tokens, autojunk=False)
+    lines: dict[str, list[str]] = {"Original": [], "Altered": []}
+    for what, a, b, c, d in matcher.get_opcodes():
+        styles = (_SAME, _SAME) if what == "equal" else (_GONE, _NEW)
+        for name, shown, tokens in (
+            ("Original", styles[0], original.tokens[a:b]),
+            ("Altered", styles[1], altered.tokens[c:d]),
+        ):
+            kept = "" if what == "equal" else "gone" if name == "Original" else "new"
+            lines[name] += [
+                f'<span style="{shown}" title="{kept}"><bdi>{_piece(token)}</bdi></span>'
+                for token in tokens
+            ]
+    return "".join(
+        f'<div style="margin:.3rem 0;line-height:1.9"><span style="display:inline-block;'
+        f'min-width:5.2rem;opacity:.75">{name}</span>{"".join(chips)}</div>'
+        for name, chips in lines.items()
+    )
+
+
+def _piece(token: str) -> str:
+    if token.startswith("▁") and len(token) > 1:
+        return f'<span class="hu-word">▁</span>{escape(token[1:])}'
+    return escape(token)
+
+
+def _overturned(found: Comparison) -> None:
+    st.markdown("**Where another token wins now**")
+    best = found.candidates[found.candidates["rank"] == 0]
+    rows = [
+        (
+            f"{line.position} {str(line.token).removeprefix('▁')}",
+            f"{str(line.token_before).removeprefix('▁')} {line.probability_before:.0%}",
+            f"{str(line.token_after).removeprefix('▁')} {line.probability_after:.0%}",
+        )
+        for line in best[best["position"].isin(found.overturned)].itertuples()
+    ]
+    if rows:
+        st.html(
+            tables.html(
+                "The most probable candidate at these steps of the original translation",
+                ("Step", "Before", "After"),
+                rows,
+            )
+        )
+    else:
+        st.caption("Nowhere: at every step of the original the same candidate comes first.")
+
+
+def moved(found: Comparison) -> dict[str, Shares]:
+    """By kind, how far every head's attention moved, where that can be said."""
+    same = found.original.src_ids == found.forced.src_ids
+    return {kind: found.attention(kind) for kind in KINDS if same or kind == "decoder"}
+
+
+def moved_table(found: Comparison) -> pd.DataFrame:
+    """A line a head: kind, layer, head, and how far its attention moved."""
+    rows = [
+        (kind, layer, head, float(share))
+        for kind, shares in moved(found).items()
+        for (layer, head), share in np.ndenumerate(shares)
+    ]
+    return pd.DataFrame(rows, columns=["kind", "layer", "head", "moved"])
+
+
+def _attention(reading: Reading, found: Comparison) -> None:
+    st.markdown("**How far the attention of every head moved**, in percent")
+    view = state.view()
+    shares = moved(found)
+    if len(shares) < len(KINDS):
+        st.caption(
+            "With tokens cut out only the decoder's own attention is still over the same tokens."
+        )
+    now = reading.side.resolved(view.explorer())
+    data = switchboard_data(
+        reading.side,
+        KINDS,
+        view.off,
+        moved=shares,
+        chosen=(str(now["kind"]), int(now["layer"]), int(now["head"])),
+        large=view.size == "large",
+    )
+    _heads(key="moved-heads", data=data, on_state_change=_chosen)
+    table = moved_table(found)
+    kind, layer, head, share = table.iloc[int(table["moved"].to_numpy().argmax())]
+    st.caption(
+        f"Most in layer {layer}, head {head} ({KINDS[kind]}): {share:.0%} of its weight lies "
+        "elsewhere, on average over the rows. Click a head to see it below. Total variation, "
+        "½ Σ |a − b|, while the original translation is being written."
+    )
+
+
+def _chosen() -> None:
+    """The browser tells which head is looked at."""
+    told = st.session_state["moved-heads"]["state"]
+    kind, layer, head = (told.get(name) for name in ("kind", "layer", "head"))
+    if kind in KINDS and isinstance(layer, int | float) and isinstance(head, int | float):
+        state.change(kind=kind, layer=int(layer), head=int(head), row=-1, column=-1)
+
+
+def _ways_on(model: Model, made: Plan, found: Comparison) -> None:
+    view = state.view()
+    with st.container(horizontal=True):
+        for label, name, table in (
+            ("Probabilities (.csv)", "probabilities", found.probabilities),
+            ("Candidates (.csv)", "candidates", found.candidates),
+            ("Attention moved (.csv)", "attention-moved", moved_table(found)),
+        ):
+            st.download_button(
+                label,
+                table.to_csv(index=False),
+                file_name=f"{name}.csv",
+                mime="text/csv",
+                on_click="ignore",
+                key=f"switch-{name}",
+            )
+        st.download_button(
+            "Both in the explorer (.html)",
+            lambda: explorer_page(
+                [Side(found.original, "original"), Side(found.forced, "altered")],
+                {"view": "compare", "kind": view.kind, "layer": view.layer, "head": view.head},
+                "Original and altered",
+            ),
+            file_name="altered.html",
+            mime="text/html",
+            on_click="ignore",
+        )
+    with st.expander("The same from Python"):
+        st.code(program(model, str(models.checkpoints()[model.name]), view, made), "python")
