@@ -114,11 +114,13 @@ function figure1View(place, report) {
   return { show, close: () => resized.disconnect() };
 }
 
+const COVERED = 60; // pixels at the top, where the way on stays
+
 // What was opened begins where it is seen: not above the screen, nor far below.
 function bringIntoView(className) {
   const found = document.querySelector(`.${className}`);
   const top = found?.getBoundingClientRect().top;
-  if (top < 0 || top > window.innerHeight * 0.7) found.scrollIntoView({ block: "start" });
+  if (top < COVERED || top > window.innerHeight * 0.7) found.scrollIntoView({ block: "start" });
 }
 
 // Squeezed below this share of its size a drawing gives way to a narrower one.
