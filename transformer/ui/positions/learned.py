@@ -23,8 +23,8 @@ MOST = 96
 def show(model: Model) -> None:
     """The learned vectors of a checkpoint, what they have of sinusoids, and what not."""
     st.markdown(
-        "Must it be sines? The paper also **learned** one vector for each place, and it translated "
-        "as well (Table 3, row E). A learned vector knows only the places it met."
+        "Must it be sines? The paper also **learned** one vector for each place, and translations "
+        "were nearly as good (Table 3, row E). But a learned vector knows only the places it met."
     )
     there = [one for one in runs.learners() if one.positions == "learned"]
     if not there:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import streamlit as st
 
 from transformer.analysis import positions
@@ -31,8 +32,17 @@ def _measured(width: int, k: int) -> dict[str, dict[str, Any]]:
             "distances": positions.distances(rows, REACH),
             "pairs": positions.pair_residuals(rows, k),
             "map": positions.map_residual(rows, k),
+            "apart": _apart(rows[:512]),
         }
     return found
+
+
+def _apart(rows: npt.NDArray[np.float64]) -> float:
+    """The least distance between two rows."""
+    squares = (rows**2).sum(axis=1)
+    between = squares[:, None] + squares - 2 * rows @ rows.T
+    np.fill_diagonal(between, np.inf)
+    return float(np.sqrt(max(between.min(), 0.0)))
 
 
 def show(model: Model) -> None:
@@ -104,13 +114,6 @@ def _table(paper: dict[str, Any], slip: dict[str, Any], length: int, k: int) -> 
         row = told["distances"].iloc[min(abs(k), REACH)]
         return f"{row['least']:.3f} to {row['most']:.3f}"
 
-    def apart(told: dict[str, Any]) -> str:
-        rows = told["rows"][:512]
-        squares = (rows**2).sum(axis=1)
-        square = squares[:, None] + squares - 2 * rows @ rows.T
-        np.fill_diagonal(square, np.inf)
-        return f"{max(float(square.min()), 0.0) ** 0.5:.3f}"
-
     st.html(
         html(
             f"Over {length} positions, in float64",
@@ -128,7 +131,11 @@ def _table(paper: dict[str, Any], slip: dict[str, Any], length: int, k: int) -> 
                     f"{paper['map']:.1e}",
                     f"{slip['map']:.2f}",
                 ],
-                ["Least distance between two of 512 places", apart(paper), apart(slip)],
+                [
+                    "Least distance between two of 512 places",
+                    f"{paper['apart']:.3f}",
+                    f"{slip['apart']:.3f}",
+                ],
             ],
         )
     )
