@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
+from plotly.graph_objects import Figure
 
 from transformer.analysis.made_of import METHODS, made_of, shares, source_share
 from transformer.figures.moves import answers, source_curve
@@ -32,12 +33,7 @@ def show(model: Model, trace: Trace) -> None:
     share = _source_share(*key, network, trace)
     dark = bool(st.context.theme.type == "dark")
     st.plotly_chart(
-        answers(
-            table["token"].to_list(),
-            n_src,
-            {TOKENS[name].title: shares(table)[name].to_numpy() for name in methods},
-            dark=dark,
-        ),
+        _bars(*key, step, methods, dark, table, n_src),
         theme=None,
         key="moves-answers",
         config={"displayModeBar": False},
@@ -52,7 +48,7 @@ def show(model: Model, trace: Trace) -> None:
             explain(TOKENS[name], level=share["rollout"].iloc[0], layers=model.n_layers)
             if name not in methods:
                 st.caption(f"Left out here: {longest} pieces, and it takes {FLOWS} at most.")
-    _curve(share, step, dark)
+    _curve(share, _line(*key, step, dark, share))
     _ways_on(model, trace, table, share, step)
 
 
@@ -96,18 +92,44 @@ def _source_share(
     return source_share(_model, _trace)
 
 
-def _curve(share: pd.DataFrame, step: int, dark: bool) -> None:
+# Plotly takes longer to make a figure than all the rest of a rerun.
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _bars(
+    digest: str,
+    src: tuple[int, ...],
+    written: tuple[int, ...],
+    step: int,
+    methods: tuple[str, ...],
+    dark: bool,
+    _table: pd.DataFrame,
+    _n_src: int,
+) -> Figure:
+    found = shares(_table)
+    parts = {TOKENS[name].title: found[name].to_numpy() for name in methods}
+    return answers(_table["token"].to_list(), _n_src, parts, dark=dark)
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _line(
+    digest: str,
+    src: tuple[int, ...],
+    written: tuple[int, ...],
+    step: int,
+    dark: bool,
+    _share: pd.DataFrame,
+) -> Figure:
+    tokens, level = _share["token"].to_list(), float(_share["rollout"].iloc[0])
+    return source_curve(tokens, _share["alti"].to_numpy(), level, at=step, dark=dark)
+
+
+def _curve(share: pd.DataFrame, figure: Figure) -> None:
     st.subheader("How much came from the source?")
-    level = share["rollout"].iloc[0]
     low = share.iloc[[int(share["alti"].to_numpy().argmin())]]
     token, least = str(low["token"].iloc[0]), float(low["alti"].iloc[0])
     st.markdown(
         "A translator listens to the source **and** to what it has just written. ALTI+ weighs the "
         f"two at every output token. Here the source has the least say in "
         f"“**{piece(token)}**”: {least:.0%}."
-    )
-    figure = source_curve(
-        share["token"].to_list(), share["alti"].to_numpy(), level, at=step, dark=dark
     )
     st.plotly_chart(
         figure,
