@@ -61,7 +61,7 @@ def accuracy_by_distance(
     figure.add_hline(
         y=chance, line={"color": GREY, "dash": "dot", "width": 1.5},
         annotation={"text": f"chance {chance:.1%}", "font": {"size": 12}},
-        annotation_position="bottom right",
+        annotation_position="bottom left",
     )  # fmt: skip
     _lay_out(figure, entries, dark)
     return figure
@@ -71,8 +71,8 @@ def _mark(figure: go.Figure, name: str, reach: float, colour: str, place: int) -
     """The end of an entry's reach: a line from top to bottom, half a step to its right."""
     at = reach + 0.5
     figure.add_scatter(
-        x=[at, at], y=[0, 1.08], mode="lines+text", text=["", f"reach {reach:g}"],
-        textposition="top left" if place % 2 else "top right", textfont={"color": colour},
+        x=[at, at], y=[0, 1.02 + 0.07 * (place % 4)], mode="lines+text",
+        text=["", f"reach {reach:g}"], textposition="middle right", textfont={"color": colour},
         line={"color": colour, "width": 1.5, "dash": "dot"}, legendgroup=name, showlegend=False,
         hovertemplate=f"it can carry something over {reach:g} positions, and over no more"
         f"<extra>{name}</extra>",
@@ -94,10 +94,16 @@ def _lay_out(figure: go.Figure, entries: Mapping[str, Sequence[Curve]], dark: bo
         showlegend=True,
     )
     figure.update_xaxes(
-        title="distance from a letter to its mark, positions",
+        title="positions from a letter to its mark",
         type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks], **axis,
     )  # fmt: skip
-    figure.update_yaxes(title="letters right", tickformat=".0%", range=[-0.02, 1.16], **axis)
+    figure.update_yaxes(
+        title="letters right",
+        tickformat=".0%",
+        range=[-0.02, 1.29],
+        tickvals=[0, 0.2, 0.4, 0.6, 0.8, 1],
+        **axis,
+    )
     if not ticks:
         figure.update_xaxes(type="linear", showticklabels=False)
         figure.add_annotation(

@@ -189,7 +189,7 @@ _ALL = (
             "self-attention": {"layer": "self-attention"},
             "recurrent": {"layer": "recurrent"},
             "convolutional": {"layer": "convolutional", "k": 7},
-            "restricted": {"layer": "restricted", "r": 17},
+            "restricted": {"layer": "restricted", "r": 9},
             "dilated": {"layer": "dilated", "k": 7},
         },
         claims=(

@@ -35,15 +35,15 @@ from transformer.training.schedule import learning_rate
 TASK = "gap"
 STANDARD = "self-attention"
 """The layer whose number of weights all others are fitted to."""
-LOOKS = 10  # at the validation words, besides the one before the first step
-VALID = 48  # validation sequences of each distance
+LOOKS = 10  # at the validation sequences, besides the one before the first step
+VALID = 64  # validation sequences of each distance
 EXAMPLES = 6
-_SHAPE = {"d_model": 32, "n_layers": 2, "n_heads": 4, "d_ff": 128, "dropout": 0.0}
+_SHAPE = {"d_model": 32, "n_layers": 2, "n_heads": 1, "d_ff": 128, "dropout": 0.0}
 _TRAINING = {
     "steps": 500,
     "batch_tokens": 2144,  # 32 sequences of 67 positions
-    "warmup": 60,
-    "learning_rate": 0.006,
+    "warmup": 300,
+    "learning_rate": 0.005,
     "cooldown": 0.4,
     "label_smoothing": 0.0,
     "save_every": 250,
@@ -157,16 +157,17 @@ class _Rival:
         self.learner = Weights(model.to(self.device), torch.float32)
         self.course = Course(run, self.config, self.progress, World(), self.device)
         self.valid = [
-            self.gap.draw(np.random.default_rng(distance), VALID, held_out=True, distance=distance)
+            self.gap.draw(np.random.default_rng(distance), VALID, distance=distance)
             for distance in self.gap.distances
         ]
-        self._looked = -1
+        self._looked = -1  # step of the last look
 
     def train(self) -> Status:
         """Until all steps are taken, or somebody wants the end."""
         if self.progress.step:
             load_resume(self.run, self.learner)
         self.run.rewind(self.progress.step)
+        self._looked = max((look["step"] for look in self.run.examples()), default=-1)
         self._state("running")
         weights = sum(weight.numel() for weight in self.learner.model.parameters())
         with self.course.heard(), fitting_threads(weights, self.config.batch_tokens):
@@ -240,7 +241,7 @@ class _Rival:
 
     @torch.no_grad()
     def _look(self) -> None:
-        """At words that training never shows, distance by distance."""
+        """At sequences of their own, the same at every look, distance by distance."""
         if self._looked == self.progress.step:
             return
         self._looked = self.progress.step

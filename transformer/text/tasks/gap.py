@@ -16,7 +16,6 @@ from jaxtyping import Int
 
 BLANK = 0
 NOTHING = -1  # the tag of a position that nothing is asked at
-HELD_OUT = 8  # one word of so many is kept for validation
 DISTANCES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 
 
@@ -71,16 +70,13 @@ class Gap:
         """Share of the marks that are right without a look at the word."""
         return 1 / self.letters
 
-    def draw(
-        self, rng: np.random.Generator, count: int, *, held_out: bool = False, distance: int = 0
-    ) -> Tagged:
+    def draw(self, rng: np.random.Generator, count: int, *, distance: int = 0) -> Tagged:
         """`count` sequences, of every distance alike or of one.
 
-        One word of eight, the same ones always, comes in held-out sequences alone.
+        No word is kept back for validation: all letters are drawn evenly and each on its own, so
+        that whoever does not see one can do no better than chance, and no worse.
         """
-        words = self._words(held_out)
-        chosen = words[rng.integers(0, len(words), count)]
-        letters = chosen[:, None] // self.letters ** np.arange(self.word) % self.letters
+        letters = rng.integers(0, self.letters, (count, self.word))
         each = np.array([distance] if distance else self.distances)
         distances = each[rng.integers(0, len(each), count)]
         ids = np.full((count, self.length), BLANK)
@@ -91,12 +87,6 @@ class Gap:
             ids[rows, distances + place] = 1 + place
             tags[rows, distances + place] = letters[:, place]
         return Tagged(ids, tags, distances)
-
-    def _words(self, held_out: bool) -> Int[np.ndarray, " words"]:
-        # By lot: by a rule, a model that sees a part of the word could learn what the rest is not.
-        shuffled = np.random.default_rng(0).permutation(self.letters**self.word)
-        kept = -(-len(shuffled) // HELD_OUT)
-        return shuffled[:kept] if held_out else shuffled[kept:]
 
     def written(self, ids: Int[np.ndarray, " length"]) -> str:
         """A sequence for people: "c a f ·×5 1 2 3"; a run of blanks is counted."""

@@ -20,7 +20,7 @@ def distances(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
     st.subheader("How far it carries")
     table = by_distance(jobs, runs)
     if table.empty:
-        st.caption("The first look at held-out words comes with the first run’s first step.")
+        st.caption("The first look comes with the first run’s first step.")
         return
     of_entry = {entry: table[table["entry"] == entry] for entry in race.entries}
     curves = {
@@ -42,7 +42,7 @@ def distances(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
     st.plotly_chart(figure, key="distance", theme=None, config={"displayModeBar": False})
     st.html(
         tables.html(
-            "Letters right in held-out words, mean over seeds; two layers each",
+            "Letters right, mean over seeds; two layers each",
             ("Layer", "Weights", "d_ff", "Reach in theory", "Within reach", "Beyond it"),
             [_row(entry, lines, chance) for entry, lines in begun.items()],
         )
