@@ -71,6 +71,17 @@ def test_the_page_finds_where_they_differ(visit: Visit) -> None:
     assert view(app).row == -1
 
 
+def test_a_cell_leads_to_what_blanking_it_changes(visit: Visit) -> None:
+    app = opened(visit, layer="0", head="1", row="2", column="1")
+    ways = {button.label: button for button in app.button}
+    assert "This cell, worked out" in ways
+    ways["What does blanking it change?"].click().run()
+    assert not app.exception
+    assert (view(app).lab, view(app).row, view(app).column) == ("switch", 2, 1)
+    without = opened(visit, layer="0", head="1")
+    assert "This head, worked out" in {button.label for button in without.button}
+
+
 def test_an_output_token_beyond_the_translation_is_its_last(visit: Visit) -> None:
     app = opened(visit, step="900")
     box = app.selectbox[-1]

@@ -199,6 +199,13 @@ def _ways_on(model: Model, trace: Trace, found: Beside) -> None:
             units="pieces",
             special="shown",
         )
+        if chosen:
+            st.button(
+                "What does blanking it change?",
+                icon=":material/backspace:",
+                on_click=state.change,
+                kwargs={"lab": "switch"},
+            )
         st.download_button(
             "These numbers (.csv)",
             lambda: found.to_frame().to_csv(index=False),
