@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
 from transformer.figures.curves import DARK, LIGHT
-from transformer.figures.positions import Numbers, lay_out, ticks
+from transformer.figures.moves import piece
+from transformer.figures.positions import Numbers, lay_out
 
 ROW, LOW_ROW, FEW = 28, 17, 40  # pixels of a token's two bars; of many tokens'
 BEFORE, AFTER = 6, 1  # colours in the palette
@@ -52,11 +52,14 @@ def pairs(
         margin={"l": 110, "r": 12, "t": 34, "b": 48},
     )  # fmt: skip
     figure.update_xaxes(range=[0, 1.02], tickformat=".0%")
-    axis: dict[str, Any] = ticks([token.removeprefix("▁") or token for token in tokens])
-    axis["ticktext"] = [
-        f"<b>{text}</b>" if at in marked else text for at, text in enumerate(axis["ticktext"])
-    ]
-    figure.update_yaxes(**axis, showgrid=False, range=[len(tokens) - 0.4, -0.6])
+    figure.update_yaxes(
+        showgrid=False, range=[len(tokens) - 0.4, -0.6], tickvals=places,
+        ticktext=[
+            f"<b>{piece(token)}</b>" if at in marked else piece(token)
+            for at, token in enumerate(tokens)
+        ],
+        tickfont={"size": 12 if row == ROW else 10},
+    )  # fmt: skip
     return figure
 
 

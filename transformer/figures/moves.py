@@ -151,7 +151,7 @@ def answers(
     figure.update_annotations(font={"size": 13})
     figure.update_yaxes(
         showgrid=False, range=[len(tokens) + 0.6, -0.6], tickvals=places,
-        ticktext=[_piece(token) for token in tokens], tickfont={"size": 12 if row == ROW else 10},
+        ticktext=[piece(token) for token in tokens], tickfont={"size": 12 if row == ROW else 10},
     )  # fmt: skip
     return figure
 
@@ -170,7 +170,7 @@ def _step(ranges: Sequence[tuple[float, float]]) -> float:
     return max((step for step in (0.5, 0.25, 0.2, 0.1, 0.05) if step <= 0.8 * narrow), default=0.02)
 
 
-def _piece(token: str) -> str:
+def piece(token: str) -> str:
     """As the explorer writes it: the "▁" that begins a word is faint."""
     if token.startswith("▁") and len(token) > 1:
         return f'<span style="color:#888;font-size:8px">▁</span>{escape(token[1:], quote=False)}'
@@ -213,7 +213,7 @@ def source_curve(
     lay_out(figure, "output token", "share of the source", dark, height=300)
     figure.update_xaxes(
         showgrid=False, range=[-0.5, len(tokens) - 0.5],
-        tickvals=places, ticktext=[_piece(token) for token in tokens], tickfont={"size": 12},
+        tickvals=places, ticktext=[piece(token) for token in tokens], tickfont={"size": 12},
     )  # fmt: skip
     figure.update_yaxes(tickformat=".0%", range=[0, 1.04])
     return figure

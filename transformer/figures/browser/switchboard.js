@@ -39,7 +39,7 @@ function switchboardView(place, report) {
     const look = colours(frame);
     for (const grid of grids) header.moved ? drawMoved(grid, look) : drawSwitches(grid, look);
     [top.hidden, legend.hidden] = [header.moved, !header.moved];
-    if (header.moved) bar.draw(look.ramp, [[0, "0"], [0.5, "25 %"], [1, "100 %"]]);
+    if (header.moved) bar.draw(look.ramp, [[0, "0"], [0.5, "25%"], [1, "100%"]]);
     said.textContent = off.size ? `${off.size} of ${header.kinds.length * header.n_layers * header.n_heads} heads off: ${writeOff(off, header).replaceAll(",", ", ")}` : "All heads are on. Click one to switch it off; click a layer's or a head's number, or a kind's name, for all of them.";
     allOn.disabled = !off.size;
   }
@@ -148,7 +148,7 @@ function switchboardView(place, report) {
       button.textContent = share >= 0.005 ? String(Math.round(100 * share)) : "";
       button.classList.toggle("hu-out", off.has(`${kind.letter}${l}.${h}`));
       button.setAttribute("aria-checked", String(chosen));
-      button.title = `${kind.label}, layer ${l}, head ${h}: ${(100 * share).toFixed(1)} %${off.has(`${kind.letter}${l}.${h}`) ? ", off" : ""}`;
+      button.title = `${kind.label}, layer ${l}, head ${h}: ${(100 * share).toFixed(1)}%${off.has(`${kind.letter}${l}.${h}`) ? ", off" : ""}`;
       button.setAttribute("aria-label", button.title);
     }));
   }

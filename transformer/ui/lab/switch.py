@@ -7,7 +7,7 @@ import streamlit as st
 from transformer.figures import module, style
 from transformer.figures.switchboard import switchboard_data
 from transformer.ui import controls, frame, readings, state
-from transformer.ui.address import FORMS, KINDS
+from transformer.ui.address import FORMS, KINDS, View
 from transformer.ui.lab import switch_further, switch_head, switch_result
 from transformer.ui.lab.switch_plan import MEANS, compared, plan
 from transformer.ui.models import Model
@@ -54,16 +54,26 @@ def _heads(reading: Reading) -> None:
     view = state.view()
     data = switchboard_data(reading.side, KINDS, view.off, large=view.size == "large")
     _board(key="switchboard", data=data, on_state_change=_switched)
-    st.segmented_control(
-        "A head that is off writes",
-        list(MEANS),
-        format_func=MEANS.__getitem__,
-        required=True,
-        help="**Nothing**: its output is 0. **Look at all alike**: it still writes, but from all "
-        "tokens evenly. **Always the same**: what it writes on average over the examples above, "
-        "which leaves what the layers behind it have learned to expect.",
-        **state.bound("means"),
-    )
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        st.segmented_control(
+            "A head that is off …",
+            list(MEANS),
+            format_func=MEANS.__getitem__,
+            required=True,
+            help="**Writes nothing**: its output is 0. **Looks at all alike**: it still writes, "
+            "from all tokens evenly. **Writes its mean**: the same everywhere, what it writes on "
+            "average over the examples above; the layers behind it have learned to expect that.",
+            **state.bound("means"),
+        )
+        first = View()
+        changes = {name: getattr(first, name) for name in ("off", "paint", "away", "patch")}
+        st.button(
+            "Put everything back",
+            icon=":material/undo:",
+            disabled=all(getattr(view, name) == value for name, value in changes.items()),
+            on_click=state.change,
+            kwargs=changes,
+        )
 
 
 def _switched() -> None:

@@ -117,13 +117,13 @@ def _draw(
                  trace.weights(kind, layer)[number], most=1.0),
         Quantity("norm", "norm", "Norm ‖α·f(x)‖", "length of the vector", norms),
     ]  # fmt: skip
-    if found is not None:
+    if state.view().blank == "all" and found is not None:
         blanked = np.zeros_like(norms)
         i, j = np.array(found.cells).T
         blanked[i, j] = found.total
         quantities.append(
             Quantity("effect", "change when blanked, nats", "What blanking changes",
-                     "nats of the translation’s log-probability; rows not blanked are empty",
+                     "nats of the translation’s log-probability",
                      blanked, signed=True)
         )  # fmt: skip
     data = moves_data(
@@ -222,12 +222,13 @@ def _answer(ranks: dict[str, float], count: int) -> str:
     by_weight, by_norm = ranks["weight_effect"], ranks["norm_effect"]
     if math.isnan(by_weight) or math.isnan(by_norm):
         return "One of the three is the same for all cells, so there is no order to compare."
-    closer = "norms" if by_norm > by_weight else "weights"
-    near = "hardly closer" if abs(by_norm - by_weight) < 0.02 else "closer"
+    closer = "norms are" if by_norm > by_weight else "weights are"
+    if abs(by_norm - by_weight) < 0.02:
+        closer = "neither is"
     return (
         f"Over the {count} cells of this head Spearman’s rank correlation with what blanking does "
         f"is **{_number(by_weight)}** for weights and **{_number(by_norm)}** for norms "
-        f"({_number(ranks['weight_norm'])} between the two): {closer} are {near}. 1 would be the "
+        f"({_number(ranks['weight_norm'])} between the two): {closer} closer. 1 would be the "
         "same order, 0 none."
     )
 

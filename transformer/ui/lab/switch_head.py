@@ -151,13 +151,15 @@ def _paint(trace: Trace, made: Plan, found: Comparison | None, head: Head) -> No
                 keys,
                 old,
                 new / new.sum(),
-                across="weight, each row made to sum to 100 %",
+                across="weight",
                 dark=bool(st.context.theme.type == "dark"),
             ),
             theme=None,
             key="switch-painted",
             config={"displayModeBar": False},
         )
+        if head in made.heads:
+            st.caption("This head is off: nobody hears what its painted row would say.")
         if found is not None:
             st.markdown(said(made, found))
         st.button("Let go of it", icon=":material/undo:", on_click=_unpaint)

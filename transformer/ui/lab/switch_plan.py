@@ -20,9 +20,9 @@ from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
 MEANS = {
-    "zero": "Nothing",
-    "uniform": "Look at all alike",
-    "mean": "Always the same",
+    "zero": "writes nothing",
+    "uniform": "looks at all alike",
+    "mean": "writes its mean",
 }
 
 

@@ -73,7 +73,7 @@ def show(model: Model, reading: Reading, made: Plan, found: Comparison) -> None:
 
 def said(made: Plan, found: Comparison) -> str:
     """What became of the translation, in a sentence."""
-    begun = " and ".join(made.what)
+    begun = " and ".join([", ".join(made.what[:-1]), made.what[-1]] if made.what[1:] else made.what)
     begun = begun[0].upper() + begun[1:]
     table = found.probabilities
     at = int((table["after"] - table["before"]).abs().to_numpy().argmax())
@@ -124,9 +124,9 @@ def _overturned(found: Comparison) -> None:
     best = found.candidates[found.candidates["rank"] == 0]
     rows = [
         (
-            f"{line.position} {str(line.token).removeprefix('▁')}",
-            f"{str(line.token_before).removeprefix('▁')} {line.probability_before:.0%}",
-            f"{str(line.token_after).removeprefix('▁')} {line.probability_after:.0%}",
+            f"{line.position} {line.token}",
+            f"{line.token_before} {line.probability_before:.0%}",
+            f"{line.token_after} {line.probability_after:.0%}",
         )
         for line in best[best["position"].isin(found.overturned)].itertuples()
     ]
