@@ -44,7 +44,7 @@ CELLS = {
         "Gradient ∂ log p / ∂α",
         "How the log-probability of the whole translation begins to change if this one weight "
         "grows, everything above it following. In nats: 0.7 more of them doubles a probability.",
-        "Held against attention by Serrano & Smith 2019",
+        "Compared with attention weights by Serrano & Smith 2019",
         "it holds for tiny changes, and a weight near 0 may have a steep slope that nobody uses.",
         "gradient",
         "nats for each 1 of weight",
@@ -53,7 +53,7 @@ CELLS = {
     "product": Measure(
         "Gradient × weight",
         "A guess at what the weight is worth: how much log-probability would go if it went to 0.",
-        "Held against attention by Serrano & Smith 2019",
+        "Compared with attention weights by Serrano & Smith 2019",
         "a straight line laid along a curve. Blanking the cell may do something else.",
         "gradient × weight",
         "nats",
