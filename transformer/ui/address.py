@@ -41,6 +41,7 @@ BESIDE = {
     "norm-product": "Norm | gradient × weight",
     "gradient-product": "Gradient | gradient × weight",
 }
+CORPORA = {"run": "The run's validation set", "ours": "Our sentences", "upload": "Your own"}
 EXAMPLE = "I am a student."
 EXAMPLES = (
     EXAMPLE,
@@ -62,6 +63,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "dk": (1, 1024),
     "lesson": (0, 99),
     "shift": (-64, 64),
+    "sentences": (1, 5000),
 }
 """Least and greatest value of each number that is not the explorer's."""
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -76,6 +78,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "means": ("zero", "uniform", "mean"),
     "gone": ("hidden", "cut"),
     "blank": ("cell", "all"),
+    "corpus": tuple(CORPORA),
 }
 """What each word may be that is not the explorer's."""
 _NUMBERS = r"(\d{1,4}(,\d{1,4})*)?"
@@ -122,6 +125,7 @@ class View:
         paint: a row of one head with the weights of its keys; away: source tokens taken away, and
             gone: whether they are hidden or cut out; patch: a site whose activations at some
             positions come from the sentence `other`. blank: one chosen cell, or all of the head.
+        corpus: what heads are measured over, "" is what fits the model; sentences: at most.
         lesson: of the course, from 1; 0 is none.
     """
 
@@ -183,6 +187,8 @@ class View:
     gone: str = "hidden"
     patch: str = ""
     blank: str = "cell"
+    corpus: str = ""
+    sentences: int = 300
 
     @classmethod
     def from_params(cls, params: Mapping[str, str]) -> tuple[View, list[str]]:

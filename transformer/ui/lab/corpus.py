@@ -1,0 +1,212 @@
+"""The sentences that heads are measured over: ours, the run's, or what the visitor brings.
+
+    corpus = chosen(model)      # widgets; None while there is nothing to measure
+    if corpus is not None:
+        found = measuring.measured(model, corpus, "heads", …)   # None until it is done
+
+Used by every part of the app that measures over a corpus.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+from threading import Lock
+
+import streamlit as st
+
+from transformer.analysis.corpora import MOST, Corpus, Sentence
+from transformer.text import Vocabulary
+from transformer.ui import frame, models, state, visitor
+from transformer.ui.address import CORPORA
+from transformer.ui.models import Model
+from transformer.ui.training.pairs import decoded
+
+BYTES = 1_000_000
+"""Most of one upload."""
+BROUGHT = 64
+"""Uploads that the server remembers, one a visitor, those used last."""
+SHOWN = 8
+FORMS = """One sentence a line; or pairs, `source TAB target`; or these with a third column of links
+in Pharaoh's format, which word alignment is scored by:
+
+```text
+I sleep .	je dors .	0-0 1-1 2-2
+```
+
+A link is the number of a source word, a hyphen, the number of a target word; words are what stands
+between blanks, counted from 0. `1?2` is a link that may be there and need not."""
+
+
+class Uploads:
+    """What visitors have brought: for all their tabs, and after a reload."""
+
+    def __init__(self, most: int = BROUGHT) -> None:
+        self._most, self._lock = most, Lock()
+        self._kept: OrderedDict[str, Corpus] = OrderedDict()
+
+    def of(self, owner: str) -> Corpus | None:
+        with self._lock:
+            if owner in self._kept:
+                self._kept.move_to_end(owner)
+            return self._kept.get(owner)
+
+    def put(self, owner: str, corpus: Corpus) -> None:
+        with self._lock:
+            self._kept[owner] = corpus
+            self._kept.move_to_end(owner)
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+
+
+@st.cache_resource(show_spinner=False)
+def uploads() -> Uploads:
+    """One for all sessions of this server."""
+    return Uploads()
+
+
+def chosen(model: Model) -> Corpus | None:
+    """Widgets for the corpus, once a page; None, with what to do, while there is none.
+
+    The choice stands in the address; what was uploaded does not.
+    """
+    owner = visitor.owner()
+    offered = _offered(model)
+    if state.view().corpus not in ("", *offered):
+        state.settle(corpus="")
+    which = state.view().corpus or offered[0]
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        tie = state.bound("corpus")
+        st.session_state[tie["key"]] = which
+        st.segmented_control(
+            "Measured over", offered, format_func=CORPORA.__getitem__, required=True, **tie
+        )
+        st.number_input(
+            "Sentences, at most", 1, MOST, step=100, width=170, **state.bound("sentences")
+        )
+    if which == "upload":
+        _bring(owner)
+    most = state.view().sentences
+    try:
+        found = _found(model, which, owner, most)
+    except ValueError as error:
+        st.warning(frame.plain(frame.sentence(error)))
+        return None
+    if found is not None:
+        _told(found)
+    return found
+
+
+def _offered(model: Model) -> list[str]:
+    """What there is for this model, the most fitting first."""
+    run = models.checkpoints()[model.name].parent
+    of_run = run.joinpath("config.json").is_file()
+    fitting = ["run"] if of_run else []
+    if _spelling(model.hash, model.translator.vocabulary):
+        fitting.append("ours")
+    return [*fitting, "upload"]
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _spelling(digest: str, _vocabulary: Vocabulary) -> str:
+    """How our own sentences must be written for this model to read them; "" if it cannot."""
+    for name, symbols in (("text", False), ("symbols", True)):
+        first = Corpus.bundled(1, symbols=symbols).sentences[0].source
+        if _vocabulary.unk_id not in _vocabulary.encode(first):
+            return name
+    return ""
+
+
+def _found(model: Model, which: str, owner: str, most: int) -> Corpus | None:
+    """Raises ValueError if the run's pairs cannot be read."""
+    if which == "ours":
+        return _ours(most, _spelling(model.hash, model.translator.vocabulary) == "symbols")
+    if which == "run":
+        return _of_run(str(models.checkpoints()[model.name].parent), model.hash, most)
+    brought = uploads().of(owner)
+    if brought is None:
+        st.info("Upload a file or paste sentences, a line each. They are seen by you alone.")
+        return None
+    return _cut(brought, most)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _ours(most: int, symbols: bool) -> Corpus:
+    return Corpus.bundled(most, symbols=symbols)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Reading the run's validation pairs …")
+def _of_run(folder: str, digest: str, most: int) -> Corpus:
+    return Corpus.of_run(folder, most)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs={Corpus: lambda c: c.hash})
+def _cut(corpus: Corpus, most: int) -> Corpus:
+    return corpus.first(most)
+
+
+def _bring(owner: str) -> None:
+    """A file or a text of the visitor's own; what is refused is said."""
+    with st.expander("Your sentences", expanded=uploads().of(owner) is None):
+        left, right = st.columns(2)
+        left.file_uploader(
+            f"A .txt or .tsv file, UTF-8, at most {BYTES / 1e6:g} MB",
+            type=["txt", "tsv"],
+            key="corpus-file",
+            on_change=_take_file,
+            args=(owner,),
+        )
+        right.text_area(
+            "or paste them here",
+            key="corpus-text",
+            height=110,
+            placeholder="A sentence a line",
+            on_change=_take_text,
+            args=(owner,),
+        )
+        st.markdown(FORMS)
+    if refused := st.session_state.get("corpus-refused"):
+        st.warning(frame.plain(frame.sentence(refused)))
+
+
+def _take_file(owner: str) -> None:
+    file = st.session_state["corpus-file"]
+    if file is not None:
+        _take(owner, file.getvalue(), Path(file.name).name)
+
+
+def _take_text(owner: str) -> None:
+    text = st.session_state["corpus-text"]
+    if text.strip():
+        _take(owner, text.encode("utf-8", "replace"), "Your text")
+
+
+def _take(owner: str, content: bytes, name: str) -> None:
+    st.session_state["corpus-refused"] = ""
+    try:
+        if len(content) > BYTES:
+            raise ValueError(f"{name} has {len(content):,} bytes; at most {BYTES:,} can be taken.")
+        uploads().put(owner, Corpus.of_lines(decoded(content, name).splitlines(), name))
+    except ValueError as error:
+        st.session_state["corpus-refused"] = str(error)
+    state.change(corpus="upload")
+
+
+def _told(corpus: Corpus) -> None:
+    """How many, what is known of them, and how they look."""
+    many, own = len(corpus), sum(not each.target for each in corpus.sentences)
+    told = [f"{frame.plain(corpus.name)}: {many:,} sentence{'s' if many > 1 else ''}"]
+    told.append(f"{corpus.n_gold:,} with gold links" if corpus.n_gold else "no gold links")
+    if own:
+        told.append(f"{own:,} without a translation, where the model's own is taken")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(", ".join(told) + ".", width="content")
+        with st.popover("See some", type="tertiary"):
+            lines = [f"{s.source}\n    {s.target}".rstrip() for s in _spread(corpus)]
+            st.code("\n".join(lines), language=None, wrap_lines=True)
+
+
+def _spread(corpus: Corpus) -> tuple[Sentence, ...]:
+    """A few, from all over it."""
+    step = max(1, len(corpus) // SHOWN)
+    return corpus.sentences[::step][:SHOWN]
