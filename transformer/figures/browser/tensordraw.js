@@ -19,6 +19,7 @@ function planTensor(pen, width, { header, look, strongest, start, firstRow }) {
   const from = Math.min(Math.max(start, 0), columns - count);
   const slant = tokens && names > cell - 8;
   const small = over ? Math.min(Math.max(header.rows.length * 9, OVERVIEW[0]), OVERVIEW[1]) : 0;
+  const every = Math.max(Math.ceil((tokens ? 15 : 26) * size / cell), 1);
   const heads = slant ? Math.ceil(names * 0.72 + 14) : 18 * size;
   const high = Math.round((header.cells ? 38 : TABLE_ROW) * size);
   const top = (over ? small + 10 : 0) + heads;
@@ -26,9 +27,9 @@ function planTensor(pen, width, { header, look, strongest, start, firstRow }) {
     left, room, columns, over, count, cell, start: from, slant, small, top, high, rows, strongest,
     firstRow: Math.min(firstRow, header.rows.length - rows),
     all: header.rows.length,
-    limit: slant ? names : cell - 4,
+    limit: slant ? names : tokens ? cell - 4 : cell * every,
     numbers: cell >= READ_CELL * size * 0.9,
-    every: Math.max(Math.ceil((tokens ? 15 : 26) * size / cell), 1),
+    every,
     height: top + rows * high + 2,
     size,
   };
@@ -137,11 +138,12 @@ function paintOverview(pen, plan, { header, values, order, look, level }) {
 }
 
 function paintHeads(pen, plan, { header, order, look, cell }) {
+  const at = cell ? order.indexOf(cell.column) - plan.start : -Infinity;
   pen.textBaseline = "middle";
   for (let c = 0; c < plan.count; c++) {
     const column = order[c + plan.start];
-    const chosen = cell?.column === column;
-    if (!chosen && c % plan.every) continue;
+    const chosen = c === at;
+    if (!chosen && (c % plan.every || Math.abs(c - at) < plan.every)) continue;
     pen.font = `${chosen ? "600 " : ""}${SMALL_LABEL_SIZE * plan.size}px ${look.font}`;
     pen.save();
     pen.translate(plan.left + (c + 0.5) * plan.cell, plan.top - 9);
