@@ -71,7 +71,7 @@ def _mark(figure: go.Figure, name: str, reach: float, colour: str, place: int) -
     """The end of an entry's reach: a line from top to bottom, half a step to its right."""
     at = reach + 0.5
     figure.add_scatter(
-        x=[at, at], y=[0, 1.02 + 0.07 * (place % 4)], mode="lines+text",
+        x=[at, at], y=[0, 1.06 + 0.07 * (place % 3)], mode="lines+text",
         text=["", f"reach {reach:g}"], textposition="middle right", textfont={"color": colour},
         line={"color": colour, "width": 1.5, "dash": "dot"}, legendgroup=name, showlegend=False,
         hovertemplate=f"it can carry something over {reach:g} positions, and over no more"
