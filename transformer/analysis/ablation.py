@@ -103,7 +103,9 @@ def measure_without(
     parts = batched(translator, encoded(translator, corpus, progress))
     tokens, drawn = lengths(parts), draws(len(corpus), seed=seed)
     share = 0.2 if bleu else 1.0  # of the time, about
-    whole, each = _losses_without(translator, parts, checked, share, progress)
+    whole, each = losses_without(
+        translator, parts, checked, lambda s, doing: progress(share * s, doing)
+    )
     base = mean_loss(whole, tokens, drawn)
     changes = tuple(
         interval((one - whole).sum() / tokens.sum(), mean_loss(one, tokens, drawn) - base)
@@ -119,14 +121,13 @@ def measure_without(
 
 
 @torch.inference_mode()
-def _losses_without(
+def losses_without(
     translator: Translator,
     parts: Sequence[Batch],
-    groups: Sequence[Group],
-    share: float,
-    progress: Progress,
+    groups: Sequence[Sequence[Head]],
+    progress: Progress = silent,
 ) -> tuple[Float[np.ndarray, "sentence"], Float[np.ndarray, "group sentence"]]:
-    """Losses of every sentence with all heads, and without each group."""
+    """Losses of every sentence, nats, with all heads and without each group; see `batched`."""
     model, sentences = translator.model, sum(len(batch.numbers) for batch in parts)
     whole, each = np.empty(sentences), np.empty((len(groups), sentences))
     off = [switched_off(model.config, group) for group in groups]
@@ -134,7 +135,7 @@ def _losses_without(
         memory = model.encode(batch.src, padding_mask(batch.src, model.config.pad_id))
         whole[batch.numbers] = losses(model, batch, memory=memory).cpu().numpy()
         for n, (group, hooks) in enumerate(zip(groups, off, strict=True)):
-            progress(share * (number + n / len(groups)) / len(parts), "measuring without heads")
+            progress((number + n / len(groups)) / len(parts), "measuring without heads")
             same = None if any(kind == "encoder" for kind, _, _ in group) else memory
             each[n, batch.numbers] = losses(model, batch, hooks, same).cpu().numpy()
     return whole, each

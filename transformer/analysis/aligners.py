@@ -22,6 +22,7 @@ from torch import Tensor
 
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.gold import Gold, words_of
+from transformer.analysis.hits import Hits
 from transformer.analysis.passes import Batch, Pair, Progress, encoded, silent, watch
 from transformer.figures.words import merge
 from transformer.hooks import Hooks
@@ -47,11 +48,13 @@ class Leaderboard:
         table: a line an aligner and way, the lowest error first: "aligner" ("head"; "layer", all
             its heads together; "diagonal"; "chance", a source word drawn for each target word),
             "by", "to", "layer", "head", "aer", "precision", "recall".
+        hits: what each counted sentence adds to these rates.
         n_sentences: with gold links, and counted.
         left_out: numbers of the sentences whose gold words are not those of the text.
     """
 
     table: pd.DataFrame
+    hits: Hits
     n_sentences: int
     left_out: tuple[int, ...]
 
@@ -138,7 +141,8 @@ def leaderboard(
             "those of the text, as the model spells it"
         )
     config = translator.model.config
-    hits = {way: np.zeros((2, config.n_layers, config.n_heads + 1)) for way in ways}
+    size = (2, config.n_layers, config.n_heads + 1, len(counted))
+    hits = {way: np.zeros(size) for way in ways}
 
     def hooks(batch: Batch) -> Hooks:
         functions: dict[str, Callable[[Tensor, str], None]] = {}
@@ -156,27 +160,29 @@ def leaderboard(
             for to in [to for way, to in ways if way == by]:
                 targets, best = aligned_words(own, sentence.source, sentence.target, to)
                 for which, table in enumerate((sentence.sure, sentence.possible)):
-                    hits[by, to][which, layer] += table[targets, best].sum(axis=-1)
+                    hits[by, to][which, layer, :, number] = table[targets, best].sum(axis=-1)
 
     watch(translator, [pairs[n] for n in counted], hooks, progress)
     sentences = [each for each in words if each is not None]
-    n_words = sum(len(set(each.target)) for each in sentences)
-    n_sure = sum(int(each.sure.sum()) for each in sentences)
-    lines = _baselines(sentences, n_sure)
-    for (by, to), (sure, possible) in hits.items():
+    made = _hits(sentences, hits)
+    lines: list[dict[str, Any]] = [
+        {"aligner": name, "by": "", "to": ""} | made.rates(counts)
+        for name, counts in (("diagonal", made.diagonal), ("chance", made.chance))
+    ]
+    for (by, to), counts in hits.items():
         for layer in range(config.n_layers):
             for head in range(config.n_heads + 1):
                 single = head < config.n_heads
                 lines.append(
                     {"aligner": "head" if single else "layer", "by": by, "to": to, "layer": layer}
                     | ({"head": head} if single else {})
-                    | _rates(sure[layer, head], possible[layer, head], n_words, n_sure)
+                    | made.rates(counts[:, layer, head])
                 )
     columns = ["aligner", "by", "to", "layer", "head", "aer", "precision", "recall"]
     table = pd.DataFrame(lines, columns=columns).astype({"layer": "Int64", "head": "Int64"})
     left_out = tuple(n for n, each in zip(given, words, strict=True) if each is None)
     return Leaderboard(
-        table.sort_values("aer", kind="stable", ignore_index=True), len(sentences), left_out
+        table.sort_values("aer", kind="stable", ignore_index=True), made, len(sentences), left_out
     )
 
 
@@ -224,27 +230,16 @@ def _norms(
     return torch.cat([single, together.clamp(min=0).sqrt()[:, None]], dim=1)
 
 
-def _baselines(sentences: Sequence[_Words], n_sure: int) -> list[dict[str, Any]]:
-    """The diagonal, and what drawing a source word for each target word gives on average."""
-    diagonal, chance, n_words = np.zeros(2), np.zeros(2), 0
-    for each in sentences:
+def _hits(sentences: Sequence[_Words], hits: dict[tuple[By, To], npt.NDArray[np.float64]]) -> Hits:
+    """With the diagonal, and what drawing a source word for each target word gives on average."""
+    diagonal, chance = np.zeros((2, 2, len(sentences)))
+    for number, each in enumerate(sentences):
         n_tgt, n_src = each.sure.shape
         targets = np.array(sorted(set(each.target)))
         along = ((targets + 0.5) * n_src / n_tgt).astype(int)
-        n_words += len(targets)
         for which, table in enumerate((each.sure, each.possible)):
-            diagonal[which] += table[targets, along].sum()
-            chance[which] += table[targets].mean(axis=1).sum()
-    return [
-        {"aligner": name, "by": "", "to": ""} | _rates(sure, possible, n_words, n_sure)
-        for name, (sure, possible) in (("diagonal", diagonal), ("chance", chance))
-    ]
-
-
-def _rates(sure: float, possible: float, n_found: int, n_sure: int) -> dict[str, float]:
-    """AER, precision and recall (Och and Ney 2003, section 6)."""
-    return {
-        "aer": 1 - float(sure + possible) / (n_found + n_sure),
-        "precision": float(possible) / n_found,
-        "recall": float(sure) / n_sure if n_sure else float("nan"),
-    }
+            diagonal[which, number] = table[targets, along].sum()
+            chance[which, number] = table[targets].mean(axis=1).sum()
+    found = np.array([len(set(each.target)) for each in sentences], dtype=np.float64)
+    sure = np.array([each.sure.sum() for each in sentences], dtype=np.float64)
+    return Hits(hits, diagonal, chance, found, sure)

@@ -16,6 +16,7 @@ from transformer.analysis.ablation import leave_one_out
 from transformer.analysis.aligners import leaderboard
 from transformer.analysis.cards import RULES, cards
 from transformer.analysis.corpora import Corpus
+from transformer.analysis.findings import FINDINGS, Published
 from transformer.analysis.heads import measure_heads
 from transformer.analysis.importance import gradient_importance
 from transformer.analysis.passes import Progress, silent
@@ -141,11 +142,38 @@ def _pruning(translator: Translator, corpus: Corpus, progress: Progress) -> Made
     return table, {"order": [list(head) for head in order]}
 
 
+def _findings(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
+    """All published findings, a line each; "findings" has their figures."""
+    rows, all_of = [], []
+    for n, one in enumerate(FINDINGS.values()):
+        found = one.run(translator, corpus, _part(progress, n / len(FINDINGS), 1 / len(FINDINGS)))
+        all_of.append({**one.about(), **found.to_dict()})
+        rows.append({key: value for key, value in all_of[-1].items() if key != "figures"})
+    return pd.DataFrame(rows), {"findings": all_of}
+
+
+def _finding(published: Published) -> Callable[..., Made]:
+    def made(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
+        found = published.run(translator, corpus, progress)
+        told = {"verdict": found.verdict, "reason": found.reason, "measured": found.sentences}
+        # Without figures the reason is the table, so that a file of it is not empty.
+        table = found.figures if len(found.figures) else pd.DataFrame([told])
+        return table, {**published.about(), **told}
+
+    return made
+
+
+def _part(progress: Progress, start: float, share: float) -> Progress:
+    return lambda done, doing: progress(start + share * done, doing)
+
+
 REPORTS: dict[str, Callable[..., Made]] = {
     "heads": _heads,
     "alignment": _alignment,
     "importance": _importance,
     "ablation": _ablation,
     "pruning": _pruning,
+    "findings": _findings,
+    **{f"finding-{name}": _finding(published) for name, published in FINDINGS.items()},
 }
 """Everything that `analyse --what` and a pass of the pages can be asked for."""

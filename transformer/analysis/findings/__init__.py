@@ -1,0 +1,39 @@
+"""Published findings about heads, each as a rule that any checkpoint can be put to.
+
+    found = FINDINGS["positional"].run(translator, Corpus.bundled())
+    found.verdict, found.reason, found.figures
+
+The rules were written before anything was measured with them, and no result is kept here.
+"""
+
+from transformer.analysis.findings.blanked import DEPTH, ROLLOUT, blank_out
+from transformer.analysis.findings.finding import Finding, Published, Untestable
+from transformer.analysis.findings.positional import POSITIONAL_HEADS
+from transformer.analysis.findings.removal import FRAGILE_KIND, LAST_CROSS, SINGLE_HEADS
+from transformer.analysis.findings.training import TOLERANCE, pruning_over_training
+from transformer.analysis.findings.words import CHANCE, INPUT, NORMS
+
+FINDINGS: dict[str, Published] = {
+    published.name: published
+    for published in (
+        POSITIONAL_HEADS,
+        SINGLE_HEADS,
+        FRAGILE_KIND,
+        LAST_CROSS,
+        CHANCE,
+        NORMS,
+        INPUT,
+        ROLLOUT,
+        DEPTH,
+        TOLERANCE,
+    )
+}
+
+__all__ = [
+    "FINDINGS",
+    "Finding",
+    "Published",
+    "Untestable",
+    "blank_out",
+    "pruning_over_training",
+]

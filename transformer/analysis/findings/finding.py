@@ -1,0 +1,105 @@
+"""What a published finding is here, and what repeating it gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pandas as pd
+
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.passes import Progress, silent
+from transformer.figures.measured import Chart
+from transformer.inference import Translator
+
+Verdict = Literal["holds", "doesn't hold", "can't be tested here"]
+
+LEAST = 10
+"""Sentences that a bootstrap over sentences needs at least."""
+
+
+class Untestable(ValueError):
+    """Why a finding cannot be tested on this checkpoint and corpus, a sentence."""
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """What came of it.
+
+    Attributes:
+        figures: what was measured, a line a point of the chart; empty if nothing could be.
+        reason: why this verdict, with the numbers, a sentence.
+        sentences: how many were measured over.
+    """
+
+    figures: pd.DataFrame
+    verdict: Verdict
+    reason: str
+    sentences: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        lines = json.loads(self.figures.to_json(orient="records", double_precision=15))
+        told = {"verdict": self.verdict, "reason": self.reason, "sentences": self.sentences}
+        return {**told, "figures": lines}
+
+
+@dataclass(frozen=True)
+class Published:
+    """A claim of a paper, and how it is put to the test.
+
+    Attributes:
+        rule: when it holds here, in words; `test` does what it says, and raises `Untestable`.
+        most: sentences that are measured at most, taken evenly from the corpus.
+        chart: how the figures are drawn.
+        minutes: of one core, on the checkpoint that comes with this app, about.
+    """
+
+    name: str
+    claim: str
+    source: str
+    rule: str
+    test: Callable[[Translator, Corpus, Progress], Finding]
+    most: int
+    chart: Chart
+    minutes: float
+
+    def run(self, translator: Translator, corpus: Corpus, progress: Progress = silent) -> Finding:
+        """Measure, and say whether it holds on this checkpoint.
+
+        Raises:
+            ValueError: for a sentence of the corpus that is too long.
+        """
+        some = spread(corpus, self.most)
+        try:
+            return self.test(translator, some, progress)
+        except Untestable as error:
+            return Finding(pd.DataFrame(), "can't be tested here", str(error), len(some))
+
+    def about(self) -> dict[str, Any]:
+        """Claim, source and rule, for a file."""
+        told = {"finding": self.name, "claim": self.claim, "source": self.source}
+        return {**told, "rule": self.rule}
+
+
+def spread(corpus: Corpus, most: int) -> Corpus:
+    """At most so many of its sentences, evenly from its beginning to its end."""
+    n = len(corpus)
+    if n <= most:
+        return corpus
+    return Corpus(corpus.name, tuple(corpus.sentences[i * n // most] for i in range(most)))
+
+
+def enough(count: int, what: str = "sentences") -> None:
+    """Raises `Untestable` if a corpus gives fewer than `LEAST`."""
+    if count < LEAST:
+        raise Untestable(
+            f"The corpus has {count} {what}, and how sure a figure is can be told from {LEAST} on; "
+            "choose a longer corpus."
+        )
+
+
+def verdict(holds: bool) -> Verdict:
+    return "holds" if holds else "doesn't hold"

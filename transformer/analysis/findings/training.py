@@ -1,0 +1,100 @@
+"""Pruning tolerance grows over training (Michel et al. 2019, section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from transformer.analysis.ablation import bleu_of, references_of, without_heads
+from transformer.analysis.bootstrap import draws, interval
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.findings.finding import (
+    Finding,
+    Published,
+    Untestable,
+    enough,
+    verdict,
+)
+from transformer.analysis.importance import gradient_importance
+from transformer.analysis.passes import Progress, silent
+from transformer.figures.measured import Chart
+from transformer.inference import Translator
+
+PRUNED = 0.4
+"""Share of all heads that goes; from some epoch on the paper's models do without so many."""
+LEAST_BLEU = 1.0
+
+
+def pruning_over_training(
+    saves: Sequence[tuple[int, Translator]], corpus: Corpus, progress: Progress = silent
+) -> Finding:
+    """Test it on several checkpoints of one run, each with its step.
+
+        saves = [(step, Translator.load(f"saves/{step}")) for step in (500, 1000, 2000)]
+        pruning_over_training(saves, Corpus.bundled(60)).reason
+
+    Of each the 40% of heads go that matter least to it (gradient measure); BLEU that is left is
+    divided by BLEU with all heads, against the corpus's targets.
+
+    Raises:
+        Untestable: a ValueError, for fewer than two checkpoints that translate at all (BLEU of at
+            least 1), or a short corpus.
+    """
+    enough(len(corpus))
+    drawn = draws(len(corpus))
+    lines, kept = [], []
+    for number, (step, translator) in enumerate(sorted(saves, key=lambda save: save[0])):
+        progress(number / len(saves), f"pruning the checkpoint of step {step}")
+        exact = Translator(translator.model, translator.vocabulary, "fp32")
+        references = references_of(exact, corpus)
+        order = gradient_importance(translator, corpus).normalised().order()
+        whole = bleu_of(exact, corpus, references)
+        if whole.score < LEAST_BLEU:
+            continue
+        less = bleu_of(
+            without_heads(exact, order[: round(PRUNED * len(order))]), corpus, references
+        )
+        ratios = less.drawn(drawn) / np.maximum(whole.drawn(drawn), 1e-9)
+        one = interval(less.score / whole.score, ratios)
+        lines.append((step, one.value, one.low, one.high, whole.score, less.score))
+        kept.append(ratios)
+    progress(1.0, "pruned")
+    if len(lines) < 2:
+        raise Untestable(
+            f"{len(lines)} of {len(saves)} checkpoints reach a BLEU of {LEAST_BLEU:g}; two are "
+            "needed, from different steps of one run."
+        )
+    names = ["step", "kept", "low", "high", "bleu", "bleu_pruned"]
+    table = pd.DataFrame(lines, columns=names)
+    first, last = table.iloc[0], table.iloc[-1]
+    more = interval(last.kept - first.kept, kept[-1] - kept[0])
+    reason = (
+        f"Without {PRUNED:.0%} of the heads {first.kept:.0%} of the BLEU is left at step "
+        f"{first.step:.0f} and {last.kept:.0%} at step {last.step:.0f}: {100 * more.value:+.0f} "
+        f"points (95%: {100 * more.low:+.0f} to {100 * more.high:+.0f})."
+    )
+    return Finding(table, verdict(more.low > 0), reason, len(corpus))
+
+
+def _test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
+    raise Untestable(
+        "This needs the model at several steps of its training, and a checkpoint is its end alone. "
+        "While a run of your own trains, copy its checkpoint folder now and then; "
+        "analysis.findings.pruning_over_training puts the copies to the test from Python."
+    )
+
+
+TOLERANCE = Published(
+    "tolerance",
+    "The longer a model has trained, the more heads it can do without.",
+    "Michel et al. 2019, section 6",
+    "From two or more checkpoints of one run the 40% of heads go that matter least (gradient "
+    "measure). It holds if the share of BLEU that is left is greater at the last one than at the "
+    "first, the 95% interval of the difference (paired bootstrap over sentences) above 0.",
+    _test,
+    most=60,
+    chart=Chart("step", "kept", "step of training", "BLEU that is left", percent=True),
+    minutes=0,
+)

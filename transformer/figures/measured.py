@@ -1,0 +1,114 @@
+"""A few measured figures with their intervals, as one small Plotly chart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS
+
+
+@dataclass(frozen=True)
+class Chart:
+    """How a table is drawn: which column is what.
+
+    Attributes:
+        x, y: columns; an x of words is put at the places 0, 1, 2 …
+        across, down: titles of the axes, with units.
+        by: the column whose values are told apart by colour and sign; "" for none.
+        low, high: columns with the ends of the interval of y; left out where they are missing.
+        mark: where a line is drawn that the rule speaks of, and its name.
+        joined: whether the points of one colour are joined.
+        percent: whether y is a share, written in percent.
+    """
+
+    x: str
+    y: str
+    across: str
+    down: str
+    by: str = ""
+    low: str = "low"
+    high: str = "high"
+    mark: tuple[float, str] | None = None
+    joined: bool = True
+    percent: bool = False
+
+
+def measured(table: pd.DataFrame, chart: Chart, *, dark: bool = False) -> go.Figure:
+    """The table as `chart` says, with hover values.
+
+    Raises:
+        KeyError: for a column that the table has not.
+    """
+    figure = go.Figure()
+    palette = DARK if dark else LIGHT
+    words = list(dict.fromkeys(table[chart.x].astype(str)))
+    numeric = pd.api.types.is_numeric_dtype(table[chart.x])
+    groups = [(name, part) for name, part in table.groupby(chart.by, sort=False)] if chart.by else [
+        ("", table)
+    ]  # fmt: skip
+    for place, (name, part) in enumerate(groups):
+        across = part[chart.x] if numeric else part[chart.x].astype(str).map(words.index)
+        known = chart.low in part and chart.high in part
+        shown = ".1%" if chart.percent else ".4~g"
+        between = f" (%{{customdata[0]:{shown}}} to %{{customdata[1]:{shown}}})" if known else ""
+        figure.add_scatter(
+            x=across,
+            y=part[chart.y],
+            name=escape(str(name), quote=False),
+            mode="lines+markers" if chart.joined else "markers",
+            line={"color": palette[place % len(palette)], "dash": DASHES[place % len(DASHES)]},
+            marker={"symbol": MARKS[place % len(MARKS)], "size": 7},
+            text=[escape(str(label), quote=False) for label in part[chart.x]],
+            customdata=part[[chart.low, chart.high]].to_numpy() if known else None,
+            error_y={
+                "type": "data",
+                "symmetric": False,
+                "array": part[chart.high] - part[chart.y],
+                "arrayminus": part[chart.y] - part[chart.low],
+                "thickness": 1,
+                "width": 2,
+            }
+            if known
+            else None,
+            hovertemplate=f"%{{text}}<br>%{{y:{shown}}}{between}<extra>%{{fullData.name}}</extra>",
+        )
+    _lay_out(figure, chart, [] if numeric else words, dark)
+    return figure
+
+
+def _lay_out(figure: go.Figure, chart: Chart, words: list[str], dark: bool) -> None:
+    line = "rgba(128,128,128,0.25)"
+    axis = {"gridcolor": line, "zeroline": False, "linecolor": "rgba(128,128,128,0.7)"}
+    figure.update_layout(
+        template="none",
+        font={"color": "#e8ebef" if dark else "#1b1f24", "size": 14},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        height=320,
+        hovermode="closest",
+        hoverlabel={"namelength": -1},
+        legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"},
+        margin={"l": 70, "r": 16, "t": 40, "b": 56},
+        showlegend=len(figure.data) > 1,
+    )
+    figure.update_xaxes(title=chart.across, **axis)
+    if words:
+        few = range(0, len(words), max(1, len(words) // 24))
+        figure.update_xaxes(
+            tickvals=list(few), ticktext=[escape(words[n], quote=False) for n in few]
+        )
+    figure.update_yaxes(title=chart.down, **axis)
+    if chart.percent:
+        figure.update_yaxes(tickformat=".0%")
+    if chart.mark:
+        value, name = chart.mark
+        figure.add_hline(
+            y=value,
+            line={"dash": "dash", "width": 1, "color": "rgba(128,128,128,0.9)"},
+            annotation_text=escape(name, quote=False),
+            annotation_position="top left",
+        )
