@@ -1,5 +1,5 @@
-"""Photograph the app for the README: each page wide and on a phone, light and dark; and the views
-of the explorer.
+"""Photograph the app for the README: some pages wide and on a phone, light and dark; the others
+and the views of the explorer once.
 
     python docs/pictures.py [CHECKPOINTS]
 
@@ -36,6 +36,17 @@ VIEWS = {
 }
 """Further views of the Attention page, photographed whole and in one look."""
 
+LAB = "text=She has never seen the sea."
+ROOMS = {
+    "lessons": "positions?lesson=5&topic=slip",
+    "inside": f"inside?{RAIN}&box=encoder.self_attn.softmax&layer=2&head=3",
+    "positions": f"positions?{RAIN}&topic=parts&head=0",
+    "why": "why?part=table&n=64&d=512",
+    "lab": f"lab?{LAB}&lab=switch&off=c3.2,c5.1",
+    "findings": "findings",
+}
+"""The other pages, in one look."""
+
 LOOKS = {
     "": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "light"},
     "-dark": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "dark"},
@@ -53,9 +64,10 @@ def photograph(
     context = browser.new_context(**look)
     page = context.new_page()
     page.goto(address)
-    page.locator(".hu").last.wait_for()
+    page.get_by_role("heading", level=1).wait_for()
     settled(page)
     page.evaluate("document.fonts.ready")
+    page.wait_for_timeout(1000)  # charts are drawn after the script has ended
     page.mouse.move(0, 0)
     if whole:
         page.set_viewport_size({"width": 1400, "height": 3000})
@@ -108,6 +120,9 @@ def main(checkpoints: Path) -> None:
         for name, path in VIEWS.items():
             target = ROOT / "docs" / f"{name}.png"
             photograph(browser, f"{address}/{path}", target, LOOKS[""], whole=True)
+        for name, path in ROOMS.items():
+            tall = {**LOOKS[""], "viewport": {"width": 1400, "height": 1200}}
+            photograph(browser, f"{address}/{path}", ROOT / "docs" / f"{name}.png", tall)
         train(browser, address, ROOT / "docs" / "train.png")
 
 

@@ -16,11 +16,5 @@ with frame.page("pages/inside.py") as model:
     with left:
         controls.sentence(model)
     with right:
-        st.segmented_control(
-            "Show",
-            list(SECTIONS),
-            format_func=SECTIONS.__getitem__,
-            required=True,
-            **state.bound("section"),
-        )
+        controls.one_of("Show", SECTIONS, "section")
     SHOWN[state.view().section](model)

@@ -23,14 +23,7 @@ OF_A_SENTENCE = ("matrix", "added", "parts")
 
 with frame.page("pages/positions.py") as model:
     st.title("Positions")
-    st.segmented_control(
-        "Topic",
-        list(TOPICS),
-        format_func=TOPICS.__getitem__,
-        required=True,
-        label_visibility="collapsed",
-        **state.bound("topic"),
-    )
+    controls.one_of("Topic", TOPICS, "topic", labelled=False)
     if state.view().topic in OF_A_SENTENCE:
         controls.sentence(model)
     SHOWN[state.view().topic](model)

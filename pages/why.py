@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import frame, state
+from transformer.ui import controls, frame, state
 from transformer.ui.address import PARTS
 from transformer.ui.why import paths, race, scores, table, timing
 
@@ -18,12 +18,5 @@ SHOWN = {
 
 with frame.workshop("pages/why.py"):
     st.title("Why self-attention")
-    st.segmented_control(
-        "Part",
-        list(PARTS),
-        format_func=PARTS.__getitem__,
-        required=True,
-        label_visibility="collapsed",
-        **state.bound("part"),
-    )
+    controls.one_of("Part", PARTS, "part", labelled=False)
     SHOWN[state.view().part]()

@@ -33,6 +33,13 @@ TOPICS = {
     "slip": "A slip",
 }
 SIDES = {"source": "Source", "target": "Target"}
+LABS = {
+    "switch": "Switch heads off",
+    "moves": "What a weight moves",
+    "cards": "What each head does",
+    "matter": "Which heads matter",
+    "align": "Word alignment",
+}
 BESIDE = {
     "weight-norm": "Weight | norm",
     "weight-gradient": "Weight | gradient",
@@ -73,7 +80,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "box": STOPS,
     "topic": tuple(TOPICS),
     "side": tuple(SIDES),
-    "lab": ("switch", "moves", "cards", "matter", "align"),
+    "lab": tuple(LABS),
     "beside": tuple(BESIDE),
     "means": ("zero", "uniform", "mean"),
     "gone": ("hidden", "cut"),

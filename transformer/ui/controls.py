@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from transformer.ui import frame, state
@@ -30,15 +32,21 @@ def sentence(model: Model) -> None:
         st.caption(f"It never saw {frame.plain(', '.join(unknown[:5]))} and reads `<unk>` there.")
 
 
+def one_of(label: str, names: Mapping[str, str], field: str, *, labelled: bool = True) -> None:
+    """A row of buttons for a word of the view: what it may be, with what it is called."""
+    st.segmented_control(
+        label,
+        list(names),
+        format_func=names.__getitem__,
+        required=True,
+        label_visibility="visible" if labelled else "collapsed",
+        **state.bound(field),
+    )
+
+
 def method() -> None:
     """How the next piece is chosen, with what can be set about it."""
-    st.segmented_control(
-        "How is the next piece chosen?",
-        list(METHODS),
-        format_func=METHODS.__getitem__,
-        required=True,
-        **state.bound("method"),
-    )
+    one_of("How is the next piece chosen?", METHODS, "method")
     chosen = state.view().method
     if chosen == "greedy":
         st.caption("Always the most probable one.")

@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer.analysis.positions import STACKS
 from transformer.inference import Trace
-from transformer.ui import readings, state
+from transformer.ui import controls, readings, state
 from transformer.ui.address import SIDES
 from transformer.ui.models import Model
 
@@ -27,14 +27,7 @@ def chart(figure: Figure, key: str) -> None:
 
 def side(label: str = "Side") -> str:
     """Source or target, to be chosen here."""
-    st.segmented_control(
-        label,
-        list(SIDES),
-        format_func=SIDES.__getitem__,
-        required=True,
-        label_visibility="collapsed",
-        **state.bound("side"),
-    )
+    controls.one_of(label, SIDES, "side", labelled=False)
     return state.view().side
 
 
