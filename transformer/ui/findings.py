@@ -1,0 +1,155 @@
+"""What papers found about heads, each a card: claim, rule, verdict, and the figures behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.findings import FINDINGS, Published
+from transformer.figures.measured import measured as drawn
+from transformer.jobs import JobError
+from transformer.jobs.passes import Passes
+from transformer.ui import frame, models, state, visitor
+from transformer.ui.lab.corpus import chosen
+from transformer.ui.lab.measuring import LIVE, measured, passes
+from transformer.ui.models import Model
+
+BADGES = {
+    "holds": ("green", ":material/check_circle:"),
+    "doesn't hold": ("orange", ":material/cancel:"),
+    "can't be tested here": ("gray", ":material/help:"),
+}
+
+
+def show(model: Model) -> None:
+    """All findings for the chosen model and corpus."""
+    frame.lead(
+        "What papers say about heads was measured on *their* models. Does it hold for this one? "
+        "Every rule was written down before it was tried, nothing here was computed beforehand, "
+        "and a finding that fails tells as much as one that holds."
+    )
+    corpus = chosen(model)
+    if corpus is None:
+        return
+    _all(model, corpus)
+    for published in FINDINGS.values():
+        with st.container(border=True):
+            _card(model, corpus, published)
+
+
+def _all(model: Model, corpus: Corpus) -> None:
+    """How many have been run, a button for the rest, and all verdicts as a file."""
+    keys = {name: _key(model, corpus, name) for name in FINDINGS}
+    status = {name: passes().look(key).status for name, key in keys.items()}
+    left = [name for name, now in status.items() if now != "done" and now not in LIVE]
+    done = [name for name, now in status.items() if now == "done"]
+    minutes = sum(FINDINGS[name].minutes for name in left)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Run all" if len(left) == len(FINDINGS) else f"Run the other {len(left)}",
+            key="run-all",
+            icon=":material/playlist_play:",
+            disabled=not left,
+            on_click=_ask,
+            args=(model, corpus, left),
+            help=f"About {max(1, round(minutes))} min of one core for the checkpoint that comes "
+            "with this app; you may leave the page meanwhile.",
+        )
+        if done:
+            st.download_button(
+                "All verdicts (.csv)",
+                lambda: _verdicts(keys, done).to_csv(index=False),
+                file_name=f"findings-{model.name}.csv",
+                mime="text/csv",
+                on_click="ignore",
+            )
+        st.caption(f"{len(done)} of {len(FINDINGS)} have been run.", width="content")
+    if refused := st.session_state.pop("findings-refused", ""):
+        st.warning(frame.plain(refused))
+
+
+def _ask(model: Model, corpus: Corpus, names: list[str]) -> None:
+    folder = models.checkpoints()[model.name]
+    try:
+        for name in names:
+            what = f"finding-{name}"
+            passes().ask(folder, model.hash, what, corpus, visitor=visitor.known())
+    except JobError as error:
+        st.session_state["findings-refused"] = frame.sentence(error)
+
+
+def _key(model: Model, corpus: Corpus, name: str) -> str:
+    return Passes.key(model.hash, f"finding-{name}", corpus)
+
+
+def _verdicts(keys: dict[str, str], done: list[str]) -> pd.DataFrame:
+    """A line a finding that has been run."""
+    columns = ["finding", "verdict", "reason", "measured", "claim", "source", "rule"]
+    return pd.DataFrame([passes().result(keys[name]) for name in done])[columns]
+
+
+def _card(model: Model, corpus: Corpus, published: Published) -> None:
+    st.markdown(f"#### {frame.plain(published.claim)}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(published.source, width="content")
+        with st.popover("The rule", type="tertiary"):
+            st.markdown(frame.plain(published.rule))
+        n = min(len(corpus), published.most)
+        seconds = max(5, 5 * round(60 * published.minutes * n / published.most / 5))
+        if passes().look(_key(model, corpus, published.name)).status != "done":
+            st.caption(f"{n} sentences, about {seconds} seconds for the checkpoint en-fr")
+    found = measured(model, corpus, f"finding-{published.name}", button="Run")
+    if found is not None:
+        _verdict(model, published, found)
+
+
+def _verdict(model: Model, published: Published, found: dict[str, Any]) -> None:
+    colour, icon = BADGES[found["verdict"]]
+    tested = found["verdict"] != "can't be tested here"
+    told, picture = st.columns([2, 3], gap="large") if tested else (st.container(), None)
+    with told:
+        st.badge(found["verdict"].capitalize(), color=colour, icon=icon)
+        st.markdown(frame.plain(found["reason"]))
+    if picture is None:
+        return
+    table = pd.DataFrame(found["table"])
+    with told:
+        st.caption(f"{found['measured']} sentences; intervals of 95% by bootstrap.")
+        st.download_button(
+            "These figures (.csv)",
+            table.to_csv(index=False),
+            file_name=f"{published.name}-{model.name}.csv",
+            mime="text/csv",
+            on_click="ignore",
+            key=f"csv-{published.name}",
+        )
+    picture.plotly_chart(
+        drawn(table, published.chart, dark=st.context.theme.type == "dark"),
+        theme=None,
+        key=f"chart-{published.name}",
+        config={"displayModeBar": False},
+    )
+    with st.expander("The same from the shell and from Python"):
+        _programs(str(models.checkpoints()[model.name]), published.name)
+
+
+def _programs(folder: str, name: str) -> None:
+    brought = state.view().corpus == "upload"
+    given = " --corpus yours.tsv" if brought else ""
+    st.code(f"python -m transformer analyse {folder} --what finding-{name}{given} --json", "bash")
+    corpus = 'Corpus.read("yours.tsv")' if brought else "corpus_for(folder, translator.vocabulary)"
+    st.code(
+        f"""from transformer import Translator
+from transformer.analysis.corpora import {"Corpus" if brought else "corpus_for"}
+from transformer.analysis.findings import FINDINGS
+
+folder = {folder!r}
+translator = Translator.load(folder)
+corpus = {corpus}
+found = FINDINGS[{name!r}].run(translator, corpus)
+print(found.verdict, found.reason, found.figures)""",
+        "python",
+    )
