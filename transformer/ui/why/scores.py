@@ -18,6 +18,9 @@ from transformer.ui.models import Model
 from transformer.ui.why.sizes import chart, dark
 
 SWEPT = 1  # seed of the curves over all widths
+# Plotly takes most of a rerun; what depends on no slider is drawn once for all sessions.
+_against_width = st.cache_resource(max_entries=64, show_spinner=False)(against_width)
+_by_head = st.cache_resource(max_entries=64, show_spinner=False)(by_head)
 
 
 def show() -> None:
@@ -113,7 +116,7 @@ def _curves(at: int) -> None:
     )
     for column, (name, title, more) in zip(st.columns(3), shown, strict=True):
         with column:
-            figure = against_width(table, name, names, title, at=at, dark=dark(), **more)
+            figure = _against_width(table, name, names, title, at=at, dark=dark(), **more)
             figure.update_layout(height=360)
             if name == "gradient":  # below, only rounding is left
                 figure.update_yaxes(range=[-5, 1])
@@ -151,7 +154,7 @@ def _heads() -> None:
     places = (("largest", "largest weight, mean"), ("still", "rows that stand still"))
     for column, (name, title) in zip(st.columns(2), places, strict=True):
         with column:
-            figure = by_head(shown, name, title, names, dark=dark())
+            figure = _by_head(shown, name, title, names, dark=dark())
             figure.update_layout(height=380)
             chart(figure, f"heads-{name}")
     heads = ("Scores", "Variance in a row", "Largest weight", "Entropy, bits", "Rows still")
