@@ -240,3 +240,12 @@ def test_cards_name_rules_and_come_back_from_a_file(measured: HeadMeasures) -> N
             for number in shares
         )
     assert SHOWN.keys() == RULES.keys()
+
+
+def test_far_offsets_are_counted_at_the_edge(measured: HeadMeasures) -> None:
+    places = measured.places["encoder"]
+    whole, near = places.offsets(1, 0), places.offsets(1, 0, 2)
+    assert near.sum() == whole.sum()
+    assert abs(whole.index).max() > 2
+    assert near[2] == whole[whole.index >= 2].sum()
+    assert near[1] == whole.get(1, 0)

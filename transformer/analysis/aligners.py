@@ -83,30 +83,38 @@ class _Words:
         return cls(source, target, *tables)
 
 
-def aligned_words(
+def word_scores(
     scores: Float[np.ndarray, "*heads target source"],
     source: Sequence[int],
     target: Sequence[int],
     to: To = "output",
-) -> tuple[Int[np.ndarray, "words"], Int[np.ndarray, "*heads words"]]:
-    """The target words, and for each the source word with the greatest score.
-
-    Scores of pieces are added up within a source word and averaged within a target word.
+) -> Float[np.ndarray, "*heads target_words source_words"]:
+    """Scores of pieces, added up within a source word and averaged within a target word.
 
     Args:
         scores: of cross attention, a row for every piece that is written, `</s>` last, and a
             column for every source piece, `</s>` last; `trace.weights("cross", layer)` or
             `norms.moved(...)`.
         source, target: the word of every piece, without `</s>`, never falling: `gold.words_of`, or
-            `figures.words.words` without its last.
+            `figures.words.words` without its last. A word without a piece has no row or column.
         to: "output": word i from the rows that write it. "input": from those that read it.
     """
     first = 1 if to == "input" else 0
     rows = scores[..., first : first + len(target), : len(source)]
-    target_words, target_places = np.unique(target, return_inverse=True)
-    source_words, source_places = np.unique(source, return_inverse=True)
-    merged = merge(rows, target_places.tolist(), source_places.tolist())
-    return target_words, source_words[merged.argmax(axis=-1)]
+    places = (np.unique(words, return_inverse=True)[1].tolist() for words in (target, source))
+    return merge(rows, *places)
+
+
+def aligned_words(
+    scores: Float[np.ndarray, "*heads target source"],
+    source: Sequence[int],
+    target: Sequence[int],
+    to: To = "output",
+) -> tuple[Int[np.ndarray, "words"], Int[np.ndarray, "*heads words"]]:
+    """The target words, and for each the source word with the greatest of `word_scores`, which
+    takes the same."""
+    merged = word_scores(scores, source, target, to)
+    return np.unique(target), np.unique(source)[merged.argmax(axis=-1)]
 
 
 def leaderboard(

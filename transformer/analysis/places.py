@@ -28,10 +28,15 @@ class Places:
     n_key: npt.NDArray[np.int64]
     sentence: npt.NDArray[np.int64]
 
-    def offsets(self, layer: int, head: int, *, backwards: bool = False) -> pd.Series:
+    def offsets(
+        self, layer: int, head: int, far: int | None = None, *, backwards: bool = False
+    ) -> pd.Series:
         """How many rows have their greatest weight at each offset j - i, 0 being the row's own
-        place; with `backwards` j is counted from the other end, so that 0 is n - 1 - i."""
+        place; with `backwards` j is counted from the other end, so that 0 is n - 1 - i. Rows
+        farther off than `far` are counted there."""
         found = self._offsets(self.best[layer, head], backwards)
+        if far is not None:
+            found = found.clip(-far, far)
         return pd.Series(found).value_counts().sort_index().rename("rows")
 
     def constant(

@@ -25,6 +25,9 @@ from transformer.analysis.rows import MEASURES
 from transformer.config import near
 from transformer.inference import Translator
 
+FAR = 16
+"""Offsets beyond are counted here: of a distribution people look at the middle."""
+
 
 @dataclass(frozen=True)
 class Report:
@@ -79,7 +82,8 @@ Made = tuple[pd.DataFrame, dict[str, Any]]
 
 
 def _heads(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
-    """A card for every head; "texts" are the sentences that its "strongest" count from 0."""
+    """A card for every head, and beside it how many rows have their greatest weight at each offset
+    ("offsets"); "texts" are the sentences that its "strongest" count from 0."""
     measured = measure_heads(translator, corpus, progress)
     made = cards(measured)
     table = measured.table()
@@ -97,6 +101,10 @@ def _heads(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
     own = sum(pair.own for pair in measured.pairs)
     return table, {
         "cards": [card.to_dict() for card in made],
+        "offsets": [
+            [list(pair) for pair in zip(counts.index.tolist(), counts.tolist(), strict=True)]
+            for counts in (measured.places[c.kind].offsets(c.layer, c.head, FAR) for c in made)
+        ],
         "chance": chance,
         "texts": texts,
         "own_translations": own,

@@ -41,6 +41,8 @@ from transformer.jobs.pass_files import (
 from transformer.jobs.processes import start
 
 FOLDER = ".passes"
+FORM = 2
+"""Grows when results hold something else than before: those that are kept are nobody's then."""
 KEPT = 40
 """Results that are kept, those looked at last; a thousand sentences are about 500 kB."""
 WAITING = 12
@@ -96,7 +98,7 @@ class Passes:
         digest: str, what: str, corpus: Corpus, options: Mapping[str, Any] | None = None
     ) -> str:
         """What a pass is known by: the checkpoint's hash, the corpus's, and what is measured."""
-        content = json.dumps([digest, corpus.hash, what, sorted((options or {}).items())])
+        content = json.dumps([FORM, digest, corpus.hash, what, sorted((options or {}).items())])
         return hashlib.sha256(content.encode()).hexdigest()[:24]
 
     def ask(
