@@ -17,6 +17,7 @@ from transformer.analysis.findings.finding import (
     Finding,
     Published,
     Untestable,
+    apart,
     enough,
     verdict,
 )
@@ -116,7 +117,7 @@ def _more(translator: Translator, corpus: Corpus, progress: Progress) -> Finding
     raw, rolled = found[:, :, -1].mean(axis=0)
     reason = (
         f"In the last layer rollout's rank correlation with blank-out is {rolled:.2f}, that of the "
-        f"raw weights {raw:.2f}: {gap.value:+.2f} more (95%: {gap.low:+.2f} to {gap.high:+.2f})."
+        f"raw weights {raw:.2f}: a difference of {apart(gap)}."
     )
     return Finding(table, verdict(gap.low > 0), reason, len(found))
 
@@ -132,8 +133,7 @@ def _deeper(translator: Translator, corpus: Corpus, progress: Progress) -> Findi
     first, last = found[:, 1, 0].mean(), found[:, 1, -1].mean()
     reason = (
         f"Rollout's rank correlation with blank-out goes from {first:.2f} in layer 0 to "
-        f"{last:.2f} in layer {n_layers - 1}, {slope.value:+.3f} a layer (95%: {slope.low:+.3f} to "
-        f"{slope.high:+.3f})."
+        f"{last:.2f} in layer {n_layers - 1}, a slope of {apart(slope, 3, unit=' a layer')}."
     )
     return Finding(table, verdict(slope.low > 0), reason, len(found))
 

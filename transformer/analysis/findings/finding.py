@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from transformer.analysis.bootstrap import Interval
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.passes import Progress, silent
 from transformer.figures.measured import Chart
@@ -103,3 +104,12 @@ def enough(count: int, what: str = "sentences") -> None:
 
 def verdict(holds: bool) -> Verdict:
     return "holds" if holds else "doesn't hold"
+
+
+def apart(found: Interval, digits: int = 2, factor: float = 1, unit: str = "") -> str:
+    """A difference with its interval, as reasons tell it: "+0.12 (95%: −0.01 to +0.25)"."""
+    value, low, high = (
+        f"{factor * number:+.{digits}f}".replace("-", "−")
+        for number in (found.value, found.low, found.high)
+    )
+    return f"{value}{unit} (95%: {low} to {high})"

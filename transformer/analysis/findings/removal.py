@@ -10,7 +10,14 @@ import pandas as pd
 from transformer.analysis.ablation import losses_without
 from transformer.analysis.bootstrap import Interval, draws, interval, mean_loss
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.findings.finding import Finding, Published, Untestable, enough, verdict
+from transformer.analysis.findings.finding import (
+    Finding,
+    Published,
+    Untestable,
+    apart,
+    enough,
+    verdict,
+)
 from transformer.analysis.gates import KINDS, Head, all_heads
 from transformer.analysis.importance import Importance, gradient_importance
 from transformer.analysis.losses import batched, lengths
@@ -98,7 +105,7 @@ def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Findin
             found.drawn[at["cross"]] - found.drawn[at[kind]],
         )
         holds &= more.low > 0
-        told.append(f"{found.growth[at[kind]]:+.2f} of the {kind} (difference {_span(more)})")
+        told.append(f"{found.growth[at[kind]]:+.2f} of the {kind} (a difference of {apart(more)})")
     table["kind"] = table["kind"].map(_NAMES)
     reason = (
         f"Without {JUDGED:.0%} of the encoder–decoder heads the loss changes by "
@@ -146,10 +153,6 @@ def _order(translator: Translator, corpus: Corpus, progress: Progress) -> Import
 
 def _second(progress: Progress) -> Progress:
     return lambda share, doing: progress(0.2 + 0.8 * share, doing)
-
-
-def _span(found: Interval) -> str:
-    return f"{found.value:+.2f}, 95%: {found.low:+.2f} to {found.high:+.2f}"
 
 
 _GROWTH = "loss more than with all heads (nats a token)"

@@ -14,6 +14,7 @@ from transformer.analysis.findings.finding import (
     Finding,
     Published,
     Untestable,
+    apart,
     enough,
     verdict,
 )
@@ -72,8 +73,8 @@ def pruning_over_training(
     more = interval(last.kept - first.kept, kept[-1] - kept[0])
     reason = (
         f"Without {PRUNED:.0%} of the heads {first.kept:.0%} of the BLEU is left at step "
-        f"{first.step:.0f} and {last.kept:.0%} at step {last.step:.0f}: {100 * more.value:+.0f} "
-        f"points (95%: {100 * more.low:+.0f} to {100 * more.high:+.0f})."
+        f"{first.step:.0f} and {last.kept:.0%} at step {last.step:.0f}: a "
+        f"difference of {apart(more, 0, 100, ' points')}."
     )
     return Finding(table, verdict(more.low > 0), reason, len(corpus))
 

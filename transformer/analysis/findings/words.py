@@ -15,6 +15,7 @@ from transformer.analysis.findings.finding import (
     Finding,
     Published,
     Untestable,
+    apart,
     enough,
     verdict,
 )
@@ -91,7 +92,7 @@ def _chance(translator: Translator, corpus: Corpus, progress: Progress) -> Findi
     chance, own, gap = layers.gap(layers.hits.chance, layers.counts(chosen))
     reason = (
         f"The {_name(chosen)} have an error rate of {own:.1%}, a source word drawn by chance "
-        f"{chance:.1%}: {_points(gap)} lower."
+        f"{chance:.1%}: {_points(gap)}."
     )
     table = layers.table(way for way in WAYS if way[0] == "weights")
     return Finding(table, verdict(gap.low > 0), reason, layers.n_sentences)
@@ -104,7 +105,7 @@ def _norms(translator: Translator, corpus: Corpus, progress: Progress) -> Findin
     before, after, gap = layers.gap(layers.counts(weights), layers.counts(norms))
     reason = (
         f"The {_name(norms)} have an error rate of {after:.1%}, the {_name(weights)} "
-        f"{before:.1%}: {_points(gap)} lower."
+        f"{before:.1%}: {_points(gap)}."
     )
     return Finding(layers.table(WAYS), verdict(gap.low > 0), reason, layers.n_sentences)
 
@@ -122,8 +123,7 @@ def _input(translator: Translator, corpus: Corpus, progress: Progress) -> Findin
     before, after, gap = layers.gap(layers.counts(other), layers.counts(best))
     reason = (
         f"The best below the middle, to the input, the {_name(best)}, have an error rate of "
-        f"{after:.1%}; the best of all others, the {_name(other)}, {before:.1%}: {_points(gap)} "
-        "lower."
+        f"{after:.1%}; the best of all others, the {_name(other)}, {before:.1%}: {_points(gap)}."
     )
     return Finding(layers.table(WAYS), verdict(gap.low > 0), reason, layers.n_sentences)
 
@@ -134,7 +134,7 @@ def _name(layer: Layer) -> str:
 
 
 def _points(gap: Interval) -> str:
-    return f"{100 * gap.value:+.1f} points (95%: {100 * gap.low:+.1f} to {100 * gap.high:+.1f})"
+    return f"a difference of {apart(gap, 1, 100, ' points')}"
 
 
 def _chart() -> Chart:
