@@ -22,6 +22,7 @@ View = Literal[
     "tensors",
     "moves",
     "switchboard",
+    "headgrid",
 ]
 
 # What draws tables of weights, alone or in a view.
@@ -97,6 +98,7 @@ _SCRIPTS: dict[str, tuple[str, ...]] = {
         "moves.js",
     ),
     "switchboard": ("base.js", "store.js", "legend.js", "mosaic.js", "switchboard.js"),
+    "headgrid": ("base.js", "legend.js", "headgrid.js"),
 }
 _STYLES: dict[str, tuple[str, ...]] = {
     "explorer": (
@@ -116,6 +118,7 @@ _STYLES: dict[str, tuple[str, ...]] = {
     "tensors": ("base.css", "explorer.css", "tensors.css"),
     "moves": ("base.css", "explorer.css", "moves.css"),
     "switchboard": ("base.css", "explorer.css", "model.css", "switchboard.css"),
+    "headgrid": ("base.css", "explorer.css", "model.css", "headgrid.css"),
 }
 
 _MODULE = """
@@ -140,6 +143,7 @@ _MAKE = {
     "tensors": """tensorsView(parentElement, (state) => setStateValue("state", state))""",
     "moves": """movesView(parentElement, (state) => setStateValue("state", state))""",
     "switchboard": """switchboardView(parentElement, (state) => setStateValue("state", state))""",
+    "headgrid": """headgridView(parentElement, (state) => setStateValue("state", state))""",
 }
 
 _PAGE = """<!doctype html>

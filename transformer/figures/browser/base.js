@@ -41,6 +41,9 @@ function rgbOf(colour) {
   return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
 }
 
+// By the weights of Rec. 601, for the ink on a colour.
+const bright = (pixel) => 0.299 * (pixel & 255) + 0.587 * ((pixel >> 8) & 255) + 0.114 * ((pixel >> 16) & 255) > 140;
+
 // 256 colours between the stops, as the four bytes of a pixel each.
 function rampOf(stops) {
   const bytes = new Uint8ClampedArray(256 * 4);

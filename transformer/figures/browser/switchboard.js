@@ -40,7 +40,11 @@ function switchboardView(place, report) {
     for (const grid of grids) header.moved ? drawMoved(grid, look) : drawSwitches(grid, look);
     [top.hidden, legend.hidden] = [header.moved, !header.moved];
     if (header.moved) bar.draw(look.ramp, [[0, "0"], [0.5, "25%"], [1, "100%"]]);
-    said.textContent = off.size ? `${off.size} of ${header.kinds.length * header.n_layers * header.n_heads} heads off: ${writeOff(off, header).replaceAll(",", ", ")}` : "All heads are on. Click one to switch it off; click a layer's or a head's number, or a kind's name, for all of them.";
+    if (header.moved) return;
+    const many = header.kinds.length * header.n_layers * header.n_heads;
+    said.textContent = off.size
+      ? `${off.size} of ${many} heads off: ${writeOff(off, header).replaceAll(",", ", ")}`
+      : "All heads are on. Click one to switch it off; a number beside or above them for its whole layer or column, “all” for the kind.";
     allOn.disabled = !off.size;
   }
 
@@ -161,9 +165,6 @@ function switchboardView(place, report) {
   resized.observe(frame);
   return { show, close: () => resized.disconnect() };
 }
-
-// By the weights of Rec. 601, for the ink on a colour.
-const bright = (pixel) => 0.299 * (pixel & 255) + 0.587 * ((pixel >> 8) & 255) + 0.114 * ((pixel >> 16) & 255) > 140;
 
 // "e3.2,c5" as a set of heads, and back; a whole layer is written without its heads.
 function readOff(text, { n_layers, n_heads }) {

@@ -1,0 +1,94 @@
+// A number for every head, as grids side by side, of which one cell is chosen. `.show(data)` takes
+// what figures/headgrid.py makes; `report({ grid, row, column, times })` is called for a choice.
+
+function headgridView(place, report) {
+  let [data, built, times, sent] = [null, "", 0, []];
+  let grids = []; // { name, cells }
+  const bar = makeBar();
+  const words = el("span", {});
+  const legend = el("figcaption", { class: "hu-legend" }, bar.node, words);
+  const row = el("div", { class: "hu-kindrow" });
+  const frame = el("div", { class: "hu hu-explorer hu-headgrid" }, row, legend);
+  place.append(frame);
+
+  function show(given) {
+    // What was reported and comes back late is no news: the visitor has gone on since.
+    const at = sent.indexOf(JSON.stringify(given.chosen));
+    if (at >= 0) sent.splice(0, at + 1);
+    const chosen = sent.length ? data.chosen : given.chosen;
+    data = { ...given, chosen };
+    redraw();
+  }
+
+  function redraw() {
+    if (!data || !frame.isConnected) return;
+    frame.dataset.size = data.large ? "large" : "normal";
+    const key = JSON.stringify(data.grids.map(({ name, label, rows, columns }) => [name, label, rows, columns]));
+    if (key !== built) build();
+    built = key;
+    const look = colours(frame);
+    data.grids.forEach((grid, which) => paint(grid, grids[which].cells, look));
+    bar.draw(look.ramp, data.ticks);
+    words.textContent = data.legend;
+  }
+
+  function build() {
+    row.style.setProperty("--hu-heads", Math.max(...data.grids.map(({ columns }) => columns.length)));
+    grids = data.grids.map(make);
+    row.replaceChildren(...grids.map(({ node }) => node));
+  }
+
+  function make({ name, label, rows, columns }) {
+    const cells = rows.map((_, r) => columns.map((__, c) => {
+      const button = el("button", { type: "button", class: "hu-thumb", role: "radio", "data-cell": `${name} ${r} ${c}` });
+      button.addEventListener("click", () => choose(name, r, c));
+      return button;
+    }));
+    const grid = el("div", { class: "hu-grid", role: "radiogroup", "aria-label": `${label}: choose a head` },
+      el("span", {}), ...columns.map((text) => el("span", { class: "hu-column" }, text)),
+      ...cells.flatMap((line, r) => [el("span", { class: "hu-row" }, rows[r]), ...line]));
+    grid.style.setProperty("--hu-heads", columns.length);
+    grid.addEventListener("keydown", (event) => walk(event, cells));
+    return { name, cells, node: el("section", {}, el("h4", {}, label), grid) };
+  }
+
+  function paint(grid, cells, look) {
+    const [name, r, c] = data.chosen || [];
+    let stop = null; // where Tab enters
+    cells.forEach((line, i) => line.forEach((button, j) => {
+      const level = grid.levels[i][j];
+      const shade = level === null ? null : Math.round(255 * level);
+      button.style.background = shade === null ? "none" : look.css(shade);
+      button.style.color = shade === null ? look.muted : bright(look.ramp[shade]) ? "#000" : "#fff";
+      button.textContent = grid.marks[i][j];
+      button.title = grid.told[i][j];
+      button.setAttribute("aria-label", grid.told[i][j]);
+      const chosen = grid.name === name && i === r && j === c;
+      button.setAttribute("aria-checked", String(chosen));
+      button.tabIndex = -1;
+      if (chosen || !stop) stop = button;
+    }));
+    stop.tabIndex = 0;
+  }
+
+  function walk(event, cells) {
+    if (!(event.key in ARROWS)) return;
+    const [right, down] = ARROWS[event.key];
+    const at = cells.findIndex((line) => line.includes(event.target));
+    const line = cells[within(at + down, cells.length)];
+    event.preventDefault();
+    event.stopPropagation();
+    line[within(cells[at].indexOf(event.target) + right, line.length)].focus();
+  }
+
+  function choose(name, r, c) {
+    data.chosen = [name, r, c];
+    sent.push(JSON.stringify(data.chosen));
+    redraw();
+    report({ grid: name, row: r, column: c, times: ++times });
+  }
+
+  const resized = new ResizeObserver(redraw); // colours of a theme that has changed
+  resized.observe(frame);
+  return { show, close: () => resized.disconnect() };
+}
