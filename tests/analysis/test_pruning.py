@@ -13,7 +13,7 @@ from transformer import Translator
 from transformer.analysis.ablation import leave_one_out, measure_without, without_heads
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.gates import Head, all_heads
-from transformer.analysis.pruning import budgeted, pruning_curve, random_order
+from transformer.analysis.pruning import budgeted, kinds_pruned, pruning_curve, random_order
 
 ROOT = Path(__file__).resolve().parents[2]
 SENTENCES = [
@@ -144,3 +144,25 @@ def test_random_orders() -> None:
     assert one == random_order(heads, seed=1)
     assert one != random_order(heads, seed=2)
     assert one != heads
+
+
+def test_kinds_are_pruned_alone_in_order_and_by_chance(
+    translator: Translator, corpus: Corpus
+) -> None:
+    """Every point is that of `measure_without` with the same heads."""
+    order = random_order(all_heads(translator.model.config), 9)
+    table = kinds_pruned(translator, corpus, order, points=2, seeds=(4, 5))
+    assert table.groupby("kind", sort=False)["off"].unique().map(list).to_dict() == {
+        kind: [0, 4, 8] for kind in ("encoder", "decoder", "cross")
+    }
+    own = [head for head in order if head[0] == "cross"]
+    groups = [own[:4], random_order(own, 4)[:4], random_order(own, 5)[:4]]
+    found = measure_without(translator, corpus, groups)
+    losses = [found.loss + change.value for change in found.loss_changes]
+    at = table.query("kind == 'cross' and off == 4").set_index("order")
+    assert at.loc["importance", "loss"] == pytest.approx(losses[0])
+    assert at.loc["random", "loss"] == pytest.approx(np.mean(losses[1:]))
+    assert at.loc["random", ["low", "high"]].tolist() == pytest.approx(sorted(losses[1:]))
+    assert at.loc["importance", "low"] <= losses[0] <= at.loc["importance", "high"]
+    none = table.query("off == 0")
+    assert none[["loss"]].to_numpy() == pytest.approx(found.loss)

@@ -57,6 +57,16 @@ def test_everything_as_json(shell: Shell, checkpoint: Path, corpus: Path, what: 
     assert [set(line) for line in found["table"]] == [set(line) for line in again]
 
 
+def test_heads_that_are_off_together(shell: Shell, checkpoint: Path, corpus: Path) -> None:
+    said = shell(
+        "analyse", checkpoint, "--what", "without", "--corpus", corpus, "--heads", "c0,e1.2"
+    )
+    (row,) = rows(said.out)
+    n_heads = Translator.load(checkpoint, "cpu").model.config.n_heads
+    assert int(row["off"]) == n_heads + 1
+    assert float(row["loss_change"]) != 0
+
+
 def test_into_a_file_and_only_the_first_sentences(
     shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
 ) -> None:
@@ -83,7 +93,10 @@ def test_links_of_their_own_file(shell: Shell, checkpoint: Path, tmp_path: Path)
         (("--what", "hats"), "'hats' cannot be measured: choose one of heads"),
         (("--sentences", 0), "--sentences must be at least 1, not 0"),
         (("--links", "somewhere"), "--links needs the --corpus"),
-        (("--bleu",), "--bleu is for --what ablation, not heads"),
+        (("--bleu",), "--bleu is for --what ablation or without, not heads"),
+        (("--heads", "c0"), "--heads is for --what without, not heads"),
+        (("--what", "without", "--heads", "c0,e99.0"), "the model has no head e99.0"),
+        (("--what", "without", "--heads", "all"), "heads are written as"),
         (("--corpus", "nowhere.tsv"), "nowhere.tsv cannot be read"),
         (("--what", "alignment", "--corpus", "PLAIN"), "has no gold links"),
         (("--corpus", "BLANK"), "line 2: there is no sentence"),

@@ -150,7 +150,7 @@ def leaderboard(
         )
     config = translator.model.config
     size = (2, config.n_layers, config.n_heads + 1, len(counted))
-    hits = {way: np.zeros(size) for way in ways}
+    hits: dict[tuple[str, str], npt.NDArray[Any]] = {way: np.zeros(size) for way in ways}
 
     def hooks(batch: Batch) -> Hooks:
         functions: dict[str, Callable[[Tensor, str], None]] = {}

@@ -15,10 +15,12 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from transformer.analysis.ablation import measure_without
+from transformer.analysis.ablation import losses_without, measure_without
+from transformer.analysis.bootstrap import draws, interval, mean_loss
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.gates import KINDS, Head
-from transformer.analysis.passes import Progress, silent
+from transformer.analysis.losses import batched, lengths
+from transformer.analysis.passes import Progress, encoded, silent
 from transformer.inference import Translator
 
 
@@ -105,3 +107,48 @@ def pruning_curve(
     ).to_frame()
     bleu = [name for name in scored.columns if str(name).startswith("bleu")]
     return losses.merge(scored[["off", *bleu]], on="off", how="left")
+
+
+def kinds_pruned(
+    translator: Translator,
+    corpus: Corpus,
+    order: Sequence[Head],
+    *,
+    points: int = 6,
+    seeds: Sequence[int] = (1, 2, 3),
+    progress: Progress = silent,
+) -> pd.DataFrame:
+    """Loss as the heads of one kind go, the others left alone: in `order`, and by chance.
+
+    Args:
+        order: of all heads, the first to go first; each kind's curve is of its own heads.
+        points: of a curve, besides the one with all heads.
+        seeds: of the random orders.
+        progress: as in `passes`; what it raises ends the work.
+
+    Returns:
+        A line a point: kind, order ("importance" or "random"), off (how many heads), loss (nats a
+        token), low and high: of "importance" the 95% interval over corpora like this one, of
+        "random", whose loss is the mean over the seeds, the least and the greatest of them.
+    """
+    groups, about = [], []
+    for kind in KINDS:
+        own = [head for head in order if head[0] == kind]
+        counts = sorted({round(n * len(own) / points) for n in range(points + 1)})
+        for count in counts:
+            orders = [own, *(random_order(own, seed) for seed in seeds)]
+            groups += [one[:count] for one in orders]
+            about.append((kind, count))
+    parts = batched(translator, encoded(translator, corpus))
+    _, each = losses_without(translator, parts, groups, progress)
+    tokens, drawn = lengths(parts), draws(len(corpus))
+    lines = []
+    step = 1 + len(seeds)
+    for n, (kind, count) in enumerate(about):
+        first, *others = each[n * step : (n + 1) * step]
+        sure = interval(first.sum() / tokens.sum(), mean_loss(first, tokens, drawn))
+        lines.append((kind, "importance", count, sure.value, sure.low, sure.high))
+        random = [float(one.sum() / tokens.sum()) for one in others]
+        lines.append((kind, "random", count, float(np.mean(random)), min(random), max(random)))
+    progress(1.0, "measured")
+    return pd.DataFrame(lines, columns=["kind", "order", "off", "loss", "low", "high"])

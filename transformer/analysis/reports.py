@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from transformer.analysis.ablation import leave_one_out
+from transformer.analysis.ablation import leave_one_out, measure_without
 from transformer.analysis.aligners import leaderboard
 from transformer.analysis.cards import RULES, cards
 from transformer.analysis.corpora import Corpus
@@ -20,9 +20,10 @@ from transformer.analysis.findings import FINDINGS, Published
 from transformer.analysis.heads import measure_heads
 from transformer.analysis.importance import gradient_importance
 from transformer.analysis.passes import Progress, silent
-from transformer.analysis.pruning import pruning_curve
+from transformer.analysis.pruning import kinds_pruned, pruning_curve
 from transformer.analysis.rows import MEASURES
 from transformer.config import near
+from transformer.figures.switchboard import heads_of
 from transformer.inference import Translator
 
 FAR = 16
@@ -61,7 +62,8 @@ def report(
     """Measure `what`, one of `REPORTS`.
 
     Args:
-        options: of "ablation": bleu, whether to translate the corpus each time as well.
+        options: of "ablation" and "without": bleu, whether to translate the corpus each time as
+            well; of "without": heads, those that are off, as "e3.2,c5".
 
     Raises:
         ValueError: for something else to measure or another option, and as the measuring does.
@@ -70,9 +72,8 @@ def report(
         raise ValueError(
             f"{what!r} cannot be measured: choose one of {', '.join(REPORTS)}{near(what, REPORTS)}"
         )
-    known = {"bleu"} if what == "ablation" else set()
     for name in options or {}:
-        if name not in known:
+        if name not in OPTIONS.get(what, ()):
             raise ValueError(f"{what} has no option {name!r}")
     table, more = REPORTS[what](translator, corpus, progress, **(options or {}))
     return Report(what, corpus, table, more)
@@ -135,15 +136,33 @@ def _ablation(
     return found.to_frame(), {"loss": found.loss, "bleu": found.bleu}
 
 
+def _without(
+    translator: Translator, corpus: Corpus, progress: Progress, heads: str = "", bleu: bool = False
+) -> Made:
+    """All of these heads off together."""
+    config = translator.model.config
+    try:
+        found, missing = heads_of(heads, config.n_layers, config.n_heads)
+    except (ValueError, KeyError) as error:
+        raise ValueError(f'heads are written as "e3.2,c5", not {heads[:40]!r}') from error
+    if missing:
+        raise ValueError(f"the model has no head {', '.join(missing)}")
+    made = measure_without(translator, corpus, [found], bleu=bleu, progress=progress)
+    table = made.to_frame().drop(columns=["kind", "layer", "head"], errors="ignore")
+    return table, {"loss": made.loss, "bleu": made.bleu}
+
+
+def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
+    """Each kind of heads pruned alone, the least important first, and by chance."""
+    first, then = _part(progress, 0, 0.1), _part(progress, 0.1, 0.9)
+    order = gradient_importance(translator, corpus, progress=first).normalised().order()
+    return kinds_pruned(translator, corpus, order, progress=then), {}
+
+
 def _pruning(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
     """More and more heads off, the least important first, as many at a time as a layer has."""
 
-    def first(share: float, doing: str) -> None:
-        progress(0.1 * share, doing)
-
-    def then(share: float, doing: str) -> None:
-        progress(0.1 + 0.9 * share, doing)
-
+    first, then = _part(progress, 0, 0.1), _part(progress, 0.1, 0.9)
     order = gradient_importance(translator, corpus, progress=first).normalised().order()
     counts = range(0, len(order) + 1, translator.model.config.n_heads)
     table = pruning_curve(translator, corpus, order, counts=counts, progress=then)
@@ -180,8 +199,12 @@ REPORTS: dict[str, Callable[..., Made]] = {
     "alignment": _alignment,
     "importance": _importance,
     "ablation": _ablation,
+    "without": _without,
     "pruning": _pruning,
+    "pruning-kinds": _kinds,
     "findings": _findings,
     **{f"finding-{name}": _finding(published) for name, published in FINDINGS.items()},
 }
 """Everything that `analyse --what` and a pass of the pages can be asked for."""
+OPTIONS = {"ablation": ("bleu",), "without": ("heads", "bleu")}
+"""What may be set, of the few that have something to set."""

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from transformer.analysis.corpora import Corpus, corpus_for
 from transformer.analysis.passes import Progress
-from transformer.analysis.reports import REPORTS, report
+from transformer.analysis.reports import OPTIONS, REPORTS, report
 from transformer.cli.options import add_device
 from transformer.inference import Translator
 from transformer.text.files import atomic_path
@@ -30,7 +30,10 @@ def add_analyse(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--links", metavar="FILE", help="the corpus's gold links, a line each")
     parser.add_argument("--sentences", type=int, metavar="N", help="the first N alone")
-    parser.add_argument("--bleu", action="store_true", help="of ablation: BLEU too, which is slow")
+    parser.add_argument(
+        "--bleu", action="store_true", help="of ablation and without: BLEU too, which is slow"
+    )
+    parser.add_argument("--heads", metavar="e3.2,c5", help="of without: those that are off")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="the table alone (so if nothing is said)")
     form.add_argument("--json", action="store_true", help="everything")
@@ -44,14 +47,18 @@ def _analyse(options: argparse.Namespace) -> int:
         raise ValueError(f"--sentences must be at least 1, not {options.sentences}")
     if options.links and not options.corpus:
         raise ValueError("--links needs the --corpus whose links they are")
-    if options.bleu and options.what != "ablation":
-        raise ValueError(f"--bleu is for --what ablation, not {options.what}")
+    asked: dict[str, Any] = {"bleu": True} if options.bleu else {}
+    if options.heads is not None:
+        asked["heads"] = options.heads
+    for name in asked:
+        fitting = [what for what, known in OPTIONS.items() if name in known]
+        if options.what not in fitting:
+            raise ValueError(f"--{name} is for --what {' or '.join(fitting)}, not {options.what}")
     given = Corpus.read(options.corpus, options.links) if options.corpus else None
     translator = Translator.load(options.checkpoint, options.device)
     corpus = given or corpus_for(options.checkpoint, translator.vocabulary)
     if options.sentences is not None:
         corpus = corpus.first(options.sentences)
-    asked: dict[str, Any] = {"bleu": True} if options.bleu else {}
     with _bar() as progress:
         found = report(translator, corpus, options.what, asked, progress)
     if options.json:

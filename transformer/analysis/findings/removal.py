@@ -88,7 +88,9 @@ def _single(translator: Translator, corpus: Corpus, progress: Progress) -> Findi
 def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
     enough(len(corpus))
     order = _order(translator, corpus, progress)
-    groups, lines, at = [], [], {}
+    groups: list[list[Head]] = []
+    lines: list[tuple[str, float, int]] = []
+    at: dict[str, int] = {}
     for kind in KINDS:
         own = [head for head in order.order() if head[0] == kind]
         for share in SHARES:
