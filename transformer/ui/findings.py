@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -17,7 +17,7 @@ from transformer.ui.lab.corpus import chosen
 from transformer.ui.lab.measuring import LIVE, measured, passes
 from transformer.ui.models import Model
 
-BADGES = {
+BADGES: dict[str, tuple[Literal["green", "orange", "gray"], str]] = {
     "holds": ("green", ":material/check_circle:"),
     "doesn't hold": ("orange", ":material/cancel:"),
     "can't be tested here": ("gray", ":material/help:"),
