@@ -48,6 +48,23 @@ BESIDE = {
     "norm-product": "Norm | gradient × weight",
     "gradient-product": "Gradient | gradient × weight",
 }
+COLOURS = {
+    "entropy": "Spread (entropy)",
+    "distance": "Distance",
+    "confidence": "Confidence",
+    "positional": "One offset",
+    "backwards": "One offset from the end",
+    "previous": "The token before",
+    "itself": "Its own place",
+    "next": "The token after",
+    "first": "The first token",
+    "last": "The last token",
+    "punctuation": "Punctuation",
+    "duplicate": "The same token",
+    "rare": "The rarest token",
+    "aligned": "What it is about to write",
+    "aligned_input": "What was just written",
+}
 CORPORA = {"run": "The run's validation set", "ours": "Our sentences", "upload": "Your own"}
 EXAMPLE = "I am a student."
 EXAMPLES = (
@@ -71,6 +88,9 @@ RANGES: dict[str, tuple[float, float]] = {
     "lesson": (0, 99),
     "shift": (-64, 64),
     "sentences": (1, 5000),
+    "less_encoder": (0, 4096),
+    "less_decoder": (0, 4096),
+    "less_cross": (0, 4096),
 }
 """Least and greatest value of each number that is not the explorer's."""
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -86,6 +106,10 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "gone": ("hidden", "cut"),
     "blank": ("cell", "all"),
     "corpus": tuple(CORPORA),
+    "pruned": ("importance", "random"),
+    "colour": tuple(COLOURS),
+    "by": ("weights", "norms"),
+    "to": ("output", "input"),
 }
 """What each word may be that is not the explorer's."""
 _NUMBERS = r"(\d{1,4}(,\d{1,4})*)?"
@@ -99,6 +123,10 @@ FORMS: dict[str, tuple[str, str]] = {
         'a head, a row, then keys and weights, like "c5.1.3:0x70,4x30"',
     ),
     "away": (_NUMBERS, 'positions with commas, like "0,3"'),
+    "links": (
+        r"(\d{1,3}[-p]\d{1,3}(,\d{1,3}[-p]\d{1,3})*)?",
+        'a source word and a target word with a hyphen, with commas, like "0-0,1-2"',
+    ),
     "patch": (
         rf"([a-z_.\d]{{1,60}}:{_NUMBERS}:{_NUMBERS})?",
         'a site and positions here and there, like "encoder.hook_memory:1:1"',
@@ -133,6 +161,10 @@ class View:
             gone: whether they are hidden or cut out; patch: a site whose activations at some
             positions come from the sentence `other`. blank: one chosen cell, or all of the head.
         corpus: what heads are measured over, "" is what fits the model; sentences: at most.
+        colour: the measure that a grid of all heads shows; by, to: how words are aligned, as in
+            `analysis.aligners`; links: gold links of the visitor's own, with commas.
+        less_encoder, less_decoder, less_cross: how many heads of each kind are pruned; pruned:
+            which go first, the least important or by chance (`seed`).
         lesson: of the course, from 1; 0 is none.
     """
 
@@ -196,6 +228,14 @@ class View:
     blank: str = "cell"
     corpus: str = ""
     sentences: int = 300
+    less_encoder: int = 0
+    less_decoder: int = 0
+    less_cross: int = 0
+    pruned: str = "importance"
+    colour: str = "entropy"
+    by: str = "weights"
+    to: str = "output"
+    links: str = ""
 
     @classmethod
     def from_params(cls, params: Mapping[str, str]) -> tuple[View, list[str]]:
