@@ -1,0 +1,91 @@
+"""The switchboard in a browser: heads by pointer and keys, the address, the way back, a phone."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from benchmarks.browser import settled
+from tests.browser.conftest import NewPage
+from tests.browser.test_app import address
+
+pytestmark = pytest.mark.browser
+
+# A translation of one's own: the tiny model never ends one.
+SEEN = "text=She hides books.&method=forced&target=Elle cache des livres."
+
+
+def opened(app: str, page: Page, more: str = "") -> None:
+    page.goto(f"{app}/lab?{SEEN}{more}")
+    expect(page.locator(".hu-thumb canvas")).to_have_count(24)
+    settled(page)
+
+
+def head(page: Page, name: str) -> Locator:
+    return page.locator(f".hu-switchboard [role=switch][data-head='{name}']")
+
+
+def off(page: Page, wanted: str) -> None:
+    page.wait_for_function(
+        "(off) => (new URLSearchParams(location.search).get('off') ?? '') === off", arg=wanted
+    )
+    settled(page)
+
+
+def test_heads_are_switched_by_pointer_and_keys_and_come_back(app: str, page: Page) -> None:
+    opened(app, page)
+    expect(page.get_by_text("Nothing is changed")).to_be_visible()
+    head(page, "c1.2").click()
+    expect(head(page, "c1.2")).to_have_attribute("aria-checked", "false")
+    off(page, "c1.2")
+    expect(page.get_by_text("Without this head")).to_be_visible()
+    head(page, "c1.2").focus()
+    page.keyboard.press("ArrowRight")
+    expect(head(page, "c1.3")).to_be_focused()
+    page.keyboard.press("Enter")
+    off(page, "c1.2,c1.3")
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")  # to the edge: the whole layer
+    page.keyboard.press("Enter")
+    off(page, "c1")
+    page.get_by_role("switch", name="Decoder, masked", exact=True).click()
+    off(page, "d0,d1,c1")
+    expect(page.get_by_text("12 of 24 heads off")).to_be_visible()
+    page.reload()
+    expect(head(page, "d0.3")).to_have_attribute("aria-checked", "false")
+    expect(head(page, "e0.3")).to_have_attribute("aria-checked", "true")
+    page.go_back()
+    expect(head(page, "d0.3")).to_have_attribute("aria-checked", "true")
+    expect(head(page, "c1.0")).to_have_attribute("aria-checked", "false")
+    page.get_by_role("button", name="All on").click()
+    expect(page.get_by_text("Nothing is changed")).to_be_visible()
+
+
+def test_the_head_that_moved_is_looked_at_below(app: str, page: Page) -> None:
+    opened(app, page, "&off=e0,c0.1")
+    moved = page.locator(".st-key-moved-heads [role=radio]")
+    expect(moved).to_have_count(24)
+    page.get_by_role("radio", name=re.compile("Encoder–decoder, layer 1, head 2")).click()
+    page.wait_for_function("() => location.search.includes('layer=1')")
+    settled(page)
+    assert {"kind": "cross", "layer": "1", "head": "2"}.items() <= {
+        "kind": "cross",
+        **address(page)[1],
+    }.items()
+    expect(page.locator(".hu-moves .hu-stage canvas")).to_have_count(4)
+
+
+def test_it_fits_a_phone_in_the_dark(app: str, new_page: NewPage) -> None:
+    page = new_page(390, "dark")
+    opened(app, page, "&off=c0.1&away=1&paint=c1.0.1:1x40,2x60&row=1&column=1&blank=all")
+    expect(page.get_by_text("cells of this head")).to_be_visible()
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    crossed = head(page, "c0.1").evaluate("(node) => getComputedStyle(node, '::after').content")
+    assert crossed == '""'
+    for drawn in page.locator(".js-plotly-plot, .hu-switchboard").all():
+        box = drawn.bounding_box()
+        assert box
+        assert box["x"] + box["width"] <= 391

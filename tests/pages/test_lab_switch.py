@@ -1,0 +1,211 @@
+"""The lab's switches: what is changed stands in the address, and what it does is the analysis's."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import Visit
+from tests.pages.test_pages import messages, shown, view
+from transformer import Translator
+from transformer.analysis.cells import blank_cells
+from transformer.analysis.gates import switched_off, to_mean, uniform
+from transformer.analysis.interventions import Comparison, compare
+from transformer.analysis.patches import hidden, painted, patched, without_pieces
+from transformer.figures.packing import split
+from transformer.ui.address import EXAMPLES
+from transformer.ui.lab import switch, switch_written
+
+PAGE, TEXT = "pages/lab.py", "The baker hides books."
+OFF = [("encoder", 1, 2), *(("cross", 1, head) for head in range(4))]
+
+
+@pytest.fixture(scope="module")
+def translator(checkpoints: Path) -> Translator:
+    return Translator.load(checkpoints / "tiny", device="cpu")
+
+
+def opened(visit: Visit, **params: str) -> AppTest:
+    return visit(PAGE, **{"text": TEXT, **params})
+
+
+def said(app: AppTest) -> str:
+    return "\n".join(box.value for box in [*app.markdown, *app.caption, *app.info])
+
+
+def moved(app: AppTest) -> dict[str, np.ndarray]:
+    """How far every head moved, as the browser was told."""
+    for element in app.get("bidi_component"):
+        header, parts = split(element.proto.bytes)
+        if header.get("moved"):
+            return {name.removeprefix("moved."): part.array for name, part in parts.items()}
+    return {}
+
+
+def same(app: AppTest, found: Comparison) -> None:
+    """The page shows this comparison."""
+    assert not messages(app)
+    shares = moved(app)
+    for kind, values in shares.items():
+        np.testing.assert_allclose(values, found.attention(kind), atol=1e-5)
+    assert shares
+    table = found.probabilities
+    line = table.iloc[int((table.after - table.before).abs().to_numpy().argmax())]
+    if abs(line.after - line.before) >= 0.005:
+        assert f"from **{line.before:.0%}** to **{line.after:.0%}**" in said(app)
+    assert ("the translation becomes" in said(app)) == found.changed
+
+
+def test_with_all_heads_on_it_says_how_to_begin(visit: Visit) -> None:
+    app = opened(visit)
+    assert "Nothing is changed" in said(app)
+    assert shown(app)[0]["off"] == ""
+    assert not moved(app)
+    back = {button.label: button for button in app.button}
+    assert back["Put everything back"].disabled
+    back["The last encoder–decoder layer"].click().run()
+    assert view(app).off == "c1"
+    assert moved(app)
+    {button.label: button for button in app.button}["Put everything back"].click().run()
+    assert view(app).off == ""
+    assert "Nothing is changed" in said(app)
+
+
+@pytest.mark.parametrize("means", switch.MEANS)
+def test_heads_that_are_off(visit: Visit, translator: Translator, means: str) -> None:
+    app = opened(visit, off="e1.2,c1", means=means)
+    config = translator.model.config
+    hooks = {
+        "zero": lambda: switched_off(config, OFF),
+        "uniform": lambda: uniform(config, OFF),
+        "mean": lambda: to_mean(config, OFF, [translator.trace(text) for text in EXAMPLES]),
+    }[means]()
+    same(app, compare(translator, TEXT, hooks))
+    assert "these 5 heads" in said(app)
+
+
+def test_a_painted_row(visit: Visit, translator: Translator) -> None:
+    app = opened(visit, kind="cross", layer="0", head="1", paint="c0.1.2:1x30,2x90")
+    trace = translator.trace(TEXT)
+    row = [0.0, 30, 90] + [0] * (len(trace.src_tokens) - 3)
+    same(app, compare(translator, TEXT, painted(trace, ("cross", 0, 1), 2, row)))
+    assert app.multiselect(key="switch-keys").value == [1, 2]
+    assert [slider.value for slider in app.slider] == [30, 90]
+    app.slider[0].set_value(80).run()
+    assert view(app).paint == "c0.1.2:1x80,2x90"
+    app.multiselect(key="switch-keys").set_value([2, 0]).run()
+    assert view(app).paint == "c0.1.2:0x50,2x90"
+    app.selectbox(key="switch-query").set_value(3).run()
+    assert (view(app).paint, view(app).row) == ("", 3)
+    app.multiselect(key="switch-keys").set_value([4]).run()
+    assert view(app).paint == "c0.1.3:4x50"
+    app.multiselect(key="switch-keys").set_value([]).run()
+    assert view(app).paint == ""
+
+
+def test_source_tokens_hidden_and_cut_out(visit: Visit, translator: Translator) -> None:
+    app = opened(visit, away="1,2")
+    trace = translator.trace(TEXT)
+    same(app, compare(translator, TEXT, hidden(trace, [1, 2])))
+    app.multiselect(key="switch-away").set_value([2]).run()
+    assert view(app).away == "2"
+    app = opened(visit, away="1,2", gone="cut")
+    shorter = without_pieces(translator, TEXT, [1, 2])
+    same(app, compare(translator, TEXT, altered=shorter))
+    assert list(moved(app)) == ["decoder"]
+    app = opened(visit, away="1,2", gone="cut", paint="c0.1.2:1x30")
+    assert "it waits while tokens are cut out" in " ".join(messages(app))
+    assert list(moved(app)) == ["decoder"]
+
+
+def test_activations_of_another_sentence(visit: Visit, translator: Translator) -> None:
+    site, other = "encoder.layers.0.ffn_norm.hook_output", "She paints a boat."
+    app = opened(visit, other=other, patch=f"{site}:1,2:0,3")
+    trace, donor = translator.trace(TEXT), translator.trace(other)
+    hooks = patched(trace, donor, site, [1, 2], donor_positions=[0, 3])
+    same(app, compare(translator, TEXT, hooks))
+    app.multiselect(key="switch-there").set_value([1]).run()
+    assert view(app).patch == f"{site}:1,2:1"
+    assert "as many" in " ".join(messages(app))
+    app.multiselect(key="switch-here").set_value([3]).run()
+    assert not messages(app)
+    hooks = patched(trace, donor, site, [3], donor_positions=[1])
+    same(app, compare(translator, TEXT, hooks))
+
+
+def test_all_changes_at_once_and_the_same_from_python(visit: Visit) -> None:
+    site = "decoder.layers.0.ffn_norm.hook_output"
+    app = opened(visit, off="d0.1", means="mean", away="1", paint="e0.1.0:0x1", patch=f"{site}:1:1")
+    assert not messages(app)
+    assert "with a token of the source hidden, with a row painted by hand and with" in said(app)
+    space: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(app.code[0].value, space)
+    assert printed.getvalue()
+    for kind, shares in moved(app).items():
+        np.testing.assert_allclose(shares, space["found"].attention(kind), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"off": "c9.1"}, "This model has no c9.1; it has layers 0 to 1 of heads 0 to 3"),
+        ({"paint": "c0.1.900:0x1"}, "There is no position 900"),
+        ({"paint": "d0.1.1:5x1"}, "Query 1 has no key 5; its keys are 0 to 1"),
+        ({"away": "700"}, "There is no position 700"),
+        ({"patch": "encoder.nothing:1:1"}, "'encoder.nothing'"),
+        ({"off": "<b>"}, "it must be e, d or c and layer.head or a layer"),
+        ({"text": " "}, "There is no text to translate"),
+    ],
+)
+def test_what_cannot_be_is_named(visit: Visit, params: dict[str, str], message: str) -> None:
+    app = opened(visit, **params)
+    assert message in " ".join(messages(app))
+
+
+def test_a_long_text_and_an_odd_one(visit: Visit) -> None:
+    app = opened(visit, text="hides books the lamp " * 16, method="forced", target="Elle")
+    assert "Heads are switched for up to 128" in said(app)
+    app = opened(visit, text="<b>x</b> 👩🏽‍🚀", off="c1", kind="encoder", row="0", column="0")
+    assert not messages(app)
+    assert moved(app)
+
+
+def test_a_chosen_cell_and_all_cells(visit: Visit, translator: Translator) -> None:
+    params = {"kind": "cross", "layer": "1", "head": "2", "row": "1", "column": "3"}
+    app = opened(visit, **params)
+    trace = translator.trace(TEXT)
+    cells = blank_cells(translator, trace, ("cross", 1, 2))
+    at = cells.cells.index((1, 3))
+    numbers = [metric.value.replace("−", "-") for metric in app.metric]
+    assert numbers[:2] == [f"{cells.weights[at]:.3f}", f"{cells.norms[at]:.3f}"]
+    assert float(numbers[2].removesuffix(" nats")) == pytest.approx(cells.total[at], abs=1e-4)
+    assert "rank correlation" not in said(app)
+    app = opened(visit, **params, blank="all")
+    ranks = cells.correlations()
+    for name in ("weight_effect", "norm_effect"):
+        assert f"**{ranks[name]:.2f}**".replace("-", "−") in said(app)
+    assert f"{len(cells.cells)} cells" in said(app)
+    header, parts = next(
+        split(element.proto.bytes)
+        for element in app.get("bidi_component")
+        if split(element.proto.bytes)[0].get("shown") == ["weight", "effect"]
+    )
+    assert header["cell"] == [1, 3]
+    wanted = cells.total.reshape(len(trace.tgt_tokens), -1)
+    np.testing.assert_allclose(parts["effect"].array, wanted, atol=1e-4)
+
+
+def test_what_the_address_writes_is_read_back() -> None:
+    row = switch_written.Row(("decoder", 1, 0), 7, {3: 40, 0: 60})
+    assert switch_written.row_of(row.written()) == row
+    patch = switch_written.Patch("encoder.hook_memory", (2, 1), ())
+    assert switch_written.patch_of(patch.written()) == patch
+    assert switch_written.row_of("") is None
+    assert switch_written.patch_of("") is None
