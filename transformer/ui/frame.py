@@ -111,11 +111,15 @@ def link(file: str, label: str, **changes: Any) -> None:
     st.page_link(file, label=label, query_params=params)
 
 
-def go(file: str, label: str, icon: str, **changes: Any) -> None:
+def go(file: str, label: str, icon: str, key: str = "", **changes: Any) -> None:
     """A button that changes the view and goes to one of our pages: a link from page to page only
-    carries the view that there is."""
+    carries the view that there is. A second one to the same page needs a `key`."""
     pressed = st.button(
-        label, icon=f":material/{icon}:", on_click=state.change, kwargs=changes, key=f"go-{file}"
+        label,
+        icon=f":material/{icon}:",
+        on_click=state.change,
+        kwargs=changes,
+        key=f"go-{key or file}",
     )
     if pressed:
         st.switch_page(file, query_params=state.view().to_params())

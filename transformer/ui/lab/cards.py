@@ -1,18 +1,189 @@
-"""What every head does over a corpus: numbers, a role, and the sentences where it is strongest."""
+"""What every head does over a corpus: a grid of all, and the one that is chosen."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
 import streamlit as st
 
-from transformer.ui.lab import corpus, measuring
+from transformer.analysis.corpora import Corpus
+from transformer.figures import module, style
+from transformer.figures.headgrid import Grid, headgrid_data
+from transformer.ui import frame, models, state
+from transformer.ui.address import COLOURS, KINDS
+from transformer.ui.lab import cards_head, corpus, measuring
+from transformer.ui.lab.cards_head import said
 from transformer.ui.models import Model
+
+ABOUT = (
+    "Nothing is measured over these sentences yet. All heads of all three kinds are looked at in "
+    "one pass, which takes a few seconds for every hundred sentences."
+)
+DO = {
+    "positional": "look at one offset",
+    "backwards": "read backwards",
+    "aligner": "align words with their translation",
+    "rare": "look at the rarest token",
+    "duplicate": "look for the same token",
+    "punctuation": "look at punctuation",
+    "sink": "rest on the first or last token",
+}
+UNITS = {"entropy": "bits", "distance": "tokens"}
+_grid = st.components.v2.component("heads_up.cards", css=style("headgrid"), js=module("headgrid"))
 
 
 def show(model: Model) -> None:
     """Draw this part of the page."""
+    frame.lead(
+        "One sentence shows what a head did once. Measured over many, some heads turn out to have "
+        "a **role**; most do not, and that is an answer too."
+    )
     texts = corpus.chosen(model)
     if texts is None:
         return
-    found = measuring.measured(model, texts, "heads", about="This takes a few seconds for every hundred sentences.")
-    if found is not None:
-        st.write(len(found["cards"]))
+    found = measuring.measured(model, texts, "heads", about=ABOUT)
+    if found is None:
+        return
+    _first_choice(found)
+    _summary(found)
+    _heads(found)
+    cards_head.show(model, found, texts)
+    _table(model, found, texts)
+
+
+def _first_choice(found: Mapping[str, Any]) -> None:
+    """Before anybody has chosen a head: the one whose role is clearest, else the most confident."""
+    if state.view().layer >= 0 and state.view().head >= 0:
+        return
+    best = max(
+        found["cards"], key=lambda card: (card["role"]["share"], card["measures"]["confidence"])
+    )
+    state.settle(kind=best["kind"], layer=best["layer"], head=best["head"])
+
+
+def _summary(found: Mapping[str, Any]) -> None:
+    groups = Counter(card["role"]["group"] for card in found["cards"])
+    n, none = len(found["cards"]), groups["none"]
+    roles = [f"{groups[group]} {does}" for group, does in DO.items() if groups[group]]
+    if roles:
+        st.markdown(
+            f"**{n - none} of {n} heads have a role here:** {'; '.join(roles)}. The other {none} "
+            "meet no rule. They are not idle: they do a little of many things."
+        )
+    else:
+        st.markdown(
+            f"**None of the {n} heads has a role here.** That is no failure: none does one thing "
+            "most of the time, and the grid shows what each does more of than others."
+        )
+
+
+def _heads(found: Mapping[str, Any]) -> None:
+    st.selectbox(
+        "Coloured by",
+        list(COLOURS),
+        format_func=COLOURS.__getitem__,
+        width=280,
+        **state.bound("colour"),
+    )
+    colour, view = state.view().colour, state.view()
+    st.caption(explained(colour, found))
+    table = pd.DataFrame(found["table"])
+    values = pd.to_numeric(table[colour]).to_numpy(dtype=np.float64)
+    if np.isnan(values).all():
+        st.info(
+            "This corpus has no gold links, so this cannot be measured over it. Our own sentences "
+            "have them; yours may, as a third column."
+        )
+    marks = dict(
+        sorted({(c["role"]["short"], c["role"]["text"]) for c in found["cards"]} - {("·", "none")})
+    )
+    data = headgrid_data(
+        [_one(kind, found, colour) for kind in KINDS],
+        low=0.0,
+        high=float(np.nanmax(values, initial=1e-6)),
+        legend=f"{COLOURS[colour].lower()}, {UNITS.get(colour, 'share')}; an outlined cell without "
+        "colour: not measured for this kind. Layers down, heads across. "
+        + (
+            "Roles: " + ", ".join(f"{mark} {text}" for mark, text in marks.items()) if marks else ""
+        ),
+        chosen=(view.kind, view.layer, view.head),
+        large=view.size == "large",
+    )
+    _grid(key="cards", data=data, on_state_change=_taken)
+
+
+def explained(measure: str, found: Mapping[str, Any]) -> str:
+    """What a measure says, in a sentence."""
+    own = {
+        "positional": "The share of rows with their greatest weight at the head's most common "
+        "offset (Voita et al. 2019, section 5.1); rows that cannot reach it do not count.",
+        "backwards": "The same, counted from the other end of the sentence.",
+    }
+    return frame.plain(own.get(measure) or found["measures"][measure])
+
+
+def _one(kind: str, found: Mapping[str, Any], colour: str) -> Grid:
+    cards = [card for card in found["cards"] if card["kind"] == kind]
+    n_heads = 1 + max(card["head"] for card in cards)
+
+    def lines(each: list[Any]) -> list[list[Any]]:
+        return [each[at : at + n_heads] for at in range(0, len(each), n_heads)]
+
+    values = [card["measures"].get(colour) for card in cards]
+    told = [
+        f"{KINDS[kind]}, layer {card['layer']}, head {card['head']}: "
+        f"{said(colour, value)}; {card['role']['text']}"
+        for card, value in zip(cards, values, strict=True)
+    ]
+    marks = [card["role"]["short"].replace("·", "") for card in cards]
+    numbers = [math.nan if value is None else value for value in values]
+    return Grid(kind, KINDS[kind], np.array(lines(numbers)), lines(marks), lines(told))
+
+
+def _taken() -> None:
+    told = st.session_state["cards"]["state"]
+    state.change(
+        kind=str(told["grid"]), layer=int(told["row"]), head=int(told["column"]), row=-1, column=-1
+    )
+
+
+def _table(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
+    table = pd.DataFrame(found["table"])
+    with st.expander(f"All {len(table)} heads as a table"):
+        st.dataframe(table, hide_index=True, height=420)
+        st.caption("A click on a column's name sorts by it.")
+    st.download_button(
+        "All heads (.csv)",
+        lambda: table.to_csv(index=False),
+        file_name=f"heads-{model.name}.csv",
+        mime="text/csv",
+        on_click="ignore",
+    )
+    with st.expander("The same numbers from Python"):
+        st.code(
+            f"""from transformer import Translator
+from transformer.analysis.cards import cards
+from transformer.analysis.corpora import Corpus, corpus_for
+from transformer.analysis.heads import measure_heads
+
+checkpoint = {str(models.checkpoints()[model.name])!r}
+translator = Translator.load(checkpoint)
+corpus = {_program(texts)}
+measured = measure_heads(translator, corpus)
+print(measured.table())
+print(cards(measured)[0])""",
+            language="python",
+        )
+
+
+def _program(texts: Corpus) -> str:
+    which = state.view().corpus
+    if which == "upload":
+        return f"Corpus.read({texts.name!r}).first({len(texts)})"
+    fitting = "corpus_for(checkpoint, translator.vocabulary)"
+    return f"{fitting}.first({len(texts)})" if which != "ours" else f"Corpus.bundled({len(texts)})"

@@ -76,10 +76,14 @@ def chosen(model: Model) -> Corpus | None:
         state.settle(corpus="")
     which = state.view().corpus or offered[0]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        tie = state.bound("corpus")
-        st.session_state[tie["key"]] = which
+        st.session_state["corpus"] = which
         st.segmented_control(
-            "Measured over", offered, format_func=CORPORA.__getitem__, required=True, **tie
+            "Measured over",
+            offered,
+            format_func=CORPORA.__getitem__,
+            required=True,
+            key="corpus",
+            on_change=_turn,
         )
         st.number_input(
             "Sentences, at most", 1, MOST, step=100, width=170, **state.bound("sentences")
@@ -95,6 +99,11 @@ def chosen(model: Model) -> Corpus | None:
     if found is not None:
         _told(found)
     return found
+
+
+def _turn() -> None:
+    if st.session_state["corpus"] is not None:
+        state.change(corpus=st.session_state["corpus"])
 
 
 def _offered(model: Model) -> list[str]:

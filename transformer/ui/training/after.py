@@ -53,7 +53,14 @@ def _onward(info: RunInfo) -> None:
     examples = models.about(folders[info.name]).examples
     given: dict[str, Any] = {"model": info.name, "text": examples[0] if examples else ""}
     given |= {"method": "greedy", "target": "", "other": "", "other_model": "", "force": ""}
-    look = {"layer": -1, "head": -1, "heads": "", "tokens": "", "row": -1, "column": -1}
+    look: dict[str, Any] = {
+        "layer": -1,
+        "head": -1,
+        "heads": "",
+        "tokens": "",
+        "row": -1,
+        "column": -1,
+    }
     with st.container(horizontal=True):
         frame.go("pages/translate.py", "Translate with it", "translate", **given)
         frame.go("pages/attention.py", "Look into its heads", "visibility", **given, **look)

@@ -1,0 +1,66 @@
+"""How far away a head looks: how many rows have their greatest weight at each offset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from transformer.figures.curves import DARK, LIGHT
+
+
+def offsets(
+    counts: Sequence[tuple[int, int]], far: int, *, title: str = "", dark: bool = False
+) -> go.Figure:
+    """Bars, the most common offset in another colour.
+
+    Args:
+        counts: offsets, 0 being the row's own place, and how many rows there are at each; those at
+            `far` and -`far` are of all that lie beyond, too.
+        dark: colours for a dark ground; the ground itself is left open.
+
+    Raises:
+        ValueError: if there is no row.
+    """
+    total = sum(rows for _, rows in counts)
+    if not total:
+        raise ValueError("There are no rows to count.")
+    most = max(rows for _, rows in counts)
+    palette = DARK if dark else LIGHT
+    names = [f"{at:+d}".replace("-", "−") if at else "0" for at, _ in counts]
+    ends = {far: f"+{far} or more", -far: f"−{far} or less"}
+    figure = go.Figure(
+        go.Bar(
+            x=[at for at, _ in counts],
+            y=[rows / total for _, rows in counts],
+            marker={"color": [palette[1] if rows == most else palette[0] for _, rows in counts]},
+            customdata=[
+                [ends.get(at, name), rows] for (at, rows), name in zip(counts, names, strict=True)
+            ],
+            hovertemplate="offset %{customdata[0]}<br>%{y:.1%} of the rows, %{customdata[1]:,}"
+            "<extra></extra>",
+        )
+    )
+    line = "rgba(128,128,128,0.25)"
+    figure.update_layout(
+        template="none",
+        title={"text": title, "x": 0, "xref": "paper"} if title else None,
+        font={"color": "#e8ebef" if dark else "#1b1f24", "size": 14},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        margin={"l": 64, "r": 12, "t": 44 if title else 12, "b": 56},
+        height=300,
+        bargap=0.15,
+        dragmode=False,
+    )
+    wide = max(4, *(abs(at) for at, _ in counts))
+    figure.update_xaxes(
+        title="offset of the greatest weight, tokens",
+        range=[-wide - 0.6, wide + 0.6],
+        zeroline=False,
+        tickformat="+d",
+        dtick=4 if wide > 8 else 2,
+        tick0=0,
+    )
+    figure.update_yaxes(title="rows", tickformat=".0%", gridcolor=line, zeroline=False)
+    return figure

@@ -1,0 +1,173 @@
+"""The card of one head: its role and the rule, its numbers beside chance, where it is strongest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from transformer.analysis.cards import RULES, SHOWN, Card
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.reports import FAR
+from transformer.figures.offsets import offsets
+from transformer.ui import frame, state, tables
+from transformer.ui.address import COLOURS, KINDS
+from transformer.ui.models import Model
+
+NAMES = {
+    "positional": "Positional",
+    "backwards": "Backwards",
+    "aligner": "Aligner",
+    "rare": "Rare words",
+    "duplicate": "Same token",
+    "punctuation": "Punctuation",
+    "sink": "Sink",
+    "none": "None",
+}
+SENTENCE = 70
+"""Letters of a sentence on a button."""
+
+
+def show(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
+    """The chosen head."""
+    view = state.view()
+    at = next(
+        number
+        for number, card in enumerate(found["cards"])
+        if (card["kind"], card["layer"], card["head"]) == (view.kind, view.layer, view.head)
+    )
+    card = Card.from_dict(found["cards"][at])
+    with st.container(border=True):
+        _choose(model)
+        _role(card, found)
+        with st.expander("The rules, and this head's numbers"):
+            _rules(card)
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            _numbers(card, found)
+        with right:
+            _offsets(found["offsets"][at])
+        _strongest(card, found, texts)
+
+
+def _choose(model: Model) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        st.segmented_control(
+            "Kind of attention",
+            list(KINDS),
+            format_func=KINDS.__getitem__,
+            required=True,
+            **state.bound("kind"),
+        )
+        for name, count in (("layer", model.n_layers), ("head", model.n_heads)):
+            st.selectbox(name.capitalize(), range(count), width=90, **state.bound(name))
+
+
+def _role(card: Card, found: Mapping[str, Any]) -> None:
+    where = f"{KINDS[card.kind]}, layer {card.layer}, head {card.head}"
+    if card.met:
+        does = "; and ".join(f"{role.text} ({role.share:.0%})" for role in card.met)
+        st.subheader(f"{where}: {frame.plain(card.role.text)}")
+        st.markdown(f"It {frame.plain(does)}.")
+        return
+    st.subheader(f"{where}: no role")
+    line = "No rule is met: it does no one thing most of the time, as most heads do not. "
+    more = [
+        (value / even, name)
+        for name, even in found["chance"][card.kind].items()
+        if name in COLOURS
+        and name not in ("entropy", "distance", "confidence")
+        and even is not None
+        and even > 0.01
+        and (value := card.measures.get(name) or 0.0) >= 0.05
+    ]
+    if more and max(more)[0] > 1.2:
+        times, name = max(more)
+        line += (
+            "What it does most of, against a head that looks everywhere alike: "
+            f"**{COLOURS[name].lower()}** gets {said(name, card.measures[name])}, {times:.1f} "
+            "times as much."
+        )
+    st.markdown(line)
+
+
+def _rules(card: Card) -> None:
+    met = {role.group for role in card.met}
+    rows = []
+    for group, rule in RULES.items():
+        if group == "none":
+            continue
+        names = {"aligner": ("aligned", "aligned_input"), "sink": ("first", "last")}
+        numbers = [
+            f"{COLOURS[name].lower()} {said(name, card.measures[name])}"
+            for name in names.get(group, (SHOWN[group],))
+            if card.measures.get(name) is not None
+        ]
+        told = ", ".join(numbers) or "not measured for this kind, or over this corpus"
+        rows.append([NAMES[group], rule, told, "met" if group in met else "not met"])
+    heads = ["Role", "Rule", "This head", ""]
+    st.html(tables.html("Tried in this order; the first that is met names the head", heads, rows))
+
+
+def _numbers(card: Card, found: Mapping[str, Any]) -> None:
+    others = [other["measures"] for other in found["cards"] if other["kind"] == card.kind]
+    rows = []
+    for name, label in COLOURS.items():
+        value = card.measures.get(name)
+        if value is None:
+            continue
+        even = found["chance"][card.kind].get(name)
+        place = 1 + sum((other[name] or 0.0) > value for other in others)
+        rows.append([label, said(name, value), said(name, even), f"{place} of {len(others)}"])
+    heads = ["Measure", "This head", "Chance", "Place"]
+    about = "Chance is a head that looks everywhere alike; place is among the heads of its kind"
+    st.html(tables.html(about, heads, rows))
+
+
+def said(measure: str, value: float | None) -> str:
+    """A number with its unit."""
+    if value is None:
+        return "–"
+    if measure == "entropy":
+        return f"{value:.2f} bits"
+    return f"{value:.1f} tokens" if measure == "distance" else f"{value:.0%}"
+
+
+def _offsets(counts: list[tuple[int, int]]) -> None:
+    st.markdown("**How far away it looks**")
+    st.plotly_chart(
+        offsets(counts, FAR, dark=st.context.theme.type == "dark"),
+        theme=None,
+        key="offsets",
+        config={"displayModeBar": False},
+    )
+    st.caption(
+        "Of each row the offset of its greatest weight: −1 is the token before, 0 the same place."
+    )
+
+
+def _strongest(card: Card, found: Mapping[str, Any], texts: Corpus) -> None:
+    st.markdown(f"**Where it is strongest** (by {COLOURS[card.measure].lower()})")
+    if not card.strongest:
+        st.caption("In no sentence of this corpus.")
+    for number, value in card.strongest:
+        source, target = found["texts"][number]
+        given = bool(texts.sentences[number].target)
+        text = source if len(source) <= SENTENCE else source[: SENTENCE - 1] + "…"
+        frame.go(
+            "pages/attention.py",
+            f"{said(card.measure, value)} · {frame.plain(text)}",
+            "open_in_new",
+            key=f"strongest-{number}",
+            text=source,
+            method="forced" if given else "greedy",
+            target=target if given else "",
+            view="heatmap",
+            kind=card.kind,
+            layer=card.layer,
+            head=card.head,
+            tokens="",
+            row=-1,
+            column=-1,
+        )
