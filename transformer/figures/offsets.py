@@ -27,7 +27,6 @@ def offsets(
         raise ValueError("There are no rows to count.")
     most = max(rows for _, rows in counts)
     palette = DARK if dark else LIGHT
-    names = [f"{at:+d}".replace("-", "−") if at else "0" for at, _ in counts]
     ends = {far: f"+{far} or more", -far: f"−{far} or less"}
     figure = go.Figure(
         go.Bar(
@@ -54,13 +53,19 @@ def offsets(
         dragmode=False,
     )
     wide = max(4, *(abs(at) for at, _ in counts))
+    every = 4 if wide > 8 else 2
+    steps = list(range(-(wide // every) * every, wide + 1, every))
     figure.update_xaxes(
         title="offset of the greatest weight, tokens",
         range=[-wide - 0.6, wide + 0.6],
         zeroline=False,
-        tickformat="+d",
-        dtick=4 if wide > 8 else 2,
-        tick0=0,
+        tickvals=steps,
+        ticktext=[named(at) for at in steps],
     )
     figure.update_yaxes(title="rows", tickformat=".0%", gridcolor=line, zeroline=False)
     return figure
+
+
+def named(offset: int) -> str:
+    """An offset as people write it: −1, 0, +1."""
+    return f"{offset:+d}".replace("-", "−") if offset else "0"

@@ -102,15 +102,16 @@ def _heads(found: Mapping[str, Any]) -> None:
     marks = dict(
         sorted({(c["role"]["short"], c["role"]["text"]) for c in found["cards"]} - {("·", "none")})
     )
+    legend = [f"{COLOURS[colour]}, {UNITS.get(colour, 'share')}; layers down, heads across"]
+    if np.isnan(values).any():
+        legend.append("Without colour: not measured for this kind")
+    if marks:
+        legend.append("Roles: " + ", ".join(f"{mark} {text}" for mark, text in marks.items()))
     data = headgrid_data(
         [_one(kind, found, colour) for kind in KINDS],
         low=0.0,
         high=float(np.nanmax(values, initial=1e-6)),
-        legend=f"{COLOURS[colour].lower()}, {UNITS.get(colour, 'share')}; an outlined cell without "
-        "colour: not measured for this kind. Layers down, heads across. "
-        + (
-            "Roles: " + ", ".join(f"{mark} {text}" for mark, text in marks.items()) if marks else ""
-        ),
+        legend=". ".join(legend),
         chosen=(view.kind, view.layer, view.head),
         large=view.size == "large",
     )

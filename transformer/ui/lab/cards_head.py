@@ -11,7 +11,7 @@ from transformer.analysis.cards import RULES, SHOWN, Card
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import FAR
 from transformer.figures.offsets import offsets
-from transformer.ui import frame, state, tables
+from transformer.ui import controls, frame, state, tables
 from transformer.ui.address import COLOURS, KINDS
 from transformer.ui.models import Model
 
@@ -53,13 +53,7 @@ def show(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
 
 def _choose(model: Model) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.segmented_control(
-            "Kind of attention",
-            list(KINDS),
-            format_func=KINDS.__getitem__,
-            required=True,
-            **state.bound("kind"),
-        )
+        controls.one_of("Kind of attention", KINDS, "kind")
         for name, count in (("layer", model.n_layers), ("head", model.n_heads)):
             st.selectbox(name.capitalize(), range(count), width=90, **state.bound(name))
 
@@ -67,9 +61,13 @@ def _choose(model: Model) -> None:
 def _role(card: Card, found: Mapping[str, Any]) -> None:
     where = f"{KINDS[card.kind]}, layer {card.layer}, head {card.head}"
     if card.met:
-        does = "; and ".join(f"{role.text} ({role.share:.0%})" for role in card.met)
         st.subheader(f"{where}: {frame.plain(card.role.text)}")
-        st.markdown(f"It {frame.plain(does)}.")
+        even = found["chance"][card.kind].get(card.measure)
+        told = f"{COLOURS[card.measure]}: **{said(card.measure, card.measures[card.measure])}**"
+        told += f", by chance {said(card.measure, even)}." if even is not None else "."
+        if card.met[1:]:
+            told += f" It also {frame.plain('; and '.join(role.text for role in card.met[1:]))}."
+        st.markdown(told)
         return
     st.subheader(f"{where}: no role")
     line = "No rule is met: it does no one thing most of the time, as most heads do not. "
@@ -151,23 +149,31 @@ def _strongest(card: Card, found: Mapping[str, Any], texts: Corpus) -> None:
     st.markdown(f"**Where it is strongest** (by {COLOURS[card.measure].lower()})")
     if not card.strongest:
         st.caption("In no sentence of this corpus.")
-    for number, value in card.strongest:
-        source, target = found["texts"][number]
-        given = bool(texts.sentences[number].target)
-        text = source if len(source) <= SENTENCE else source[: SENTENCE - 1] + "…"
-        frame.go(
-            "pages/attention.py",
-            f"{said(card.measure, value)} · {frame.plain(text)}",
-            "open_in_new",
-            key=f"strongest-{number}",
-            text=source,
-            method="forced" if given else "greedy",
-            target=target if given else "",
-            view="heatmap",
-            kind=card.kind,
-            layer=card.layer,
-            head=card.head,
-            tokens="",
-            row=-1,
-            column=-1,
-        )
+    with st.container(horizontal=True, gap="small"):
+        for number, value in card.strongest:
+            _sentence(card, number, value, found, texts)
+
+
+def _sentence(
+    card: Card, number: int, value: float, found: Mapping[str, Any], texts: Corpus
+) -> None:
+    """A way to this sentence in the explorer, with the translation that was measured."""
+    source, target = found["texts"][number]
+    given = bool(texts.sentences[number].target)
+    text = source if len(source) <= SENTENCE else source[: SENTENCE - 1] + "…"
+    frame.go(
+        "pages/attention.py",
+        f"{said(card.measure, value)} · {frame.plain(text)}",
+        "open_in_new",
+        key=f"strongest-{number}",
+        text=source,
+        method="forced" if given else "greedy",
+        target=target if given else "",
+        view="heatmap",
+        kind=card.kind,
+        layer=card.layer,
+        head=card.head,
+        tokens="",
+        row=-1,
+        column=-1,
+    )
