@@ -18,7 +18,7 @@ from transformer.figures import module, style
 from transformer.figures.altered import effects
 from transformer.figures.moves import Quantity, moves_data
 from transformer.inference import Trace, Translator
-from transformer.ui import frame, readings, state
+from transformer.ui import controls, frame, readings, state
 from transformer.ui.lab.moves_head import opening
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
@@ -35,13 +35,7 @@ def show(model: Model, reading: Reading, head: Head) -> None:
         "arrives. **Blanking** sets one weight to 0, leaves all else as it is, and asks what the "
         "translation loses. If weights explained, the three would put the cells in one order."
     )
-    st.segmented_control(
-        "Blank",
-        list(BLANK),
-        format_func=BLANK.__getitem__,
-        required=True,
-        **state.bound("blank"),
-    )
+    controls.one_of("Blank", BLANK, "blank")
     trace = _recorded(model, reading, head)
     rows = range(len(trace.labels(head[0])[0]))
     chosen = _chosen(trace, head)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from transformer.inference import Trace
-from transformer.ui import readings, state
+from transformer.ui import controls, readings, state
 from transformer.ui.lab.switch_written import Patch, numbers_of, numbers_written, patch_of
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
@@ -31,14 +31,7 @@ def _away(trace: Trace) -> None:
     tokens = trace.src_tokens
     chosen = [at for at in numbers_of(view.away) if at < len(tokens) - 1]
     _choice("Source tokens", tokens[:-1], chosen, AWAY, _took)
-    st.segmented_control(
-        "How",
-        list(GONE),
-        format_func=GONE.__getitem__,
-        required=True,
-        label_visibility="collapsed",
-        **state.bound("gone"),
-    )
+    controls.one_of("How", GONE, "gone", labelled=False)
 
 
 def _took() -> None:

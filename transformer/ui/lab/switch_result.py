@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from difflib import SequenceMatcher
+from functools import partial
 from html import escape
 
 import numpy as np
@@ -193,17 +195,21 @@ def _chosen() -> None:
         state.change(kind=kind, layer=int(layer), head=int(head), row=-1, column=-1)
 
 
+def _csv(table: Callable[[], pd.DataFrame]) -> str:
+    return table().to_csv(index=False)
+
+
 def _ways_on(model: Model, made: Plan, found: Comparison) -> None:
     view = state.view()
     with st.container(horizontal=True):
         for label, name, table in (
-            ("Probabilities (.csv)", "probabilities", found.probabilities),
-            ("Candidates (.csv)", "candidates", found.candidates),
-            ("Attention moved (.csv)", "attention-moved", moved_table(found)),
+            ("Probabilities (.csv)", "probabilities", lambda: found.probabilities),
+            ("Candidates (.csv)", "candidates", lambda: found.candidates),
+            ("Attention moved (.csv)", "attention-moved", lambda: moved_table(found)),
         ):
             st.download_button(
                 label,
-                table.to_csv(index=False),
+                partial(_csv, table),
                 file_name=f"{name}.csv",
                 mime="text/csv",
                 on_click="ignore",
