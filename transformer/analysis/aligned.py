@@ -30,6 +30,7 @@ class Aligned:
 
     Attributes:
         source, target: the words, `</s>` left out.
+        owners: the target word of every piece that is written, `</s>` left out.
         to: which row a target word is read off: the one that writes it, "output", or the next one,
             which reads it, "input".
         scores: of both, (target, source); a word's weights or norms.
@@ -37,6 +38,7 @@ class Aligned:
 
     source: tuple[str, ...]
     target: tuple[str, ...]
+    owners: tuple[int, ...]
     to: To
     scores: Mapping[To, Float[np.ndarray, "target source"]]
 
@@ -113,4 +115,4 @@ def aligned(
     found: dict[To, Float[np.ndarray, "target source"]] = {
         which: word_scores(scores[head], source, target, which) for which in ("output", "input")
     }
-    return Aligned(names[0], names[1], to, found)
+    return Aligned(names[0], names[1], tuple(target), to, found)

@@ -48,6 +48,8 @@ BESIDE = {
     "norm-product": "Norm | gradient × weight",
     "gradient-product": "Gradient | gradient × weight",
 }
+BY = {"weights": "by weights", "norms": "by norms"}
+TO = {"output": "off the row that writes it", "input": "off the row that reads it"}
 COLOURS = {
     "entropy": "Spread (entropy)",
     "distance": "Distance",
@@ -108,8 +110,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "corpus": tuple(CORPORA),
     "pruned": ("importance", "random"),
     "colour": tuple(COLOURS),
-    "by": ("weights", "norms"),
-    "to": ("output", "input"),
+    "by": tuple(BY),
+    "to": tuple(TO),
 }
 """What each word may be that is not the explorer's."""
 _NUMBERS = r"(\d{1,4}(,\d{1,4})*)?"

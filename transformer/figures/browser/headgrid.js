@@ -34,6 +34,7 @@ function headgridView(place, report) {
 
   function build() {
     row.style.setProperty("--hu-heads", Math.max(...data.grids.map(({ columns }) => columns.length)));
+    row.style.setProperty("--hu-least", data.grids.length === 4 ? "40%" : "0%"); // two by two
     grids = data.grids.map(make);
     row.replaceChildren(...grids.map(({ node }) => node));
   }

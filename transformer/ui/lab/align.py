@@ -1,9 +1,118 @@
-"""Word alignment read from heads, held against gold links."""
+"""Word alignment read from heads, held against gold links: a leaderboard, then one sentence."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from transformer.analysis.aligners import WAYS
+from transformer.figures import module, style
+from transformer.figures.headgrid import Grid, headgrid_data
+from transformer.ui import frame, state
+from transformer.ui.address import BY, TO
+from transformer.ui.lab import align_sentence, corpus, measuring
 from transformer.ui.models import Model
+
+ABOUT = (
+    "Every head of the encoder–decoder attention is scored as a word aligner over the sentences "
+    "with gold links: a few seconds for every hundred."
+)
+_grid = st.components.v2.component(
+    "heads_up.aligners", css=style("headgrid"), js=module("headgrid")
+)
 
 
 def show(model: Model) -> None:
     """Draw this part of the page."""
+    frame.lead(
+        "Attention between two languages looks like a dictionary: each word points at the one it "
+        "is translated from. Does it? **Gold links**, made by someone who knows, can tell."
+    )
+    texts = corpus.chosen(model)
+    found = None
+    if texts is not None and texts.n_gold:
+        found = measuring.measured(model, texts, "alignment", about=ABOUT)
+    elif texts is not None:
+        st.info(
+            "These sentences have no gold links, so heads cannot be scored over them. Choose our "
+            "own sentences, or bring pairs with a third column of links. One sentence can be "
+            "looked at below, with links of your own."
+        )
+    if found is not None:
+        _board(model, found)
+    align_sentence.show(model, texts, found)
+
+
+def _board(model: Model, found: Mapping[str, Any]) -> None:
+    table = pd.DataFrame(found["table"])
+    heads, layers = (table[table["aligner"] == name] for name in ("head", "layer"))
+    best, layer = heads.iloc[0], layers.iloc[0]
+    view = state.view()
+    if view.layer < 0 or view.head < 0:
+        state.settle(layer=int(best["layer"]), head=int(best["head"]), by=best["by"], to=best["to"])
+    rates = table.set_index("aligner")["aer"]
+    told = {
+        f"Best head: layer {best['layer']:.0f}, head {best['head']:.0f}": best["aer"],
+        f"All heads of layer {layer['layer']:.0f}": layer["aer"],
+        "The diagonal": rates["diagonal"],
+        "A word by chance": rates["chance"],
+    }
+    with st.container(horizontal=True, key="figures"):
+        for name, rate in told.items():
+            st.metric(name, f"{rate:.3f}", width="content")
+    left_out = len(found["left_out"])
+    st.caption(
+        "Alignment error rate (AER, Och and Ney 2003), 0 is best: each target word is linked to "
+        f"the source word that gets most, over {found['counted']:,} sentences with gold links"
+        + (
+            f"; {left_out:,} were left out, spelled otherwise than their links. "
+            if left_out
+            else ". "
+        )
+        + f"The best head is read {BY[best['by']]}, {TO[best['to']]}."
+    )
+    _grids(model, heads)
+    with st.expander(f"All {len(table)} aligners as a table"):
+        st.dataframe(table, hide_index=True, height=420)
+    with st.container(horizontal=True):
+        st.download_button(
+            "The leaderboard (.csv)",
+            lambda: table.to_csv(index=False),
+            file_name=f"aligners-{model.name}.csv",
+            mime="text/csv",
+            on_click="ignore",
+        )
+
+
+def _grids(model: Model, heads: pd.DataFrame) -> None:
+    view = state.view()
+    grids = []
+    for by, to in WAYS:
+        own = heads[(heads["by"] == by) & (heads["to"] == to)].sort_values(["layer", "head"])
+        rates = own["aer"].to_numpy(dtype=np.float64).reshape(model.n_layers, model.n_heads)
+        marks = [[f"{100 * rate:.0f}" for rate in line] for line in rates]
+        told = [
+            [f"Layer {at}, head {head}: AER {rate:.3f}" for head, rate in enumerate(line)]
+            for at, line in enumerate(rates)
+        ]
+        grids.append(Grid(f"{by}-{to}", f"{BY[by]}, {TO[to]}".capitalize(), 1 - rates, marks, told))
+    data = headgrid_data(
+        grids,
+        low=0.0,
+        high=max(float(grid.values.max()) for grid in grids) or 1.0,
+        legend="1 − AER: the darker on white, or the brighter on black, the better. In the cell "
+        "the AER in percent; layers down, heads across",
+        chosen=(f"{view.by}-{view.to}", view.layer, view.head),
+        large=view.size == "large",
+    )
+    _grid(key="aligners", data=data, on_state_change=_taken)
+
+
+def _taken() -> None:
+    told = st.session_state["aligners"]["state"]
+    by, to = told["grid"].split("-")
+    state.change(kind="cross", layer=int(told["row"]), head=int(told["column"]), by=by, to=to)

@@ -1,0 +1,162 @@
+"""One sentence aligned by one head, beside gold links: the corpus's, or the visitor's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from transformer.analysis.aligned import Aligned, aligned
+from transformer.analysis.aligners import By, To
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.gold import Gold
+from transformer.figures.alignment import alignment
+from transformer.inference import Trace
+from transformer.ui import controls, frame, models, readings, state
+from transformer.ui.address import BY, TO
+from transformer.ui.lab import align_links, align_shift
+from transformer.ui.models import Model
+
+MOST = 64
+"""Words of a side: more cannot be drawn so that anybody reads it."""
+
+
+def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) -> None:
+    """The visitor's sentence or one of the corpus; `found` is the leaderboard, if there is one."""
+    st.subheader("One sentence")
+    controls.sentence(model)
+    _of_corpus(texts)
+    if state.view().method == "forced":
+        st.text_input("Its translation, given", live="400ms", **state.bound("target"))
+        st.button(
+            "Let the model translate",
+            icon=":material/translate:",
+            on_click=state.change,
+            kwargs={"method": "greedy", "target": "", "links": ""},
+        )
+    reading = readings.read(model, state.view())
+    _choose(model)
+    view = state.view()
+    known = _known(texts, reading.trace)
+    by: By = "norms" if view.by == "norms" else "weights"
+    to: To = "input" if view.to == "input" else "output"
+    trace = _recorded(model, reading, view.layer) if by == "norms" else reading.trace
+    words = None if known is None else (known.source_words, known.target_words)
+    made = aligned(model.translator.model, trace, view.layer, view.head, by, to, words)
+    if max(len(made.source), len(made.target)) > MOST:
+        st.info(f"More than {MOST} words cannot be drawn side by side: take a shorter sentence.")
+        return
+    gold = align_links.given(made, known)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        _picture(model, made, gold)
+    with right:
+        align_links.show(made, gold, known)
+    align_shift.show(made, by, found)
+    _away(model, made, trace, words)
+
+
+def _of_corpus(texts: Corpus | None) -> None:
+    """A way to the corpus's sentences that have gold links."""
+    held = [s for s in texts.sentences if s.gold is not None] if texts is not None else []
+    if not held:
+        return
+    view = state.view()
+    here = [at for at, s in enumerate(held) if (s.source, s.target) == (view.text, view.target)]
+    st.session_state["of-corpus"] = here[0] if here else None
+
+    def take() -> None:
+        at = st.session_state["of-corpus"]
+        if at is not None:
+            state.change(text=held[at].source, method="forced", target=held[at].target, links="")
+
+    st.selectbox(
+        f"or one of the {len(held)} sentences with gold links",
+        range(len(held)),
+        format_func=lambda at: held[at].source,
+        placeholder="Choose, or type to search",
+        key="of-corpus",
+        on_change=take,
+    )
+
+
+def _choose(model: Model) -> None:
+    now = state.view()
+    state.settle(layer=max(now.layer, 0), head=max(now.head, 0))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        for name, count in (("layer", model.n_layers), ("head", model.n_heads)):
+            st.selectbox(name.capitalize(), range(count), width=90, **state.bound(name))
+        controls.one_of("Scores", BY, "by")
+        controls.one_of("Of a word", TO, "to")
+
+
+def _known(texts: Corpus | None, trace: Trace) -> Gold | None:
+    """The gold links of the corpus, if it has this sentence with this translation."""
+    for sentence in texts.sentences if texts is not None else ():
+        if (sentence.source, sentence.target) == (trace.source, trace.text):
+            return sentence.gold
+    return None
+
+
+def _recorded(model: Model, reading: readings.Reading, layer: int) -> Trace:
+    """The trace with what norms read besides the weights."""
+    site = f"decoder.layers.{layer}.cross_attn.hook_"
+    more = readings.sites(model, reading, [site + "value", site + "heads"])
+    return replace(reading.trace, tensors={**reading.trace.tensors, **more.tensors})
+
+
+def _picture(model: Model, made: Aligned, gold: Gold | None) -> None:
+    figure = alignment(
+        made.source,
+        made.target,
+        made.links(),
+        made.scores[made.to],
+        sure=None if gold is None else gold.sure,
+        possible=() if gold is None else gold.possible,
+        names=(model.about.source, model.about.target),
+        dark=st.context.theme.type == "dark",
+    )
+    st.plotly_chart(figure, theme=None, key="alignment", config={"displayModeBar": False})
+
+
+def _away(
+    model: Model,
+    made: Aligned,
+    trace: Trace,
+    words: tuple[tuple[str, ...], tuple[str, ...]] | None,
+) -> None:
+    view = state.view()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        frame.go(
+            "pages/attention.py",
+            "This head in the explorer",
+            "visibility",
+            kind="cross",
+            view="heatmap",
+            tokens="",
+            row=-1,
+            column=-1,
+        )
+        st.download_button(
+            "This alignment (.csv)",
+            lambda: made.to_frame().to_csv(index=False),
+            file_name=f"alignment-{view.layer}-{view.head}.csv",
+            mime="text/csv",
+            on_click="ignore",
+        )
+    target = "" if view.method == "greedy" else f", target={trace.text!r}"
+    given = "" if words is None else f", gold={words!r}"
+    with st.expander("The same from Python"):
+        st.code(
+            f"""from transformer import Translator
+from transformer.analysis.aligned import aligned
+
+translator = Translator.load({str(models.checkpoints()[model.name])!r})
+trace = translator.trace({trace.source!r}{target})
+found = aligned(translator.model, trace, {view.layer}, {view.head}, {view.by!r}, {view.to!r}{given})
+print(found.links())
+print(found.to_frame())""",
+            language="python",
+        )
