@@ -37,8 +37,13 @@ class Chart:
     percent: bool = False
 
 
-def measured(table: pd.DataFrame, chart: Chart, *, dark: bool = False) -> go.Figure:
+def measured(
+    table: pd.DataFrame, chart: Chart, *, at: float | None = None, dark: bool = False
+) -> go.Figure:
     """The table as `chart` says, with hover values.
+
+    Args:
+        at: a place on the horizontal axis that is marked.
 
     Raises:
         KeyError: for a column that the table has not.
@@ -77,6 +82,8 @@ def measured(table: pd.DataFrame, chart: Chart, *, dark: bool = False) -> go.Fig
             hovertemplate=f"%{{text}}<br>%{{y:{shown}}}{between}<extra>%{{fullData.name}}</extra>",
         )
     _lay_out(figure, chart, [] if numeric else words, dark)
+    if at is not None:
+        figure.add_vline(x=at, line={"width": 2, "color": palette[6]})
     return figure
 
 

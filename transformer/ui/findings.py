@@ -48,16 +48,16 @@ def _all(model: Model, corpus: Corpus) -> None:
     done = [name for name, now in status.items() if now == "done"]
     minutes = sum(FINDINGS[name].minutes for name in left)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Run all" if len(left) == len(FINDINGS) else f"Run the other {len(left)}",
-            key="run-all",
-            icon=":material/playlist_play:",
-            disabled=not left,
-            on_click=_ask,
-            args=(model, corpus, left),
-            help=f"About {max(1, round(minutes))} min of one core for the checkpoint that comes "
-            "with this app; you may leave the page meanwhile.",
-        )
+        if left:
+            st.button(
+                "Run all" if len(left) == len(FINDINGS) else f"Run the other {len(left)}",
+                key="run-all",
+                icon=":material/playlist_play:",
+                on_click=_ask,
+                args=(model, corpus, left),
+                help=f"About {max(1, round(minutes))} min of one core for the checkpoint that "
+                "comes with this app; you may leave the page meanwhile.",
+            )
         if done:
             st.download_button(
                 "All verdicts (.csv)",

@@ -64,7 +64,7 @@ POSITIONAL_HEADS = Published(
         "place",
         "share",
         "encoder head (layer.head)",
-        "rows at its most common offset",
+        "rows at its offset",
         by="role",
         mark=(POSITIONAL, "90%"),
         joined=False,

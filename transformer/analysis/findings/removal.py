@@ -157,7 +157,7 @@ def _second(progress: Progress) -> Progress:
     return lambda share, doing: progress(0.2 + 0.8 * share, doing)
 
 
-_GROWTH = "loss more than with all heads (nats a token)"
+_GROWTH = "loss grown by (nats a token)"
 
 SINGLE_HEADS = Published(
     "single",

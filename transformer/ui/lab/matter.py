@@ -2,8 +2,155 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.findings.finding import spread
+from transformer.figures.positions import table as coloured
+from transformer.ui import frame
+from transformer.ui.address import KINDS
+from transformer.ui.lab import matter_game
+from transformer.ui.lab.corpus import chosen
+from transformer.ui.lab.measuring import measured
 from transformer.ui.models import Model
+
+ONE_BY_ONE = 40
+"""Sentences of the corpus over which every head is left out in its turn."""
 
 
 def show(model: Model) -> None:
-    """Draw this part of the page."""
+    """Importance of all heads, and the pruning game."""
+    frame.lead(
+        "A head may look busy and change nothing. Two ways to ask whether it **matters**: how "
+        "steeply the loss would move if it were turned down a little, and what happens if it "
+        "really goes."
+    )
+    corpus = chosen(model)
+    if corpus is None:
+        return
+    found = measured(
+        model,
+        corpus,
+        "importance",
+        button="Measure the heads",
+        about="Every head of the model gets a number, from one pass forward and back over the "
+        "sentences: about half a minute of one core for 300 sentences and the checkpoint en-fr.",
+    )
+    if found is None:
+        return
+    table = pd.DataFrame(found["table"])
+    _gradients(model, table)
+    _left_out(model, corpus, table)
+    matter_game.show(model, corpus, table)
+
+
+def _gradients(model: Model, table: pd.DataFrame) -> None:
+    st.subheader("By the gradient")
+    within = st.toggle(
+        "Compare within each layer",
+        key="matter-within",
+        help="Gradients grow from layer to layer, which says nothing of the heads. So the paper "
+        "divides each layer's heads by the root of the sum of their squares.",
+    )
+    shown = table["normalised"] if within else table["importance"] / table["importance"].max()
+    what = "importance within the layer" if within else "importance (1 is the greatest)"
+    _three(model, table.assign(shown=shown), what, "gradient", weights=True)
+    st.caption(
+        "E|∂L/∂ξ| of a gate ξ on each head, mean over sentences (Michel et al. 2019, equation 4). "
+        "It is a guess at what happens without the head, from one pass."
+    )
+    _csv(table, "importance", model)
+
+
+def _left_out(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
+    st.subheader("One head left out at a time")
+    some = spread(corpus, ONE_BY_ONE)
+    found = measured(
+        model,
+        some,
+        "ablation",
+        button="Leave out each head in its turn",
+        about=f"{len(table)} heads over {len(some)} sentences, evenly from the corpus: for the "
+        "checkpoint en-fr about 90 seconds of one core.",
+    )
+    if found is None:
+        return
+    left = pd.DataFrame(found["table"])
+    hover = [
+        f"{row.loss_change:+.4f} ({row.loss_low:+.4f} to {row.loss_high:+.4f})".replace("-", "−")
+        for row in left.itertuples()
+    ]
+    _three(
+        model,
+        left.assign(shown=left["loss_change"], hover=hover),
+        "change of the loss (nats a token)",
+        "left-out",
+    )
+    both = table.merge(left, on=["kind", "layer", "head"])
+    rank = both[["importance", "loss_change"]].corr(method="spearman").iloc[0, 1]
+    worse = int((left["loss_low"] > 0).sum())
+    better = int((left["loss_high"] < 0).sum())
+    st.markdown(
+        f"Without **{worse}** of {len(left)} heads the loss surely grows, without **{better}** it "
+        f"surely falls; of the other {len(left) - worse - better} these {len(some)} sentences "
+        "cannot tell."
+        + (
+            ""
+            if np.isnan(rank)
+            else f" Rank correlation with the gradient's importance: **{rank:.2f}**.".replace(
+                "-", "−"
+            )
+        )
+    )
+    st.caption(
+        "Blue: worse without the head, orange: better without it. Intervals of 95% (paired "
+        "bootstrap over sentences), in the hover text."
+    )
+    _csv(left, "left-out", model)
+
+
+def _three(
+    model: Model, table: pd.DataFrame, what: str, key: str, *, weights: bool = False
+) -> None:
+    """A picture a kind of the column `shown`, all with the same colours."""
+    dark = bool(st.context.theme.type == "dark")
+    limit = float(table["shown"].abs().max()) or 1.0
+    for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
+        own = table[table["kind"] == kind]
+        shape = (model.n_layers, model.n_heads)
+        values = own["shown"].to_numpy().reshape(shape)
+        figure = coloured(
+            values,
+            [str(layer) for layer in range(model.n_layers)],
+            [str(head) for head in range(model.n_heads)],
+            down="layer",
+            across="head",
+            what=what,
+            limit=limit,
+            weights=weights,
+            dark=dark,
+        )
+        figure.update_layout(height=300, margin={"l": 48, "r": 4, "t": 8, "b": 48})
+        if "hover" in own:
+            figure.update_traces(
+                customdata=own["hover"].to_numpy().reshape(shape),
+                hovertemplate="layer %{y}, head %{x}<br>%{customdata}<extra></extra>",
+            )
+        with column:
+            st.markdown(f"**{label}**")
+            st.plotly_chart(
+                figure, theme=None, key=f"matter-{key}-{kind}", config={"displayModeBar": False}
+            )
+
+
+def _csv(table: pd.DataFrame, name: str, model: Model) -> None:
+    st.download_button(
+        "These figures (.csv)",
+        table.to_csv(index=False),
+        file_name=f"{name}-{model.name}.csv",
+        mime="text/csv",
+        on_click="ignore",
+        key=f"csv-{name}",
+    )
