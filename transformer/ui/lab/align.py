@@ -105,7 +105,7 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
         low=0.0,
         high=max(float(grid.values.max()) for grid in grids) or 1.0,
         legend="1 − AER: the darker on white, or the brighter on black, the better. In the cell "
-        "the AER in percent; layers down, heads across",
+        "the AER in percent; layers down, heads across. Choose one for the sentence below",
         chosen=(f"{view.by}-{view.to}", view.layer, view.head),
         large=view.size == "large",
     )

@@ -9,7 +9,17 @@ import streamlit as st
 from transformer.analysis.aligned import Aligned
 from transformer.analysis.alignment import Link
 from transformer.analysis.gold import Gold, parse_links
+from transformer.inference import Trace
 from transformer.ui import frame, state, tables
+
+
+def hold(trace: Trace) -> None:
+    """Forget the visitor's links once the sentence is another: they count other words."""
+    now = (trace.source, trace.text)
+    before, links = st.session_state.get("links-about", (now, ""))
+    if before != now and links == state.view().links:
+        state.settle(links="")
+    st.session_state["links-about"] = (now, state.view().links)
 
 
 def given(made: Aligned, known: Gold | None) -> Gold | None:

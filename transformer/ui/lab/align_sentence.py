@@ -48,6 +48,7 @@ def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) ->
     if max(len(made.source), len(made.target)) > MOST:
         st.info(f"More than {MOST} words cannot be drawn side by side: take a shorter sentence.")
         return
+    align_links.hold(trace)
     gold = align_links.given(made, known)
     left, right = st.columns([3, 2], gap="large")
     with left:
