@@ -132,10 +132,10 @@ def said(measure: str, value: float | None) -> str:
     return f"{value:.1f} tokens" if measure == "distance" else f"{value:.0%}"
 
 
-def _offsets(counts: list[tuple[int, int]]) -> None:
+def _offsets(counts: list[list[int]]) -> None:
     st.markdown("**How far away it looks**")
     st.plotly_chart(
-        offsets(counts, FAR, dark=st.context.theme.type == "dark"),
+        offsets([(at, rows) for at, rows in counts], FAR, dark=st.context.theme.type == "dark"),
         theme=None,
         key="offsets",
         config={"displayModeBar": False},

@@ -1,0 +1,148 @@
+"""Word alignment: the leaderboard, one sentence, and links of the visitor's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import Visit
+from tests.pages.test_lab_cards import button, grid, kept, made, texts
+from tests.pages.test_pages import messages, view
+from transformer import Translator
+from transformer.analysis.aligned import aligned
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.gold import Gold
+
+N = 60
+TEXT, TARGET = "She hides a boat.", "Elle cache un bateau."
+HEAD = {"layer": "1", "head": "2", "by": "norms", "to": "input"}
+
+
+@pytest.fixture(scope="module")
+def sixty(checkpoints: Path) -> tuple[dict[str, Any], str]:
+    return made(checkpoints, Corpus.bundled(N), "alignment")
+
+
+@pytest.fixture
+def measured(sixty: tuple[dict[str, Any], str], tmp_path: Path) -> dict[str, Any]:
+    kept(tmp_path / "runs", *sixty)
+    return sixty[0]
+
+
+def opened(visit: Visit, **params: str) -> AppTest:
+    given = {"lab": "align", "sentences": str(N), "text": TEXT, "method": "forced"}
+    return visit("pages/lab.py", **{**given, "target": TARGET, **params})
+
+
+def test_the_leaderboard_is_that_of_the_pass(visit: Visit, measured: dict[str, Any]) -> None:
+    app = opened(visit, **HEAD)
+    assert not messages(app)
+    rates = {line["aligner"]: line["aer"] for line in reversed(measured["table"])}
+    told = {metric.label.split(":")[0]: metric.value for metric in app.metric}
+    assert told["Best head"] == f"{rates['head']:.3f}"
+    assert told["The diagonal"] == f"{rates['diagonal']:.3f}"
+    assert told["A word by chance"] == f"{rates['chance']:.3f}"
+    data = grid(app)
+    assert data["chosen"] == ["norms-input", 1, 2]
+    for line in measured["table"]:
+        if line["aligner"] == "head":
+            own = next(one for one in data["grids"] if one["name"] == f"{line['by']}-{line['to']}")
+            at = int(line["layer"]), int(line["head"])
+            assert own["told"][at[0]][at[1]].endswith(f"{line['aer']:.3f}")
+            assert own["marks"][at[0]][at[1]] == f"{100 * line['aer']:.0f}"
+
+
+def test_a_first_visit_opens_the_best_head(visit: Visit, measured: dict[str, Any]) -> None:
+    best = next(line for line in measured["table"] if line["aligner"] == "head")
+    now = view(opened(visit))
+    found = (now.by, now.to, now.layer, now.head)
+    assert found == (best["by"], best["to"], best["layer"], best["head"])
+
+
+def test_without_gold_links_there_is_a_sentence_all_the_same(visit: Visit) -> None:
+    app = opened(visit, sentences="3", **HEAD)
+    assert "have no gold links" in app.info[0].value
+    assert len(app.get("plotly_chart")) == 2
+
+
+def test_typed_links_are_what_the_head_is_scored_by(visit: Visit, checkpoints: Path) -> None:
+    app = opened(visit, sentences="3", **HEAD)
+    typed = next(box for box in app.text_input if "source-target" in box.label)
+    typed.set_value("0-0 1-1 2?2 3-3").run()
+    assert view(app).links == "0-0,1-1,2p2,3-3"
+    translator = Translator.load(checkpoints / "tiny", "cpu")
+    trace = translator.trace(TEXT, target=TARGET)
+    found = aligned(translator.model, trace, 1, 2, "norms", "input")
+    sure = frozenset({(0, 0), (1, 1), (3, 3)})
+    gold = Gold(found.source, found.target, sure, frozenset({(2, 2)}))
+    assert app.metric[0].value == f"{found.error(gold):.3f}"
+    names = [trace["name"] for trace in json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
+             if "name" in trace]  # fmt: skip
+    assert names[:2] == ["gold links", "possible gold links"]
+    # A click takes one away, and another gives one.
+    pills = next(box for box in app.get("button_group") if box.label == "belongs to")
+    pills.set_value([2]).run()
+    assert view(app).links == "1-1,2-0,2p2,3-3"
+    # Another sentence has other words.
+    app.text_input(key="pages/lab.py:target").set_value("Elle cache.").run()
+    assert view(app).links == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "why"),
+    [("0-9", "outside the sentences' 4 source and 4 target"), ("0:1", "is no link")],
+)
+def test_links_that_are_none_are_refused(visit: Visit, typed: str, why: str) -> None:
+    app = opened(visit, sentences="3", **HEAD)
+    next(box for box in app.text_input if "source-target" in box.label).set_value(typed).run()
+    assert why in messages(app)[0]
+    assert view(app).links == ""
+
+
+def test_links_of_the_address_that_do_not_fit_are_left_out(visit: Visit) -> None:
+    app = opened(visit, sentences="3", links="0-0,9-1", **HEAD)
+    assert "Your links were left out" in messages(app)[0]
+    assert len(app.get("plotly_chart")) == 2
+
+
+def test_a_sentence_of_the_corpus_brings_its_gold_links(
+    visit: Visit, measured: dict[str, Any]
+) -> None:
+    app = opened(visit, **HEAD)
+    held = [one for one in Corpus.bundled(N).sentences if one.gold is not None]
+    box = next(one for one in app.selectbox if f"{len(held)} sentences" in one.label)
+    box.set_value(1).run()
+    assert (view(app).text, view(app).target) == (held[1].source, held[1].target)
+    assert "AER of this head, this sentence" in [metric.label for metric in app.metric]
+    button(app, "Let the model translate").click().run()
+    assert (view(app).method, view(app).target) == ("greedy", "")
+
+
+def test_the_shift_tells_of_both_rows(visit: Visit, checkpoints: Path) -> None:
+    app = opened(visit, sentences="3", **{**HEAD, "by": "weights"}, step="1000")
+    assert "For **bateau.** the row that writes it" in texts(app)
+    bars = json.loads(app.get("plotly_chart")[1].proto.spec)["data"]
+    assert [bar["name"] for bar in bars] == [
+        "reads un, writes bateau.",
+        "reads bateau., writes &lt;/s&gt;",
+    ]
+    box = next(one for one in app.selectbox if one.label == "Word")
+    box.set_value(0).run()
+    assert view(app).step == 0
+    assert "For **Elle** the row that writes it" in texts(app)
+
+
+@pytest.mark.parametrize("text", ["   ", "the lamp " * 2500, "\N{GRINNING FACE} <b>x</b>"])
+def test_odd_texts_are_answered(visit: Visit, text: str) -> None:
+    app = opened(visit, sentences="3", text=text, **HEAD)
+    assert not app.exception
+    assert bool(messages(app)) != bool(app.get("plotly_chart"))
+
+
+def test_a_text_of_many_words_is_not_drawn(visit: Visit) -> None:
+    app = opened(visit, sentences="3", text="the lamp " * 40, **HEAD)
+    assert "More than 64 words" in app.info[-1].value
