@@ -42,6 +42,21 @@ CLICK = """([layer, head]) => new Promise((done) => {
 })"""
 
 
+# From the click on a head's switch to the sentence that says what became of the translation.
+SWITCH = """([head, said]) => new Promise((done) => {
+  const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
+  const root = views.find((view) => view && view.querySelector("[role=switch]"));
+  const start = performance.now();
+  root.querySelector(`[data-head="${head}"]`).click();
+  const look = () => {
+    const there = [...document.querySelectorAll(".stMarkdown p")];
+    if (there.some((line) => line.textContent.startsWith(said))) done(performance.now() - start);
+    else requestAnimationFrame(look);
+  };
+  look();
+})"""
+
+
 def milliseconds(action: Callable[[], object]) -> float:
     start = time.perf_counter()
     action()
@@ -128,6 +143,15 @@ def main(checkpoints: Path) -> None:
                 clicks = [page.evaluate(CLICK, [n % 6, n % 8]) for n in range(1, 20)]
                 report(f"choose another head, click to picture{what}", clicks, 150)
                 settled(page)
+            page.goto(f"{address}/lab?text={SENTENCES[0]}")
+            off = []
+            for n in range(9):
+                page.get_by_text("Nothing is changed").wait_for()
+                settled(page)
+                off.append(page.evaluate(SWITCH, [f"{'edc'[n % 3]}{n % 6}.{n % 8}", "Without"]))
+                page.get_by_role("button", name="All on").click()
+            report("switch a head off, click to the new translation", off, 400)
+            settled(page)
             process = psutil.Process(server.pid)
             peak = max(
                 int(line.split()[1])

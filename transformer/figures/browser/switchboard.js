@@ -5,7 +5,7 @@
 const KIND_KEYS = "Arrow keys move, Enter switches; the first cell is the whole kind, the edges are layers and columns.";
 
 function switchboardView(place, report) {
-  let [header, parts, built, times] = [null, null, "", 0];
+  let [header, parts, built, times] = [null, null, "", Date.now()]; // no report is like one of a former visit
   let off = new Set(); // "e3.2"
   let sent = []; // what was reported and has not come back
   const said = el("p", { class: "hu-note", role: "status" });

@@ -18,12 +18,15 @@ from transformer.figures import module, style
 from transformer.figures.altered import effects
 from transformer.figures.moves import Quantity, moves_data
 from transformer.inference import Trace, Translator
-from transformer.ui import controls, frame, readings, state
+from transformer.ui import controls, readings, state
 from transformer.ui.lab.moves_head import opening
+from transformer.ui.lab.moves_texts import piece
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
 BLANK = {"cell": "The chosen cell", "all": "All cells of the head"}
+MOST = 48
+"""Pieces of the longer side: there are as many passes as cells, and of more it is minutes."""
 _table = st.components.v2.component("heads_up.blanked", css=style("moves"), js=module("moves"))
 
 
@@ -39,15 +42,16 @@ def show(model: Model, reading: Reading, head: Head) -> None:
     trace = _recorded(model, reading, head)
     rows = range(len(trace.labels(head[0])[0]))
     chosen = _chosen(trace, head)
-    if state.view().blank == "all":
-        queries: Sequence[int] = rows
-    else:
-        queries = [chosen[0]] if chosen else []
+    longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
+    every = state.view().blank == "all" and longest <= MOST
+    if state.view().blank == "all" and not every:
+        st.caption(f"All cells are blanked of up to {MOST} pieces; here are {longest}.")
+    queries = list(rows) if every else [chosen[0]] if chosen else []
     found = _blanked(model, trace, head, queries)
-    _draw(model, trace, head, found, chosen)
+    _draw(model, trace, head, found if every else None, chosen)
     if chosen and found:
         _cell(trace, found, chosen)
-    if found and len(queries) == len(rows):
+    if found and every:
         _orders(model, trace, found, chosen)
 
 
@@ -102,7 +106,7 @@ def _row(
 def _draw(
     model: Model, trace: Trace, head: Head, found: Cells | None, chosen: tuple[int, int] | None
 ) -> None:
-    """Two tables that share their pointer: the weights, and norms or, once known, effects."""
+    """Two tables that share their pointer: the weights, and norms or the effects `found`."""
     kind, layer, number = head
     rows, columns = trace.labels(kind)
     norms = moved(model.translator.model, trace, kind, layer)[number]
@@ -111,7 +115,7 @@ def _draw(
                  trace.weights(kind, layer)[number], most=1.0),
         Quantity("norm", "norm", "Norm ‖α·f(x)‖", "length of the vector", norms),
     ]  # fmt: skip
-    if state.view().blank == "all" and found is not None:
+    if found is not None:
         blanked = np.zeros_like(norms)
         i, j = np.array(found.cells).T
         blanked[i, j] = found.total
@@ -147,9 +151,7 @@ def _cell(trace: Trace, found: Cells, chosen: tuple[int, int]) -> None:
     most = int(np.abs(effects_of).argmax())
     total = float(found.total[at])
     with st.container(border=True):
-        st.markdown(
-            f"**{frame.plain(_word(rows[chosen[0]]))} → {frame.plain(_word(columns[chosen[1]]))}**"
-        )
+        st.markdown(f"**{piece(rows[chosen[0]])} → {piece(columns[chosen[1]])}**")
         for column, (label, value) in zip(
             st.columns(3),
             (
@@ -162,7 +164,7 @@ def _cell(trace: Trace, found: Cells, chosen: tuple[int, int]) -> None:
             column.metric(label, value)
         st.caption(
             f"Without this cell the whole translation is {math.exp(total):.3f} times as probable. "
-            f"It matters most for “{frame.plain(_word(found.tokens[most]))}” "
+            f"It matters most for “{piece(found.tokens[most])}” "
             f"({effects_of[most]:+.4f} nats)."
         )
 
@@ -229,10 +231,6 @@ def _answer(ranks: dict[str, float], count: int) -> str:
 
 def _number(rank: float) -> str:
     return "–" if math.isnan(rank) else f"{rank:.2f}".replace("-", "−")
-
-
-def _word(token: str) -> str:
-    return token.removeprefix("▁") or token
 
 
 def _ways_on(model: Model, trace: Trace, found: Cells) -> None:

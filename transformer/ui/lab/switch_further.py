@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer.inference import Trace
 from transformer.ui import controls, readings, state
-from transformer.ui.lab.switch_written import Patch, numbers_of, numbers_written, patch_of
+from transformer.ui.lab.switch_written import Patch, numbers_of, numbers_written, patch_of, word
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
@@ -60,7 +60,7 @@ def _patch(model: Model, reading: Reading) -> None:
     encoder = st.session_state[SITE].startswith("encoder")
     for label, trace, chosen, key in (
         ("Here at", reading.trace, patch.here, HERE),
-        ("taken from there at", donor, patch.there, THERE),
+        ("Taken from there at", donor, patch.there, THERE),
     ):
         tokens = trace.src_tokens if encoder else trace.tgt_tokens
         _choice(label, tokens, [at for at in chosen if at < len(tokens)], key, _put)
@@ -113,7 +113,7 @@ def _choice(
     st.multiselect(
         label,
         range(len(tokens)),
-        format_func=lambda at: f"{at} {tokens[at].removeprefix('▁') or tokens[at]}",
+        format_func=lambda at: f"{at} {word(tokens[at])}",
         key=key,
         on_change=on_change,
         placeholder="Choose tokens",

@@ -14,9 +14,10 @@ from transformer.inference import Trace
 from transformer.ui import frame, state
 from transformer.ui.address import KINDS
 from transformer.ui.lab import switch_cells
+from transformer.ui.lab.moves_texts import piece
 from transformer.ui.lab.switch_plan import Plan
 from transformer.ui.lab.switch_result import said
-from transformer.ui.lab.switch_written import Row, row_of
+from transformer.ui.lab.switch_written import Row, row_of, word
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
@@ -126,7 +127,7 @@ def _paint(trace: Trace, made: Plan, found: Comparison | None, head: Head) -> No
         st.multiselect(
             "The tokens it may look at",
             range(len(keys)),
-            format_func=lambda at: f"{at} {_word(keys[at])}",
+            format_func=lambda at: f"{at} {word(keys[at])}",
             key=KEYS,
             on_change=_repaint,
             args=(head,),
@@ -137,7 +138,7 @@ def _paint(trace: Trace, made: Plan, found: Comparison | None, head: Head) -> No
         for at, column in zip(st.session_state[KEYS], st.columns(4) * len(keys), strict=False):
             st.session_state[_slider(at)] = weights[at]
             column.slider(
-                f"{at} {frame.plain(_word(keys[at]))}",
+                f"{at} {piece(keys[at])}",
                 1,
                 100,
                 key=_slider(at),
@@ -167,12 +168,8 @@ def _paint(trace: Trace, made: Plan, found: Comparison | None, head: Head) -> No
 
 def _row_label(trace: Trace, kind: str, at: int) -> str:
     rows, _ = trace.labels(kind)
-    label = f"{at} {_word(rows[at])}"
-    return label if kind == "encoder" else f"{label} → {_word(trace.predicted_tokens[at])}"
-
-
-def _word(token: str) -> str:
-    return token.removeprefix("▁") or token
+    label = f"{at} {word(rows[at])}"
+    return label if kind == "encoder" else f"{label} → {word(trace.predicted_tokens[at])}"
 
 
 def _slider(key: int) -> str:

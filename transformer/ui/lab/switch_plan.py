@@ -156,7 +156,8 @@ def _patch(made: Plan, model: Model, reading: Reading, view: View) -> None:
         f"patched(trace, donor, {patch.site!r}, {list(patch.here)}, "
         f"donor_positions={list(patch.there)})",
     )
-    made.program.append(f"donor = translator.trace({other!r})")
+    own = view.method == "forced" and view.other  # a translation of one's own is of its sentence
+    made.program.append(f"donor = translator.trace({other!r}{'' if own else _given(view)})")
     count = "an activation" if len(patch.here) == 1 else f"{len(patch.here)} activations"
     made.what.append(f"with {count} of another sentence")
 
@@ -206,6 +207,12 @@ def compared(model: Model, reading: Reading, view: View, made: Plan) -> Comparis
     return found.comparison
 
 
+def _given(view: View) -> str:
+    """How the sentence is translated, as arguments that are written."""
+    options = {k: v for k, v in view.decoding().items() if (k, v) != ("method", "greedy")}
+    return "".join(f", {name}={value!r}" for name, value in options.items())
+
+
 def program(model: Model, folder: str, view: View, made: Plan) -> str:
     """The same from Python."""
     imports = {**made.imports, "interventions": {"compare"}}
@@ -215,11 +222,10 @@ def program(model: Model, folder: str, view: View, made: Plan) -> str:
         f"from transformer.analysis.{module} import {', '.join(sorted(names))}"
         for module, names in sorted(imports.items())
     ]
-    options = {k: v for k, v in view.decoding().items() if (k, v) != ("method", "greedy")}
-    given = "".join(f", {name}={value!r}" for name, value in options.items())
+    given = _given(view)
     hooks = made.lines[0] if len(made.lines) == 1 else f"together({', '.join(made.lines)})"
     shorter = ", altered=shorter" if made.text is not None else ""
-    free = "" if "target" in options else given
+    free = "" if view.method == "forced" else given
     return "\n".join(
         [
             "from transformer import Translator",

@@ -20,6 +20,7 @@ from transformer.figures.switchboard import switchboard_data
 from transformer.inference.results import Translation
 from transformer.ui import frame, models, state, tables
 from transformer.ui.address import KINDS
+from transformer.ui.lab.moves_texts import piece
 from transformer.ui.lab.switch_plan import Plan, program
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
@@ -80,15 +81,17 @@ def said(made: Plan, found: Comparison) -> str:
     table = found.probabilities
     at = int((table["after"] - table["before"]).abs().to_numpy().argmax())
     line = table.iloc[at]
-    token = frame.plain(str(line["token"]).removeprefix("▁"))
+    token = piece(str(line["token"]))
     before, after = float(line["before"]), float(line["after"])
     if abs(after - before) < 0.005:
         first = f"{begun}, no token of the translation changes by half a percent"
     else:
         way = "falls" if after < before else "rises"
         first = f"{begun}, “{token}” {way} from **{before:.0%}** to **{after:.0%}**"
+    written = frame.plain(found.translation.text) or "nothing at all"
+    if found.original.translation.method == "forced":
+        return f"{first}; left to itself, the altered model writes **{written}**"
     if found.changed:
-        written = frame.plain(found.translation.text) or "nothing at all"
         return f"{first}; the translation becomes **{written}**"
     return f"{first}; the translation stays **{frame.plain(found.translation.text)}**"
 
@@ -105,7 +108,7 @@ def _beside(original: Translation, altered: Translation) -> str:
         ):
             kept = "" if what == "equal" else "gone" if name == "Original" else "new"
             lines[name] += [
-                f'<span style="{shown}" title="{kept}"><bdi>{_piece(token)}</bdi></span>'
+                f'<span style="{shown}" title="{kept}"><bdi>{_chip(token)}</bdi></span>'
                 for token in tokens
             ]
     return "".join(
@@ -115,7 +118,7 @@ def _beside(original: Translation, altered: Translation) -> str:
     )
 
 
-def _piece(token: str) -> str:
+def _chip(token: str) -> str:
     if token.startswith("▁") and len(token) > 1:
         return f'<span class="hu-word">▁</span>{escape(token[1:])}'
     return escape(token)
@@ -180,10 +183,14 @@ def _attention(reading: Reading, found: Comparison) -> None:
     _heads(key="moved-heads", data=data, on_state_change=_chosen)
     table = moved_table(found)
     kind, layer, head, share = table.iloc[int(table["moved"].to_numpy().argmax())]
-    st.caption(
+    most = (
         f"Most in layer {layer}, head {head} ({KINDS[kind]}): {share:.0%} of its weight lies "
-        "elsewhere, on average over the rows. Click a head to see it below. Total variation, "
-        "½ Σ |a − b|, while the original translation is being written."
+        "elsewhere, on average over the rows."
+    )
+    st.caption(
+        (most if share >= 0.005 else "None did: no head comes after what was changed.")
+        + " Click a head to see it below. Total variation, ½ Σ |a − b|, while the original "
+        "translation is being written."
     )
 
 

@@ -74,3 +74,8 @@ def numbers_of(written: str) -> tuple[int, ...]:
 def numbers_written(numbers: Sequence[int]) -> str:
     """The inverse of `numbers_of`."""
     return ",".join(map(str, numbers))
+
+
+def word(token: str) -> str:
+    """A piece without the "▁" that begins a word."""
+    return token.removeprefix("▁") or token
