@@ -1,0 +1,85 @@
+"""All heads in a grid that answers to pointer and keys, and a pass as a visitor waits for it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from benchmarks.browser import settled
+from tests.browser.conftest import NewPage
+from tests.browser.test_app import wait_for_address
+from transformer.figures.headgrid import Grid, headgrid_data, headgrid_page
+
+pytestmark = pytest.mark.browser
+
+SEEN = {"lab": "cards", "sentences": "3"}
+
+
+def address(app: str, **params: str) -> str:
+    return f"{app}/lab?" + "&".join(f"{k}={v}" for k, v in {**SEEN, **params}.items())
+
+
+def test_colours_follow_the_numbers_and_keys_walk(new_page: NewPage, tmp_path: Path) -> None:
+    values = np.array([[0.0, 1.0, math.nan], [2.0, 4.0, 3.0]])
+    told = [[f"<i>{layer}.{head}" for head in range(3)] for layer in range(2)]
+    grid = Grid("one", "One", values, [["", "↔", ""], ["", "", "="]], told)
+    data = headgrid_data([grid], low=0, high=4, legend="<b>bits", chosen=("one", 0, 1))
+    (tmp_path / "grid.html").write_text(headgrid_page(data), encoding="utf-8")
+    page = new_page(390)
+    page.goto((tmp_path / "grid.html").as_uri())
+    buttons = page.locator(".hu-thumb")
+    expect(buttons).to_have_count(6)
+    expect(page.get_by_text("<b>bits")).to_be_visible()
+    light = buttons.evaluate_all(
+        """(all) => all.map((one) => {
+          const found = getComputedStyle(one).backgroundColor.match(/[\\d.]+/g).map(Number);
+          return found.length > 3 && found[3] === 0 ? null : found[0] + found[1] + found[2];
+        })"""
+    )
+    assert light[2] is None  # not measured
+    assert light[0] > light[1] > light[3] > light[5] > light[4]
+    page.keyboard.press("Tab")
+    expect(buttons.nth(1)).to_be_focused()
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    chosen = page.locator('.hu-thumb[aria-checked="true"]')
+    expect(chosen).to_have_count(1)
+    expect(chosen).to_have_attribute("aria-label", "<i>1.2")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_pass_survives_a_reload_and_its_heads_can_be_chosen(app: str, page: Page) -> None:
+    page.goto(address(app))
+    page.get_by_role("button", name="Measure", exact=True).click()
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    page.reload()
+    expect(page.locator(".hu-thumb")).to_have_count(24)
+    settled(page)
+    page.locator('[data-cell="encoder 1 2"]').click()
+    expect(page.get_by_role("heading", name="Encoder, layer 1, head 2")).to_be_visible()
+    wait_for_address(page, "/lab", **SEEN, kind="encoder", layer="1", head="2")
+    expect(page.locator('[data-cell="encoder 1 2"]')).to_have_attribute("aria-checked", "true")
+    settled(page)
+    page.reload()
+    expect(page.get_by_role("heading", name="Encoder, layer 1, head 2")).to_be_visible()
+    page.get_by_role("button", name="· ").first.click()
+    expect(page.locator(".hu-view .hu-canvas").first).to_be_visible()
+    assert "kind=encoder" in page.url
+    assert "method=forced" in page.url
+
+
+def test_a_telephone_in_the_dark_can_align_a_sentence(app: str, new_page: NewPage) -> None:
+    page = new_page(390, "dark")
+    page.goto(f"{app}/lab?lab=align&sentences=3&text=She hides.&method=forced&target=Elle cache.")
+    expect(page.get_by_text("Nobody has said yet")).to_be_visible()
+    settled(page)
+    page.get_by_role("button", name="0: She").click()
+    expect(page.get_by_text("AER of this head")).to_be_visible()
+    settled(page)
+    assert "links=0-0" in page.url
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
