@@ -57,7 +57,7 @@ def _board(model: Model, found: Mapping[str, Any]) -> None:
     rates = table.set_index("aligner")["aer"]
     told = {
         f"Best head: layer {best['layer']:.0f}, head {best['head']:.0f}": best["aer"],
-        f"All heads of layer {layer['layer']:.0f}": layer["aer"],
+        f"Best layer, all heads together: {layer['layer']:.0f}": layer["aer"],
         "The diagonal": rates["diagonal"],
         "A word by chance": rates["chance"],
     }

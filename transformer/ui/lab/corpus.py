@@ -97,7 +97,7 @@ def chosen(model: Model) -> Corpus | None:
         st.warning(frame.plain(frame.sentence(error)))
         return None
     if found is not None:
-        _told(found)
+        _told(found, which)
     return found
 
 
@@ -201,10 +201,10 @@ def _take(owner: str, content: bytes, name: str) -> None:
     state.change(corpus="upload")
 
 
-def _told(corpus: Corpus) -> None:
+def _told(corpus: Corpus, which: str) -> None:
     """How many, what is known of them, and how they look."""
     many, own = len(corpus), sum(not each.target for each in corpus.sentences)
-    name = frame.plain(corpus.name[:1].upper() + corpus.name[1:])
+    name = frame.plain(corpus.name if which == "upload" else corpus.name.capitalize())
     told = [f"{name}: {many:,} sentence{'s' if many > 1 else ''}"]
     told.append(f"{corpus.n_gold:,} with gold links" if corpus.n_gold else "no gold links")
     if own:
