@@ -104,7 +104,7 @@ def _lay_out(figure: go.Figure, chart: Chart, words: list[str], dark: bool) -> N
     )
     figure.update_xaxes(title=chart.across, **axis)
     if words:
-        few = range(0, len(words), max(1, len(words) // 24))
+        few = range(0, len(words), max(1, len(words) // 12))
         figure.update_xaxes(
             tickvals=list(few), ticktext=[escape(words[n], quote=False) for n in few]
         )

@@ -47,7 +47,7 @@ def _test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding
             else ""
         )
         reason = f"None of {len(table)} encoder heads is positional{nearest}."
-    return Finding(table, verdict(len(met) > 0), reason, len(corpus))
+    return Finding(table, verdict(len(met) > 0), reason.replace("-", "−"), len(corpus))
 
 
 POSITIONAL_HEADS = Published(

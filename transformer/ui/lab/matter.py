@@ -55,7 +55,7 @@ def _gradients(model: Model, table: pd.DataFrame) -> None:
         "divides each layer's heads by the root of the sum of their squares.",
     )
     shown = table["normalised"] if within else table["importance"] / table["importance"].max()
-    what = "importance within the layer" if within else "importance (1 is the greatest)"
+    what = "within the layer" if within else "share of the greatest"
     _three(model, table.assign(shown=shown), what, "gradient", weights=True)
     st.caption(
         "E|∂L/∂ξ| of a gate ξ on each head, mean over sentences (Michel et al. 2019, equation 4). "
@@ -85,7 +85,7 @@ def _left_out(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
     _three(
         model,
         left.assign(shown=left["loss_change"], hover=hover),
-        "change of the loss (nats a token)",
+        "nats a token",
         "left-out",
     )
     both = table.merge(left, on=["kind", "layer", "head"])
