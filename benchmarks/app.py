@@ -147,6 +147,7 @@ def main(checkpoints: Path) -> None:
             off = []
             for n in range(9):
                 page.get_by_text("Nothing is changed").wait_for()
+                page.locator("[role=switch]").first.wait_for()
                 settled(page)
                 off.append(page.evaluate(SWITCH, [f"{'edc'[n % 3]}{n % 6}.{n % 8}", "Without"]))
                 page.get_by_role("button", name="All on").click()

@@ -85,7 +85,7 @@ def test_no_address_is_too_odd(params: dict[str, str]) -> None:
         ),
         ({"heads": "3.2,"}, 'layer.head with commas, like "3.2,3.4".'),
         ({"off": "x3.2"}, 'e, d or c and layer.head or a layer, with commas, like "e3.2,c5".'),
-        ({"paint": "c5.1.3"}, 'a head, a row, then keys and weights, like "c5.1.3:0x70,4x30".'),
+        ({"paint": "c5.1.3:2x0"}, "then keys and weights from 1 to 100, like"),
         ({"force": "2:x"}, 'a step and a piece\'s id, like "2:1234".'),
         (
             {"view": "head"},

@@ -86,6 +86,10 @@ def effects(
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()
+    known = [
+        (cell, *(escape(name, quote=False) for name in names), changes[cell])
+        for cell, names in enumerate(told)
+    ]
     for name, these, colour, symbol in (
         ("less probable without it", changes < 0, LESS, "circle"),
         ("more probable without it", changes >= 0, MORE, "diamond"),
@@ -94,10 +98,7 @@ def effects(
         figure.add_scatter(
             x=np.maximum(sizes[cells], LEAST),
             y=np.maximum(np.abs(changes[cells]), LEAST),
-            customdata=[
-                (cell, *(escape(name, quote=False) for name in told[cell]), changes[cell])
-                for cell in cells
-            ],
+            customdata=[known[cell] for cell in cells],
             name=name,
             mode="markers",
             marker={"color": palette[colour], "symbol": symbol, "size": 7, "opacity": 0.65},
@@ -107,7 +108,7 @@ def effects(
     if chosen is not None:
         figure.add_scatter(
             x=[max(float(sizes[chosen]), LEAST)], y=[max(abs(float(changes[chosen])), LEAST)],
-            mode="markers", hoverinfo="skip", showlegend=False,
+            customdata=[known[chosen]], mode="markers", hoverinfo="skip", showlegend=False,
             marker={
                 "symbol": "circle-open", "size": 17, "color": "#e8ebef" if dark else "#1b1f24",
                 "line": {"width": 2.5},

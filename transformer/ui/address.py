@@ -114,6 +114,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "to": tuple(TO),
 }
 """What each word may be that is not the explorer's."""
+_WEIGHT = r"\d{1,4}x(100|[1-9]\d?)"
 _NUMBERS = r"(\d{1,4}(,\d{1,4})*)?"
 FORMS: dict[str, tuple[str, str]] = {
     "off": (
@@ -121,8 +122,8 @@ FORMS: dict[str, tuple[str, str]] = {
         'e, d or c and layer.head or a layer, with commas, like "e3.2,c5"',
     ),
     "paint": (
-        r"([edc]\d{1,3}\.\d{1,3}\.\d{1,4}:\d{1,4}x\d{1,3}(,\d{1,4}x\d{1,3})*)?",
-        'a head, a row, then keys and weights, like "c5.1.3:0x70,4x30"',
+        rf"([edc]\d{{1,3}}\.\d{{1,3}}\.\d{{1,4}}:{_WEIGHT}(,{_WEIGHT})*)?",
+        'a head, a row, then keys and weights from 1 to 100, like "c5.1.3:0x70,4x30"',
     ),
     "away": (_NUMBERS, 'positions with commas, like "0,3"'),
     "links": (

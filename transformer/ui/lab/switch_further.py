@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from transformer.inference import Trace
-from transformer.ui import controls, readings, state
+from transformer.ui import controls, frame, readings, state
 from transformer.ui.lab.switch_written import Patch, numbers_of, numbers_written, patch_of, word
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
@@ -56,7 +56,11 @@ def _patch(model: Model, reading: Reading) -> None:
         key=SITE,
         on_change=_put,
     )
-    donor = readings.other(model, view).trace
+    try:
+        donor = readings.other(model, view).trace
+    except ValueError as error:
+        st.warning(frame.plain(frame.sentence(error)))
+        return
     encoder = st.session_state[SITE].startswith("encoder")
     for label, trace, chosen, key in (
         ("Here at", reading.trace, patch.here, HERE),
