@@ -43,7 +43,10 @@ def show(model: Model) -> None:
 def _all(model: Model, corpus: Corpus) -> None:
     """How many have been run, a button for the rest, and all verdicts as a file."""
     keys = {name: _key(model, corpus, name) for name in FINDINGS}
-    status = {name: passes().look(key).status for name, key in keys.items()}
+    who = visitor.known()
+    looks = {name: passes().look(key, who) for name, key in keys.items()}
+    status = {name: look.status for name, look in looks.items()}
+    mine = [look.key for look in looks.values() if look.status in LIVE and look.mine]
     left = [name for name, now in status.items() if now != "done" and now not in LIVE]
     done = [name for name, now in status.items() if now == "done"]
     minutes = sum(FINDINGS[name].minutes for name in left)
@@ -57,6 +60,14 @@ def _all(model: Model, corpus: Corpus) -> None:
                 args=(model, corpus, left),
                 help=f"About {max(1, round(minutes))} min of one core for the checkpoint that "
                 "comes with this app; you may leave the page meanwhile.",
+            )
+        if len(mine) > 1:
+            st.button(
+                "Cancel all",
+                key="cancel-all",
+                icon=":material/close:",
+                on_click=_cancel,
+                args=(mine, who),
             )
         if done:
             st.download_button(
@@ -79,6 +90,11 @@ def _ask(model: Model, corpus: Corpus, names: list[str]) -> None:
             passes().ask(folder, model.hash, what, corpus, visitor=visitor.known())
     except JobError as error:
         st.session_state["findings-refused"] = frame.sentence(error)
+
+
+def _cancel(keys: list[str], who: str) -> None:
+    for key in reversed(keys):  # those that wait first, so that none of them begins
+        passes().cancel(key, who)
 
 
 def _key(model: Model, corpus: Corpus, name: str) -> str:

@@ -1,0 +1,50 @@
+"""Findings and the pruning game as a visitor uses them: run, reload, cancel, prune, go on."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from benchmarks.browser import settled
+from tests.browser.conftest import NewPage
+
+
+def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page: Page) -> None:
+    page.goto(f"{app}/findings?sentences=11")
+    expect(page.get_by_text("0 of 10 have been run.")).to_be_visible()
+    settled(page)
+    run = page.get_by_role("button", name="Run", exact=True)
+    expect(run).to_have_count(10)
+    run.first.click()
+    expect(run).to_have_count(9)
+    settled(page)
+    page.reload()
+    expect(page.get_by_text("1 of 10 have been run.")).to_be_visible()
+    expect(page.get_by_text("None of 8 encoder heads is positional")).to_be_visible()
+    expect(page.get_by_text("Doesn't hold")).to_be_visible()
+    expect(page.locator(".js-plotly-plot")).to_have_count(1)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="These figures (.csv)").click()
+    head = download.value.path().read_text().splitlines()[0]
+    assert head.startswith("place,layer,head,offset,share,low,high,positional")
+    settled(page)
+    page.get_by_role("button", name="Run the other 9").click()
+    page.get_by_role("button", name="Cancel all").click()
+    expect(page.get_by_role("button", name="Run the other 9")).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("^close Cancel|^Cancel"))).to_have_count(0)
+
+
+def test_pruned_heads_are_handed_to_the_switches(app: str, new_page: NewPage) -> None:
+    page = new_page(width=390, scheme="dark")
+    page.goto(f"{app}/lab?lab=matter&sentences=4&text=She+paints.&less_cross=8&less_decoder=1")
+    settled(page)
+    page.get_by_role("button", name="Measure the heads").click()
+    expect(page.get_by_text("Without 9:")).to_be_visible()
+    expect(page.get_by_text("nats a token").first).to_be_visible()
+    settled(page)
+    wide = page.evaluate("document.querySelector('.stMain').scrollWidth")
+    assert wide <= 390
+    page.get_by_role("button", name="See what these heads changed").click()
+    expect(page).to_have_url(re.compile(r"off=c0.0%2Cc0.1.*"))
+    assert "lab=matter" not in page.url
