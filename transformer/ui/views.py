@@ -17,6 +17,7 @@ _explorer = st.components.v2.component(
 _translation = st.components.v2.component(
     "heads_up.translation", css=style("translation"), js=module("translation")
 )
+_moves = st.components.v2.component("heads_up.moves", css=style("moves"), js=module("moves"))
 
 
 def explorer(
@@ -61,6 +62,17 @@ def translation(reading: Reading) -> None:
     done = reading.trace.translation
     data = translation_data(done.text, done.src_tokens, done.tokens)
     _translation(key="translation", data=data)
+
+
+def pair(key: str, data: bytes) -> None:
+    """Two tables of one head, of `figures.moves.moves_data`. The cell that is chosen in them is the
+    view's `row` and `column`."""
+
+    def chosen() -> None:
+        told = st.session_state[key]["state"]
+        state.change(row=int(told["row"]), column=int(told["column"]))
+
+    _moves(key=key, data=data, on_state_change=chosen)
 
 
 def steps(reading: Reading) -> None:

@@ -9,17 +9,14 @@ import streamlit as st
 
 from transformer.analysis.beside import Beside, agreement, beside
 from transformer.analysis.gradients import Gradients, gradients
-from transformer.figures import module, style
 from transformer.figures.moves import Quantity, moves_data
 from transformer.inference import Trace
 from transformer.model import Transformer
-from transformer.ui import frame, models, state
+from transformer.ui import frame, models, state, views
 from transformer.ui.address import BESIDE, KINDS
 from transformer.ui.lab.moves_texts import CELLS, explain
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
-
-_moves = st.components.v2.component("heads_up.moves", css=style("moves"), js=module("moves"))
 
 
 def show(model: Model, reading: Reading, trace: Trace) -> None:
@@ -100,12 +97,7 @@ def _tables(model: Model, trace: Trace, found: Beside, shown: tuple[str, str]) -
         head=f"{model.hash} {found.head} {trace.src_ids} {trace.tgt_ids}",
         large=view.size == "large",
     )
-    _moves(key="moves", data=data, on_state_change=_taken)
-
-
-def _taken() -> None:
-    told = st.session_state["moves"]["state"]
-    state.change(row=int(told["row"]), column=int(told["column"]))
+    views.pair("moves", data)
 
 
 def _ranks(found: Beside, left: str, right: str) -> None:

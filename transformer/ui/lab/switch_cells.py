@@ -14,11 +14,10 @@ import streamlit as st
 from transformer.analysis.cells import Cells, blank_cells
 from transformer.analysis.gates import Head, site
 from transformer.analysis.norms import moved
-from transformer.figures import module, style
 from transformer.figures.altered import effects
 from transformer.figures.moves import Quantity, moves_data
 from transformer.inference import Trace, Translator
-from transformer.ui import controls, readings, state
+from transformer.ui import controls, readings, state, views
 from transformer.ui.lab.moves_head import opening
 from transformer.ui.lab.moves_texts import piece
 from transformer.ui.models import Model
@@ -27,7 +26,6 @@ from transformer.ui.readings import Reading
 BLANK = {"cell": "The chosen cell", "all": "All cells of the head"}
 MOST = 48
 """Pieces of the longer side: there are as many passes as cells, and of more it is minutes."""
-_table = st.components.v2.component("heads_up.blanked", css=style("moves"), js=module("moves"))
 
 
 def show(model: Model, reading: Reading, head: Head) -> None:
@@ -135,12 +133,7 @@ def _draw(
         head=f"{model.hash} {head} {trace.src_ids} {trace.tgt_ids}",
         large=state.view().size == "large",
     )
-    _table(key="blanked-head", data=data, on_state_change=_took)
-
-
-def _took() -> None:
-    told = st.session_state["blanked-head"]["state"]
-    state.change(row=int(told["row"]), column=int(told["column"]))
+    views.pair("blanked-head", data)
 
 
 def _cell(trace: Trace, found: Cells, chosen: tuple[int, int]) -> None:

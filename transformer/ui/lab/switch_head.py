@@ -7,11 +7,10 @@ import streamlit as st
 
 from transformer.analysis.gates import Head
 from transformer.analysis.interventions import Comparison
-from transformer.figures import module, style
 from transformer.figures.altered import pairs
 from transformer.figures.moves import Quantity, moves_data
 from transformer.inference import Trace
-from transformer.ui import frame, state
+from transformer.ui import frame, state, views
 from transformer.ui.address import KINDS
 from transformer.ui.lab import switch_cells
 from transformer.ui.lab.moves_texts import piece
@@ -21,7 +20,6 @@ from transformer.ui.lab.switch_written import Row, row_of, word
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
-_two = st.components.v2.component("heads_up.altered", css=style("moves"), js=module("moves"))
 KEYS, QUERY = "switch-keys", "switch-query"
 
 
@@ -82,12 +80,7 @@ def _before_after(model: Model, trace: Trace, found: Comparison, head: Head) -> 
         head=f"{model.hash} {head} {trace.src_ids} {trace.tgt_ids}",
         large=state.view().size == "large",
     )
-    _two(key="altered-head", data=data, on_state_change=_took)
-
-
-def _took() -> None:
-    told = st.session_state["altered-head"]["state"]
-    state.change(row=int(told["row"]), column=int(told["column"]))
+    views.pair("altered-head", data)
 
 
 def cell_of(trace: Trace, kind: str) -> tuple[int, int] | None:
