@@ -209,6 +209,13 @@ def test_where_it_is_strongest_is_a_way_into_the_explorer(
     assert (now.view, now.kind, now.layer, now.head) == ("heatmap", "cross", 0, 1)
 
 
+def test_the_head_can_be_switched_off_from_its_card(visit: Visit, measured: dict[str, Any]) -> None:
+    app = opened(visit, kind="decoder", layer="1", head="3", text="She hides a boat.")
+    button(app, "Switch it off").click().run()
+    assert (view(app).lab, view(app).off) == ("switch", "d1.3")
+    assert not messages(app)
+
+
 def test_a_first_visit_opens_the_head_with_the_clearest_role(
     visit: Visit, measured: dict[str, Any]
 ) -> None:

@@ -11,6 +11,7 @@ from transformer.analysis.cards import RULES, SHOWN, Card
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import FAR
 from transformer.figures.offsets import offsets
+from transformer.figures.switchboard import LETTERS
 from transformer.ui import controls, frame, state, tables
 from transformer.ui.address import COLOURS, KINDS
 from transformer.ui.models import Model
@@ -49,6 +50,26 @@ def show(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
         with right:
             _offsets(found["offsets"][at])
         _strongest(card, found, texts)
+        _ways_on(card)
+
+
+def _ways_on(card: Card) -> None:
+    with st.container(horizontal=True):
+        frame.go(
+            "pages/attention.py",
+            "This head on your sentence",
+            "visibility",
+            view="heatmap",
+            tokens="",
+            row=-1,
+            column=-1,
+        )
+        st.button(
+            "Switch it off",
+            icon=":material/toggle_off:",
+            on_click=state.change,
+            kwargs={"lab": "switch", "off": f"{LETTERS[card.kind]}{card.layer}.{card.head}"},
+        )
 
 
 def _choose(model: Model) -> None:

@@ -134,7 +134,7 @@ def _found(model: Model, which: str, owner: str, most: int) -> Corpus | None:
         return _of_run(str(models.checkpoints()[model.name].parent), model.hash, most)
     brought = uploads().of(owner)
     if brought is None:
-        st.info("Upload a file or paste sentences, a line each. They are seen by you alone.")
+        st.info("Upload a file or paste sentences, a line each. No other visitor sees them.")
         return None
     return _cut(brought, most)
 
