@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -54,6 +56,20 @@ def test_the_leaderboard_is_that_of_the_pass(visit: Visit, measured: dict[str, A
             at = int(line["layer"]), int(line["head"])
             assert own["told"][at[0]][at[1]].endswith(f"{line['aer']:.3f}")
             assert own["marks"][at[0]][at[1]] == f"{100 * line['aer']:.0f}"
+
+
+def test_the_lines_of_python_find_the_same(visit: Visit, measured: dict[str, Any]) -> None:
+    app = opened(visit, **HEAD)
+    board, one = [code.value for code in app.code][-2:]
+    space: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(board, space)
+        exec(one, space)
+    assert "chance" in printed.getvalue()
+    rates = [line["aer"] for line in measured["table"]]
+    assert space["board"].table["aer"].tolist() == pytest.approx(rates)
+    assert space["found"].target == ("Elle", "cache", "un", "bateau.")
+    assert space["found"].to == "input"
 
 
 def test_a_first_visit_opens_the_best_head(visit: Visit, measured: dict[str, Any]) -> None:

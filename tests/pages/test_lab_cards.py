@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import math
 import shutil
@@ -214,6 +216,15 @@ def test_the_head_can_be_switched_off_from_its_card(visit: Visit, measured: dict
     button(app, "Switch it off").click().run()
     assert (view(app).lab, view(app).off) == ("switch", "d1.3")
     assert not messages(app)
+
+
+def test_the_lines_of_python_find_the_same(visit: Visit, measured: dict[str, Any]) -> None:
+    space: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(opened(visit).code[-1].value, space)
+    assert "positional" in printed.getvalue()
+    found = space["measured"].table()["entropy"].tolist()
+    assert found == pytest.approx([line["entropy"] for line in measured["table"]])
 
 
 def test_a_first_visit_opens_the_head_with_the_clearest_role(

@@ -10,9 +10,10 @@ import pandas as pd
 import streamlit as st
 
 from transformer.analysis.aligners import WAYS
+from transformer.analysis.corpora import Corpus
 from transformer.figures import module, style
 from transformer.figures.headgrid import Grid, headgrid_data
-from transformer.ui import frame, state
+from transformer.ui import frame, models, state
 from transformer.ui.address import BY, TO
 from transformer.ui.lab import align_sentence, corpus, measuring
 from transformer.ui.models import Model
@@ -42,12 +43,12 @@ def show(model: Model) -> None:
             "own sentences, or bring pairs with a third column of links. One sentence can be "
             "looked at below, with links of your own."
         )
-    if found is not None:
-        _board(model, found)
+    if texts is not None and found is not None:
+        _board(model, found, texts)
     align_sentence.show(model, texts, found)
 
 
-def _board(model: Model, found: Mapping[str, Any]) -> None:
+def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     table = pd.DataFrame(found["table"])
     heads, layers = (table[table["aligner"] == name] for name in ("head", "layer"))
     best, layer = heads.iloc[0], layers.iloc[0]
@@ -78,13 +79,23 @@ def _board(model: Model, found: Mapping[str, Any]) -> None:
     _grids(model, heads)
     with st.expander(f"All {len(table)} aligners as a table"):
         st.dataframe(table, hide_index=True, height=420)
-    with st.container(horizontal=True):
-        st.download_button(
-            "The leaderboard (.csv)",
-            lambda: table.to_csv(index=False),
-            file_name=f"aligners-{model.name}.csv",
-            mime="text/csv",
-            on_click="ignore",
+    st.download_button(
+        "The leaderboard (.csv)",
+        lambda: table.to_csv(index=False),
+        file_name=f"aligners-{model.name}.csv",
+        mime="text/csv",
+        on_click="ignore",
+    )
+    with st.expander("The leaderboard from Python"):
+        st.code(
+            f"""from transformer import Translator
+from transformer.analysis.aligners import leaderboard
+from transformer.analysis.corpora import Corpus
+
+translator = Translator.load({str(models.checkpoints()[model.name])!r})
+board = leaderboard(translator, {corpus.program(model, texts)})
+print(board.table)""",
+            language="python",
         )
 
 

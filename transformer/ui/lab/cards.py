@@ -169,22 +169,12 @@ def _table(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
         st.code(
             f"""from transformer import Translator
 from transformer.analysis.cards import cards
-from transformer.analysis.corpora import Corpus, corpus_for
+from transformer.analysis.corpora import Corpus
 from transformer.analysis.heads import measure_heads
 
-checkpoint = {str(models.checkpoints()[model.name])!r}
-translator = Translator.load(checkpoint)
-corpus = {_program(texts)}
-measured = measure_heads(translator, corpus)
+translator = Translator.load({str(models.checkpoints()[model.name])!r})
+measured = measure_heads(translator, {corpus.program(model, texts)})
 print(measured.table())
 print(cards(measured)[0])""",
             language="python",
         )
-
-
-def _program(texts: Corpus) -> str:
-    which = state.view().corpus
-    if which == "upload":
-        return f"Corpus.read({texts.name!r}).first({len(texts)})"
-    fitting = "corpus_for(checkpoint, translator.vocabulary)"
-    return f"{fitting}.first({len(texts)})" if which != "ours" else f"Corpus.bundled({len(texts)})"

@@ -101,6 +101,17 @@ def chosen(model: Model) -> Corpus | None:
     return found
 
 
+def program(model: Model, corpus: Corpus) -> str:
+    """An expression of Python for what `chosen` gave, with `Corpus` at hand."""
+    which = state.view().corpus or _offered(model)[0]
+    if which == "run":
+        return f"Corpus.of_run({str(models.checkpoints()[model.name].parent)!r}, {len(corpus)})"
+    if which == "upload":
+        return f"Corpus.read({corpus.name!r}).first({len(corpus)})"
+    symbols = _spelling(model.hash, model.translator.vocabulary) == "symbols"
+    return f"Corpus.bundled({len(corpus)}{', symbols=True' if symbols else ''})"
+
+
 def _turn() -> None:
     if st.session_state["corpus"] is not None:
         state.change(corpus=st.session_state["corpus"])
