@@ -238,7 +238,7 @@ def _norms(
     return torch.cat([single, together.clamp(min=0).sqrt()[:, None]], dim=1)
 
 
-def _hits(sentences: Sequence[_Words], hits: dict[tuple[By, To], npt.NDArray[np.float64]]) -> Hits:
+def _hits(sentences: Sequence[_Words], hits: dict[tuple[str, str], npt.NDArray[Any]]) -> Hits:
     """With the diagonal, and what drawing a source word for each target word gives on average."""
     diagonal, chance = np.zeros((2, 2, len(sentences)))
     for number, each in enumerate(sentences):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
+
 import pandas as pd
 import streamlit as st
 
@@ -89,21 +90,17 @@ def _left_out(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
         "left-out",
     )
     both = table.merge(left, on=["kind", "layer", "head"])
-    rank = both[["importance", "loss_change"]].corr(method="spearman").iloc[0, 1]
+    rank = float(both["importance"].corr(both["loss_change"], method="spearman"))
     worse = int((left["loss_low"] > 0).sum())
     better = int((left["loss_high"] < 0).sum())
-    st.markdown(
+    told = (
         f"Without **{worse}** of {len(left)} heads the loss surely grows, without **{better}** it "
         f"surely falls; of the other {len(left) - worse - better} these {len(some)} sentences "
         "cannot tell."
-        + (
-            ""
-            if np.isnan(rank)
-            else f" Rank correlation with the gradient's importance: **{rank:.2f}**.".replace(
-                "-", "−"
-            )
-        )
     )
+    if not math.isnan(rank):
+        told += f" Rank correlation with the gradient's importance: **{rank:.2f}**."
+    st.markdown(told.replace("-", "−"))
     st.caption(
         "Blue: worse without the head, orange: better without it. Intervals of 95% (paired "
         "bootstrap over sentences), in the hover text."
