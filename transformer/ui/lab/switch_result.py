@@ -76,7 +76,8 @@ def show(model: Model, reading: Reading, made: Plan, found: Comparison) -> None:
 
 def said(made: Plan, found: Comparison) -> str:
     """What became of the translation, in a sentence."""
-    begun = " and ".join([", ".join(made.what[:-1]), made.what[-1]] if made.what[1:] else made.what)
+    *first, last = made.what
+    begun = f"{', '.join(first)} and {last}" if first else last
     begun = begun[0].upper() + begun[1:]
     table = found.probabilities
     at = int((table["after"] - table["before"]).abs().to_numpy().argmax())
@@ -84,16 +85,16 @@ def said(made: Plan, found: Comparison) -> str:
     token = piece(str(line["token"]))
     before, after = float(line["before"]), float(line["after"])
     if abs(after - before) < 0.005:
-        first = f"{begun}, no token of the translation changes by half a percent"
+        effect = f"{begun}, no token of the translation changes by half a percent"
     else:
         way = "falls" if after < before else "rises"
-        first = f"{begun}, “{token}” {way} from **{before:.0%}** to **{after:.0%}**"
+        effect = f"{begun}, “{token}” {way} from **{before:.0%}** to **{after:.0%}**"
     written = frame.plain(found.translation.text) or "nothing at all"
     if found.original.translation.method == "forced":
-        return f"{first}; left to itself, the altered model writes **{written}**"
+        return f"{effect}; left to itself, the altered model writes **{written}**"
     if found.changed:
-        return f"{first}; the translation becomes **{written}**"
-    return f"{first}; the translation stays **{frame.plain(found.translation.text)}**"
+        return f"{effect}; the translation becomes **{written}**"
+    return f"{effect}; the translation stays **{frame.plain(found.translation.text)}**"
 
 
 def _beside(original: Translation, altered: Translation) -> str:

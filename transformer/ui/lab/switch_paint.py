@@ -1,0 +1,124 @@
+"""One row of the chosen head, painted by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import streamlit as st
+
+from transformer.analysis.gates import Head
+from transformer.analysis.interventions import Comparison
+from transformer.figures.altered import pairs
+from transformer.figures.positions import Numbers
+from transformer.inference import Trace
+from transformer.ui import state
+from transformer.ui.address import KINDS
+from transformer.ui.lab.moves_texts import piece
+from transformer.ui.lab.switch_plan import Plan
+from transformer.ui.lab.switch_result import said
+from transformer.ui.lab.switch_written import Row, row_of, word
+
+KEYS, QUERY = "switch-keys", "switch-query"
+
+
+def show(trace: Trace, made: Plan, found: Comparison | None, head: Head) -> None:
+    """A row of the head as the visitor wants it: the tokens it may look at, and how much."""
+    painted = row_of(state.view().paint)
+    kind, layer, number = head
+    with st.expander("Paint one of its rows by hand", expanded=painted is not None):
+        if painted is not None and painted.head != head:
+            st.caption(
+                f"Row {painted.query} of layer {painted.head[1]}, head {painted.head[2]} "
+                f"({KINDS[painted.head[0]]}) is painted now. Painting here lets go of it."
+            )
+        here = painted if painted is not None and painted.head == head else None
+        query = _choose_row(trace, kind, here)
+        columns = trace.labels(kind)[1]
+        keys = columns[: query + 1] if kind == "decoder" else columns
+        asked = here.weights if here and here.query == query else {}
+        weights = {key: weight for key, weight in asked.items() if key < len(keys)}
+        _choose_keys(keys, weights, head)
+        if not weights:
+            return
+        _preview(keys, trace.weights(kind, layer)[number, query, : len(keys)], weights)
+        if head in made.heads:
+            st.caption("This head is off: nobody hears what its painted row would say.")
+        if found is not None:
+            st.markdown(said(made, found))
+        st.button(
+            "Let go of it", icon=":material/undo:", on_click=state.change, kwargs={"paint": ""}
+        )
+
+
+def _choose_row(trace: Trace, kind: str, here: Row | None) -> int:
+    """The query whose row is painted, or would be."""
+    rows = trace.labels(kind)[0]
+
+    def label(at: int) -> str:
+        written = "" if kind == "encoder" else f" → {word(trace.predicted_tokens[at])}"
+        return f"{at} {word(rows[at])}{written}"
+
+    query = here.query if here else max(state.view().row, 0)
+    st.session_state[QUERY] = min(query, len(rows) - 1)
+    return st.selectbox(
+        "Row of",
+        range(len(rows)),
+        format_func=label,
+        key=QUERY,
+        on_change=_another_row,
+        width=340,
+    )
+
+
+def _another_row() -> None:
+    state.change(row=st.session_state[QUERY], column=-1, paint="")
+
+
+def _choose_keys(keys: Sequence[str], weights: Mapping[int, int], head: Head) -> None:
+    """The keys that have weight, and a slider for each."""
+    st.session_state[KEYS] = list(weights)
+    st.multiselect(
+        "The tokens it may look at",
+        range(len(keys)),
+        format_func=lambda at: f"{at} {word(keys[at])}",
+        key=KEYS,
+        on_change=_repaint,
+        args=(head,),
+        placeholder="Choose one, and the row is painted",
+    )
+    columns = st.columns(4) * len(keys) if weights else []
+    for at, column in zip(weights, columns, strict=False):
+        st.session_state[_slider(at)] = weights[at]
+        column.slider(
+            f"{at} {piece(keys[at])}", 1, 100, key=_slider(at), on_change=_repaint, args=(head,)
+        )
+
+
+def _slider(key: int) -> str:
+    return f"switch-weight-{key}"
+
+
+def _repaint(head: Head) -> None:
+    """What the widgets say now; a key that is new begins at 50."""
+    now = st.session_state
+    weights = {key: int(now.get(_slider(key), 50)) for key in now[KEYS]}
+    paint = Row(head, now[QUERY], weights).written() if weights else ""
+    state.change(paint=paint, row=now[QUERY])
+
+
+def _preview(keys: Sequence[str], before: Numbers, weights: Mapping[int, int]) -> None:
+    """The row as it was, and as it is painted, made to sum to 1."""
+    after = np.array([weights.get(key, 0) for key in range(len(keys))], dtype=np.float64)
+    st.plotly_chart(
+        pairs(
+            keys,
+            before,
+            after / after.sum(),
+            across="weight",
+            dark=bool(st.context.theme.type == "dark"),
+        ),
+        theme=None,
+        key="switch-painted",
+        config={"displayModeBar": False},
+    )
