@@ -15,6 +15,7 @@ from transformer.analysis.pruning import budgeted, random_order
 from transformer.figures.measured import Chart
 from transformer.figures.measured import measured as drawn
 from transformer.figures.switchboard import LETTERS
+from transformer.inference.results import Translation
 from transformer.ui import controls, frame, models, readings, state
 from transformer.ui.address import KINDS
 from transformer.ui.lab.measuring import measured
@@ -82,14 +83,17 @@ def _choose(model: Model, importance: pd.DataFrame) -> list[Head]:
 
 
 def _sentence(model: Model, heads: Sequence[Head]) -> None:
-    """The visitor's sentence by the whole model and by the pruned one."""
-    whole = readings.read(model, state.view()).trace
-    most = len(whole.predicted_ids) + LONGER
-    pruned = _translated(model.hash, whole.source, written(heads), most, model, heads)
+    """The visitor's sentence by the whole model and by the pruned one, both greedily."""
+    text = state.view().text
+    try:
+        whole = _translated(model.hash, text, "", None, model, [])
+    except ValueError as error:
+        st.warning(frame.plain(frame.sentence(error)))
+        return
+    pruned = _translated(model.hash, text, written(heads), len(whole.ids) + LONGER, model, heads)
     left, right = st.columns(2)
-    left.markdown(f"With all heads: **{frame.plain(whole.text)}**")
-    text = frame.plain(pruned) or "*nothing at all*"
-    right.markdown(f"Without {len(heads)}: **{text}**")
+    left.markdown(f"With all heads: **{_said(whole)}**")
+    right.markdown(f"Without {len(heads)}: **{_said(pruned)}**")
     st.button(
         "See what these heads changed",
         icon=":material/toggle_off:",
@@ -100,13 +104,19 @@ def _sentence(model: Model, heads: Sequence[Head]) -> None:
     )
 
 
-@st.cache_data(max_entries=512, show_spinner=False)
+@st.cache_resource(max_entries=512, show_spinner=False)
 def _translated(
-    digest: str, text: str, off: str, most: int, _model: Model, _heads: Sequence[Head]
-) -> str:
-    hooks = switched_off(_model.translator.model.config, _heads)
-    found = _model.translator.translate(text, hooks=hooks, candidates=1, max_len=most)
-    return found.text if found.finished else f"{found.text} …"
+    digest: str, text: str, off: str, most: int | None, _model: Model, _heads: Sequence[Head]
+) -> Translation:
+    """Raises ValueError for a text that is empty or too long."""
+    hooks = switched_off(_model.translator.model.config, _heads) if _heads else None
+    return _model.translator.translate(text, hooks=hooks, candidates=1, max_len=most)
+
+
+def _said(found: Translation) -> str:
+    if not found.text.strip():
+        return "nothing at all"
+    return frame.plain(found.text) + ("" if found.finished else " …")
 
 
 def _corpus(model: Model, corpus: Corpus, heads: Sequence[Head]) -> None:
