@@ -66,6 +66,17 @@ def test_words_are_linked_by_the_row_that_writes_or_the_next(tiny: Translator) -
     assert {(r.source, r.target) for r in frame[frame["linked"]].itertuples()} == reading.links()
 
 
+def test_words_are_spelled_as_people_write_them(tiny: Translator) -> None:
+    trace = tiny.trace("She <b> \N{GRINNING FACE} books.", target="Elle <b>.")
+    assert "<0x3C>" in trace.src_tokens
+    found = aligned(tiny.model, trace, 0, 0)
+    assert found.source == ("She", "<b>", "\N{GRINNING FACE}", "books.")
+    assert found.target == ("Elle", "<b>.")
+    # One that is written otherwise than it is read keeps the words of its pieces.
+    other = replace(trace, translation=replace(trace.translation, text="Elle dort."))
+    assert aligned(tiny.model, other, 0, 0).target == ("Elle", "<0x3C>b<0x3E>.")
+
+
 def test_what_cannot_be_aligned_is_refused(tiny: Translator) -> None:
     trace = tiny.trace("She paints books.", target="Elle peint.")
     with pytest.raises(ValueError, match="there is no head 9"):

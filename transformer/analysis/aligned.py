@@ -101,18 +101,25 @@ def aligned(
     pieces = trace.src_tokens[:-1], trace.predicted_tokens[:-1]
     if not all(pieces):
         raise ValueError("there is nothing to align: one side has no words")
-    owners, names = [], []
-    for side, given in zip(pieces, gold or (None, None), strict=True):
-        owner = words(side) if given is None else words_of(side, given)
-        if owner is None:
-            raise ValueError(f"the text is not made of the words {' '.join(given or ())!r}")
-        owners.append(owner)
-        names.append(tuple(word_labels(side) if given is None else given))
-    for owner, name in zip(owners, names, strict=True):
-        if sorted(set(owner)) != list(range(len(name))):
-            raise ValueError("a word of the gold links shares its only piece with another word")
-    source, target = owners
+    given = gold or (trace.source.split(), trace.text.split())
+    sides = [_owners(*side, gold is None) for side in zip(pieces, given, strict=True)]
+    (source, target), names = zip(*sides, strict=True)
     found: dict[To, Float[np.ndarray, "target source"]] = {
         which: word_scores(scores[head], source, target, which) for which in ("output", "input")
     }
     return Aligned(names[0], names[1], tuple(target), to, found)
+
+
+def _owners(
+    pieces: Sequence[str], given: Sequence[str], own: bool
+) -> tuple[list[int], tuple[str, ...]]:
+    """The word of every piece, and the words; with `own` the pieces' own, should they not make up
+    those that are given."""
+    found = words_of(pieces, given)
+    if found is not None and sorted(set(found)) == list(range(len(given))):
+        return found, tuple(given)
+    if own:
+        return words(pieces), tuple(word_labels(pieces))
+    if found is None:
+        raise ValueError(f"the text is not made of the words {' '.join(given)!r}")
+    raise ValueError("a word of the gold links shares its only piece with another word")

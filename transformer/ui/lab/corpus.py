@@ -172,6 +172,7 @@ def _bring(owner: str) -> None:
         left.file_uploader(
             f"A .txt or .tsv file, UTF-8, at most {BYTES / 1e6:g} MB",
             type=["txt", "tsv"],
+            max_upload_size=BYTES // 1_000_000,
             key="corpus-file",
             on_change=_take_file,
             args=(owner,),
