@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
@@ -115,14 +116,21 @@ def _card(model: Model, corpus: Corpus, published: Published) -> None:
             st.markdown(frame.plain(published.rule))
         n = min(len(corpus), published.most)
         seconds = max(5, 5 * round(60 * published.minutes * n / published.most / 5))
-        if passes().look(_key(model, corpus, published.name)).status != "done":
+        key = _key(model, corpus, published.name)
+        if passes().look(key).status != "done":
             st.caption(f"{n} sentences, about {seconds} seconds for the checkpoint en-fr")
     found = measured(model, corpus, f"finding-{published.name}", button="Run")
     if found is not None:
-        _verdict(model, published, found)
+        _verdict(model, published, key, found)
 
 
-def _verdict(model: Model, published: Published, found: dict[str, Any]) -> None:
+@st.cache_resource(max_entries=48, show_spinner=False)
+def _picture(key: str, name: str, dark: bool, _table: pd.DataFrame) -> go.Figure:
+    """Drawn once for all reruns."""
+    return drawn(_table, FINDINGS[name].chart, dark=dark)
+
+
+def _verdict(model: Model, published: Published, key: str, found: dict[str, Any]) -> None:
     colour, icon = BADGES[found["verdict"]]
     tested = found["verdict"] != "can't be tested here"
     told, picture = st.columns([2, 3], gap="large") if tested else (st.container(), None)
@@ -143,7 +151,7 @@ def _verdict(model: Model, published: Published, found: dict[str, Any]) -> None:
             key=f"csv-{published.name}",
         )
     picture.plotly_chart(
-        drawn(table, published.chart, dark=st.context.theme.type == "dark"),
+        _picture(key, published.name, bool(st.context.theme.type == "dark"), table),
         theme=None,
         key=f"chart-{published.name}",
         config={"displayModeBar": False},

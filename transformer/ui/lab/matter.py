@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
@@ -42,12 +43,12 @@ def show(model: Model) -> None:
     if found is None:
         return
     table = pd.DataFrame(found["table"])
-    _gradients(model, table)
+    _gradients(model, corpus, table)
     _left_out(model, corpus, table)
     matter_game.show(model, corpus, table)
 
 
-def _gradients(model: Model, table: pd.DataFrame) -> None:
+def _gradients(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
     st.subheader("By the gradient")
     within = st.toggle(
         "Compare within each layer",
@@ -57,7 +58,7 @@ def _gradients(model: Model, table: pd.DataFrame) -> None:
     )
     shown = table["normalised"] if within else table["importance"] / table["importance"].max()
     what = "within the layer" if within else "share of the greatest"
-    _three(model, table.assign(shown=shown), what, "gradient", weights=True)
+    _three(model, corpus, table.assign(shown=shown), what, weights=True)
     st.caption(
         "E|∂L/∂ξ| of a gate ξ on each head, mean over sentences (Michel et al. 2019, equation 4). "
         "It is a guess at what happens without the head, from one pass."
@@ -83,12 +84,7 @@ def _left_out(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
         f"{row.loss_change:+.4f} ({row.loss_low:+.4f} to {row.loss_high:+.4f})".replace("-", "−")
         for row in left.itertuples()
     ]
-    _three(
-        model,
-        left.assign(shown=left["loss_change"], hover=hover),
-        "nats a token",
-        "left-out",
-    )
+    _three(model, some, left.assign(shown=left["loss_change"], hover=hover), "nats a token")
     both = table.merge(left, on=["kind", "layer", "head"])
     rank = float(both["importance"].corr(both["loss_change"], method="spearman"))
     worse = int((left["loss_low"] > 0).sum())
@@ -109,37 +105,53 @@ def _left_out(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
 
 
 def _three(
-    model: Model, table: pd.DataFrame, what: str, key: str, *, weights: bool = False
+    model: Model, corpus: Corpus, table: pd.DataFrame, what: str, *, weights: bool = False
 ) -> None:
     """A picture a kind of the column `shown`, all with the same colours."""
-    dark = bool(st.context.theme.type == "dark")
     limit = float(table["shown"].abs().max()) or 1.0
+    dark = bool(st.context.theme.type == "dark")
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
         own = table[table["kind"] == kind]
-        shape = (model.n_layers, model.n_heads)
-        values = own["shown"].to_numpy().reshape(shape)
-        figure = coloured(
-            values,
-            [str(layer) for layer in range(model.n_layers)],
-            [str(head) for head in range(model.n_heads)],
-            down="layer",
-            across="head",
-            what=what,
-            limit=limit,
-            weights=weights,
-            dark=dark,
-        )
-        figure.update_layout(height=300, margin={"l": 48, "r": 4, "t": 8, "b": 48})
-        if "hover" in own:
-            figure.update_traces(
-                customdata=own["hover"].to_numpy().reshape(shape),
-                hovertemplate="layer %{y}, head %{x}<br>%{customdata}<extra></extra>",
-            )
+        figure = _picture(model.hash, corpus.hash, what, kind, limit, weights, dark, own)
         with column:
             st.markdown(f"**{label}**")
             st.plotly_chart(
-                figure, theme=None, key=f"matter-{key}-{kind}", config={"displayModeBar": False}
+                figure, theme=None, key=f"{what}-{kind}", config={"displayModeBar": False}
             )
+
+
+@st.cache_resource(max_entries=48, show_spinner=False)
+def _picture(
+    digest: str,
+    texts: str,
+    what: str,
+    kind: str,
+    limit: float,
+    weights: bool,
+    dark: bool,
+    _own: pd.DataFrame,
+) -> go.Figure:
+    """Drawn once for all reruns."""
+    heads, layers = sorted(_own["head"].unique()), sorted(_own["layer"].unique())
+    shape = (len(layers), len(heads))
+    figure = coloured(
+        _own["shown"].to_numpy().reshape(shape),
+        list(map(str, layers)),
+        list(map(str, heads)),
+        down="layer",
+        across="head",
+        what=what,
+        limit=limit,
+        weights=weights,
+        dark=dark,
+    )
+    figure.update_layout(height=300, margin={"l": 48, "r": 4, "t": 8, "b": 48})
+    if "hover" in _own:
+        figure.update_traces(
+            customdata=_own["hover"].to_numpy().reshape(shape),
+            hovertemplate="layer %{y}, head %{x}<br>%{customdata}<extra></extra>",
+        )
+    return figure
 
 
 def _csv(table: pd.DataFrame, name: str, model: Model) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from transformer.analysis.ablation import Ablation, measure_without
@@ -27,6 +28,7 @@ CURVES = 60
 """Sentences of the curves and of BLEU."""
 LONGER = 12
 """Pieces by which a pruned model's translation may be longer; some never come to an end."""
+CHART = Chart("off", "loss", "heads gone", "loss (nats a token)", by="order")
 ORDERS = {"importance": "The least important", "random": "By chance"}
 
 
@@ -180,16 +182,12 @@ def _curves(model: Model, corpus: Corpus) -> None:
     if found is None:
         return
     table = pd.DataFrame(found["table"])
-    chart = Chart("off", "loss", "heads gone", "loss (nats a token)", by="order")
     highest = float(table["high"].max())
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
-        figure = drawn(
-            table[table["kind"] == kind],
-            chart,
-            at=getattr(state.view(), f"less_{kind}"),
-            dark=bool(st.context.theme.type == "dark"),
-        )
-        figure.update_yaxes(range=[0, 1.05 * highest])
+        at = getattr(state.view(), f"less_{kind}")
+        dark = bool(st.context.theme.type == "dark")
+        own = table[table["kind"] == kind]
+        figure = _curve(model.hash, some.hash, kind, at, highest, dark, own)
         with column:
             st.markdown(label)
             st.plotly_chart(
@@ -206,6 +204,16 @@ def _curves(model: Model, corpus: Corpus) -> None:
         mime="text/csv",
         on_click="ignore",
     )
+
+
+@st.cache_resource(max_entries=128, show_spinner=False)
+def _curve(
+    digest: str, texts: str, kind: str, at: int, highest: float, dark: bool, _own: pd.DataFrame
+) -> go.Figure:
+    """Drawn once for all reruns that do not move this slider."""
+    figure = drawn(_own, CHART, at=at, dark=dark)
+    figure.update_yaxes(range=[0, 1.05 * highest])
+    return figure
 
 
 def _gates(model: Model) -> None:
