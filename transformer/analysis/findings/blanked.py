@@ -151,7 +151,7 @@ _CHART = Chart(
 ROLLOUT = Published(
     "rollout",
     "Rollout agrees with blank-out more than raw attention weights do.",
-    "Abnar & Zuidema 2020, section 5",
+    "Abnar & Zuidema 2020, “Analysis and Discussion”",
     _HOW + "It holds if in the last layer rollout's mean correlation is greater, the 95% interval "
     "of the difference (paired bootstrap over sentences) above 0. The paper's models classify; "
     "here it is repeated on translation.",
@@ -163,7 +163,7 @@ ROLLOUT = Published(
 DEPTH = Published(
     "rollout-depth",
     "Rollout agrees with blank-out more and more with depth.",
-    "Abnar & Zuidema 2020, section 5",
+    "Abnar & Zuidema 2020, “Analysis and Discussion”",
     _HOW + "It holds if rollout's correlation grows with the layer: the slope of a straight line "
     "through a sentence's layers, in the mean over sentences, has a 95% interval (bootstrap over "
     "sentences) above 0.",
