@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,13 @@ from transformer import Translator
 from transformer.analysis.aligners import Leaderboard, leaderboard
 from transformer.analysis.bootstrap import Bleu
 from transformer.analysis.corpora import Corpus, Sentence
-from transformer.analysis.findings import FINDINGS, Untestable, blank_out, pruning_over_training
+from transformer.analysis.findings import (
+    FINDINGS,
+    Untestable,
+    blank_out,
+    pruning_over_training,
+    saves_of,
+)
 from transformer.analysis.findings import blanked as blanked_room
 from transformer.analysis.findings import removal as removal_room
 from transformer.analysis.findings import training as training_room
@@ -28,6 +35,8 @@ from transformer.analysis.reports import report
 from transformer.analysis.rollout import joint
 from transformer.model import Transformer
 from transformer.text import Vocabulary
+from transformer.training.run import RunFolder
+from transformer.training.saving import LastWeights
 
 
 @pytest.fixture(scope="module")
@@ -289,6 +298,20 @@ def test_tolerance_compares_the_first_and_the_last_checkpoint(
     assert pruning_over_training([(10, calm), (20, tiny)], corpus).verdict == "doesn't hold"
     with pytest.raises(Untestable, match="two are needed"):
         pruning_over_training([(10, tiny)], corpus)
+
+
+def test_a_run_keeps_its_last_saves(tiny: Translator, tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    last = LastWeights(run, 2)
+    models = {step: copy.deepcopy(tiny.model).requires_grad_(False) for step in (10, 20, 30)}
+    for step, model in models.items():
+        model.embedding.weight.mul_(1 + step / 100)
+        last.add(model, step)
+    last.save_mean(tiny.model.config, tiny.vocabulary, "# A run\n")
+    found = saves_of(run.path)
+    assert [step for step, _ in found] == [20, 30]
+    for step, translator in found:
+        torch.testing.assert_close(translator.model.embedding.weight, models[step].embedding.weight)
 
 
 def test_a_report_holds_all_of_it(tiny: Translator, corpus: Corpus) -> None:

@@ -10,7 +10,7 @@ from transformer.analysis.findings.blanked import DEPTH, ROLLOUT, blank_out
 from transformer.analysis.findings.finding import Finding, Published, Untestable
 from transformer.analysis.findings.positional import POSITIONAL_HEADS
 from transformer.analysis.findings.removal import FRAGILE_KIND, LAST_CROSS, SINGLE_HEADS
-from transformer.analysis.findings.training import TOLERANCE, pruning_over_training
+from transformer.analysis.findings.training import TOLERANCE, pruning_over_training, saves_of
 from transformer.analysis.findings.words import CHANCE, INPUT, NORMS
 
 FINDINGS: dict[str, Published] = {
@@ -36,4 +36,5 @@ __all__ = [
     "Untestable",
     "blank_out",
     "pruning_over_training",
+    "saves_of",
 ]

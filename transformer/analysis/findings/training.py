@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from safetensors.torch import load_file
 
 from transformer.analysis.ablation import bleu_of, references_of, without_heads
 from transformer.analysis.bootstrap import draws, interval
@@ -20,6 +24,7 @@ from transformer.analysis.findings.finding import (
 )
 from transformer.analysis.importance import gradient_importance
 from transformer.analysis.passes import Progress, silent
+from transformer.checkpoint import load_checkpoint
 from transformer.figures.measured import Chart
 from transformer.inference import Translator
 
@@ -33,8 +38,8 @@ def pruning_over_training(
 ) -> Finding:
     """Test it on several checkpoints of one run, each with its step.
 
-        saves = [(step, Translator.load(f"saves/{step}")) for step in (500, 1000, 2000)]
-        pruning_over_training(saves, Corpus.bundled(60)).reason
+        pruning_over_training(saves_of("runs/mine"), Corpus.bundled(60)).reason
+        saves = [(step, Translator.load(f"copies/{step}")) for step in (500, 1000, 2000)]
 
     Of each the 40% of heads go that matter least to it (gradient measure); BLEU that is left is
     divided by BLEU with all heads, against the corpus's targets.
@@ -79,11 +84,29 @@ def pruning_over_training(
     return Finding(table, verdict(more.low > 0), reason, len(corpus))
 
 
+def saves_of(run: str | os.PathLike[str]) -> list[tuple[int, Translator]]:
+    """The weights that a run keeps to average, each with its step: the last few saves.
+
+    From the shell five are kept (`average` of its settings), `save_every` steps apart; a run that
+    is longer has forgotten its beginning, and one from the Train page keeps the last alone.
+
+    Raises:
+        CheckpointError: a ValueError, if the run has no checkpoint yet.
+    """
+    model, vocabulary = load_checkpoint(Path(run) / "checkpoint")
+    found = []
+    for path in sorted((Path(run) / "weights").glob("[0-9]*.safetensors")):
+        made = copy.deepcopy(model)
+        made.load_state_dict(load_file(path))
+        found.append((int(path.stem), Translator(made, vocabulary)))
+    return found
+
+
 def _test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
     raise Untestable(
         "This needs the model at several steps of its training, and a checkpoint is its end alone. "
-        "While a run of your own trains, copy its checkpoint folder now and then; "
-        "analysis.findings.pruning_over_training puts the copies to the test from Python."
+        "From Python, analysis.findings.pruning_over_training takes several: the weights that a "
+        "run from the shell keeps (saves_of), or copies of its checkpoint folder made meanwhile."
     )
 
 
