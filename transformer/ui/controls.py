@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import streamlit as st
 
 from transformer.ui import frame, state
-from transformer.ui.address import METHODS
+from transformer.ui.address import KINDS, METHODS
 from transformer.ui.models import Model
+from transformer.ui.readings import Reading
 
 
 def sentence(model: Model) -> None:
@@ -42,6 +43,32 @@ def one_of(label: str, names: Mapping[str, str], field: str, *, labelled: bool =
         label_visibility="visible" if labelled else "collapsed",
         **state.bound(field),
     )
+
+
+def layer_and_head(model: Model) -> None:
+    """Two boxes, to stand in a row with others."""
+    for name, count in (("layer", model.n_layers), ("head", model.n_heads)):
+        st.selectbox(name.capitalize(), range(count), width=90, **state.bound(name))
+
+
+def head(model: Model, reading: Reading) -> None:
+    """Kind, layer and head; where none is chosen, the clearest one."""
+    now = reading.side.resolved(state.view().explorer())
+    state.settle(layer=now["layer"], head=now["head"])
+    st.segmented_control(
+        "Kind of attention",
+        list(KINDS),
+        format_func=KINDS.__getitem__,
+        required=True,
+        **{**state.bound("kind"), "on_change": _turned},
+    )
+    layer_and_head(model)
+
+
+def _turned(_: str, key: str) -> None:
+    """Another kind was chosen: its rows and columns are other tokens."""
+    if st.session_state[key] is not None:
+        state.change(kind=st.session_state[key], row=-1, column=-1)
 
 
 def method() -> None:

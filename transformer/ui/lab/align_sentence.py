@@ -87,8 +87,7 @@ def _choose(model: Model) -> None:
     now = state.view()
     state.settle(layer=max(now.layer, 0), head=max(now.head, 0))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        for name, count in (("layer", model.n_layers), ("head", model.n_heads)):
-            st.selectbox(name.capitalize(), range(count), width=90, **state.bound(name))
+        controls.layer_and_head(model)
         controls.one_of("Scores", BY, "by")
         controls.one_of("Of a word", TO, "to")
 

@@ -75,8 +75,7 @@ def _ways_on(card: Card) -> None:
 def _choose(model: Model) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.one_of("Kind of attention", KINDS, "kind")
-        for name, count in (("layer", model.n_layers), ("head", model.n_heads)):
-            st.selectbox(name.capitalize(), range(count), width=90, **state.bound(name))
+        controls.layer_and_head(model)
 
 
 def _role(card: Card, found: Mapping[str, Any]) -> None:

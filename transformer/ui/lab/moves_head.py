@@ -12,7 +12,7 @@ from transformer.analysis.gradients import Gradients, gradients
 from transformer.figures.moves import Quantity, moves_data
 from transformer.inference import Trace
 from transformer.model import Transformer
-from transformer.ui import frame, models, state, views
+from transformer.ui import controls, frame, models, state, views
 from transformer.ui.address import BESIDE, KINDS
 from transformer.ui.lab.moves_texts import CELLS, explain
 from transformer.ui.models import Model
@@ -22,7 +22,17 @@ from transformer.ui.readings import Reading
 def show(model: Model, reading: Reading, trace: Trace) -> None:
     """The chosen head, the ranks of its cells, and the numbers to take away."""
     st.subheader("One head, cell by cell")
-    kind, layer, head = _choose(model, reading)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        controls.head(model, reading)
+        st.selectbox(
+            "Side by side",
+            list(BESIDE),
+            format_func=BESIDE.__getitem__,
+            width=250,
+            **state.bound("beside"),
+        )
+    view = state.view()
+    kind, layer, head = view.kind, view.layer, view.head
     slopes = _slopes(model.hash, trace.src_ids, trace.predicted_ids, model.translator.model, trace)
     found = beside(model.translator.model, trace, kind, layer, head, slopes)
     left, right = state.view().beside.split("-")
@@ -33,36 +43,6 @@ def show(model: Model, reading: Reading, trace: Trace) -> None:
     _ranks(found, left, right)
     _parting(model, trace)
     _ways_on(model, trace, found)
-
-
-def _choose(model: Model, reading: Reading) -> tuple[str, int, int]:
-    now = reading.side.resolved(state.view().explorer())
-    state.settle(layer=now["layer"], head=now["head"])
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.segmented_control(
-            "Kind of attention",
-            list(KINDS),
-            format_func=KINDS.__getitem__,
-            required=True,
-            **{**state.bound("kind"), "on_change": _turned},
-        )
-        for name, count in (("layer", model.n_layers), ("head", model.n_heads)):
-            st.selectbox(name.capitalize(), range(count), width=90, **state.bound(name))
-        st.selectbox(
-            "Side by side",
-            list(BESIDE),
-            format_func=BESIDE.__getitem__,
-            width=250,
-            **state.bound("beside"),
-        )
-    view = state.view()
-    return view.kind, view.layer, view.head
-
-
-def _turned(_: str, key: str) -> None:
-    """Another kind was chosen: its rows and columns are other tokens."""
-    if st.session_state[key] is not None:
-        state.change(kind=st.session_state[key], row=-1, column=-1)
 
 
 @st.cache_resource(max_entries=12, show_spinner="Following the gradients back …")

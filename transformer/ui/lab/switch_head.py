@@ -9,8 +9,7 @@ from transformer.analysis.gates import Head
 from transformer.analysis.interventions import Comparison
 from transformer.figures.moves import Quantity, moves_data
 from transformer.inference import Trace
-from transformer.ui import frame, state, views
-from transformer.ui.address import KINDS
+from transformer.ui import controls, frame, state, views
 from transformer.ui.lab import switch_cells, switch_paint
 from transformer.ui.lab.switch_plan import Plan
 from transformer.ui.models import Model
@@ -20,35 +19,15 @@ from transformer.ui.readings import Reading
 def show(model: Model, reading: Reading, made: Plan, found: Comparison | None) -> None:
     """The chosen head; `found` is nothing while nothing is changed."""
     st.subheader("One head")
-    head = _choose(model, reading)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        controls.head(model, reading)
+        frame.go("pages/attention.py", "This head in the explorer", "visibility", view="heatmap")
+    view = state.view()
+    head = (view.kind, view.layer, view.head)
     if found is not None:
         _before_after(model, reading.trace, found, head)
     switch_paint.show(reading.trace, made, found, head)
     switch_cells.show(model, reading, head)
-
-
-def _choose(model: Model, reading: Reading) -> Head:
-    now = reading.side.resolved(state.view().explorer())
-    state.settle(layer=now["layer"], head=now["head"])
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.segmented_control(
-            "Kind of attention",
-            list(KINDS),
-            format_func=KINDS.__getitem__,
-            required=True,
-            **{**state.bound("kind"), "on_change": _turned},
-        )
-        for name, count in (("layer", model.n_layers), ("head", model.n_heads)):
-            st.selectbox(name.capitalize(), range(count), width=90, **state.bound(name))
-        frame.go("pages/attention.py", "This head in the explorer", "visibility", view="heatmap")
-    view = state.view()
-    return view.kind, view.layer, view.head
-
-
-def _turned(_: str, key: str) -> None:
-    """Another kind was chosen: its rows and columns are other tokens."""
-    if st.session_state[key] is not None:
-        state.change(kind=st.session_state[key], row=-1, column=-1)
 
 
 def _before_after(model: Model, trace: Trace, found: Comparison, head: Head) -> None:

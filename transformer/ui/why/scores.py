@@ -144,10 +144,7 @@ def _heads() -> None:
         "mind. Take the scale away, or apply it twice, and see what each head’s softmax becomes."
     )
     controls.sentence(model)
-    st.segmented_control(
-        "Attention", list(ATTENTIONS), format_func=ATTENTIONS.__getitem__, required=True,
-        label_visibility="collapsed", **state.bound("kind"),
-    )  # fmt: skip
+    controls.one_of("Attention", ATTENTIONS, "kind", labelled=False)
     table = _of_heads(model, state.view().text)
     shown = table[table["kind"] == state.view().kind]
     names = {version: _named(version, model) for version in VERSIONS}
