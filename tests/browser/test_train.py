@@ -24,7 +24,8 @@ def runs(checkpoints: Path) -> Path:
 
 
 def button(page: Page, name: str) -> Locator:
-    return page.get_by_role("button", name=name, exact=True)
+    # Streamlit's own Stop stands beside the page while it is drawn.
+    return page.get_by_test_id("stMain").get_by_role("button", name=name, exact=True)
 
 
 def badge(page: Page, text: str) -> Locator:
