@@ -67,7 +67,9 @@ def photograph(
     page.get_by_role("heading", level=1).wait_for()
     settled(page)
     page.evaluate("document.fonts.ready")
-    page.wait_for_timeout(1000)  # charts are drawn after the script has ended
+    # Charts and tables are fetched and drawn after the script has ended.
+    page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')")
+    page.wait_for_timeout(1500)
     page.mouse.move(0, 0)
     if whole:
         page.set_viewport_size({"width": 1400, "height": 3000})
