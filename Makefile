@@ -18,8 +18,10 @@ help:
 app: .venv/app.stamp
 	$(BIN)/streamlit run app.py
 
+# What needs no browser on several cores; then the browser alone, which by itself fills two.
 test: lint browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile -m "not browser"
+	$(BIN)/python -m pytest -m browser
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from benchmarks.browser import settled
 from tests.browser.conftest import NewPage
+
+pytestmark = pytest.mark.browser
 
 
 def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page: Page) -> None:

@@ -24,8 +24,9 @@ def runs(checkpoints: Path) -> Path:
 
 
 def button(page: Page, name: str) -> Locator:
-    # Streamlit's own Stop stands beside the page while it is drawn.
-    return page.get_by_test_id("stMain").get_by_role("button", name=name, exact=True)
+    # Not Streamlit's own, whose Stop stands above the page while it is drawn.
+    ours = page.locator(":not([kind=header])")
+    return page.get_by_role("button", name=name, exact=True).and_(ours)
 
 
 def badge(page: Page, text: str) -> Locator:
