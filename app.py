@@ -24,6 +24,11 @@ WAYS = (
         "As lines or pictures, number by number, step by step, or beside another's.",
     ),
     (
+        "pages/lab.py",
+        "**Heads lab**: is attention an explanation? →",
+        "Switch heads off, see what a weight moves, and which heads the model needs.",
+    ),
+    (
         "pages/inside.py",
         "**Inside**: the paper's Figure 1, box by box →",
         "Every tensor on a sentence's way through the model, and the code that makes it.",
@@ -42,6 +47,11 @@ WAYS = (
         "pages/train.py",
         "**Train** one, and watch attention form →",
         "A small model learns to reverse, to sort or to speak some French, here, in seconds.",
+    ),
+    (
+        "pages/findings.py",
+        "**Findings** of papers, repeated →",
+        "What was published about heads: does it hold for the model you look at?",
     ),
 )
 

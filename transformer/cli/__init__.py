@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from transformer.cli.analyse import add_analyse
 from transformer.cli.evaluate import add_evaluate
+from transformer.cli.gates import add_gates
 from transformer.cli.inspect import add_inspect
 from transformer.cli.train import add_train
 from transformer.cli.translate import add_translate
@@ -42,5 +43,6 @@ def _parser() -> argparse.ArgumentParser:
     add_translate(commands.add_parser("translate", help="translate a text, or lines from stdin"))
     add_evaluate(commands.add_parser("evaluate", help="BLEU and chrF on a file of pairs"))
     add_analyse(commands.add_parser("analyse", help="what heads do over a corpus: CSV or JSON"))
+    add_gates(commands.add_parser("gates", help="learn which heads a checkpoint needs"))
     add_inspect(commands.add_parser("inspect", help="what a checkpoint is"))
     return parser

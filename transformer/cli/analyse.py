@@ -5,16 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from tqdm import tqdm
-
 from transformer.analysis.corpora import Corpus, corpus_for
-from transformer.analysis.passes import Progress
 from transformer.analysis.reports import OPTIONS, REPORTS, report
 from transformer.cli.options import add_device
+from transformer.cli.progress import progress_bar
 from transformer.inference import Translator
 from transformer.text.files import atomic_path
 
@@ -59,7 +55,7 @@ def _analyse(options: argparse.Namespace) -> int:
     corpus = given or corpus_for(options.checkpoint, translator.vocabulary)
     if options.sentences is not None:
         corpus = corpus.first(options.sentences)
-    with _bar() as progress:
+    with progress_bar() as progress:
         found = report(translator, corpus, options.what, asked, progress)
     if options.json:
         text = json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
@@ -71,16 +67,3 @@ def _analyse(options: argparse.Namespace) -> int:
     else:
         sys.stdout.write(text)
     return 0
-
-
-@contextmanager
-def _bar() -> Iterator[Progress]:
-    """A bar on standard error, if that is a terminal."""
-    form = "{desc}: {percentage:3.0f}% |{bar}| {elapsed}"
-    with tqdm(total=1.0, bar_format=form, file=sys.stderr, disable=None) as bar:
-
-        def progress(share: float, doing: str) -> None:
-            bar.set_description_str(doing, refresh=False)
-            bar.update(share - bar.n)
-
-        yield progress

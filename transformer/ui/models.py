@@ -82,6 +82,13 @@ def checkpoints() -> dict[str, Path]:
     return found
 
 
+def written(name: str) -> Path:
+    """The folder of a checkpoint as one writes it in the folder of this app; a program that a
+    visitor reads tells no more of the server than that."""
+    path, home = checkpoints()[name].resolve(), Path.cwd()
+    return path.relative_to(home) if path.is_relative_to(home) else path
+
+
 def offered() -> dict[str, str]:
     """What this visitor may choose from, name to label: all but other people's runs, and of those
     the one that is looked at."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 
 import numpy as np
 import streamlit as st
@@ -111,14 +110,10 @@ def _number(model: Model, found: Opened, panel: Panel, cell: Cell) -> None:
         st.markdown(f"**This number: {value}** &nbsp; :gray[{told}]")
         st.latex(_aligned(worked(panel, row, column)))
         with st.expander("A program that prints this very number"):
-            st.code(snippet(found, _path(model), panel.name, row, column), language="python")
-
-
-def _path(model: Model) -> str:
-    """Of the checkpoint, as one writes it in the folder of this app."""
-    path = models.checkpoints()[model.name].resolve()
-    home = Path.cwd()
-    return str(path.relative_to(home) if path.is_relative_to(home) else path)
+            st.code(
+                snippet(found, str(models.written(model.name)), panel.name, row, column),
+                language="python",
+            )
 
 
 def _aligned(lines: list[str]) -> str:

@@ -92,7 +92,7 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
 from transformer.analysis.aligners import leaderboard
 from transformer.analysis.corpora import Corpus
 
-translator = Translator.load({str(models.checkpoints()[model.name])!r})
+translator = Translator.load({str(models.written(model.name))!r})
 board = leaderboard(translator, {corpus.program(model, texts)})
 print(board.table)""",
             language="python",

@@ -153,7 +153,7 @@ def _away(
             f"""from transformer import Translator
 from transformer.analysis.aligned import aligned
 
-translator = Translator.load({str(models.checkpoints()[model.name])!r})
+translator = Translator.load({str(models.written(model.name))!r})
 trace = translator.trace({trace.source!r}{target})
 found = aligned(translator.model, trace, {view.layer}, {view.head}, {view.by!r}, {view.to!r}{given})
 print(found.links())

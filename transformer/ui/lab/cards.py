@@ -172,7 +172,7 @@ from transformer.analysis.cards import cards
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.heads import measure_heads
 
-translator = Translator.load({str(models.checkpoints()[model.name])!r})
+translator = Translator.load({str(models.written(model.name))!r})
 measured = measure_heads(translator, {corpus.program(model, texts)})
 print(measured.table())
 print(cards(measured)[0])""",

@@ -105,7 +105,7 @@ def program(model: Model, corpus: Corpus) -> str:
     """An expression of Python for what `chosen` gave, with `Corpus` at hand."""
     which = state.view().corpus or _offered(model)[0]
     if which == "run":
-        return f"Corpus.of_run({str(models.checkpoints()[model.name].parent)!r}, {len(corpus)})"
+        return f"Corpus.of_run({str(models.written(model.name).parent)!r}, {len(corpus)})"
     if which == "upload":
         return f"Corpus.read({corpus.name!r}).first({len(corpus)})"
     symbols = _spelling(model.hash, model.translator.vocabulary) == "symbols"

@@ -221,14 +221,14 @@ def _gates(model: Model) -> None:
         st.markdown(
             "Voita et al. 2019 give every head a gate that learns to be 0 or 1, and every open "
             "gate a price. The 300 steps below take about ten minutes of two cores for the "
-            "checkpoint en-fr, so this is for Python:"
+            "checkpoint en-fr, so this is for Python, or `python -m transformer gates` in a shell:"
         )
         st.code(
             f"""from transformer import Translator
 from transformer.analysis.corpora import corpus_for
 from transformer.training.gates import learn_gates
 
-folder = {str(models.checkpoints()[model.name])!r}
+folder = {str(models.written(model.name))!r}
 translator = Translator.load(folder)
 corpus = corpus_for(folder, translator.vocabulary)
 found = learn_gates(translator, corpus, steps=300, penalty=0.005)

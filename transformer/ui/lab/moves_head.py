@@ -205,5 +205,5 @@ def opening(model: Model, trace: Trace, names: list[str]) -> str:
     return f"""from transformer import Translator
 {imports}
 
-translator = Translator.load({str(models.checkpoints()[model.name])!r})
+translator = Translator.load({str(models.written(model.name))!r})
 trace = translator.trace({trace.source!r}{target})"""

@@ -235,4 +235,4 @@ def _ways_on(model: Model, made: Plan, found: Comparison) -> None:
             on_click="ignore",
         )
     with st.expander("The same from Python"):
-        st.code(program(model, str(models.checkpoints()[model.name]), view, made), "python")
+        st.code(program(model, str(models.written(model.name)), view, made), "python")

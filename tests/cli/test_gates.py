@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.cli.conftest import Shell
+from transformer import Translator
+from transformer.analysis.corpora import Corpus
+from transformer.training.gates import learn_gates
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.tsv"
+    path.write_text("She paints a boat.\tElle peint un bateau.\nShe sells bread.\tElle vend.\n")
+    return path
+
+
+def test_the_checkpoint_it_writes_is_what_the_function_learns(
+    shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
+) -> None:
+    asked = ("--corpus", corpus, "--penalty", "1", "--steps", "30", "--device", "cpu")
+    said = shell("gates", checkpoint, tmp_path / "new", *asked, "--json")
+    assert (said.status, said.err) == (0, "")
+    translator = Translator.load(checkpoint, "cpu")
+    wanted = learn_gates(translator, Corpus.read(corpus), penalty=1.0, steps=30)
+    gates = [line["gate"] for line in json.loads(said.out)]
+    assert gates == pytest.approx(wanted.gates)
+    new = Translator.load(tmp_path / "new", "cpu").model.state_dict()
+    for name, weight in wanted.translator.model.state_dict().items():
+        torch.testing.assert_close(new[name], weight)
+    card = (tmp_path / "new" / "README.md").read_text()
+    assert f"{len(wanted.survivors)} of {len(wanted.heads)} heads stay" in card
+
+
+def test_what_cannot_be_is_said_before_anything_is_learned(
+    shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
+) -> None:
+    there = shell("gates", checkpoint, tmp_path, "--penalty", "1")
+    assert there.status == 1
+    assert "exists already" in there.err
+    low = shell("gates", checkpoint, tmp_path / "new", "--penalty", "-1", "--corpus", corpus)
+    assert low.status == 1
+    assert "penalty -1.0" in low.err
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,76 @@
+"""`gates`: learn which heads a checkpoint needs, and write it without the others."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+
+from transformer.analysis.corpora import Corpus, corpus_for
+from transformer.analysis.gates import KINDS
+from transformer.checkpoint import save_checkpoint
+from transformer.cli.options import add_device
+from transformer.cli.progress import progress_bar
+from transformer.inference import Translator
+from transformer.training.gates import LearnedGates, learn_gates
+
+
+def add_gates(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("checkpoint")
+    parser.add_argument("folder", help="a new folder, for the checkpoint with its gates")
+    parser.add_argument(
+        "--penalty", type=float, required=True, help="what a head must be worth, nats a token: 0.02"
+    )
+    parser.add_argument("--steps", type=int, default=300, help="of 32 sentences (300)")
+    parser.add_argument(
+        "--weight-rate", type=float, default=0.0, help="learning rate of the weights; 0: they rest"
+    )
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--corpus", metavar="FILE", help="as in analyse; left out: ours")
+    parser.add_argument("--json", action="store_true", help="every head's gate")
+    add_device(parser)
+    parser.set_defaults(run_command=_gates)
+
+
+def _gates(options: argparse.Namespace) -> int:
+    target = Path(options.folder)
+    if target.exists():
+        raise ValueError(f"{target} exists already; name a new folder")
+    given = Corpus.read(options.corpus) if options.corpus else None
+    translator = Translator.load(options.checkpoint, options.device)
+    corpus = given or corpus_for(options.checkpoint, translator.vocabulary)
+    with progress_bar() as progress:
+        found = learn_gates(
+            translator,
+            corpus,
+            penalty=options.penalty,
+            steps=options.steps,
+            weight_rate=options.weight_rate,
+            seed=options.seed,
+            progress=progress,
+        )
+    card = _card(options, found, len(corpus.sentences))
+    save_checkpoint(target, found.translator.model, found.translator.vocabulary, card)
+    if options.json:
+        print(json.dumps(found.to_frame().to_dict("records"), indent=2))
+    else:
+        print(_told(found))
+    return 0
+
+
+def _told(found: LearnedGates) -> str:
+    there, left = (
+        Counter(kind for kind, _, _ in heads) for heads in (found.heads, found.survivors)
+    )
+    kinds = ", ".join(f"{kind} {left[kind]} of {there[kind]}" for kind in KINDS)
+    return f"{len(found.survivors)} of {len(found.heads)} heads stay: {kinds}"
+
+
+def _card(options: argparse.Namespace, found: LearnedGates, sentences: int) -> str:
+    return (
+        "# Model card\n\n"
+        f"{Path(options.checkpoint).name} with learned gates on its heads (Voita et al. 2019): "
+        f"penalty {options.penalty:g}, {options.steps} steps over {sentences} sentences, weights' "
+        f"learning rate {options.weight_rate:g}, seed {options.seed}. {_told(found)}.\n"
+    )
