@@ -182,4 +182,7 @@ def ticks(labels: Sequence[str]) -> dict[str, Any]:
         "tickvals": [at for at, _ in named],
         "ticktext": [escape(label, quote=False) for _, label in named],
         "tickfont": {"size": 12},
+        # Long tokens push the axis's name away, instead of running into it.
+        "automargin": True,
+        "title_standoff": 10,
     }
