@@ -49,7 +49,7 @@ PAIRS: tuple[tuple[str, str], ...] = (
     ("The soup is too salty for the baby.", "La soupe est trop salée pour le bébé."),
     ("I will call you when I arrive.", "Je t'appellerai quand j'arriverai."),
     ("Two boys carried the heavy black piano.", "Deux garçons ont porté le lourd piano noir."),
-    ("That is not what I wanted to say.", "Ce n'est pas ce que je voulais dire."),
+    ("This is not the cake that we ordered.", "Ce n'est pas le gâteau que nous avons commandé."),
     ("The village has one shop and one school.", "Le village a un magasin et une école."),
     ("Why are you carrying such a big bag?", "Pourquoi portes-tu un si grand sac ?"),
     ("The moon is bright and the sea is calm.", "La lune est claire et la mer est calme."),
