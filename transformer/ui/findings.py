@@ -13,7 +13,7 @@ from transformer.analysis.findings import FINDINGS, Published
 from transformer.figures.measured import measured as drawn
 from transformer.jobs import JobError
 from transformer.jobs.passes import Passes
-from transformer.ui import frame, models, state, visitor
+from transformer.ui import frame, models, state, tables, visitor
 from transformer.ui.lab.corpus import chosen
 from transformer.ui.lab.measuring import LIVE, measured, passes
 from transformer.ui.models import Model
@@ -71,12 +71,8 @@ def _all(model: Model, corpus: Corpus) -> None:
                 args=(mine, who),
             )
         if done:
-            st.download_button(
-                "All verdicts (.csv)",
-                lambda: _verdicts(keys, done).to_csv(index=False),
-                file_name=f"findings-{model.name}.csv",
-                mime="text/csv",
-                on_click="ignore",
+            tables.csv(
+                "All verdicts (.csv)", lambda: _verdicts(keys, done), f"findings-{model.name}"
             )
         st.caption(f"{len(done)} of {len(FINDINGS)} have been run.", width="content")
     if refused := st.session_state.pop("findings-refused", ""):
@@ -142,14 +138,7 @@ def _verdict(model: Model, published: Published, key: str, found: dict[str, Any]
     table = pd.DataFrame(found["table"])
     with told:
         st.caption(f"{found['measured']} sentences; intervals of 95% by bootstrap.")
-        st.download_button(
-            "These figures (.csv)",
-            table.to_csv(index=False),
-            file_name=f"{published.name}-{model.name}.csv",
-            mime="text/csv",
-            on_click="ignore",
-            key=f"csv-{published.name}",
-        )
+        tables.csv("These figures (.csv)", lambda: table, f"{published.name}-{model.name}")
     picture.plotly_chart(
         _picture(key, published.name, bool(st.context.theme.type == "dark"), table),
         theme=None,

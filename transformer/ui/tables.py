@@ -1,9 +1,12 @@
-"""Tables of a few rows, for people and screen readers."""
+"""Tables of a few rows, for people and screen readers; and any table as a file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
+
+import pandas as pd
+import streamlit as st
 
 
 def html(about: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -23,4 +26,19 @@ def html(about: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str
         f'<table class="hu-table" style="min-width: {wide}rem">'
         f"<caption>{escape(about)}</caption><thead><tr>{top}</tr></thead>"
         f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def csv(
+    label: str, table: Callable[[], pd.DataFrame], name: str, *, icon: str | None = None
+) -> None:
+    """A button that gives the table as `name`.csv; it is made when somebody presses it."""
+    st.download_button(
+        label,
+        lambda: table().to_csv(index=False),
+        file_name=f"{name}.csv",
+        mime="text/csv",
+        icon=icon,
+        on_click="ignore",
+        key=f"csv-{name}",
     )

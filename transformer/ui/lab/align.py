@@ -13,7 +13,7 @@ from transformer.analysis.aligners import WAYS
 from transformer.analysis.corpora import Corpus
 from transformer.figures import module, style
 from transformer.figures.headgrid import Grid, headgrid_data
-from transformer.ui import frame, models, state
+from transformer.ui import frame, models, state, tables
 from transformer.ui.address import BY, TO
 from transformer.ui.lab import align_sentence, corpus, measuring
 from transformer.ui.models import Model
@@ -79,13 +79,7 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     _grids(model, heads)
     with st.expander(f"All {len(table)} aligners as a table"):
         st.dataframe(table, hide_index=True, height=420)
-    st.download_button(
-        "The leaderboard (.csv)",
-        lambda: table.to_csv(index=False),
-        file_name=f"aligners-{model.name}.csv",
-        mime="text/csv",
-        on_click="ignore",
-    )
+    tables.csv("The leaderboard (.csv)", lambda: table, f"aligners-{model.name}")
     with st.expander("The leaderboard from Python"):
         st.code(
             f"""from transformer import Translator

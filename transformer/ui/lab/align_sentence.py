@@ -14,7 +14,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.gold import Gold
 from transformer.figures.alignment import alignment
 from transformer.inference import Trace
-from transformer.ui import controls, frame, models, readings, state
+from transformer.ui import controls, frame, models, readings, state, tables
 from transformer.ui.address import BY, TO
 from transformer.ui.lab import align_links, align_shift
 from transformer.ui.models import Model
@@ -139,12 +139,8 @@ def _away(
             row=-1,
             column=-1,
         )
-        st.download_button(
-            "This alignment (.csv)",
-            lambda: made.to_frame().to_csv(index=False),
-            file_name=f"alignment-{view.layer}-{view.head}.csv",
-            mime="text/csv",
-            on_click="ignore",
+        tables.csv(
+            "This alignment (.csv)", lambda: made.to_frame(), f"alignment-{view.layer}-{view.head}"
         )
     target = "" if view.method == "greedy" else f", target={trace.text!r}"
     given = "" if words is None else f", gold={words!r}"

@@ -14,7 +14,7 @@ import streamlit as st
 from transformer.analysis.corpora import Corpus
 from transformer.figures import module, style
 from transformer.figures.headgrid import Grid, headgrid_data
-from transformer.ui import frame, models, state
+from transformer.ui import frame, models, state, tables
 from transformer.ui.address import COLOURS, KINDS
 from transformer.ui.lab import cards_head, corpus, measuring
 from transformer.ui.lab.cards_head import said
@@ -158,13 +158,7 @@ def _table(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     with st.expander(f"All {len(table)} heads as a table"):
         st.dataframe(table, hide_index=True, height=420)
         st.caption("A click on a column's name sorts by it.")
-    st.download_button(
-        "All heads (.csv)",
-        lambda: table.to_csv(index=False),
-        file_name=f"heads-{model.name}.csv",
-        mime="text/csv",
-        on_click="ignore",
-    )
+    tables.csv("All heads (.csv)", lambda: table, f"heads-{model.name}")
     with st.expander("The same numbers from Python"):
         st.code(
             f"""from transformer import Translator

@@ -11,7 +11,7 @@ import streamlit as st
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.finding import spread
 from transformer.figures.positions import table as coloured
-from transformer.ui import frame
+from transformer.ui import frame, tables
 from transformer.ui.address import KINDS
 from transformer.ui.lab import matter_game
 from transformer.ui.lab.corpus import chosen
@@ -155,11 +155,4 @@ def _picture(
 
 
 def _csv(table: pd.DataFrame, name: str, model: Model) -> None:
-    st.download_button(
-        "These figures (.csv)",
-        table.to_csv(index=False),
-        file_name=f"{name}-{model.name}.csv",
-        mime="text/csv",
-        on_click="ignore",
-        key=f"csv-{name}",
-    )
+    tables.csv("These figures (.csv)", lambda: table, f"{name}-{model.name}")

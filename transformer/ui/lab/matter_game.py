@@ -17,7 +17,7 @@ from transformer.figures.measured import Chart
 from transformer.figures.measured import measured as drawn
 from transformer.figures.switchboard import LETTERS
 from transformer.inference.results import Translation
-from transformer.ui import controls, frame, models, readings, state
+from transformer.ui import controls, frame, models, readings, state, tables
 from transformer.ui.address import KINDS
 from transformer.ui.lab.measuring import measured
 from transformer.ui.models import Model
@@ -197,13 +197,7 @@ def _curves(model: Model, corpus: Corpus) -> None:
         "Bars: of “importance” the 95% interval over sentences, of “random” the least and the "
         "greatest of three orders drawn by chance. The line is where your slider stands."
     )
-    st.download_button(
-        "These curves (.csv)",
-        table.to_csv(index=False),
-        file_name=f"pruning-{model.name}.csv",
-        mime="text/csv",
-        on_click="ignore",
-    )
+    tables.csv("These curves (.csv)", lambda: table, f"pruning-{model.name}")
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)

@@ -12,7 +12,7 @@ from transformer.analysis.gradients import Gradients, gradients
 from transformer.figures.moves import Quantity, moves_data
 from transformer.inference import Trace
 from transformer.model import Transformer
-from transformer.ui import controls, frame, models, state, views
+from transformer.ui import controls, frame, models, state, tables, views
 from transformer.ui.address import BESIDE, KINDS
 from transformer.ui.lab.moves_texts import CELLS, explain
 from transformer.ui.models import Model
@@ -178,13 +178,7 @@ def _ways_on(model: Model, trace: Trace, found: Beside) -> None:
                 on_click=state.change,
                 kwargs={"lab": "switch"},
             )
-        st.download_button(
-            "These numbers (.csv)",
-            lambda: found.to_frame().to_csv(index=False),
-            file_name=f"moves-{kind}-{layer}-{head}.csv",
-            mime="text/csv",
-            on_click="ignore",
-        )
+        tables.csv("These numbers (.csv)", found.to_frame, f"moves-{kind}-{layer}-{head}")
     with st.expander("The same numbers from Python"):
         st.code(
             f"""{opening(model, trace, ["beside import beside", "gradients import gradients"])}

@@ -10,7 +10,7 @@ from transformer.analysis.made_of import METHODS, made_of, shares, source_share
 from transformer.figures.moves import answers, source_curve
 from transformer.inference import Trace
 from transformer.model import Transformer
-from transformer.ui import state
+from transformer.ui import state, tables
 from transformer.ui.lab.moves_head import opening
 from transformer.ui.lab.moves_texts import TOKENS, explain, piece
 from transformer.ui.models import Model
@@ -156,14 +156,7 @@ def _ways_on(
             ("This token's answers (.csv)", f"made-of-{step}", table),
             ("Share of the source (.csv)", "source-share", share),
         ):
-            st.download_button(
-                label,
-                frame_of.to_csv(index=False),
-                file_name=f"{name}.csv",
-                mime="text/csv",
-                on_click="ignore",
-                key=f"moves-{name}",
-            )
+            tables.csv(label, frame_of.copy, name)
     with st.expander("The same numbers from Python"):
         flow = "" if "flow" in table else ', ["rollout", "alti", "gradient"]'
         st.code(

@@ -17,7 +17,7 @@ from transformer.analysis.norms import moved
 from transformer.figures.altered import effects
 from transformer.figures.moves import Quantity, moves_data
 from transformer.inference import Trace, Translator
-from transformer.ui import controls, readings, state, views
+from transformer.ui import controls, readings, state, tables, views
 from transformer.ui.lab.moves_head import opening
 from transformer.ui.lab.moves_texts import piece
 from transformer.ui.models import Model
@@ -228,13 +228,7 @@ def _number(rank: float) -> str:
 
 def _ways_on(model: Model, trace: Trace, found: Cells) -> None:
     kind, layer, head = found.head
-    st.download_button(
-        "These cells (.csv)",
-        lambda: found.to_frame().to_csv(index=False),
-        file_name=f"cells-{kind}-{layer}-{head}.csv",
-        mime="text/csv",
-        on_click="ignore",
-    )
+    tables.csv("These cells (.csv)", found.to_frame, f"cells-{kind}-{layer}-{head}")
     with st.expander("These cells from Python"):
         st.code(
             f"""{opening(model, trace, ["cells import blank_cells"])}

@@ -53,13 +53,11 @@ def distances(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
         f"Beyond it a layer can only guess: one of {round(1 / chance)} letters, {chance:.1%}. "
         "Tinted: from the worst seed to the best."
     )
-    st.download_button(
+    tables.csv(
         "Accuracy by distance as CSV",
-        table.to_csv(index=False).encode(),
-        file_name=f"{runs[0].race_id}-distances.csv",
-        mime="text/csv",
+        lambda: table,
+        f"{runs[0].race_id}-distances",
         icon=":material/download:",
-        on_click="ignore",
     )
 
 

@@ -206,11 +206,4 @@ def _of_heads(model: Model, text: str) -> pd.DataFrame:
 
 
 def _download(table: pd.DataFrame, name: str) -> None:
-    st.download_button(
-        "CSV",
-        table.to_csv(index=False).encode(),
-        file_name=f"{name}.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    tables.csv("CSV", lambda: table, f"{name}", icon=":material/download:")
