@@ -154,6 +154,9 @@ class TrainingConfig(_Record):
             d_model^-0.5 · warmup^-0.5 (eq. 3).
         cooldown: last share of the run in which the rate falls in a line to 0 (paper: none).
         label_smoothing: ε_ls (0.1).
+        join: share of the examples that are two to four random pairs end to end (paper: none).
+        blur_price: λ of λ·(1 - Σ α²) in the loss, nats, for the encoder's rows in the mean: it
+            makes heads choose (paper: none; `sharpness.py`).
         clip_norm: largest gradient norm; 0 means no clipping.
         valid_every: steps between two looks at the validation loss.
         save_every: steps between two checkpoints.
@@ -170,6 +173,8 @@ class TrainingConfig(_Record):
     learning_rate: float = 0.0
     cooldown: float = 0.0
     label_smoothing: float = 0.1
+    join: float = 0.0
+    blur_price: float = 0.0
     clip_norm: float = 1.0
     valid_every: int = 500
     save_every: int = 500
@@ -184,7 +189,8 @@ class TrainingConfig(_Record):
             1, "steps", "batch_tokens", "warmup", "valid_every", "save_every", "average"
         )
         self._check_at_least(0, "minutes", "learning_rate", "clip_norm", "patience", "seed")
-        for name in ("cooldown", "label_smoothing"):
+        self._check_at_least(0, "blur_price")
+        for name in ("cooldown", "label_smoothing", "join"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(
                     f"{name} must be at least 0 and below 1, not {getattr(self, name)}"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -59,6 +60,7 @@ def test_a_run_from_text_to_checkpoint(train: Train, table: Path, tmp_path: Path
         "train": [str(table)],
         "valid": None,
         "max_pieces": 128,
+        "added": {},
         "start_from": None,
     }
     card = (run.checkpoint_path / "README.md").read_text("utf-8")
@@ -226,3 +228,61 @@ def test_a_start_of_another_shape_is_refused(train: Train, table: Path, tmp_path
     status, said = train(table, "--run", tmp_path / "c", "--start-from", tmp_path / "none")
     assert status == 1
     assert "there is no checkpoint folder" in said
+
+
+def test_a_start_with_a_vocabulary_of_its_own(train: Train, table: Path, tmp_path: Path) -> None:
+    assert train(table, "--precision", "fp32")[0] == 0
+    first = RunFolder(tmp_path / "run").checkpoint_path
+    other = tmp_path / "other.tsv"
+    other.write_text("".join(f"a{n} cat\tune chatte {n}\n" for n in range(60)), "utf-8")
+    where = ("--run", tmp_path / "again", "--start-from", first, "--vocab-size", 290)
+    assert train(other, *where, "--warmup", 10**9, "--steps", 1, "--precision", "fp32")[0] == 0
+    before, old = load_checkpoint(first)
+    after, new = load_checkpoint(RunFolder(tmp_path / "again").checkpoint_path)
+    assert len(new) == 290 != len(old)
+    known = {piece: n for n, piece in enumerate(old.tokens(range(len(old))))}
+    both = [(known[p], n) for n, p in enumerate(new.tokens(range(len(new)))) if p in known]
+    assert 4 < len(both) < len(new)
+    close = {"rtol": 0.0, "atol": 2e-3}  # one step at a rate of nearly 0, and float16 on disk
+    rows = [torch.tensor(side) for side in zip(*both, strict=True)]
+    torch.testing.assert_close(
+        after.embedding.weight[rows[1]], before.embedding.weight[rows[0]], **close
+    )
+    for name, weight in before.named_parameters():
+        if name != "embedding.weight":
+            torch.testing.assert_close(after.get_parameter(name), weight, **close)
+
+
+def test_added_tables_and_joined_pairs_are_trained_on(
+    train: Train, table: Path, tmp_path: Path
+) -> None:
+    more = tmp_path / "more.tsv"
+    more.write_text("".join(f"c{n}\td{n}\n" for n in range(40)), "utf-8")
+    status, said = train(table, "--add", f"{more}=0.5", "--join", 0.5, "--blur-price", 0.1)
+    assert status == 0
+    assert "236 pairs" in said  # 196 of the table (four are set aside) and all 40
+    run = RunFolder(tmp_path / "run")
+    assert run.config()["data"]["added"] == {str(more): 0.5}
+    assert run.text_path("added-0").is_file()
+
+
+@pytest.mark.parametrize("given", ["more.tsv=many", "more.tsv=0", "more.tsv=-1", "more.tsv=nan"])
+def test_a_wrong_weight_is_refused(train: Train, table: Path, given: str) -> None:
+    status, said = train(table, "--add", given)
+    assert status == 1
+    assert "--add wants a table and a number above 0" in said
+
+
+def test_probes_are_looked_at_while_a_table_is_learned(
+    train: Train, table: Path, tmp_path: Path
+) -> None:
+    probes = tmp_path / "probes.tsv"
+    probes.write_text("a1\tb1\n", "utf-8")
+    assert train(table, "--probes", probes)[0] == 1  # nothing to measure by
+    assert train(table, "--valid", table, "--probes", probes)[0] == 0
+    run = RunFolder(tmp_path / "run")
+    looks = sorted(run.snapshots_path.glob("*.npz"))
+    steps = [int(path.stem) for path in looks]
+    assert (steps[0], steps[-1]) == (0, 3)
+    with np.load(looks[-1]) as seen:
+        assert seen["0.cross"].shape[:2] == (1, 2)  # a layer, its heads

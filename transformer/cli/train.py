@@ -26,6 +26,16 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     )
     add_pairs(parser, "--valid", "validation pairs, else a part is set aside")
     parser.add_argument(
+        "--add",
+        action="append",
+        default=[],
+        metavar="TABLE=WEIGHT",
+        help="further pairs, and how often an epoch reads them: more.tsv=0.5 is a random half",
+    )
+    parser.add_argument(
+        "--probes", metavar="TABLE", help="pairs whose attention is kept as the model learns"
+    )
+    parser.add_argument(
         "--run-folder",
         "--run",  # torchrun takes this one for a beginning of its own --run-path, and refuses it
         dest="run",
@@ -36,7 +46,7 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--start-from",
         metavar="CHECKPOINT",
-        help="begin with its weights, its vocabulary and its shape instead of a preset",
+        help="begin with its weights, its shape and, without --vocab-size, its vocabulary",
     )
     parser.add_argument("--preset", choices=PRESETS, help="small for files, tiny for a task")
     parser.add_argument("--vocab-size", type=int, help="8000; a task has its own symbols")
@@ -80,18 +90,21 @@ def _train(options: argparse.Namespace) -> int:
     return train_command(
         train=options.train,
         valid=options.valid,
+        added=dict(map(_added, options.add)),
         run_path=options.run,
         model_config=_model_config(options),
         config=TrainingConfig.from_dict(_given(options, TrainingConfig)),
         max_pieces=128 if options.max_pieces is None else options.max_pieces,
         device_name=options.device,
         start_from=options.start_from,
+        learn_vocabulary=options.start_from is not None and options.vocab_size is not None,
+        probes=options.probes,
     )
 
 
 def _train_task(options: argparse.Namespace) -> int:
     """Write the run's config as the page would, and train it."""
-    for name in ("train", "valid", "start_from", "vocab_size", "max_pieces"):
+    for name in ("train", "valid", "add", "probes", "start_from", "vocab_size", "max_pieces"):
         if getattr(options, name):
             what = "files" if name == "train" else f"--{name.replace('_', '-')}"
             raise ValueError(f"a task makes its own text: leave {what} out, or --task")
@@ -119,10 +132,20 @@ def _option(text: str) -> tuple[str, int]:
     return name, int(value)
 
 
+def _added(text: str) -> tuple[str, float]:
+    table, equals, weight = text.rpartition("=")
+    try:
+        times = float(weight) if equals else 1.0
+    except ValueError:
+        times = -1.0
+    if not 0 < times < 1e6:
+        raise ValueError(f"--add wants a table and a number above 0, as more.tsv=0.5, not {text!r}")
+    return table if equals else text, times
+
+
 def _model_config(options: argparse.Namespace) -> ModelConfig:
     shape = _given(options, ModelConfig)
     if options.start_from is None:
         size = shape.pop("vocab_size", 8000)
         return ModelConfig.preset(options.preset or "small", vocab_size=size, **shape)
-    shape.pop("vocab_size", None)  # the checkpoint's vocabulary says it
     return ModelConfig.from_dict({**load_config(options.start_from).to_dict(), **shape})

@@ -5,6 +5,7 @@ Floor 0: imports nothing of the rest of the package but the types of `transforme
 
 from transformer.text.batching import Batch, batch_plan, make_batch
 from transformer.text.corpus import CorpusError, parse_pairs, read_pairs, read_references
+from transformer.text.examples import Examples, Pairs
 from transformer.text.store import TokenStore
 from transformer.text.tasks import TASKS, Choice, Example, Task, split
 from transformer.text.vocabulary import Vocabulary
@@ -15,6 +16,8 @@ __all__ = [
     "Choice",
     "CorpusError",
     "Example",
+    "Examples",
+    "Pairs",
     "Task",
     "TokenStore",
     "Vocabulary",

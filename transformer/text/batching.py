@@ -12,7 +12,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from transformer.text.store import Ids, TokenStore
+from transformer.text.examples import Pairs
+from transformer.text.store import Ids
 
 Indices = npt.NDArray[np.int64]
 
@@ -109,9 +110,9 @@ def _cut(
 
 
 def make_batch(
-    store: TokenStore, indices: Iterable[SupportsIndex], *, pad_id: int, bos_id: int
+    store: Pairs, indices: Iterable[SupportsIndex], *, pad_id: int, bos_id: int
 ) -> Batch:
-    """Read these pairs from the store and pad them into tensors.
+    """Read these pairs from the store, or from an epoch drawn from stores, and pad them.
 
     Raises ValueError for no indices, IndexError for one outside the store.
     """

@@ -3,37 +3,47 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
-from transformer.checkpoint import load_checkpoint
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.device import choose_device
-from transformer.model import Transformer
-from transformer.text import Vocabulary
+from transformer.text import read_pairs
 from transformer.training.card import model_card
+from transformer.training.carry import load_start
 from transformer.training.console import say
 from transformer.training.data import Corpus, prepare
-from transformer.training.live import train_run
+from transformer.training.live import MAX_WATCHED, train_run
+from transformer.training.looks import Watched
 from transformer.training.run import RunError, RunFolder
 from transformer.training.start import train_in
 
-__all__ = ["claim", "load_start", "model_card", "train_command", "train_run"]
+__all__ = ["claim", "model_card", "train_command", "train_run"]
 
 
 def train_command(
     *,
     train: list[str],
     valid: list[str] | None,
+    added: dict[str, float],
     run_path: str,
     model_config: ModelConfig,
     config: TrainingConfig,
     max_pieces: int,
     device_name: str,
     start_from: str | None = None,
+    learn_vocabulary: bool = False,
+    probes: str | None = None,
 ) -> int:
     """Prepare the text, then train or resume; 0 when the run ended as asked.
 
     Several processes read one run folder, so several machines need it on a disk they share.
+
+    Args:
+        added: further tables to train on, and how often an epoch reads each.
+        learn_vocabulary: begin with the weights of `start_from`, but not with its pieces.
+        probes: a table of pairs whose attention is kept as the model learns (`Watch`).
+
     Raises ValueError, OSError or RuntimeError with a sentence for the user.
     """
     run = RunFolder(run_path)
@@ -43,43 +53,39 @@ def train_command(
         "data": {
             "train": train,
             "valid": valid,
+            "added": added,
             "max_pieces": max_pieces,
             "start_from": start_from,
         },
     }
     choose_device(device_name)  # refused before anything is read or written
-    start = load_start(start_from, model_config)
+    start = (
+        load_start(start_from, model_config, own_vocabulary=learn_vocabulary)
+        if start_from
+        else None
+    )
+    watched = _watched(probes, valid) if probes else None
 
-    def begin(corpus: Corpus) -> None:
+    def begin(corpus: Corpus) -> Watched | None:
         claim(run, asked)
-        if start and not run.vocabulary_path.is_file():
-            start[1].save(run.vocabulary_path)
+        if start and not learn_vocabulary and not run.vocabulary_path.is_file():
+            start.vocabulary.save(run.vocabulary_path)
         prepare(run, corpus, vocab_size=model_config.vocab_size, max_len=max_pieces, tell=say)
+        return watched
 
-    corpus = functools.partial(Corpus.of_files, train, valid)
-    train_in(run, asked, corpus, begin, device_name=device_name, start=start and start[0])
+    corpus = functools.partial(Corpus.of_files, train, valid, list(added))
+    train_in(
+        run, asked, corpus, begin, device_name=device_name, start=start.model_for if start else None
+    )
     return 0
 
 
-def load_start(
-    folder: str | None, model_config: ModelConfig
-) -> tuple[Transformer, Vocabulary] | None:
-    """The checkpoint that a run begins with.
-
-    Raises:
-        CheckpointError: if there is none.
-        ValueError: if its shape is not the one asked for; dropout may differ.
-    """
-    if folder is None:
-        return None
-    model, vocabulary = load_checkpoint(folder)
-    has = {**model.config.to_dict(), "dropout": model_config.dropout}
-    if changes := _differences(has, model_config.to_dict()):
-        name, old, new = changes[0]
-        raise ValueError(
-            f"{folder} has {name} {old!r}; a run that starts from it cannot have {new!r}"
-        )
-    return model, vocabulary
+def _watched(probes: str, valid: list[str] | None) -> Watched:
+    """Pairs to look at while the run learns, and validation pairs to measure by."""
+    if not valid:
+        raise ValueError("--probes is looked at together with validation pairs: give --valid too")
+    held_out = list(itertools.islice(read_pairs(*valid), MAX_WATCHED))
+    return Watched(list(read_pairs(probes)), held_out, language=True)
 
 
 def claim(run: RunFolder, asked: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,15 @@ import numpy.typing as npt
 
 from transformer.analysis.alignment import Link
 from transformer.config import TrainingConfig
-from transformer.text import CorpusError, TokenStore, Vocabulary, batch_plan, read_pairs
+from transformer.text import (
+    CorpusError,
+    Examples,
+    TokenStore,
+    Vocabulary,
+    batch_plan,
+    read_pairs,
+)
+from transformer.text import Pairs as EncodedPairs
 from transformer.text.tasks import TASKS, Task, split
 from transformer.training.run import RunFolder
 from transformer.training.saving import Progress
@@ -29,12 +38,14 @@ class Corpus:
     Attributes:
         gold: for each validation pair its alignment, if there is one for every pair.
         symbols: the vocabulary of a task; of other text it is learned.
+        added: further corpora to train on, each with a weight of its own.
     """
 
     train: Pairs
     valid: Pairs
     gold: Sequence[set[Link]] = ()
     symbols: Sequence[str] = ()
+    added: Sequence[Pairs] = ()
 
     @classmethod
     def of_task(cls, name: str, options: Mapping[str, int], seed: int) -> Corpus:
@@ -63,9 +74,10 @@ class Corpus:
         cls,
         train: Sequence[str | os.PathLike[str]],
         valid: Sequence[str | os.PathLike[str]] | None = None,
+        added: Sequence[str | os.PathLike[str]] = (),
     ) -> Corpus:
         """One table, or two parallel files, each. Without `valid`, the first training pair and
-        every 50th after it (2,000 at most) are set aside.
+        every 50th after it (2,000 at most) are set aside. `added` are tables.
 
         Raises:
             CorpusError: at once for more than two files, a missing one or a folder; any other
@@ -75,12 +87,16 @@ class Corpus:
             if len(files) > 2:
                 raise CorpusError(f"give one table or two parallel files, not {len(files)} files")
             read_pairs(*files)  # opens nothing yet, but misses what is not there
+        further = [functools.partial(read_pairs, table) for table in added]
+        for table in further:
+            table()
         if valid:
-            return cls(lambda: read_pairs(*train), lambda: read_pairs(*valid))
+            return cls(lambda: read_pairs(*train), lambda: read_pairs(*valid), added=further)
         name = " and ".join(map(str, train))
         return cls(
             lambda: _part(read_pairs(*train), name, aside=False),
             lambda: _part(read_pairs(*train), name, aside=True),
+            added=further,
         )
 
 
@@ -121,11 +137,35 @@ def _part(pairs: Iterator[tuple[str, str]], name: str, *, aside: bool) -> Iterat
 
 @dataclass(frozen=True)
 class Prepared:
-    """A vocabulary and the encoded pairs."""
+    """A vocabulary and the encoded pairs.
+
+    Attributes:
+        added: further pairs to train on; `weights` says how often an epoch reads each of them.
+    """
 
     vocabulary: Vocabulary
     train: TokenStore
     valid: TokenStore
+    added: Sequence[TokenStore] = ()
+    weights: Sequence[float] = ()
+
+    @property
+    def n_train(self) -> int:
+        """All pairs there are to train on."""
+        return sum(map(len, (self.train, *self.added)))
+
+    def epoch(self, config: TrainingConfig, epoch: int) -> EncodedPairs:
+        """What one epoch reads."""
+        if not self.added and not config.join:
+            return self.train
+        return Examples(
+            (self.train, *self.added),
+            (1.0, *self.weights),
+            join=config.join,
+            max_len=self.train.max_len,
+            seed=config.seed,
+            epoch=epoch,
+        )
 
 
 def prepare(
@@ -147,10 +187,12 @@ def prepare(
     """
     if not run.vocabulary_path.is_file():
         tell(f"learning {vocab_size:,} pieces from the training text")
-        sentences = (side for pair in corpus.train() for side in pair)
+        texts = (corpus.train, *corpus.added)
+        sentences = (side for pairs in texts for pair in pairs() for side in pair)
         Vocabulary.train(sentences, vocab_size).save(run.vocabulary_path)
     vocabulary = Vocabulary.load(run.vocabulary_path)
-    for name, pairs in (("train", corpus.train), ("valid", corpus.valid)):
+    added = ((f"added-{number}", pairs) for number, pairs in enumerate(corpus.added))
+    for name, pairs in (("train", corpus.train), *added, ("valid", corpus.valid)):
         path = run.text_path(name)
         if not path.is_file():
             store = TokenStore.build(
@@ -158,7 +200,7 @@ def prepare(
             )
             if store.n_dropped:
                 tell(f"{store.n_dropped:,} {name} pairs of more than {max_len} pieces left out")
-    return open_prepared(run)
+    return open_prepared(run, [1.0] * len(corpus.added))
 
 
 def _counter(name: str, tell: Callable[[str], None]) -> Callable[[int], None]:
@@ -175,19 +217,20 @@ def _counter(name: str, tell: Callable[[str], None]) -> Callable[[int], None]:
     return progress
 
 
-def open_prepared(run: RunFolder) -> Prepared:
-    """What `prepare` made before.
+def open_prepared(run: RunFolder, weights: Sequence[float] = ()) -> Prepared:
+    """What `prepare` made before; `weights` has one for each added corpus.
 
     Raises:
         FileNotFoundError, ValueError: if a file is missing, or does not fit the vocabulary.
     """
     vocabulary = Vocabulary.load(run.vocabulary_path)
-    train, valid = (TokenStore.open(run.text_path(part), vocabulary) for part in ("train", "valid"))
-    return Prepared(vocabulary, train, valid)
+    parts = ("train", "valid", *(f"added-{number}" for number in range(len(weights))))
+    train, valid, *added = (TokenStore.open(run.text_path(part), vocabulary) for part in parts)
+    return Prepared(vocabulary, train, valid, added, weights)
 
 
 def epoch_plan(
-    store: TokenStore, batch_tokens: int, seed: int = 0, epoch: int = 0
+    store: EncodedPairs, batch_tokens: int, seed: int = 0, epoch: int = 0
 ) -> list[npt.NDArray[np.int64]]:
     """The batches of one epoch as indices of the store; they depend on nothing else."""
     return batch_plan(
@@ -196,14 +239,15 @@ def epoch_plan(
 
 
 def batches_from(
-    store: TokenStore, config: TrainingConfig, progress: Progress
-) -> Iterator[npt.NDArray[np.int64]]:
-    """The pairs of the next batch, from where the run stands, epoch after epoch.
+    data: Prepared, config: TrainingConfig, progress: Progress
+) -> Iterator[tuple[EncodedPairs, npt.NDArray[np.int64]]]:
+    """An epoch and which of its pairs are the next batch, from where the run stands.
 
     Who takes a batch counts `progress.batch` up; the epoch is counted here.
     """
     while True:
-        plan = epoch_plan(store, config.batch_tokens, config.seed, progress.epoch)
+        epoch = data.epoch(config, progress.epoch)
+        plan = epoch_plan(epoch, config.batch_tokens, config.seed, progress.epoch)
         while progress.batch < len(plan):
-            yield plan[progress.batch]
+            yield epoch, plan[progress.batch]
         progress.epoch, progress.batch = progress.epoch + 1, 0

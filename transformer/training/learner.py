@@ -10,11 +10,13 @@ from typing import Generic, TypeVar
 import torch
 from torch import Tensor, nn
 
+from transformer.hooks import Hooks
 from transformer.model import Transformer
 from transformer.model.masks import padding_mask, target_mask
 from transformer.text import Batch
 from transformer.training.distributed import World
 from transformer.training.loss import smoothed_cross_entropy
+from transformer.training.sharpness import Blur
 
 
 @dataclass(frozen=True)
@@ -103,12 +105,15 @@ class Learner(Weights[Transformer]):
         super().__init__(model, dtype)
         self.world = world
 
-    def gradients(self, batch: Batch | None, positions: int, smoothing: float) -> Sums:
+    def gradients(
+        self, batch: Batch | None, positions: int, smoothing: float, blur_price: float = 0.0
+    ) -> Sums:
         """Set `.grad` of the exact weights to the mean loss's gradient over the global batch.
 
         Args:
             batch: this process's share; None if there is nothing for it.
             positions: target positions of the whole batch, over all processes.
+            blur_price: of the encoder's attention, in nats; `Sums` has the loss without it.
         """
         sums = torch.zeros(2, device=self._device)
         if not self.working.training:  # asked first: to say it to every module takes a millisecond
@@ -116,8 +121,14 @@ class Learner(Weights[Transformer]):
         for weight in self._copies:
             weight.grad = None
         if batch is not None:
-            smoothed, plain = self._loss(batch, smoothing)
-            (smoothed / positions).backward()
+            blur = Blur(self.model.config.n_layers) if blur_price else None
+            smoothed, plain = self._loss(batch, smoothing, blur.hooks if blur else None)
+            loss = smoothed / positions
+            if blur:
+                pad_id = self.model.config.pad_id
+                share = (batch.tgt_out != pad_id).sum() / positions  # of this process
+                loss = loss + blur_price * share * blur.mean(batch.src != pad_id)
+            loss.backward()
             sums = torch.stack([smoothed.detach(), plain])
         gradients = []
         for exact, weight in zip(self._exact, self._copies, strict=True):
@@ -147,10 +158,12 @@ class Learner(Weights[Transformer]):
         smoothed, plain = sums.tolist()
         return Sums(smoothed, plain, positions)
 
-    def _loss(self, batch: Batch, smoothing: float) -> tuple[Tensor, Tensor]:
+    def _loss(
+        self, batch: Batch, smoothing: float, hooks: Hooks | None = None
+    ) -> tuple[Tensor, Tensor]:
         model, pad_id = self.working, self.model.config.pad_id
         src_mask = padding_mask(batch.src, pad_id)
-        memory = model.encode(batch.src, src_mask)
+        memory = model.encode(batch.src, src_mask, hooks)
         states = model.decode(batch.tgt_in, memory, src_mask, target_mask(batch.tgt_in, pad_id))
         return smoothed_cross_entropy(
             states, model.embedding.weight, batch.tgt_out, smoothing=smoothing, pad_id=pad_id

@@ -64,7 +64,7 @@ class RunFolder(Seen):
 
     def forget_text(self) -> None:
         """Remove vocabulary and encoded pairs, to begin with another text."""
-        for path in (self.vocabulary_path, self.text_path("train"), self.text_path("valid")):
+        for path in (self.vocabulary_path, *self.path.glob("*.arrow")):
             path.unlink(missing_ok=True)
 
     @contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.device import choose_device
 from transformer.model import Transformer
+from transformer.text import Vocabulary
 from transformer.training.card import model_card
 from transformer.training.console import Console, say
 from transformer.training.data import Corpus, open_prepared
@@ -25,13 +26,14 @@ def train_in(
     begin: Callable[[Corpus], Watched | None],
     *,
     device_name: str,
-    start: Transformer | None = None,
+    start: Callable[[Vocabulary], Transformer] | None = None,
     spoken: bool = True,
 ) -> Status:
     """Train or resume the run, on as many processes as torchrun started.
 
     Args:
         asked: the content of config.json.
+        start: the model to begin with, of the run's vocabulary.
         corpus, begin: called in the first process, `begin` when the folder is this run's alone;
             it leaves the encoded text there.
         spoken: whether to tell on standard error how it goes.
@@ -45,7 +47,7 @@ def train_in(
             stack.enter_context(run.held())
             watched = begin(text)
         world.wait()
-        data = open_prepared(run)
+        data = open_prepared(run, list(asked["data"].get("added", {}).values()))
         size = len(data.vocabulary) if "train" not in asked["data"] else None
         model = asked["model"] | ({"vocab_size": size} if size else {})
         if world.leads and spoken:
@@ -58,10 +60,10 @@ def train_in(
             device=device,
             world=world,
             card=lambda progress, averaged: model_card(
-                {**asked, "model": model}, progress, n_pairs=len(data.train), averaged=averaged
+                {**asked, "model": model}, progress, n_pairs=data.n_train, averaged=averaged
             ),
             report=report,
-            start=start,
+            start=start and start(data.vocabulary),
             watched=watched if world.leads or size is None else Watched((), ()),
         )
         if world.leads and spoken:
@@ -78,7 +80,7 @@ def _summary(trainer: Trainer, config: TrainingConfig) -> str:
     measured = " (measured: the faster here)" if config.precision == "auto" else ""
     size, step = trainer.world.size, trainer.progress.step
     return (
-        f"{len(trainer.data.train):,} pairs, {parameters:,} parameters, on {trainer.device} in "
+        f"{trainer.data.n_train:,} pairs, {parameters:,} parameters, on {trainer.device} in "
         f"{trainer.progress.precision}{measured}"
         + (f", {size} processes" if size > 1 else "")
         + (f", resuming after step {step:,}" if step else "")

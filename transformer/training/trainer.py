@@ -15,7 +15,7 @@ import torch
 
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.model import Transformer
-from transformer.text import make_batch
+from transformer.text import Pairs, make_batch
 from transformer.training.course import Course
 from transformer.training.data import Prepared, batches_from, epoch_plan
 from transformer.training.distributed import World
@@ -141,7 +141,7 @@ class Trainer:
     def _loop(self) -> str:
         """Take steps until there is a reason to end, and return it."""
         config, progress, course = self.config, self.progress, self.course
-        batches = batches_from(self.data.train, config, progress)
+        batches = batches_from(self.data, config, progress)
         while True:
             course.agree()
             if course.paused:
@@ -153,7 +153,7 @@ class Trainer:
                     self._look(whole=True)
                 return reason
             self._look()
-            self._step(next(batches))
+            self._step(*next(batches))
             progress.batch += 1
             course.tick()
             if self._validates and progress.step % config.valid_every == 0:
@@ -190,16 +190,16 @@ class Trainer:
             self.course.tick()
             self._log(**figures, elapsed=round(progress.seconds, 3))
 
-    def _step(self, indices: npt.NDArray[np.int64]) -> None:
+    def _step(self, epoch: Pairs, indices: npt.NDArray[np.int64]) -> None:
         config, progress, course = self.config, self.progress, self.course
         began = time.perf_counter()
         progress.step += 1
         # Each step has its own seed, so that a resumed run draws the same dropout masks.
         seed_draw(config.seed, progress.step * self.world.size + self.world.rank, self.device)
         mine = indices[self.world.rank :: self.world.size]
-        batch = self._make_batch(self.data.train, mine).to(self.device) if len(mine) else None
-        positions = int(self.data.train.tgt_lengths[indices].sum())
-        sums = self.learner.gradients(batch, positions, config.label_smoothing)
+        batch = self._make_batch(epoch, mine).to(self.device) if len(mine) else None
+        positions = int(epoch.tgt_lengths[indices].sum())
+        sums = self.learner.gradients(batch, positions, config.label_smoothing, config.blur_price)
         rate = learning_rate(
             progress.step,
             d_model=self.learner.model.config.d_model,
@@ -223,7 +223,7 @@ class Trainer:
             learning_rate=rate,
             learning_rate_factor=course.factor,
             gradient_norm=norm,
-            tokens=positions + int(self.data.train.src_lengths[indices].sum()),
+            tokens=positions + int(epoch.src_lengths[indices].sum()),
             seconds=time.perf_counter() - began,
             share=course.share,
         )

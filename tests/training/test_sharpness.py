@@ -1,0 +1,98 @@
+"""The price on blurred attention: its value, its gradient, and which rows it counts."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from transformer.config import ModelConfig
+from transformer.hooks import Hooks
+from transformer.model import Transformer
+from transformer.text import Batch
+from transformer.training.distributed import World
+from transformer.training.learner import Learner
+from transformer.training.sharpness import Blur, blur
+
+CONFIG = ModelConfig(vocab_size=20, d_model=16, n_layers=2, n_heads=4, d_ff=32, dropout=0.0)
+
+
+def batch() -> Batch:
+    src = torch.tensor([[5, 6, 7, 2], [8, 9, 2, 0]])
+    out = torch.tensor([[10, 11, 2], [12, 2, 0]])
+    return Batch(src, torch.tensor([[1, 10, 11], [1, 12, 0]]), out, 12)
+
+
+def test_closed_forms() -> None:
+    even, one = torch.full((1, 1, 1, 8), 1 / 8), torch.eye(8)[None, None]
+    assert blur(even).item() == pytest.approx(1 - 1 / 8, rel=1e-6)
+    assert blur(one).abs().max() == 0
+
+
+def test_padding_has_no_part_and_all_heads_count_alike() -> None:
+    torch.manual_seed(0)
+    model = Transformer(CONFIG).double().eval()
+    seen = Blur(CONFIG.n_layers)
+    pairs = batch()
+    model.encode(pairs.src, hooks=seen.hooks)
+    found = seen.mean(pairs.src != 0).item()
+    wanted = []
+    for ids in (pairs.src[:1], pairs.src[1:, :3]):  # each sentence alone, without padding
+        kept: list[torch.Tensor] = []
+        names = [f"encoder.layers.{n}.self_attn.hook_weights" for n in range(2)]
+        hooks = Hooks(dict.fromkeys(names, lambda w, name, kept=kept: kept.append(w)))  # type: ignore[misc]
+        model.encode(ids, hooks=hooks)
+        wanted.append(torch.stack([1 - (w * w).sum(-1) for w in kept]).flatten())
+    rows = torch.cat(wanted)
+    assert len(rows) == 2 * 4 * 7
+    assert found == pytest.approx(rows.mean().item(), rel=1e-6)  # the mean is taken in float32
+
+
+def test_the_learners_gradient_is_that_of_loss_plus_price() -> None:
+    torch.manual_seed(0)
+    model = Transformer(CONFIG)
+    learner = Learner(model, torch.float32, World())
+    plain = learner.gradients(batch(), 5, 0.0)
+    without = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+    priced = learner.gradients(batch(), 5, 0.0, 0.7)
+    assert priced == plain  # the loss is told without the price
+    name = "encoder.layers.1.self_attn.w_qkv"
+    weight = dict(model.named_parameters())[name]
+    assert weight.grad is not None
+    found = (weight.grad - without[name])[3, 5].item()
+
+    def price(step: float) -> float:
+        seen, exact = Blur(2), Transformer(CONFIG).double().eval()
+        exact.load_state_dict(model.state_dict())
+        with torch.no_grad():
+            dict(exact.named_parameters())[name][3, 5] += step
+            exact.encode(batch().src, hooks=seen.hooks)
+            return 0.7 * exact_mean(seen)
+
+    def exact_mean(seen: Blur) -> float:
+        rows = torch.stack(seen._rows).movedim(2, 0)[:, :, batch().src != 0]
+        return float(rows.mean())
+
+    step = 1e-5
+    slope = (price(step) - price(-step)) / (2 * step)
+    assert math.isfinite(slope)
+    assert found == pytest.approx(slope, rel=1e-3, abs=1e-7)
+
+
+def test_a_priced_model_becomes_sharper() -> None:
+    torch.manual_seed(0)
+    model = Transformer(CONFIG)
+    learner = Learner(model, torch.float32, World())
+
+    def measured() -> float:
+        seen = Blur(2)
+        with torch.no_grad():
+            model.eval().encode(batch().src, hooks=seen.hooks)
+        return seen.mean(batch().src != 0).item()
+
+    before = measured()
+    for _ in range(60):
+        learner.gradients(batch(), 5, 0.0, 2.0)
+        learner.update(0.003, 1.0)
+    assert measured() < before / 2

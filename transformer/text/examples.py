@@ -1,0 +1,135 @@
+"""What one epoch reads: pairs of one or several stores, drawn by weight, some of them joined.
+
+A model that has only seen single short sentences is lost on a paragraph: its positions beyond the
+longest sentence never occurred. Joining random pairs into one example repairs that without other
+text (Kondo et al. 2021, "Sentence Concatenation Approach to Data Augmentation for Neural Machine
+Translation"; from memory).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from transformer.text.store import Ids, Lengths
+
+MOST_JOINED = 4
+
+
+@runtime_checkable  # the tests check it at every call
+class Pairs(Protocol):
+    """Encoded pairs by number: a token store, or an epoch drawn from some."""
+
+    @property
+    def src_lengths(self) -> Lengths: ...
+    @property
+    def tgt_lengths(self) -> Lengths: ...
+    def __len__(self) -> int: ...
+    def pair(self, index: int) -> tuple[Ids, Ids]: ...
+
+
+class Examples:
+    """The examples of one epoch, each one pair or up to four joined end to end.
+
+    Of a joined example's sides only the last keeps its `</s>`: what is left is what the joined
+    sentences are encoded to, since a piece says itself whether a space stands before it.
+    """
+
+    def __init__(
+        self,
+        stores: Sequence[Pairs],
+        weights: Sequence[float],
+        *,
+        join: float,
+        max_len: int,
+        seed: int,
+        epoch: int,
+    ) -> None:
+        """
+        Args:
+            weights: how often an epoch reads each store: 1 is every pair once, 0.5 a random half
+                of them, 2.5 every pair twice and a random half once more.
+            join: share of the examples that are two to four random pairs (2, 3 and 4 alike).
+            max_len: ids of a side; what would be longer when joined stays single.
+            seed, epoch: the draw depends on these two alone.
+        """
+        random = np.random.default_rng([seed, epoch, 1])
+        self._stores = stores
+        self._starts = np.cumsum([0] + [len(store) for store in stores])
+        drawn = [
+            start + _drawn(len(store), weight, random)
+            for store, weight, start in zip(stores, weights, self._starts, strict=False)
+        ]
+        order = random.permutation(np.concatenate(drawn))
+        src, tgt = (
+            np.concatenate([getattr(store, side) for store in stores])[order]
+            for side in ("src_lengths", "tgt_lengths")
+        )
+        sizes = _sizes(len(order), join, random)
+        sizes = _within(sizes, src, tgt, max_len)
+        self._order, self._firsts = order, np.cumsum(sizes) - sizes
+        self._sizes = sizes
+        self.src_lengths: Lengths = _lengths(src, self._firsts, sizes)
+        self.tgt_lengths: Lengths = _lengths(tgt, self._firsts, sizes)
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def pair(self, index: int) -> tuple[Ids, Ids]:
+        """Source and target ids, each ending in one `</s>`. Raises IndexError."""
+        if not 0 <= index < len(self):
+            raise IndexError(f"Example {index} is outside the epoch's 0 to {len(self) - 1}.")
+        first = int(self._firsts[index])
+        last = first + int(self._sizes[index])
+        parts = [self._stored(n) for n in self._order[first:last].tolist()]
+        src, tgt = ([part[side] for part in parts] for side in (0, 1))
+        return _joined(src), _joined(tgt)
+
+    def _stored(self, number: int) -> tuple[Ids, Ids]:
+        store = int(np.searchsorted(self._starts, number, side="right")) - 1
+        return self._stores[store].pair(number - int(self._starts[store]))
+
+
+def _drawn(count: int, weight: float, random: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Numbers below `count`, each ⌊weight⌋ times, and a random share of them once more."""
+    whole = int(weight)
+    more = random.permutation(count)[: round((weight - whole) * count)]
+    return np.concatenate([np.tile(np.arange(count), whole), more])
+
+
+def _sizes(count: int, join: float, random: np.random.Generator) -> npt.NDArray[np.int64]:
+    """How many pairs each example takes, `count` in all."""
+    joined = random.random(count) < join
+    sizes = np.where(joined, random.integers(2, MOST_JOINED + 1, count), 1)
+    ends = np.cumsum(sizes)
+    kept = int(np.searchsorted(ends, count, side="left")) + 1
+    sizes = sizes[:kept]
+    sizes[-1] -= int(ends[kept - 1]) - count
+    return sizes
+
+
+def _within(
+    sizes: npt.NDArray[np.int64],
+    src: Lengths,
+    tgt: Lengths,
+    max_len: int,
+) -> npt.NDArray[np.int64]:
+    """`sizes`, with every group that is longer than `max_len` on a side taken apart."""
+    firsts = np.cumsum(sizes) - sizes
+    longest = np.maximum(_lengths(src, firsts, sizes), _lengths(tgt, firsts, sizes))
+    apart = (longest > max_len) & (sizes > 1)
+    pieces = np.where(apart, sizes, 1)
+    found = np.repeat(np.where(apart, 1, sizes), pieces)
+    return np.asarray(found)
+
+
+def _lengths(each: Lengths, firsts: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> Lengths:
+    """Ids of each example: the sum of its parts, but for the `</s>` inside."""
+    return np.asarray(np.add.reduceat(each, firsts) - (sizes - 1), dtype=np.int32)
+
+
+def _joined(parts: list[Ids]) -> Ids:
+    return np.concatenate([*(part[:-1] for part in parts[:-1]), parts[-1]])
