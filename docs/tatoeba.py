@@ -1,13 +1,15 @@
-"""Make the split that `checkpoints/en-fr` was trained and measured on, from the public file.
+"""Make the split that `checkpoints/en-fr` or `en-de` was trained and measured on, from public files.
 
-    python docs/tatoeba.py fra.txt pairs/
+    python docs/tatoeba.py fra.txt pairs/fr
+    python docs/tatoeba.py deu.txt pairs/de
 
-`fra.txt` is in the English–French archive of manythings.org/anki (sentences of tatoeba.org,
-CC BY 2.0); the checkpoint used the file of 2019-04-07. The rule: English sentences that are equal
-but for case, punctuation and common contractions are one group, and a group lies in one part only.
-Which groups are validation and test is in `tatoeba-held-out.txt` beside this script, as hashes, so
-that the repository holds no sentence of theirs. The split we were given had left out a further
-1,000 English sentences, unknown to us; made from the public file, `train` has those in it too.
+The files are in archives of manythings.org/anki (sentences of tatoeba.org, CC BY 2.0), English with
+French or with German; the checkpoints used those of 2019-04-07 and 2018-05-13. The rule: English
+sentences that are equal but for case, punctuation and common contractions are one group, and a
+group lies in one part only. Which groups are validation and test is in `tatoeba-held-out-*.txt`
+beside this script, as hashes, so that the repository holds no sentence of theirs. The split we were
+given had left out further English sentences, unknown to us; made from the public file, `train` has
+those in it too.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-HELD_OUT = Path(__file__).with_name("tatoeba-held-out.txt")
+HELD_OUT = {
+    name: Path(__file__).with_name(f"tatoeba-held-out-{code}.txt")
+    for name, code in (("fra.txt", "fr"), ("deu.txt", "de"))
+}
 PARTS = ("train", "val", "test")
 
 CONTRACTIONS = (
@@ -41,14 +46,14 @@ def group(english: str) -> str:
     return hashlib.sha256(" ".join(words).encode()).hexdigest()[:16]
 
 
-def held_out() -> dict[str, str]:
-    """Part ("val" or "test") of every held-out group."""
-    lines = HELD_OUT.read_text(encoding="ascii").split("\n")
+def held_out(name: str) -> dict[str, str]:
+    """Part ("val" or "test") of every held-out group of the public file of this name."""
+    lines = HELD_OUT[name].read_text(encoding="ascii").split("\n")
     return {line.split()[1]: line.split()[0] for line in lines if line}
 
 
 def main(source: Path, folder: Path) -> None:
-    parts, counts = held_out(), dict.fromkeys(PARTS, 0)
+    parts, counts = held_out(source.name), dict.fromkeys(PARTS, 0)
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         files = {
@@ -56,14 +61,14 @@ def main(source: Path, folder: Path) -> None:
             for part in PARTS
         }
         for line in source.open(encoding="utf-8"):
-            english, french = line.rstrip("\n").split("\t")[:2]
+            english, other = line.rstrip("\n").split("\t")[:2]
             part = parts.get(group(english), "train")
-            files[part].write(f"{english}\t{french}\n")
+            files[part].write(f"{english}\t{other}\n")
             counts[part] += 1
     print(", ".join(f"{part} {count:,} pairs" for part, count in counts.items()))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 3 or Path(sys.argv[1]).name not in HELD_OUT:
         sys.exit(__doc__)
     main(Path(sys.argv[1]), Path(sys.argv[2]))

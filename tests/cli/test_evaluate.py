@@ -9,6 +9,7 @@ import sacrebleu
 
 from tests.cli.conftest import Shell
 from transformer import Translator
+from transformer.training.evaluation import joined
 
 
 def test_scores_are_sacrebleus(
@@ -78,3 +79,19 @@ def test_refuses_missing_things(shell: Shell, checkpoint: Path, tmp_path: Path) 
     assert three.status == 1
     assert "not 3 files" in three.err
     assert "--batch must be at least 1" in shell("evaluate", checkpoint, "a", "--batch", 0).err
+
+
+def test_neighbours_are_joined_with_their_references(
+    shell: Shell, checkpoint: Path, tmp_path: Path
+) -> None:
+    sources, references = joined(
+        ["A.", "B.", "C.", "D."], [["a1", "a2"], ["b1"], ["c1", "c2", "c3"], ["d1"]], 3
+    )
+    assert sources == ["A. B. C.", "D."]
+    assert references == [["a1 b1 c1", "a2 b1 c2", "a2 b1 c3"], ["d1"]]
+    with pytest.raises(ValueError, match="joined by 1 or more, not by 0"):
+        joined(sources, references, 0)
+    table = tmp_path / "test.tsv"
+    table.write_text("She paints.\tElle peint.\n" + "She sells.\tElle vend.\n" * 2, "utf-8")
+    said = shell("evaluate", checkpoint, table, "--join", 2, "--max-len", 4)
+    assert "1 sentences, 2 references" in said.out

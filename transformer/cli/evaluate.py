@@ -13,7 +13,7 @@ from transformer.cli.options import add_decoding, add_pairs, check_pairs, decodi
 from transformer.inference import Translator
 from transformer.text import read_references
 from transformer.text.files import atomic_path
-from transformer.training.evaluation import evaluate
+from transformer.training.evaluation import evaluate, joined
 
 
 def add_evaluate(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +21,9 @@ def add_evaluate(parser: argparse.ArgumentParser) -> None:
     add_pairs(parser, "pairs", "sentences with their references")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--batch", type=int, default=32, help="sentences at a time")
+    parser.add_argument(
+        "--join", type=int, default=1, metavar="N", help="every N neighbouring sentences as one"
+    )
     parser.add_argument("--output", metavar="FILE", help="keep the translations, one a line")
     add_decoding(parser)
     parser.set_defaults(run_command=_evaluate)
@@ -30,7 +33,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     if options.batch < 1:
         raise ValueError(f"--batch must be at least 1, not {options.batch}")
     check_pairs(options.pairs)
-    sources, references = read_references(*options.pairs)
+    sources, references = joined(*read_references(*options.pairs), options.join)
     translator = Translator.load(options.checkpoint, options.device)
     decoding = decoding_options(options)
     if "method" not in decoding:

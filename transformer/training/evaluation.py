@@ -58,6 +58,29 @@ def score(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dic
     return found
 
 
+def joined(
+    sources: Sequence[str], references: Sequence[Sequence[str]], count: int
+) -> tuple[list[str], list[list[str]]]:
+    """Every `count` neighbours as one text, to see whether a longer one keeps its content.
+
+    Reference k of a text joins reference k of its sentences, or the last of one that has fewer.
+    What is left over at the end, fewer than `count`, is a text of its own.
+
+    Raises:
+        ValueError: for a count below 1.
+    """
+    if count < 1:
+        raise ValueError(f"sentences are joined by 1 or more, not by {count}")
+    starts = range(0, len(sources), count)
+    texts = [" ".join(sources[start : start + count]) for start in starts]
+    found = []
+    for start in starts:
+        parts = references[start : start + count]
+        most = max(map(len, parts))
+        found.append([" ".join(p[min(k, len(p) - 1)] for p in parts) for k in range(most)])
+    return texts, found
+
+
 def evaluate(
     translator: Translator,
     sources: Sequence[str],
