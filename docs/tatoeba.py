@@ -1,4 +1,4 @@
-"""Make the split that `checkpoints/en-fr` or `en-de` was trained and measured on, from public files.
+"""Make the split that `checkpoints/en-fr` or `en-de` was trained on, from the public file.
 
     python docs/tatoeba.py fra.txt pairs/fr
     python docs/tatoeba.py deu.txt pairs/de
