@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
-Counts = Float[np.ndarray, "2 sentence"]
-"""Links found that are sure, and that are possible, of every sentence."""
+from transformer.analysis.bootstrap import Drawn
+
+Counts = Float[np.ndarray, "3 sentence"]
+"""Of every sentence: links found that are sure, that are possible, and all that were found."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,27 +20,25 @@ class Hits:
 
     Attributes:
         heads: by way, as ("weights", "output"): the last of the heads is all of a layer together.
-        diagonal, chance: of the two that need no model; of chance what it gives on average.
-        n_found, n_sure: how many links an aligner finds, one a target word, and how many are sure.
+        rivals: of those that need no model, by name: "diagonal"; "chance", what it gives on
+            average; "statistical".
+        n_sure: how many links are sure.
     """
 
-    heads: Mapping[tuple[str, str], Float[np.ndarray, "2 layer head sentence"]]
-    diagonal: Counts
-    chance: Counts
-    n_found: Float[np.ndarray, "sentence"]
+    heads: Mapping[tuple[str, str], Float[np.ndarray, "3 layer head sentence"]]
+    rivals: Mapping[str, Counts]
     n_sure: Float[np.ndarray, "sentence"]
 
     def rates(self, counts: Counts) -> dict[str, float]:
         """AER, precision and recall over all sentences (Och and Ney 2003, section 6)."""
-        (sure, possible), n_sure = counts.sum(axis=1), self.n_sure.sum()
+        (sure, possible, found), n_sure = counts.sum(axis=1), self.n_sure.sum()
         return {
-            "aer": float(self.errors(counts, np.ones((1, len(self.n_sure))))[0]),
-            "precision": float(possible / self.n_found.sum()),
-            "recall": float(sure / n_sure) if n_sure else float("nan"),
+            "aer": float(1 - (sure + possible) / (found + n_sure)) if found + n_sure else np.nan,
+            "precision": float(possible / found) if found else np.nan,
+            "recall": float(sure / n_sure) if n_sure else np.nan,
         }
 
-    def errors(
-        self, counts: Counts, drawn: Float[np.ndarray, "draw sentence"]
-    ) -> Float[np.ndarray, "draw"]:
-        """AER of corpora that hold each sentence as often as `drawn` says."""
-        return np.asarray(1 - (drawn @ counts.sum(axis=0)) / (drawn @ (self.n_found + self.n_sure)))
+    def drawn(self, aligners: Sequence[Counts]) -> Drawn:
+        """1 − AER of some aligners, of this corpus and of drawn ones: the greatest is the best."""
+        counts = np.stack(aligners)
+        return Drawn.rates(counts[:, :2].sum(axis=1), counts[:, 2] + self.n_sure)

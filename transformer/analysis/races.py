@@ -10,14 +10,15 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from transformer.analysis.verdicts import Word
+
 Measure = Literal["loss", "accuracy"]
-Word = Literal["held", "did not hold", "cannot be told from these seeds"]
 ENOUGH = 3  # seeds of each side, for a verdict
 REACHED = 0.95  # of the validation sequences, whole and right
 RULE = (
-    f"Held: each side has at least {ENOUGH} finished seeds, every seed of the one is better than "
+    f"Holds: each side has at least {ENOUGH} finished seeds, every seed of the one is better than "
     "every seed of the other, and the means differ by more than twice their pooled standard "
-    "deviation. Did not hold: the same the other way round. Anything else cannot be told."
+    "deviation. Refuted: the same the other way round. Not shown: anything else."
 )
 """The rule of `verdict`. Were both sides alike, three seeds of each would come apart like this
 1 time in 20 by the order alone (1 of the 6!/(3!·3!) orders), and seldom that far."""
@@ -135,7 +136,7 @@ def verdict(table: pd.DataFrame, claim: Claim, measure: Measure = "loss") -> Ver
     if n < ENOUGH:
         return Verdict(
             claim,
-            "cannot be told from these seeds",
+            "not shown",
             f"a verdict needs {ENOUGH} finished seeds of each side, and there are "
             f"{int(one['n'])} and {int(other['n'])}",
         )
@@ -147,13 +148,13 @@ def verdict(table: pd.DataFrame, claim: Claim, measure: Measure = "loss") -> Ver
         f"mean {measure} {one[f'{measure}_mean']:.4g} against {other[f'{measure}_mean']:.4g}, "
         f"pooled standard deviation {spread:.2g}, {int(one['n'])} and {int(other['n'])} seeds"
     )
-    word: Word = "cannot be told from these seeds"
+    word: Word = "not shown"
     if abs(gain) > 2 * spread:
         if gain > 0 and _apart(one, other, measure):
-            word = "held"
+            word = "holds"
         elif gain < 0 and _apart(other, one, measure):
-            word = "did not hold"
-    if word.startswith("cannot"):
+            word = "refuted"
+    if word == "not shown":
         apart = _apart(one, other, measure) or _apart(other, one, measure)
         reason += "; too close for that spread" if apart else "; seeds of the two overlap"
     return Verdict(claim, word, reason)

@@ -182,7 +182,8 @@ def _findings(translator: Translator, corpus: Corpus, progress: Progress) -> Mad
 def _finding(published: Published) -> Callable[..., Made]:
     def made(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
         found = published.run(translator, corpus, progress)
-        told = {"verdict": found.verdict, "reason": found.reason, "measured": found.sentences}
+        told = found.told()
+        told["measured"] = told.pop("sentences")
         # Without figures the reason is the table, so that a file of it is not empty.
         table = found.figures if len(found.figures) else pd.DataFrame([told])
         return table, {**published.about(), **told}

@@ -41,11 +41,11 @@ from transformer.jobs.pass_files import (
 from transformer.jobs.processes import start
 
 FOLDER = ".passes"
-FORM = 2
+FORM = 3
 """Grows when results hold something else than before: those that are kept are nobody's then."""
-KEPT = 40
+KEPT = 80
 """Results that are kept, those looked at last; a thousand sentences are about 500 kB."""
-WAITING = 12
+WAITING = 24
 """Passes that may wait for their turn."""
 _LOOK = 0.5  # seconds between two looks whether another app has finished the same pass
 MEASURE = "transformer.jobs.corpus_pass:measure"

@@ -1,17 +1,32 @@
 """Published findings about heads, each as a rule that any checkpoint can be put to.
 
     found = FINDINGS["positional"].run(translator, Corpus.bundled())
-    found.verdict, found.reason, found.figures
+    found.verdict, found.effect, found.reason, found.figures
 
 The rules were written before anything was measured with them, and no result is kept here.
 """
 
-from transformer.analysis.findings.blanked import DEPTH, ROLLOUT, blank_out
+from transformer.analysis.findings.blanked import blank_out
+from transformer.analysis.findings.faithful import (
+    ALTI_PLUS,
+    DEPTH,
+    ENCODER_DEPTH,
+    ENCODER_ROLLOUT,
+    ROLLOUT,
+    VALUE_ZEROING,
+)
 from transformer.analysis.findings.finding import Finding, Published, Untestable
 from transformer.analysis.findings.positional import POSITIONAL_HEADS
 from transformer.analysis.findings.removal import FRAGILE_KIND, LAST_CROSS, SINGLE_HEADS
 from transformer.analysis.findings.training import TOLERANCE, pruning_over_training, saves_of
-from transformer.analysis.findings.words import CHANCE, INPUT, NORMS
+from transformer.analysis.findings.words import (
+    DIAGONAL,
+    INPUT_HEADS,
+    LOW_LAYERS,
+    NORMS_INPUT,
+    NORMS_OUTPUT,
+    STATISTICAL,
+)
 
 FINDINGS: dict[str, Published] = {
     published.name: published
@@ -20,11 +35,18 @@ FINDINGS: dict[str, Published] = {
         SINGLE_HEADS,
         FRAGILE_KIND,
         LAST_CROSS,
-        CHANCE,
-        NORMS,
-        INPUT,
+        DIAGONAL,
+        STATISTICAL,
+        NORMS_INPUT,
+        NORMS_OUTPUT,
+        LOW_LAYERS,
+        INPUT_HEADS,
+        ENCODER_ROLLOUT,
+        ENCODER_DEPTH,
+        VALUE_ZEROING,
         ROLLOUT,
         DEPTH,
+        ALTI_PLUS,
         TOLERANCE,
     )
 }

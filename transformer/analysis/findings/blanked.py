@@ -1,33 +1,28 @@
-"""Rollout held against blank-out (Abnar and Zuidema 2020, arXiv:2005.00928)."""
+"""Ways to follow attention held against blank-out (Abnar and Zuidema 2020, arXiv:2005.00928)."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import torch
 from jaxtyping import Float
 from scipy.stats import rankdata
 
-from transformer.analysis import rollout
-from transformer.analysis.bootstrap import draws, interval
+from transformer.analysis import alti, rollout, value_zeroing
 from transformer.analysis.cells import LOGITS
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.findings.finding import (
-    Finding,
-    Published,
-    Untestable,
-    apart,
-    enough,
-    verdict,
-)
 from transformer.analysis.passes import Progress, encoded
-from transformer.figures.measured import Chart
 from transformer.inference import Translator
-from transformer.inference.trace import WEIGHTS, Trace
+from transformer.inference.trace import Trace
 
-SHORTEST = 4
-"""Source pieces, `</s>` aside, that a rank correlation is worth something over."""
+Where = Literal["translation", "encoder"]
+METHODS = ("raw weights", "rollout", "ALTI", "value zeroing")
+"""In the order of `agreement`; over a whole translation ALTI is ALTI+."""
+SHORTEST, LONGEST = 5, 80
+"""Source pieces, `</s>` aside, between which a sentence is measured: fewer have no ranks to speak
+of, and the work grows with the square of more."""
 
 
 @torch.inference_mode()
@@ -37,11 +32,9 @@ def blank_out(translator: Translator, trace: Trace) -> Float[np.ndarray, "target
     Given the output before it. The source's last token, `</s>`, is not blanked out: no column.
     """
     model, device = translator.model, translator.device
-    n = len(trace.src_ids) - 1
     tgt, wanted = (torch.tensor([i], device=device) for i in (trace.tgt_ids, trace.predicted_ids))
-    sources = torch.tensor([trace.src_ids] * (n + 1), device=device)
-    sources[range(n), range(n)] = model.config.unk_id  # the last one is left whole
     parts = []
+    sources = _blanked(translator, trace)
     for some in sources.split(max(1, LOGITS // (tgt.numel() * model.config.vocab_size))):
         states = model.decode(tgt.expand(len(some), -1), model.encode(some))
         logits = model.project(states)
@@ -49,6 +42,25 @@ def blank_out(translator: Translator, trace: Trace) -> Float[np.ndarray, "target
         parts.append(chosen - logits.logsumexp(dim=-1))
     found = torch.cat(parts).double().cpu().numpy()
     return np.asarray((found[:-1] - found[-1]).T)
+
+
+@torch.inference_mode()
+def blank_out_memory(translator: Translator, trace: Trace) -> Float[np.ndarray, "source source"]:
+    """1 − cos of each place of the memory as it is and with another source token as `<unk>`.
+
+    The encoder alone, as the published method has it; `</s>` has neither row nor column.
+    """
+    states = translator.model.encode(_blanked(translator, trace))[:, :-1].double()
+    unit = torch.nn.functional.normalize(states, dim=-1)
+    return np.asarray(((unit[:-1] - unit[-1]).square().sum(dim=-1) / 2).T.cpu().numpy())
+
+
+def _blanked(translator: Translator, trace: Trace) -> torch.Tensor:
+    """The source with each token but `</s>` blanked out in its turn, and last as it is."""
+    n = len(trace.src_ids) - 1
+    sources = torch.tensor([trace.src_ids] * (n + 1), device=translator.device)
+    sources[range(n), range(n)] = translator.model.config.unk_id
+    return sources
 
 
 def rank_correlations(
@@ -68,107 +80,52 @@ def rank_correlations(
 
 
 def agreement(
-    translator: Translator, corpus: Corpus, progress: Progress
+    translator: Translator, corpus: Corpus, progress: Progress, where: Where = "translation"
 ) -> Float[np.ndarray, "sentence method layer"]:
-    """Of raw weights and of rollout with blank-out, for every sentence that is long enough.
+    """Of every one of `METHODS` with blank-out, for every sentence of fitting length.
 
-    For each output token the source tokens are put in order three ways: by |`blank_out`|; by the
-    layer's encoder–decoder weights, heads averaged; by joint rollout up to that layer. The rank
-    correlations are averaged over the sentence's tokens.
+    For each output token the source tokens are put in order by |`blank_out`| and by each method up
+    to a layer, and the rank correlations are averaged over the sentence's tokens. In the encoder,
+    for each place the others by `blank_out_memory`: itself every method puts first.
     """
     pairs = encoded(translator, corpus)
-    names = [site.format(n) for site in WEIGHTS.values()
-             for n in range(translator.model.config.n_layers)]  # fmt: skip
     found = []
     for number, (sentence, pair) in enumerate(zip(corpus.sentences, pairs, strict=True)):
         progress(number / len(pairs), "blanking out")
-        if len(pair.src) <= SHORTEST:
+        if not SHORTEST <= len(pair.src) - 1 <= LONGEST:
             continue
-        trace = translator.trace(sentence.source, pair.out, names=names)
-        effect = np.abs(blank_out(translator, trace))
-        both = np.stack([rollout.matrices(trace, "cross"), rollout.joint(trace).source])
-        ranks = rank_correlations(both[..., :-1], effect)
+        trace = translator.trace(sentence.source, pair.out)
+        if where == "encoder":
+            effect, ways = blank_out_memory(translator, trace), _in_encoder(translator, trace)
+            effect, ways = _others(effect), _others(ways[..., :-1, :-1])
+        else:
+            effect = np.abs(blank_out(translator, trace))
+            ways = _in_translation(translator, trace)[..., :-1]
+        ranks = rank_correlations(ways, effect)
         if (kept := ~np.isnan(ranks).any(axis=(0, 1))).any():
             found.append(ranks[..., kept].mean(axis=-1))
     progress(1.0, "blanked out")
-    return np.stack(found) if found else np.zeros((0, 2, translator.model.config.n_layers))
+    shape = 0, len(METHODS), translator.model.config.n_layers
+    return np.stack(found) if found else np.zeros(shape)
 
 
-def _measured(
-    translator: Translator, corpus: Corpus, progress: Progress
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], pd.DataFrame]:
-    enough(len(corpus))
-    found = agreement(translator, corpus, progress)
-    enough(len(found), f"sentences of at least {SHORTEST} pieces to blank out")
-    drawn = draws(len(found)) / len(found)
-    rows = []
-    for method, name in enumerate(("raw weights", "rollout")):
-        for layer in range(found.shape[2]):
-            one = interval(found[:, method, layer].mean(), drawn @ found[:, method, layer])
-            rows.append((name, layer, one.value, one.low, one.high))
-    table = pd.DataFrame(rows, columns=["method", "layer", "correlation", "low", "high"])
-    return found, drawn, table
+def _in_translation(
+    translator: Translator, trace: Trace
+) -> Float[np.ndarray, "method layer target source"]:
+    model = translator.model
+    rolled = rollout.joint(trace), alti.joint(model, trace), value_zeroing.joint(model, trace)
+    return np.stack([rollout.matrices(trace, "cross"), *(one.source for one in rolled)])
 
 
-def _more(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
-    found, drawn, table = _measured(translator, corpus, progress)
-    gaps = found[:, 1, -1] - found[:, 0, -1]
-    gap = interval(gaps.mean(), drawn @ gaps)
-    raw, rolled = found[:, :, -1].mean(axis=0)
-    reason = (
-        f"In the last layer rollout's rank correlation with blank-out is {rolled:.2f}, that of the "
-        f"raw weights {raw:.2f}: a difference of {apart(gap)}."
-    )
-    return Finding(table, verdict(gap.low > 0), reason, len(found))
+def _in_encoder(
+    translator: Translator, trace: Trace
+) -> Float[np.ndarray, "method layer source source"]:
+    model = translator.model
+    rolled = rollout.encoder(trace), alti.encoder(model, trace), value_zeroing.encoder(model, trace)
+    return np.stack([rollout.matrices(trace, "encoder"), *rolled])
 
 
-def _deeper(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
-    n_layers = translator.model.config.n_layers
-    if n_layers < 2:
-        raise Untestable("This model has one layer, so that nothing can grow with depth.")
-    found, drawn, table = _measured(translator, corpus, progress)
-    along = np.arange(n_layers) - (n_layers - 1) / 2
-    slopes = found[:, 1] @ along / (along @ along)
-    slope = interval(slopes.mean(), drawn @ slopes)
-    first, last = found[:, 1, 0].mean(), found[:, 1, -1].mean()
-    reason = (
-        f"Rollout's rank correlation with blank-out goes from {first:.2f} in layer 0 to "
-        f"{last:.2f} in layer {n_layers - 1}, a slope of {apart(slope, 3, unit=' a layer')}."
-    )
-    return Finding(table, verdict(slope.low > 0), reason, len(found))
-
-
-_HOW = (
-    "Each source token in turn becomes <unk>, and the change of every output token's "
-    "log-probability is its blank-out score. For each output token the source tokens are ranked "
-    "by its size, by a layer's encoder–decoder weights (heads averaged), and by rollout from that "
-    "layer down through decoder and encoder; Spearman's correlations are averaged over the tokens "
-    "of a sentence. "
-)
-_CHART = Chart(
-    "layer", "correlation", "layer of the decoder", "Spearman's with blank-out", by="method"
-)
-ROLLOUT = Published(
-    "rollout",
-    "Rollout agrees with blank-out more than raw attention weights do.",
-    "Abnar & Zuidema 2020, “Analysis and Discussion”",
-    _HOW + "It holds if in the last layer rollout's mean correlation is greater, the 95% interval "
-    "of the difference (paired bootstrap over sentences) above 0. The paper's models classify; "
-    "here it is repeated on translation.",
-    _more,
-    most=60,
-    chart=_CHART,
-    minutes=0.3,
-)
-DEPTH = Published(
-    "rollout-depth",
-    "Rollout agrees with blank-out more and more with depth.",
-    "Abnar & Zuidema 2020, “Analysis and Discussion”",
-    _HOW + "It holds if rollout's correlation grows with the layer: the slope of a straight line "
-    "through a sentence's layers, in the mean over sentences, has a 95% interval (bootstrap over "
-    "sentences) above 0.",
-    _deeper,
-    most=60,
-    chart=_CHART,
-    minutes=0.3,
-)
+def _others(square: Float[np.ndarray, "*many n n"]) -> Float[np.ndarray, "*many n n-1"]:
+    """Without the diagonal."""
+    n = square.shape[-1]
+    return np.asarray(square[..., ~np.eye(n, dtype=bool)].reshape(*square.shape[:-1], n - 1))

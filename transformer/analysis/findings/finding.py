@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
 from transformer.analysis.bootstrap import Interval
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.passes import Progress, silent
+from transformer.analysis.verdicts import Effect, Word
 from transformer.figures.measured import Chart
 from transformer.inference import Translator
-
-Verdict = Literal["holds", "doesn't hold", "can't be tested here"]
 
 LEAST = 10
 """Sentences that a bootstrap over sentences needs at least."""
@@ -31,20 +30,36 @@ class Finding:
 
     Attributes:
         figures: what was measured, a line a point of the chart; empty if nothing could be.
-        reason: why this verdict, with the numbers, a sentence.
+        effect: how large the thing is that the claim is about, with its interval and floor; None
+            if it could not be measured.
+        reason: the verdict with its numbers, a sentence; or why there can be none.
         sentences: how many were measured over.
     """
 
     figures: pd.DataFrame
-    verdict: Verdict
+    effect: Effect | None
     reason: str
     sentences: int
+
+    @property
+    def verdict(self) -> Word:
+        """Of the effect, by the rule of `verdicts`."""
+        return self.effect.verdict if self.effect else "can't be tested here"
+
+    def told(self) -> dict[str, Any]:
+        """All but the figures, one level deep; null for an effect that was not measured."""
+        effect = self.effect.to_dict() if self.effect else dict.fromkeys(Effect.COLUMNS)
+        return {
+            "verdict": self.verdict,
+            **effect,
+            "reason": self.reason,
+            "sentences": self.sentences,
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
         lines = json.loads(self.figures.to_json(orient="records", double_precision=15))
-        told = {"verdict": self.verdict, "reason": self.reason, "sentences": self.sentences}
-        return {**told, "figures": lines}
+        return {**self.told(), "figures": lines}
 
 
 @dataclass(frozen=True)
@@ -77,7 +92,7 @@ class Published:
         try:
             return self.test(translator, some, progress)
         except Untestable as error:
-            return Finding(pd.DataFrame(), "can't be tested here", str(error), len(some))
+            return Finding(pd.DataFrame(), None, str(error), len(some))
 
     def about(self) -> dict[str, Any]:
         """Claim, source and rule, for a file."""
@@ -102,14 +117,17 @@ def enough(count: int, what: str = "sentences") -> None:
         )
 
 
-def verdict(holds: bool) -> Verdict:
-    return "holds" if holds else "doesn't hold"
-
-
-def apart(found: Interval, digits: int = 2, factor: float = 1, unit: str = "") -> str:
+def apart(effect: Effect, digits: int = 2) -> str:
     """A difference with its interval, as reasons tell it: "+0.12 (95%: −0.01 to +0.25)"."""
-    value, low, high = (
-        f"{factor * number:+.{digits}f}".replace("-", "−")
-        for number in (found.value, found.low, found.high)
-    )
+    value, low, high = told(effect.interval, digits, "+")
+    unit = effect.unit if effect.unit.startswith("%") else f" {effect.unit}"
     return f"{value}{unit} (95%: {low} to {high})"
+
+
+def told(interval: Interval, digits: int, sign: str = "") -> tuple[str, str, str]:
+    """Value and bounds, rounded, with a minus as people write it."""
+    value, low, high = (
+        f"{number:{sign}.{digits}f}".replace("-", "−")
+        for number in (interval.value, interval.low, interval.high)
+    )
+    return value, low, high

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float
 
 from transformer.analysis.ablation import losses_without
-from transformer.analysis.bootstrap import Interval, draws, interval, mean_loss
+from transformer.analysis.bootstrap import Drawn, lead
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.finding import (
     Finding,
@@ -16,73 +17,77 @@ from transformer.analysis.findings.finding import (
     Untestable,
     apart,
     enough,
-    verdict,
 )
 from transformer.analysis.gates import KINDS, Head, all_heads
 from transformer.analysis.importance import Importance, gradient_importance
-from transformer.analysis.losses import batched, lengths
+from transformer.analysis.losses import batched
 from transformer.analysis.passes import Progress, encoded
+from transformer.analysis.verdicts import Effect
 from transformer.figures.measured import Chart
 from transformer.inference import Translator
 
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 JUDGED = 0.8
 """Share of a kind that is gone when kinds are compared; the paper's own (section 5)."""
-SURE = 0.95
+FLOOR = 0.01
+"""Of the loss: what is less is not missed. The paper's BLEU would hardly move."""
 _NAMES = {"encoder": "encoder", "decoder": "decoder", "cross": "encoder–decoder"}
+_OF_LOSS = "% of the loss"
 
 
-class Without:
-    """How the loss of a corpus grows without each of some groups of heads, drawn again often.
+def losses(
+    translator: Translator, corpus: Corpus, groups: Sequence[Sequence[Head]], progress: Progress
+) -> tuple[Float[np.ndarray, "sentence"], Float[np.ndarray, "group sentence"]]:
+    """Of every sentence, nats, with all heads and without each group."""
+    parts = batched(translator, encoded(translator, corpus))
+    return losses_without(translator, parts, groups, progress)
 
-    Attributes:
-        loss: nats a target token with all heads.
-        growth: of each group; drawn: the same in every drawn corpus, (group, draw).
-    """
 
-    def __init__(
-        self,
-        translator: Translator,
-        corpus: Corpus,
-        groups: Sequence[Sequence[Head]],
-        progress: Progress,
-    ) -> None:
-        parts = batched(translator, encoded(translator, corpus))
-        whole, each = losses_without(translator, parts, groups, progress)
-        tokens, drawn = lengths(parts), draws(len(corpus))
-        self.loss = float(whole.sum() / tokens.sum())
-        self.growth = (each.sum(axis=1) - whole.sum()) / tokens.sum()
-        self.drawn = np.stack([mean_loss(one - whole, tokens, drawn) for one in each])
+def growth(
+    whole: Float[np.ndarray, "sentence"], each: Float[np.ndarray, "group sentence"]
+) -> Drawn:
+    """By what share of itself the corpus's loss grows without each group."""
+    return Drawn.rates(each - whole, whole)
 
-    def intervals(self) -> list[Interval]:
-        return [
-            interval(value, drawn) for value, drawn in zip(self.growth, self.drawn, strict=True)
-        ]
 
-    def table(self, about: pd.DataFrame) -> pd.DataFrame:
-        """`about`, a line a group, with growth, low and high."""
-        found = self.intervals()
-        return about.assign(
-            growth=self.growth, low=[one.low for one in found], high=[one.high for one in found]
-        )
+def _table(about: pd.DataFrame, found: Drawn) -> pd.DataFrame:
+    """`about`, a line a group, with growth, low and high, simultaneous."""
+    each = found.together()
+    return about.assign(
+        growth=found.values, low=[one.low for one in each], high=[one.high for one in each]
+    )
 
 
 def _single(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
     enough(len(corpus))
     heads = all_heads(translator.model.config)
-    found = Without(translator, corpus, [[head] for head in heads], progress)
+    whole, each = losses(translator, corpus, [[head] for head in heads], progress)
+    found = growth(whole, each)
     table = pd.DataFrame(heads, columns=["kind", "layer", "head"])
-    table = found.table(table).sort_values("growth", ignore_index=True)
+    table = _table(table, found).sort_values("growth", ignore_index=True)
     table["kind"] = table["kind"].map(_NAMES)
     table["rank"] = range(1, len(table) + 1)
-    table["harm"] = table["low"] > 0
-    harm, worst = int(table["harm"].sum()), table.iloc[-1]
-    reason = (
-        f"Without {harm} of {len(table)} heads, one at a time, the loss of {found.loss:.3f} nats a "
-        f"token surely grows; the worst is {worst.kind} {worst.layer}.{worst['head']} "
-        f"(+{worst.growth:.3f}), half of the heads cost {table.growth.median():+.4f} or less."
+    surely = {"yes": table["low"] > FLOOR, "no": table["high"] < FLOOR}
+    table["missed"] = np.select(list(surely.values()), list(surely), "not shown")
+    half = Drawn(
+        np.median(found.values, keepdims=True), np.median(found.drawn, axis=0)[None], len(corpus)
     )
-    return Finding(table, verdict(harm < len(table) / 2), reason, len(corpus))
+    effect = Effect(
+        "what half of the heads cost at most, each taken away alone",
+        _OF_LOSS,
+        lead(half).times(100),
+        100 * FLOOR,
+        below=True,
+    )
+    worst, counts = table.iloc[-1], table["missed"].value_counts()
+    yes, no, unknown = (int(counts.get(word, 0)) for word in ("yes", "no", "not shown"))
+    reason = (
+        f"Half of the {len(table)} heads cost {apart(effect)} or less, taken away alone. Of single "
+        f"heads, all intervals taken at once, {yes} surely cost more than {FLOOR:.0%}, {no} surely "
+        f"less, {unknown} cannot be told; the worst is {worst.kind} {worst.layer}.{worst['head']} "
+        f"({100 * worst.growth:+.1f}%)."
+    )
+    return Finding(table, effect, reason.replace("-", "−"), len(corpus))
 
 
 def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
@@ -98,22 +103,25 @@ def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Findin
                 at[kind] = len(groups)
             groups.append(own[: round(share * len(own))])
             lines.append((kind, share, len(groups[-1])))
-    found = Without(translator, corpus, groups, _second(progress))
-    table = found.table(pd.DataFrame(lines, columns=["kind", "share", "off"]))
-    told, holds = [], True
-    for kind in ("encoder", "decoder"):
-        more = interval(
-            found.growth[at["cross"]] - found.growth[at[kind]],
-            found.drawn[at["cross"]] - found.drawn[at[kind]],
-        )
-        holds &= more.low > 0
-        told.append(f"{found.growth[at[kind]]:+.2f} of the {kind} (a difference of {apart(more)})")
+    found = growth(*losses(translator, corpus, groups, _second(progress)))
+    table = _table(pd.DataFrame(lines, columns=["kind", "share", "off"]), found)
     table["kind"] = table["kind"].map(_NAMES)
-    reason = (
-        f"Without {JUDGED:.0%} of the encoder–decoder heads the loss changes by "
-        f"{found.growth[at['cross']]:+.2f} nats a token, against {' and '.join(told)}."
+    theirs = found[[at["encoder"], at["decoder"]]]
+    effect = Effect(
+        f"growth without {JUDGED:.0%} of the encoder–decoder heads, less that without so many of "
+        "the worse of the other kinds",
+        _OF_LOSS,
+        lead(found[[at["cross"]]], theirs).times(100),
+        100 * FLOOR,
+        2,
     )
-    return Finding(table, verdict(holds), reason, len(corpus))
+    cross, encoder, decoder = (100 * found.values[at[kind]] for kind in ("cross", *KINDS[:2]))
+    reason = (
+        f"Without {JUDGED:.0%} of the encoder–decoder heads the loss grows by {cross:+.0f}%, "
+        f"without so many of the encoder's by {encoder:+.0f}% and of the decoder's by "
+        f"{decoder:+.0f}%: a lead of {apart(effect, 0)}."
+    )
+    return Finding(table, effect, reason.replace("-", "−"), len(corpus))
 
 
 def _last_cross(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
@@ -128,21 +136,28 @@ def _last_cross(translator: Translator, corpus: Corpus, progress: Progress) -> F
             kept = int(values[kind][layer].argmax())
             groups.append([(kind, layer, h) for h in range(config.n_heads) if h != kept])
             lines.append((kind, layer, kept))
-    found = Without(translator, corpus, groups, _second(progress))
-    table = found.table(pd.DataFrame(lines, columns=["kind", "layer", "kept"]))
+    found = growth(*losses(translator, corpus, groups, _second(progress)))
+    table = _table(pd.DataFrame(lines, columns=["kind", "layer", "kept"]), found)
     last = lines.index(("cross", config.n_layers - 1, lines[-1][2]))
-    first = float((found.drawn.argmax(axis=0) == last).mean())
-    order = np.argsort(-found.growth)
-    worst = next(n for n in order if n != last)
-    rank = int(np.flatnonzero(order == last)[0]) + 1
+    others = np.arange(len(lines)) != last
+    effect = Effect(
+        "growth with one head left in the last encoder–decoder layer, less that in the worst of "
+        "the other layers",
+        _OF_LOSS,
+        lead(found[[last]], found[others]).times(100),
+        100 * FLOOR,
+        int(others.sum()),
+    )
+    order = np.argsort(-found.values)
+    worst, rank = next(n for n in order if n != last), int(np.flatnonzero(order == last)[0]) + 1
     reason = (
-        f"With one head left in it, the last encoder–decoder layer costs {found.growth[last]:+.3f} "
-        f"nats a token, place {rank} of {len(lines)} ({_NAMES[lines[worst][0]]} layer "
-        f"{lines[worst][1]}: {found.growth[worst]:+.3f}); it is the worst in {first:.0%} of the "
-        "drawn corpora."
+        f"With one head left in it, the last encoder–decoder layer costs "
+        f"{100 * found.values[last]:+.1f}% of the loss, place {rank} of {len(lines)} "
+        f"({_NAMES[lines[worst][0]]} layer {lines[worst][1]}: {100 * found.values[worst]:+.1f}%): "
+        f"a lead of {apart(effect, 1)}."
     )
     table["kind"] = table["kind"].map(_NAMES)
-    return Finding(table, verdict(first >= SURE), reason, len(corpus))
+    return Finding(table, effect, reason.replace("-", "−"), len(corpus))
 
 
 def _order(translator: Translator, corpus: Corpus, progress: Progress) -> Importance:
@@ -157,19 +172,30 @@ def _second(progress: Progress) -> Progress:
     return lambda share, doing: progress(0.2 + 0.8 * share, doing)
 
 
-_GROWTH = "loss grown by (nats a token)"
+_GROWTH = "loss grown by"
+_SIZE = "A difference below 1% of the loss counts for none."
 
 SINGLE_HEADS = Published(
     "single",
     "Most heads can be taken away, one at a time, without harm.",
     "Michel et al. 2019, section 3.2",
-    "Each head is switched off alone. It is missed if the loss surely grows: the 95% interval of "
-    "the difference (paired bootstrap over sentences) lies above 0. The finding holds if fewer "
-    "than half of all heads are missed. The paper counts BLEU; loss notices smaller harm, and the "
-    "more sentences, the smaller.",
+    "Each head is switched off alone; it would be missed if the loss grew by more than 1%, however "
+    "surely a smaller growth may be measured. The effect is what half of all heads cost at most "
+    "(the median head). It holds if that is surely below 1%, and is refuted if it is surely above "
+    "(bootstrap over sentences). Which single heads are missed is told with intervals that hold "
+    "for all heads at once. The paper counts BLEU, which moves later than loss.",
     _single,
     most=40,
-    chart=Chart("rank", "growth", "heads, from the least missed", _GROWTH, by="kind", joined=False),
+    chart=Chart(
+        "rank",
+        "growth",
+        "heads, from the least missed",
+        _GROWTH,
+        by="kind",
+        mark=(FLOOR, "1%"),
+        joined=False,
+        percent=True,
+    ),
     minutes=1.5,
 )
 FRAGILE_KIND = Published(
@@ -177,12 +203,15 @@ FRAGILE_KIND = Published(
     "Encoder–decoder heads are the most fragile kind.",
     "Michel et al. 2019, section 5",
     "Of each kind alone the least important heads go (gradient measure on the same sentences), "
-    "20%, 40% and so on. It holds if without 80% of the encoder–decoder heads the loss has grown "
-    "more than without 80% of the encoder's, and of the decoder's: both 95% intervals of the "
-    "difference (paired bootstrap over sentences) above 0.",
+    "20%, 40% and so on. The effect is by how much more of itself the loss has grown without 80% "
+    "of the encoder–decoder heads than without 80% of the encoder's, or of the decoder's, "
+    "whichever is worse, with an interval over both comparisons at once (paired bootstrap over "
+    f"sentences). {_SIZE}",
     _kinds,
     most=60,
-    chart=Chart("share", "growth", "share of the kind's heads that is off", _GROWTH, by="kind"),
+    chart=Chart(
+        "share", "growth", "share of the kind's heads that is off", _GROWTH, by="kind", percent=True
+    ),
     minutes=0.4,
 )
 LAST_CROSS = Published(
@@ -190,10 +219,11 @@ LAST_CROSS = Published(
     "Of all layers, the last encoder–decoder attention needs its heads most.",
     "Michel et al. 2019, section 3.3",
     "In one attention layer at a time all heads are switched off but the most important (gradient "
-    "measure). It holds if the loss grows most in the last encoder–decoder layer, in at least 95% "
-    "of the corpora drawn again sentence by sentence (bootstrap).",
+    "measure). The effect is by how much more of itself the loss grows in the last "
+    "encoder–decoder layer than in the worst of all others, with an interval over all these "
+    f"comparisons at once (paired bootstrap over sentences). {_SIZE}",
     _last_cross,
     most=60,
-    chart=Chart("layer", "growth", "layer", _GROWTH, by="kind"),
+    chart=Chart("layer", "growth", "layer", _GROWTH, by="kind", percent=True),
     minutes=0.4,
 )

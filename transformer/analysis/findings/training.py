@@ -12,7 +12,7 @@ import pandas as pd
 from safetensors.torch import load_file
 
 from transformer.analysis.ablation import bleu_of, references_of, without_heads
-from transformer.analysis.bootstrap import draws, interval
+from transformer.analysis.bootstrap import Drawn, draws, lead
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.finding import (
     Finding,
@@ -20,10 +20,10 @@ from transformer.analysis.findings.finding import (
     Untestable,
     apart,
     enough,
-    verdict,
 )
 from transformer.analysis.importance import gradient_importance
 from transformer.analysis.passes import Progress, silent
+from transformer.analysis.verdicts import Effect
 from transformer.checkpoint import load_checkpoint
 from transformer.figures.measured import Chart
 from transformer.inference import Translator
@@ -31,6 +31,8 @@ from transformer.inference import Translator
 PRUNED = 0.4
 """Share of all heads that goes; from some epoch on the paper's models do without so many."""
 LEAST_BLEU = 1.0
+FLOOR = 1.0
+"""Points of the BLEU that is left: half a BLEU of fifty."""
 
 
 def pruning_over_training(
@@ -63,8 +65,7 @@ def pruning_over_training(
             without_heads(exact, order[: round(PRUNED * len(order))]), corpus, references
         )
         ratios = less.drawn(drawn) / np.maximum(whole.drawn(drawn), 1e-9)
-        one = interval(less.score / whole.score, ratios)
-        lines.append((step, one.value, one.low, one.high, whole.score, less.score))
+        lines.append((step, less.score / whole.score, whole.score, less.score))
         kept.append(ratios)
     progress(1.0, "pruned")
     if len(lines) < 2:
@@ -72,16 +73,24 @@ def pruning_over_training(
             f"{len(lines)} of {len(saves)} checkpoints reach a BLEU of {LEAST_BLEU:g}; two are "
             "needed, from different steps of one run."
         )
-    names = ["step", "kept", "low", "high", "bleu", "bleu_pruned"]
-    table = pd.DataFrame(lines, columns=names)
+    table = pd.DataFrame(lines, columns=["step", "kept", "bleu", "bleu_pruned"])
+    found = Drawn(table["kept"].to_numpy(dtype=np.float64), np.stack(kept), len(corpus))
+    each = found.together()
+    table.insert(2, "low", [one.low for one in each])
+    table.insert(3, "high", [one.high for one in each])
+    effect = Effect(
+        f"BLEU left without {PRUNED:.0%} of the heads, the last checkpoint less the first",
+        "points",
+        lead(found[-1:], found[:1]).times(100),
+        FLOOR,
+    )
     first, last = table.iloc[0], table.iloc[-1]
-    more = interval(last.kept - first.kept, kept[-1] - kept[0])
     reason = (
         f"Without {PRUNED:.0%} of the heads {first.kept:.0%} of the BLEU is left at step "
         f"{first.step:.0f} and {last.kept:.0%} at step {last.step:.0f}: a "
-        f"difference of {apart(more, 0, 100, ' points')}."
+        f"difference of {apart(effect, 0)}."
     )
-    return Finding(table, verdict(more.low > 0), reason, len(corpus))
+    return Finding(table, effect, reason, len(corpus))
 
 
 def saves_of(run: str | os.PathLike[str]) -> list[tuple[int, Translator]]:
@@ -115,8 +124,9 @@ TOLERANCE = Published(
     "The longer a model has trained, the more heads it can do without.",
     "Michel et al. 2019, section 6",
     "From two or more checkpoints of one run the 40% of heads go that matter least (gradient "
-    "measure). It holds if the share of BLEU that is left is greater at the last one than at the "
-    "first, the 95% interval of the difference (paired bootstrap over sentences) above 0.",
+    "measure). The effect is by how many points the share of BLEU that is left is greater at the "
+    "last one than at the first (paired bootstrap over sentences). It holds if that is surely "
+    "above 1 point, and is refuted if it is surely below.",
     _test,
     most=60,
     chart=Chart("step", "kept", "step of training", "BLEU that is left", percent=True),

@@ -1,0 +1,115 @@
+"""Value zeroing, held against passes through hooks in which one token's values really are zero."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from tests.analysis.made import KINDS, TARGET, TEXT, lively
+from transformer import Hooks, Translator
+from transformer.analysis import norms, value_zeroing
+from transformer.inference.trace import WEIGHTS, Trace
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+
+
+@pytest.fixture(scope="module")
+def model(tiny_model: Transformer) -> Transformer:
+    return lively(tiny_model)
+
+
+@pytest.fixture(scope="module")
+def trace(model: Transformer, vocabulary: Vocabulary) -> Trace:
+    return Translator(model, vocabulary).trace(TEXT, TARGET)
+
+
+def outputs(model: Transformer, trace: Trace, kind: str, layer: int, off: int | None) -> Tensor:
+    """What the layer puts out with the values of token `off` at zero, in a pass of its own."""
+    stack = "encoder" if kind == "encoder" else "decoder"
+    found: list[Tensor] = []
+
+    def silence(values: Tensor, name: str) -> Tensor:
+        values = values.clone()
+        values[:, :, off] = 0
+        return values
+
+    hooks = {f"{stack}.layers.{layer}.ffn_norm.hook_output": lambda x, _: found.append(x[0])}
+    if off is not None:
+        hooks[WEIGHTS[kind].format(layer).replace("weights", "value")] = silence
+    with torch.no_grad():
+        model(torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids]), hooks=Hooks(hooks))
+    return found[0].double()
+
+
+@pytest.mark.parametrize(("kind", "layer"), list(itertools.product(KINDS, range(2))))
+def test_scores_are_those_of_passes_without_the_token(
+    model: Transformer, trace: Trace, kind: str, layer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = value_zeroing.scores(model, trace, kind, layer)
+    whole = outputs(model, trace, kind, layer, None)
+    wanted = [
+        1 - torch.cosine_similarity(whole, outputs(model, trace, kind, layer, off), dim=-1)
+        for off in range(found.shape[1])
+    ]
+    np.testing.assert_allclose(found, torch.stack(wanted, dim=1).numpy(), rtol=2e-3, atol=2e-7)
+    assert found.max() > 1e-4, "a layer in which nothing changes would prove nothing"
+    if kind == "decoder":
+        assert not np.triu(found, 1).any()
+    monkeypatch.setattr(norms, "BLOCK", 1)
+    one_by_one = value_zeroing.scores(model, trace, kind, layer)
+    np.testing.assert_allclose(one_by_one, found, rtol=2e-3, atol=2e-7)
+
+
+def test_rolled_rows_sum_to_one_and_are_one_product(model: Transformer, trace: Trace) -> None:
+    """All states side by side, as `test_rollout` has it, with rows of `scores` for weights."""
+    n_src, n_tgt, r = len(trace.src_tokens), len(trace.tgt_tokens), 0.5
+
+    def rows(kind: str, layer: int) -> np.ndarray:
+        made = value_zeroing.scores(model, trace, kind, layer)
+        return made / made.sum(axis=-1, keepdims=True)
+
+    state = np.eye(n_src + n_tgt)
+    rolled = value_zeroing.encoder(model, trace)
+    for layer in range(2):
+        state[:n_src] = (r * np.eye(n_src) + (1 - r) * rows("encoder", layer)) @ state[:n_src]
+        np.testing.assert_allclose(rolled[layer], state[:n_src, :n_src], atol=1e-9)
+    found = value_zeroing.joint(model, trace)
+    for layer in range(2):
+        state[n_src:] = (r * np.eye(n_tgt) + (1 - r) * rows("decoder", layer)) @ state[n_src:]
+        state[n_src:] = r * state[n_src:] + (1 - r) * rows("cross", layer) @ state[:n_src]
+        np.testing.assert_allclose(found.source[layer], state[n_src:, :n_src], atol=1e-9)
+        np.testing.assert_allclose(found.target[layer], state[n_src:, n_src:], atol=1e-9)
+    whole = found.source.sum(axis=-1) + found.target.sum(axis=-1)
+    np.testing.assert_allclose(whole, 1, atol=1e-9)
+    np.testing.assert_allclose(rolled.sum(axis=-1), 1, atol=1e-9)
+
+
+def test_where_nothing_is_said_all_tokens_are_alike(
+    tiny_model: Transformer, vocabulary: Vocabulary
+) -> None:
+    """The values of every attention are 0: no token is missed, and none is preferred."""
+    deaf = lively(tiny_model)
+    with torch.no_grad():
+        for name, weight in deaf.named_parameters():
+            if name.endswith("w_qkv"):
+                weight[-64:] = 0
+    trace = Translator(deaf, vocabulary).trace(TEXT, TARGET)
+    assert not value_zeroing.scores(deaf, trace, "cross", 1).any()
+    found = value_zeroing.joint(deaf, trace)
+    np.testing.assert_allclose(found.source, found.source[..., :1] * np.ones(len(trace.src_ids)))
+    assert not np.triu(found.target, 1).any()
+
+
+def test_a_trace_that_lacks_something_or_is_of_another_model_is_refused(
+    model: Transformer, trace: Trace, vocabulary: Vocabulary
+) -> None:
+    with pytest.raises(ValueError, match="layer"):
+        value_zeroing.scores(model, trace, "cross", 7)
+    names = [WEIGHTS["cross"].format(0)]
+    few = Translator(model, vocabulary).trace(TEXT, TARGET, names=names)
+    with pytest.raises(KeyError, match="hook_"):
+        value_zeroing.scores(model, few, "cross", 0)

@@ -1,0 +1,172 @@
+"""Which way of following attention is faithful: findings over `blanked.agreement`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from transformer.analysis.bootstrap import Drawn, lead
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.findings.blanked import METHODS, SHORTEST, Where, agreement
+from transformer.analysis.findings.finding import Finding, Published, Untestable, apart, enough
+from transformer.analysis.passes import Progress
+from transformer.analysis.verdicts import Effect
+from transformer.figures.measured import Chart
+from transformer.inference import Translator
+
+Test = Callable[[Translator, Corpus, Progress], Finding]
+FLOOR = 0.05
+"""Of a rank correlation. The paper's own differences are several times as large (from memory)."""
+_RHO = "of Spearman's ρ"
+
+
+def _measured(
+    translator: Translator, corpus: Corpus, progress: Progress, where: Where
+) -> tuple[npt.NDArray[np.float64], pd.DataFrame]:
+    enough(len(corpus))
+    found = agreement(translator, corpus, progress, where)
+    enough(len(found), f"sentences of at least {SHORTEST} pieces to blank out")
+    every = Drawn.means(found.reshape(len(found), -1).T)
+    rows = [
+        (_called(METHODS[method], where), layer, one.value, one.low, one.high)
+        for (method, layer), one in zip(np.ndindex(found.shape[1:]), every.together(), strict=True)
+    ]
+    return found, pd.DataFrame(rows, columns=["method", "layer", "correlation", "low", "high"])
+
+
+def _called(method: str, where: Where) -> str:
+    return "ALTI+" if method == "ALTI" and where == "translation" else method
+
+
+def _more(method: str, where: Where) -> Test:
+    """Of one method, against raw weights, in the last layer."""
+
+    def test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
+        found, table = _measured(translator, corpus, progress, where)
+        last, which, name = found[:, :, -1].T, METHODS.index(method), _called(method, where)
+        sides = [Drawn.means(last[[n]]) for n in (which, METHODS.index("raw weights"))]
+        effect = Effect(
+            f"correlation of {name} with blank-out, less that of raw weights", _RHO, lead(*sides),
+            FLOOR,
+        )  # fmt: skip
+        reason = (
+            f"In the last layer the rank correlation of {name} with blank-out is "
+            f"{sides[0].values[0]:.2f}, that of the raw weights {sides[1].values[0]:.2f}: a "
+            f"difference of {apart(effect)}."
+        )
+        return Finding(table, effect, reason.replace("-0", "−0"), len(found))
+
+    return test
+
+
+def _deeper(where: Where) -> Test:
+    """Rollout from the first layer to the last."""
+
+    def test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
+        n_layers = translator.model.config.n_layers
+        if n_layers < 2:
+            raise Untestable("This model has one layer, so that nothing can grow with depth.")
+        found, table = _measured(translator, corpus, progress, where)
+        rolled = found[:, METHODS.index("rollout")]
+        along = np.arange(n_layers) - (n_layers - 1) / 2
+        rises = (n_layers - 1) * (rolled @ along) / (along @ along)
+        effect = Effect(
+            "rise of rollout's correlation with blank-out from the first layer to the last, along "
+            "a straight line",
+            _RHO,
+            lead(Drawn.means(rises[None])),
+            FLOOR,
+        )
+        first, last = rolled[:, 0].mean(), rolled[:, -1].mean()
+        reason = (
+            f"Rollout's rank correlation with blank-out goes from {first:.2f} in layer 0 to "
+            f"{last:.2f} in layer {n_layers - 1}: along a straight line a rise of {apart(effect)}."
+        )
+        return Finding(table, effect, reason.replace("-0", "−0"), len(found))
+
+    return test
+
+
+_HOW: dict[Where, str] = {
+    "translation": "Each source token in turn becomes <unk>, and the change of every output "
+    "token's log-probability is its blank-out score. For each output token the source tokens are "
+    "ranked by its size, and by each method: a layer's encoder–decoder weights (heads averaged), "
+    "and rollout, ALTI+ and value zeroing from that layer down through decoder and encoder. ",
+    "encoder": "The encoder alone, as where the method comes from: each source token in turn "
+    "becomes <unk>, and how far it turns the encoder's output at every other place (1 − cos) is "
+    "its blank-out score. For each place the other tokens are ranked by it, and by each method: a "
+    "layer's weights (heads averaged), and rollout, ALTI and value zeroing from that layer down. ",
+}
+_RULE = (
+    "Spearman's correlations are averaged over a sentence; the 95% interval is a paired bootstrap "
+    "over sentences. It holds if the effect is surely above 0.05, and is refuted if it is surely "
+    "below: a smaller one nobody would see."
+)
+_IN_LAST = "The effect is how much the correlation of {} exceeds that of raw weights, last layer. "
+_ABNAR = "Abnar & Zuidema 2020, “Analysis and Discussion”"
+
+
+def _published(
+    name: str, claim: str, source: str, effect: str, test: Test, where: Where
+) -> Published:
+    across = "layer of the decoder" if where == "translation" else "layer of the encoder"
+    chart = Chart("layer", "correlation", across, "Spearman's with blank-out", by="method")
+    rule = f"{_HOW[where]}{effect}{_RULE}"
+    return Published(name, claim, source, rule, test, most=60, chart=chart, minutes=0.5)
+
+
+ROLLOUT = _published(
+    "rollout",
+    "Rollout agrees with blank-out more than raw attention weights do, over a whole translation.",
+    f"{_ABNAR}; theirs is an encoder that classifies",
+    _IN_LAST.format("rollout"),
+    _more("rollout", "translation"),
+    "translation",
+)
+ENCODER_ROLLOUT = _published(
+    "rollout-encoder",
+    "Rollout agrees with blank-out more than raw attention weights do, in the encoder.",
+    _ABNAR,
+    _IN_LAST.format("rollout"),
+    _more("rollout", "encoder"),
+    "encoder",
+)
+_GROWS = (
+    "The effect is how much rollout's correlation rises from the first layer to the last, along "
+    "the straight line through a sentence's layers. "
+)
+DEPTH = _published(
+    "rollout-depth",
+    "Rollout agrees with blank-out more and more with depth, over a whole translation.",
+    f"{_ABNAR}; theirs is an encoder that classifies",
+    _GROWS,
+    _deeper("translation"),
+    "translation",
+)
+ENCODER_DEPTH = _published(
+    "rollout-depth-encoder",
+    "Rollout agrees with blank-out more and more with depth, in the encoder.",
+    _ABNAR,
+    _GROWS,
+    _deeper("encoder"),
+    "encoder",
+)
+ALTI_PLUS = _published(
+    "alti",
+    "ALTI+ agrees with blank-out more than raw attention weights do.",
+    "Ferrando et al. 2022, ALTI (section 5, from memory) and ALTI+",
+    _IN_LAST.format("ALTI+"),
+    _more("ALTI", "translation"),
+    "translation",
+)
+VALUE_ZEROING = _published(
+    "value-zeroing",
+    "Value zeroing agrees with blank-out more than raw attention weights do, in the encoder.",
+    "Mohebbi et al. 2023, “Faithfulness Analysis” (from memory)",
+    _IN_LAST.format("value zeroing"),
+    _more("value zeroing", "encoder"),
+    "encoder",
+)
