@@ -18,9 +18,9 @@ AT_LEAST = {"fr": 100, "de": 60}
 CROSSING = 0.25
 # What may stay without a counterpart: articles and their like, commas, pronouns, a "for".
 BARE = {
-    "fr": {"le", "la", "les", "l'", "d'", "de", "des", "du", "en", "à", "pas", "ne", "pendant"},
-    "de": {"das", "den", "die", "der"},
-    "en": {"a", "an", "the", "i", "for"},
+    "fr": {"le", "la", "les", "l'", "d'", "de", "des", "du", "en", "à", "pendant"},
+    "de": {"den"},
+    "en": {"a", "the", "i", "for"},
 }
 
 

@@ -95,7 +95,7 @@ class Corpus:
     @classmethod
     def linked(cls, target: str = "fr") -> Corpus:
         """Our sentences that are linked by hand, to "fr" or "de"; see `ours`, also for errors."""
-        name = f"sentences linked by hand, English to {ours.LANGUAGES.get(target, target)}"
+        name = f"our sentences linked by hand, English to {ours.LANGUAGES.get(target, target)}"
         return cls(name, tuple(Sentence(*pair) for pair in ours.linked(target)), target)
 
     @classmethod
