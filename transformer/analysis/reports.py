@@ -107,6 +107,7 @@ def _heads(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
             for counts in (measured.places[c.kind].offsets(c.layer, c.head, FAR) for c in made)
         ],
         "chance": chance,
+        "best_offsets": {name: list(best) for name, best in measured.best_offsets.items()},
         "texts": texts,
         "own_translations": own,
         "rules": RULES,

@@ -7,10 +7,10 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from transformer.analysis.corpora import Corpus, corpus_for
+from transformer.analysis.corpora import corpus_for
 from transformer.analysis.gates import KINDS
 from transformer.checkpoint import save_checkpoint
-from transformer.cli.options import add_device
+from transformer.cli.options import add_device, given_corpus
 from transformer.cli.progress import progress_bar
 from transformer.inference import Translator
 from transformer.training.gates import LearnedGates, learn_gates
@@ -27,7 +27,7 @@ def add_gates(parser: argparse.ArgumentParser) -> None:
         "--weight-rate", type=float, default=0.0, help="learning rate of the weights; 0: they rest"
     )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--corpus", metavar="FILE", help="as in analyse; left out: ours")
+    parser.add_argument("--corpus", metavar="FILE", help="as in analyse")
     parser.add_argument("--json", action="store_true", help="every head's gate")
     add_device(parser)
     parser.set_defaults(run_command=_gates)
@@ -37,7 +37,7 @@ def _gates(options: argparse.Namespace) -> int:
     target = Path(options.folder)
     if target.exists():
         raise ValueError(f"{target} exists already; name a new folder")
-    given = Corpus.read(options.corpus) if options.corpus else None
+    given = given_corpus(options.corpus)
     translator = Translator.load(options.checkpoint, options.device)
     corpus = given or corpus_for(options.checkpoint, translator.vocabulary)
     with progress_bar() as progress:

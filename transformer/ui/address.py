@@ -62,12 +62,27 @@ COLOURS = {
     "first": "The first token",
     "last": "The last token",
     "punctuation": "Punctuation",
+    "delimiters": "Punctuation, <s>, </s>",
     "duplicate": "The same token",
     "rare": "The rarest token",
+    "verb_subject": "Verb: its subject",
+    "subject_verb": "Subject: its verb",
+    "verb_object": "Verb: its object",
+    "object_verb": "Object: its verb",
+    "noun_adjective": "Noun: its adjective",
+    "adjective_noun": "Adjective: its noun",
+    "verb_adverb": "Verb: its adverb",
+    "adverb_verb": "Adverb: its verb",
+    "pieces": "Pieces of its word",
     "aligned": "What it is about to write",
     "aligned_input": "What was just written",
 }
-CORPORA = {"run": "The run's validation set", "ours": "Our sentences", "upload": "Your own"}
+CORPORA = {
+    "run": "The run's validation set",
+    "ours": "Our sentences",
+    "linked": "Linked by hand",
+    "upload": "Your own",
+}
 EXAMPLE = "I am a student."
 EXAMPLES = (
     EXAMPLE,

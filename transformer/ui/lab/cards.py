@@ -28,10 +28,12 @@ DO = {
     "positional": "look at one offset",
     "backwards": "read backwards",
     "aligner": "align words with their translation",
+    "syntactic": "find a word by its grammar",
+    "pieces": "join the pieces of a word",
     "rare": "look at the rarest token",
     "duplicate": "look for the same token",
     "punctuation": "look at punctuation",
-    "sink": "rest on the first or last token",
+    "sink": "rest on the ends of the sentence or on punctuation",
 }
 UNITS = {"entropy": "bits", "distance": "tokens"}
 _grid = st.components.v2.component("heads_up.cards", css=style("headgrid"), js=module("headgrid"))

@@ -16,6 +16,7 @@ from threading import Lock
 import streamlit as st
 
 from transformer.analysis.corpora import MOST, Corpus, Sentence
+from transformer.analysis.ours import code_of
 from transformer.text import Vocabulary
 from transformer.ui import frame, models, state, visitor
 from transformer.ui.address import CORPORA
@@ -108,8 +109,13 @@ def program(model: Model, corpus: Corpus) -> str:
         return f"Corpus.of_run({str(models.written(model.name).parent)!r}, {len(corpus)})"
     if which == "upload":
         return f"Corpus.read({corpus.name!r}).first({len(corpus)})"
+    if which == "linked":
+        return f"Corpus.linked({corpus.target!r}).first({len(corpus)})"
     symbols = _spelling(model.hash, model.translator.vocabulary) == "symbols"
-    return f"Corpus.bundled({len(corpus)}{', symbols=True' if symbols else ''})"
+    options = ", symbols=True" if symbols else ""
+    if corpus.target != "fr":
+        options = f", target={corpus.target!r}"
+    return f"Corpus.bundled({len(corpus)}{options})"
 
 
 def _turn() -> None:
@@ -122,8 +128,11 @@ def _offered(model: Model) -> list[str]:
     run = models.checkpoints()[model.name].parent
     of_run = run.joinpath("config.json").is_file()
     fitting = ["run"] if of_run else []
-    if _spelling(model.hash, model.translator.vocabulary):
+    spelling = _spelling(model.hash, model.translator.vocabulary)
+    if spelling:
         fitting.append("ours")
+    if spelling == "text" and code_of(model.about.target):
+        fitting.append("linked")
     return [*fitting, "upload"]
 
 
@@ -140,7 +149,10 @@ def _spelling(digest: str, _vocabulary: Vocabulary) -> str:
 def _found(model: Model, which: str, owner: str, most: int) -> Corpus | None:
     """Raises ValueError if the run's pairs cannot be read."""
     if which == "ours":
-        return _ours(most, _spelling(model.hash, model.translator.vocabulary) == "symbols")
+        symbols = _spelling(model.hash, model.translator.vocabulary) == "symbols"
+        return _ours(most, symbols, code_of(model.about.target) or "fr")
+    if which == "linked":
+        return _linked(code_of(model.about.target), most)
     if which == "run":
         return _of_run(str(models.checkpoints()[model.name].parent), model.hash, most)
     brought = uploads().of(owner)
@@ -151,8 +163,13 @@ def _found(model: Model, which: str, owner: str, most: int) -> Corpus | None:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _ours(most: int, symbols: bool) -> Corpus:
-    return Corpus.bundled(most, symbols=symbols)
+def _ours(most: int, symbols: bool, target: str) -> Corpus:
+    return Corpus.bundled(most, symbols=symbols, target=target)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _linked(target: str, most: int) -> Corpus:
+    return Corpus.linked(target).first(most)
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the run's validation pairs …")
