@@ -1,6 +1,6 @@
 """Attention flow: how much can pass from a token to an output, if each weight is a pipe's width.
 
-Abnar and Zuidema 2020 (https://arxiv.org/abs/2005.00928), section 4: the positions of all layers
+Abnar and Zuidema 2020 (https://arxiv.org/abs/2005.00928), section 3: the positions of all layers
 are a graph, the matrices r·I + (1 − r)·A of `rollout` are its capacities, and the flow of a token
 is the most that can run between it and one output position. Each token is asked alone, so a row
 of flows does not sum to 1. `joint` puts encoder and decoder into one graph, in which a decoder

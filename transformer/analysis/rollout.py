@@ -1,7 +1,7 @@
 """Attention rollout: the weights of all layers multiplied, from every output back to the tokens.
 
 Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers"
-(https://arxiv.org/abs/2005.00928), section 4. A layer's matrix is r·I + (1 − r)·A: the residual
+(https://arxiv.org/abs/2005.00928), section 3. A layer's matrix is r·I + (1 − r)·A: the residual
 connection keeps r of a position and attention brings the rest. r = 0.5 is theirs; r = 0 is the raw
 weights multiplied. The rows of a product of such matrices sum to 1.
 

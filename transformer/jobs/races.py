@@ -139,7 +139,7 @@ _ALL = (
         question="Are many narrow heads better than one wide one of the same total width?",
         look_for=(
             "d_model is 64 for all, so the number of weights is the same: 8 heads have 8 numbers "
-            "for each query, 1 head has 64. One head can point at one thing at a time."
+            "for each query, 1 head has 64. One head makes one average of all it looks at."
         ),
         task="reverse",
         shared={**_SMALL, "steps": 400},
