@@ -223,9 +223,7 @@ LESSONS = (
             "are the same pieces. A decoder layer has one attention of that kind and one of "
             "another. Below is the second."
         ),
-        slip=(
-            "the decoder’s second sublayer is *self*-attention over the encoder’s output."
-        ),
+        slip=("the decoder’s second sublayer is *self*-attention over the encoder’s output."),
         question="Which word is wrong, and how does the shape of the picture show it?",
         answer=found(answers.not_self),
     ),
