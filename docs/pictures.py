@@ -38,7 +38,7 @@ VIEWS = {
 
 LAB = "text=She has never seen the sea."
 ROOMS = {
-    "lessons": "positions?lesson=5&topic=slip",
+    "lessons": "positions?lesson=6&topic=slip",
     "inside": f"inside?{RAIN}&box=encoder.self_attn.softmax&layer=2&head=3",
     "positions": f"positions?{RAIN}&topic=parts&head=0",
     "why": "why?part=table&n=64&d=512",

@@ -125,9 +125,10 @@ class ModelConfig(_Record):
     def branch_gain(self) -> float:
         """Of the starting weights that end a sublayer, (2·n_layers)^-0.5 (Radford et al. 2019).
 
-        A post-norm stack whose sublayers start as loud as the residual stream tends to drown it:
-        the encoder's memory becomes one vector for all positions (Liu et al. 2020, "Understanding
-        the Difficulty of Training Transformers").
+        A post-norm stack that leans on its sublayers from the start amplifies every small change
+        of its weights and is hard to train (Liu et al. 2020, "Understanding the Difficulty of
+        Training Transformers"). Here it also tended to make the encoder's memory one vector for
+        all positions; that is ours, not theirs.
         """
         return float((2 * self.n_layers) ** -0.5)
 

@@ -19,6 +19,8 @@ LAYERS: dict[str, dict[str, int]] = {
     "convolutional": {"k": 7},
     "restricted": {"r": 9},
     "dilated": {"k": 7},
+    "lstm": {},
+    "gru": {},
 }
 
 

@@ -1,8 +1,9 @@
 """The logit lens: what the decoder would say if it stopped after each sublayer.
 
 nostalgebraist 2020, "interpreting GPT: the logit lens", here for a decoder with two attentions. The
-model is post-norm: every state has just left a LayerNorm, as the last one has, so it goes through
-the tied output matrix as it is. A pre-norm model would need its final norm first.
+model is post-norm: every state but the embedding has just left a LayerNorm, as the last one has, so
+it goes through the tied output matrix as it is; so does the embedding, for comparison. A pre-norm
+model would need its final norm first.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What the length of queries and keys does to a softmax (section 3.2.1), measured.
 
 Footnote 4 of the paper: where the components of q and k are independent with mean 0 and variance
-1, q·k has mean 0 and variance d_k. A softmax of such scores is a choice that no gradient changes;
-1/√d_k brings the variance back to 1, whatever d_k.
+1, q·k has mean 0 and variance d_k. A softmax of such scores is a choice that hardly a gradient
+changes; 1/√d_k brings the variance back to 1, whatever d_k.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ _ALL = (
         question="Are many narrow heads better than one wide one of the same total width?",
         look_for=(
             "d_model is 64 for all, so the number of weights is the same: 8 heads have 8 numbers "
-            "for each query, 1 head has 64. One head can point at one thing at a time."
+            "for each query, 1 head has 64. One head makes one average of all it looks at."
         ),
         task="reverse",
         shared={**_SMALL, "steps": 400},
@@ -181,13 +181,16 @@ _ALL = (
             "Stacks of two layers with equally many weights copy three letters over a gap of "
             "blanks. A kernel or a neighbourhood carries them as far as two layers reach, and "
             "beyond it nothing helps but luck. A recurrent layer reaches everything, one step "
-            "after the other: watch what distance does to its accuracy."
+            "after the other: watch what distance does to its accuracy. LSTM and GRU are recurrent "
+            "too, with gates that decide what is kept and what is forgotten."
         ),
         task=rivalry.TASK,
         shared={},
         entries={
             "self-attention": {"layer": "self-attention"},
             "recurrent": {"layer": "recurrent"},
+            "LSTM": {"layer": "lstm"},
+            "GRU": {"layer": "gru"},
             "convolutional": {"layer": "convolutional", "k": 7},
             "restricted": {"layer": "restricted", "r": 9},
             "dilated": {"layer": "dilated", "k": 7},
@@ -198,6 +201,9 @@ _ALL = (
             Claim("Self-attention beats its restricted form", "self-attention", "restricted"),
             Claim("Dilation helps a convolution", "dilated", "convolutional"),
             Claim("A recurrent layer beats a convolution", "recurrent", "convolutional"),
+            Claim("An LSTM’s gates help a recurrent layer", "LSTM", "recurrent"),
+            Claim("A GRU’s gates help a recurrent layer", "GRU", "recurrent"),
+            Claim("Self-attention beats an LSTM", "self-attention", "LSTM"),
         ),
         minutes=2,
         measure="accuracy",

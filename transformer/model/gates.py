@@ -15,7 +15,7 @@ class HardConcrete(nn.Module):
     """`count` gates, each with a learned log α: the larger, the more surely open.
 
     A sample is s = σ((log u − log(1 − u) + log α) / β), u uniform, stretched to (γ, ζ) and cut to
-    0 … 1 (eqs. 10 and 11), so that a good part of all samples is exactly 0 or exactly 1, and yet
+    0 … 1 (their eqs. 10 and 11), so that a good part of all samples is exactly 0 or 1, and yet
     log α has a gradient.
     """
 
@@ -24,7 +24,7 @@ class HardConcrete(nn.Module):
         self.log_alpha = nn.Parameter(torch.full((count,), log_alpha))
 
     def open(self) -> Float[Tensor, "gate"]:
-        """P(z ≠ 0) = σ(log α − β log(−γ/ζ)), the expected L0 norm of each gate (eq. 12)."""
+        """P(z ≠ 0) = σ(log α − β log(−γ/ζ)), the expected L0 norm of each gate (their eq. 12)."""
         return torch.sigmoid(self.log_alpha - TEMPERATURE * math.log(-LOW / HIGH))
 
     def sample(self, rows: int, generator: torch.Generator) -> Float[Tensor, "rows gate"]:
@@ -34,7 +34,7 @@ class HardConcrete(nn.Module):
         return _cut(torch.sigmoid((noise + self.log_alpha) / TEMPERATURE))
 
     def forward(self) -> Float[Tensor, "gate"]:
-        """A gate when nothing is drawn any more: σ(log α), stretched and cut (eq. 13)."""
+        """A gate when nothing is drawn any more: σ(log α), stretched and cut (their eq. 13)."""
         return _cut(torch.sigmoid(self.log_alpha))
 
 

@@ -1,4 +1,4 @@
-"""A stack of one of the layers of Table 1 that says something at every position, for the race."""
+"""A stack of one of Table 1's layers, or of gated ones, with an answer at every position."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from transformer.config import ModelConfig
+from transformer.model.gated import GATED
 from transformer.model.layers import AddAndNorm, AddPositions, FeedForward
 from transformer.model.rivals import RivalConfig, stack
 
@@ -24,7 +25,8 @@ class Tagger(nn.Module):
     def __init__(self, layer: str, config: ModelConfig, tags: int, *, k: int = 3, r: int = 5):
         """
         Args:
-            layer: as `rivals.stack` takes it; `k` and `r` are its kernel and its neighbourhood.
+            layer: "lstm", "gru", or as `rivals.stack` takes it; `k` and `r` are its kernel and its
+                neighbourhood.
             config: width, depth, heads, d_ff and vocabulary.
             tags: different answers there are.
         """
@@ -34,7 +36,7 @@ class Tagger(nn.Module):
         nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
         self.embed = AddPositions(config)
         sizes = RivalConfig(config.d_model, k=k, r=r, n_heads=config.n_heads)
-        self.mixers = nn.ModuleList(stack(layer, sizes, config.n_layers))
+        self.mixers = nn.ModuleList(_mixers(layer, sizes, config.n_layers))
         self.mixer_norms = nn.ModuleList(AddAndNorm(config) for _ in self.mixers)
         self.ffns = nn.ModuleList(FeedForward(config) for _ in self.mixers)
         self.ffn_norms = nn.ModuleList(AddAndNorm(config) for _ in self.mixers)
@@ -48,6 +50,12 @@ class Tagger(nn.Module):
             x = mixer_norm(x, mixer(x))
             x = ffn_norm(x, ffn(x))
         return self.output(x)  # type: ignore[no-any-return]
+
+
+def _mixers(layer: str, sizes: RivalConfig, n_layers: int) -> list[nn.Module]:
+    if layer in GATED:
+        return [GATED[layer](sizes) for _ in range(n_layers)]
+    return stack(layer, sizes, n_layers)
 
 
 def count_weights(layer: str, config: ModelConfig, tags: int, *, k: int = 3, r: int = 5) -> int:

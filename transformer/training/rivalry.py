@@ -63,7 +63,7 @@ def describe(
 
     Args:
         task: "gap".
-        settings: "layer", one of `rivals.stack`; its "k" and "r"; fields of `ModelConfig` and
+        settings: "layer", as a `Tagger` takes it; its "k" and "r"; fields of `ModelConfig` and
             `TrainingConfig`. d_ff is that of self-attention; another layer gets the d_ff that
             brings it to as many weights.
         options: fields of `Gap`.

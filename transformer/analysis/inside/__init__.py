@@ -15,6 +15,8 @@ A box is named by its place in the model: `encoder.embed.tokens`, `encoder.0.sel
 from the one trace and the weights, and is held against the hook that follows it.
 """
 
+from transformer.analysis.inside.batched import Batched, batched
+from transformer.analysis.inside.convolutions import Convolved, convolved
 from transformer.analysis.inside.opening import opened
 from transformer.analysis.inside.panels import Opened, Panel
 from transformer.analysis.inside.shifting import Shifted, shifted
@@ -23,11 +25,15 @@ from transformer.analysis.inside.walk import Box, boxes
 from transformer.analysis.inside.written import worked
 
 __all__ = [
+    "Batched",
     "Box",
+    "Convolved",
     "Opened",
     "Panel",
     "Shifted",
+    "batched",
     "boxes",
+    "convolved",
     "opened",
     "shifted",
     "snippet",

@@ -35,8 +35,8 @@ ADD_NORM = (
             "encoder.ffn": r"r = x + \mathrm{FFN}(x)",
             "decoder.ffn": r"r = x + \mathrm{FFN}(x)",
         },
-        "What the sublayer says is added to what went into it. So nothing is lost on the way up, "
-        "and a sublayer only has to say what it changes. (Dropout sits here too, while training.)",
+        "What the sublayer says is added to what went into it. So there is a way past every "
+        "sublayer, which only has to say what it changes. (Dropout sits here too, while training.)",
         ("L", "d_model"),
         "{module}_norm.hook_sum",
     ),

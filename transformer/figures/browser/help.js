@@ -3,7 +3,7 @@
 const HELP_TEXTS = [
   ["Who looks at whom", "Rows look at columns; where lines are drawn, the left looks at the right. The stronger the colour, the more of the attention goes there."],
   ["A row sums to 1", "A head shares out one whole among the tokens it sees, and takes a mean of what they hold, weighted by these shares."],
-  ["a → b", "The decoder had just read a and wrote b next. So its attention is what b was made from."],
+  ["a → b", "The decoder had just read a and wrote b next. So its attention shows where it looked to write b."],
   ["<s> and </s>", "<s> begins every translation, </s> ends every sentence. A head with nothing to do often rests on one of them."],
   ["▁", "Begins a word. The model reads pieces of words; long or rare words are several."],
   ["Hatched: masked", "The decoder may not look at what it has not written yet. That is no weight of zero, but nothing to look at."],

@@ -55,8 +55,8 @@ def show(model: Model) -> None:
     st.plotly_chart(curve, theme=None, key="lens-curve", config={"displayModeBar": False})
     st.caption(
         "The logit lens is nostalgebraist's (2020). This model norms after every sum, so each "
-        "state has just left a LayerNorm, as the last one has, and goes through the output matrix "
-        "as it is. Only the last was trained to be read like this."
+        "state but the embedding has just left a LayerNorm, as the last one has, and goes through "
+        "the output matrix as it is. Only the last was trained to be read like this."
     )
 
 

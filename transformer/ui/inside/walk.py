@@ -9,7 +9,7 @@ import streamlit as st
 from transformer.analysis.inside import opened
 from transformer.figures.places import STOPS
 from transformer.ui import frame, readings, state
-from transformer.ui.inside import figure, stops, tables
+from transformer.ui.inside import asides, figure, stops, tables
 from transformer.ui.inside.stops import Stop
 from transformer.ui.models import Model
 
@@ -43,6 +43,7 @@ def show(model: Model) -> None:
         st.caption(f"Paper, section {stop.box.section}. Shape: {_symbols(found.shape)}")
         if found.head is not None and model.n_heads > 1:
             _heads(model, found.head)
+        asides.show(model, stop, trace)
         tables.show(model, stop, found)
 
 

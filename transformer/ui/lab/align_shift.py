@@ -74,6 +74,6 @@ def _over_corpus(found: Mapping[str, Any]) -> None:
     st.markdown(
         f"Over the whole corpus this head's AER is **{rates['output']:.3f}** read off the row that "
         f"writes a word, **{rates['input']:.3f}** off the row that reads it: it aligns "
-        f"{told[better]}. Low layers know only the word that came in; higher ones already know "
-        "what goes out (Chen et al. 2020, section 3)."
+        f"{told[better]}. Chen et al. (2020, section 3) found low layers better at the word that "
+        "came in, and higher ones at the word that goes out."
     )

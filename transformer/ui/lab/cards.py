@@ -75,7 +75,7 @@ def _summary(found: Mapping[str, Any]) -> None:
     if roles:
         st.markdown(
             f"**{n - none} of {n} heads have a role here:** {'; '.join(roles)}. The other {none} "
-            "meet no rule. They are not idle: they do a little of many things."
+            "meet no rule. Whether they matter is another question: “Which heads matter” asks it."
         )
     else:
         st.markdown(

@@ -8,10 +8,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from transformer import measures
-from transformer.analysis import positions, scores
+from transformer.analysis import misprints, positions, scores
+from transformer.figures.roles import POSITIONAL
 from transformer.figures.side import Side
 from transformer.inference import Trace
 from transformer.inference.trace import Array
+from transformer.model import Transformer
 
 ROW = 2
 """Of the lesson on one query: the place that has read the second piece."""
@@ -33,6 +35,19 @@ def shifted(trace: Trace) -> str:
         f"At step {worst.position + 1}, where {_pieces([worst.chosen.token])} is right: it had "
         f"{_percent(worst.probability)} and costs −ln of that, "
         f"{-math.log(worst.probability):.2f} nats. Training makes the sum over all places small."
+    )
+
+
+def missing_row(trace: Trace) -> str:
+    logits = trace["hook_logits"][-1].astype(np.float64)
+    share = np.exp(logits - logits.max())
+    share /= share.sum()
+    return (
+        f"The last: when all of {_pieces(trace.predicted_tokens[:-1])} is read, the answer is "
+        f"`</s>`. A sentence of n pieces asks n + 1 questions, here {len(trace.predicted_tokens)}. "
+        f"This model was asked that one too, and gives `</s>` "
+        f"{_percent(float(share[trace.predicted_ids[-1]]))} there. Without the row nothing would "
+        "ever be learned about ending: no example says that `</s>` is right anywhere."
     )
 
 
@@ -94,14 +109,65 @@ def meeting(trace: Trace) -> str:
     )
 
 
+def value(trace: Trace) -> str:
+    layer, head = Side(trace).clearest("cross")
+    site = f"decoder.layers.{layer}.cross_attn.hook_"
+    weights, values = trace[f"{site}weights"][head, ROW], trace[f"{site}value"][head]
+    best = int(weights.argmax())
+    apart = np.abs(weights @ values - trace[f"{site}heads"][head, ROW]).max()
+    return (
+        f"The **weight** is one number for a query and a key: in layer {layer}, head {head} the "
+        f"row of {_pieces(trace.tgt_tokens[ROW : ROW + 1])} gives "
+        f"{_pieces([trace.src_tokens[best]])} {_percent(float(weights[best]))}. The **value** of "
+        f"that piece is a vector, $x W_i^V$: {values.shape[1]} numbers of length "
+        f"{np.linalg.norm(values[best]):.2f}, the same whoever asks. The head says the sum of all "
+        f"values, each times its weight; worked out from the {len(weights)} of this row it is what "
+        f"the model has, to {max(apart, 1e-7):.0e}."
+    )
+
+
+def shared_matrix(model: Transformer, trace: Trace) -> str:
+    found = misprints.keys_by_the_query_matrix(model, trace, 0)
+    right, wrong = found.own_place
+    return (
+        "The keys’: it is $KW_i^K$. With $W_i^Q$ every key would be its own query, and the score "
+        "of two places the same both ways: whatever a piece found in another, the other would "
+        "find in it. In this model’s first layer the two ways differ by up to "
+        f"{found.right_lopsided:.2g}; with the queries’ matrix by {found.wrong_lopsided:.0e}, "
+        "which is rounding. "
+        f"Of each row’s weight {_percent(found.moved)} would move to other pieces, and a place "
+        f"would give itself {_percent(wrong)} on average, not {_percent(right)}."
+    )
+
+
+def not_self(trace: Trace) -> str:
+    _, rows, columns = trace.weights("cross", 0).shape
+    same = trace.weights("decoder", 0).shape[-1]
+    return (
+        f"*Self*. The picture is {rows} × {columns}: its rows are the {rows} pieces the decoder "
+        f"has read, its columns the {columns} of your sentence. Self-attention’s is always square, "
+        f"the same pieces on both sides; the decoder’s other attention has {same} × {same}, with "
+        "the mask’s empty triangle. Choose it above the picture."
+    )
+
+
 def positional(trace: Trace) -> str:
     shares = np.stack([measures.positional(w) for w in _all(trace, "encoder")])
     offsets = np.stack([measures.offset(w) for w in _all(trace, "encoder")])
-    found = [f"{offset:+d}" for offset in sorted(set(offsets[shares >= 0.9].tolist()))]
+    there = shares >= POSITIONAL
+    rows = len(trace.src_tokens)
+    rule = (
+        "Voita et al. (2019) call such heads positional, counted over many sentences; by chance "
+        f"one hardly gets there in {rows} rows."
+    )
+    if there.any():
+        found = ", ".join(f"{offset:+d}" for offset in sorted(set(offsets[there].tolist())))
+        return f"{int(there.sum())} of {shares.size}, at the distances {found}. {rule}"
+    layer, head = divmod(int(shares.argmax()), shares.shape[1])
     return (
-        f"{int((shares >= 0.9).sum())} of {shares.size}, at the distances "
-        f"{', '.join(found) or 'none'}. Voita et al. (2019) call such heads positional, counted "
-        "over many sentences; on one short sentence some get there by chance."
+        f"None: this model has no such head on this sentence. The nearest, layer {layer}, head "
+        f"{head}, looks at the distance {offsets[layer, head]:+d} in {_percent(shares.max())} of "
+        f"the rows that can. {rule}"
     )
 
 

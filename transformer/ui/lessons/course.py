@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from transformer.ui.lessons import answers
-from transformer.ui.lessons.lesson import Lesson, found, told
+from transformer.ui.lessons.lesson import Lesson, found, looked, told
+
+LONG = (
+    "The old man who lives next to the station has never seen the sea, but his children often go "
+    "there in summer."
+)
 
 LESSONS = (
     Lesson(
@@ -30,6 +35,23 @@ LESSONS = (
         ),
         question="At which place would this model lose most, and how much?",
         answer=found(answers.shifted),
+    ),
+    Lesson(
+        title="The row that is missing",
+        section="3.1",
+        page="pages/inside.py",
+        view={"section": "training", "target": "Je suis étudiant."},
+        text=(
+            "Every row of training's table is one question: with this much read, what comes next? "
+            "The table below is this model's own; the last thing each of its translations says is "
+            "`</s>`."
+        ),
+        slip=(
+            "three rows teach *Je suis étudiant*: `<s>` → Je · `<s>` Je → suis · "
+            "`<s>` Je suis → étudiant."
+        ),
+        question="Which row has been left out, and what would a model never learn without it?",
+        answer=found(answers.missing_row),
     ),
     Lesson(
         title="From a word to a vector",
@@ -84,14 +106,42 @@ LESSONS = (
         answer=found(answers.meeting),
     ),
     Lesson(
+        title="What a value is",
+        section="3.2",
+        page="pages/inside.py",
+        view={"box": "decoder.cross_attn.heads", "layer": 0},
+        text=(
+            "Three vectors are made for an attention: queries, keys and values. Query and key meet "
+            "in a score, and the softmax of the scores is the weight. The open box shows what is "
+            "then done with the values."
+        ),
+        slip="the value of a key is its normalised weight: how much it is attended to.",
+        question="What is a number here and what a vector, and where does a value come from?",
+        answer=found(answers.value),
+    ),
+    Lesson(
+        title="A matrix of its own for the keys",
+        section="3.2.2",
+        page="pages/inside.py",
+        view={"box": "encoder.self_attn.key", "layer": 0},
+        text=(
+            "Each head has three matrices: $W_i^Q$ makes queries, $W_i^K$ keys, $W_i^V$ values. "
+            "In the encoder all three read the same rows, so only the matrices tell a piece that "
+            "asks from a piece that is asked."
+        ),
+        slip="$head_i = \\text{Attention}(QW_i^Q, KW_i^Q, VW_i^V)$",
+        question="Which letter is wrong, and what could two pieces no longer do?",
+        answer=looked(answers.shared_matrix),
+    ),
+    Lesson(
         title="Why divide by √d_k",
         section="3.2.1",
         page="pages/why.py",
         view={"part": "scores"},
         text=(
             "The longer queries and keys are, the larger their products become, and the softmax "
-            "of large scores puts all weight on one key. There it is flat, and no gradient comes "
-            "back."
+            "of large scores puts nearly all weight on one key. There it is nearly flat, and "
+            "hardly any gradient comes back."
         ),
         question="By how much does the variance of q·k grow when d_k goes from 64 to 256?",
         answer=answers.variance,
@@ -100,13 +150,20 @@ LESSONS = (
         title="Many heads",
         section="3.2.2",
         page="pages/attention.py",
-        view={"view": "model", "kind": "encoder", "measure": "positional", "order": "measure"},
+        view={
+            "text": LONG,
+            "view": "model",
+            "kind": "encoder",
+            "measure": "positional",
+            "order": "measure",
+        },
         text=(
-            "One head can look at one thing at a time, so there are several, each with a smaller "
-            "query, key and value of its own. All heads of the encoder are below, those that "
-            "look at one fixed distance first."
+            "One head mixes all it looks at into a single average, so there are several, each with "
+            "a smaller query, key and value of its own. All heads of the encoder are below, those "
+            "that look most often at one fixed distance first. The sentence is long: on a short "
+            "one a head can seem to do so by chance."
         ),
-        question="How many of them look at a fixed distance in nine rows of ten?",
+        question="How many of them look at one distance in nine rows of ten that can?",
         answer=found(answers.positional),
     ),
     Lesson(
@@ -157,6 +214,20 @@ LESSONS = (
         ),
     ),
     Lesson(
+        title="Whose self?",
+        section="3.2.3",
+        page="pages/attention.py",
+        view={"view": "heatmap", "kind": "cross"},
+        text=(
+            "Attention within one sequence is called self-attention: what asks and what is asked "
+            "are the same pieces. A decoder layer has one attention of that kind and one of "
+            "another. Below is the second."
+        ),
+        slip=("the decoder’s second sublayer is *self*-attention over the encoder’s output."),
+        question="Which word is wrong, and how does the shape of the picture show it?",
+        answer=found(answers.not_self),
+    ),
+    Lesson(
         title="Each place for itself",
         section="3.3",
         page="pages/inside.py",
@@ -175,9 +246,9 @@ LESSONS = (
         page="pages/inside.py",
         view={"box": "encoder.self_attn.norm", "layer": 0},
         text=(
-            "What a sublayer finds is added to what was there before, so nothing is lost on the "
-            "way up. Then each place's vector is brought to mean 0 and variance 1, and stretched "
-            "and moved by what was learned."
+            "What a sublayer finds is added to what was there before: there is always a way around "
+            "it, for the signal and for the gradient. Then each place's vector is brought to mean "
+            "0 and variance 1, and stretched and moved by what was learned."
         ),
         question="What are mean and variance before the norm, at the first place?",
         answer=found(answers.norm),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from transformer.inference import Trace
+from transformer.model import Transformer
 from transformer.ui import readings
 from transformer.ui.address import View
 from transformer.ui.models import Model
@@ -46,12 +47,18 @@ def told(text: str) -> Answer:
     return lambda model, view: text
 
 
-def found(find: Callable[[Trace], str]) -> Answer:
-    """An answer that stands in what the model makes of the lesson's sentence."""
+def looked(find: Callable[[Transformer, Trace], str]) -> Answer:
+    """An answer that takes the model and what it makes of the lesson's sentence."""
 
     def answer(model: Model | None, view: View) -> str:
         if model is None:
             return "There is no model here to look into: open the lesson's own view."
-        return find(readings.whole(model, readings.read(model, view)))
+        trace = readings.whole(model, readings.read(model, view))
+        return find(model.translator.model, trace)
 
     return answer
+
+
+def found(find: Callable[[Trace], str]) -> Answer:
+    """An answer that stands in what the model makes of the lesson's sentence."""
+    return looked(lambda model, trace: find(trace))

@@ -1,4 +1,4 @@
-"""The race of the four layers, in live training."""
+"""The race of Table 1's layers and of two gated ones, in live training."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ PAGE = "pages/why.py"
 def show() -> None:
     """A race that the address names, or a way to start one; then those there were."""
     frame.lead(
-        "A word is read, then nothing for a while, then it is asked for. Every layer of Table 1 "
-        "learns this **on this machine**, with equally many weights: how far can each carry a "
-        "letter?"
+        "A word is read, then nothing for a while, then it is asked for. Every layer of Table 1, "
+        "and the gated ones that came before it, LSTM and GRU, learns this **on this machine**, "
+        "with equally many weights: how far can each carry a letter?"
     )
     jobs, owner, asked = server.jobs(), visitor.owner(), state.view().race
     if asked.startswith(f"{NAME}-"):

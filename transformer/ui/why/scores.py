@@ -96,8 +96,8 @@ def _figures(table: pd.DataFrame, d_k: int) -> None:
         f"At d_k {d_k} the softmax of **q·k** stands still in **{still['dot']:.0%}** of the rows, "
         f"that of **q·k / √d_k** in **{still['scaled_dot']:.0%}**. The mean gradient hides it: the "
         "few rows where two keys are nearly equal have very large ones, so the median and the "
-        "mean part ways. Additive scores are bounded by Σ|v|, whatever d_k, but a new layer’s "
-        "small v also makes them nearly even, and their gradients small."
+        "mean part ways. Additive scores are bounded by Σ|v|, in a new layer about √d_k / 2; but "
+        "its small v also makes them nearly even, and their gradients small."
     )
     st.caption(
         f"Still: the norm of the softmax’s Jacobian, diag(w) − w wᵀ, is below {STILL:g}. It is "

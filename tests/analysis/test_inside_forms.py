@@ -1,0 +1,117 @@
+"""The two other ways to say it: the network as convolutions, and an attention over a batch."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from tests.model.small import make_model
+from transformer import Translator
+from transformer.analysis.inside import batched, convolved
+from transformer.analysis.inside.convolutions import by_convolution
+from transformer.model.layers import FeedForward
+from transformer.text import Vocabulary
+
+TEXT, TARGET = "The baker paints a boat at night.", "Elle cache un bateau."
+SOURCES = (TEXT, "She sells bread.", "A pilot finds the lamp again.")
+TARGETS = (TARGET, "Elle vend.", "Un pilote trouve la lampe encore.")
+ATTENTIONS = (
+    "encoder.layers.0.self_attn",
+    "decoder.layers.1.self_attn",
+    "decoder.layers.0.cross_attn",
+)
+
+
+@pytest.fixture(scope="module")
+def translator(vocabulary: Vocabulary) -> Translator:
+    model = make_model(dtype=torch.float32, vocab_size=len(vocabulary), n_layers=2)
+    return Translator(model, vocabulary)
+
+
+@pytest.mark.parametrize("block", ["encoder.layers.1.ffn", "decoder.layers.0.ffn"])
+def test_both_forms_are_one_function(translator: Translator, block: str) -> None:
+    found = convolved(translator.model, translator.trace(TEXT, TARGET), block)
+    size = abs(found.linear).max()
+    assert size > 0
+    # Sums of d_ff products in another order.
+    assert found.apart < 1e-5 * (1 + size)
+    assert found.alone < 1e-5 * (1 + size)
+    config = translator.model.config
+    assert found.kernels == ((config.d_ff, config.d_model, 1), (config.d_model, config.d_ff, 1))
+
+
+def test_the_convolution_is_torchs_own_module(translator: Translator) -> None:
+    config = translator.model.config
+    ffn = translator.model.get_submodule("encoder.layers.0.ffn")
+    assert isinstance(ffn, FeedForward)
+    first = nn.Conv1d(config.d_model, config.d_ff, 1)
+    second = nn.Conv1d(config.d_ff, config.d_model, 1)
+    with torch.no_grad():
+        for conv, linear in ((first, ffn.w_1), (second, ffn.w_2)):
+            conv.weight.copy_(linear.weight[:, :, None])
+            conv.bias.copy_(linear.bias)  # type: ignore[union-attr]
+        x = torch.randn(5, config.d_model)
+        mine = by_convolution(ffn, x)
+        torch.testing.assert_close(mine, second(first(x.T[None]).relu())[0].T)
+        torch.testing.assert_close(mine, ffn(x[None])[0], rtol=1e-4, atol=1e-5)
+
+
+def test_a_kernel_of_three_would_be_another_function(translator: Translator) -> None:
+    """So the test above can fail."""
+    ffn = translator.model.get_submodule("encoder.layers.0.ffn")
+    assert isinstance(ffn, FeedForward)
+    x = torch.randn(4, translator.model.config.d_model)
+    wide = torch.nn.functional.pad(ffn.w_1.weight.detach()[:, :, None], (1, 1), value=0.1)
+    with torch.no_grad():
+        other = torch.nn.functional.conv1d(x.T[None], wide, padding=1)[0].T
+        assert (other - x @ ffn.w_1.weight.T).abs().max() > 0.01
+
+
+def test_only_a_feed_forward_network_can_be_asked(translator: Translator) -> None:
+    trace = translator.trace(TEXT, TARGET)
+    with pytest.raises(ValueError, match="feed-forward"):
+        convolved(translator.model, trace, "encoder.layers.0.self_attn")
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_shapes_are_those_of_the_symbols(translator: Translator, attention: str) -> None:
+    found = batched(translator, SOURCES, TARGETS, attention)
+    config, encode = translator.model.config, translator.vocabulary.encode
+    src, tgt = (max(len(encode(text)) for text in side) for side in (SOURCES, TARGETS))
+    sizes = {
+        "B": 3,
+        "1": 1,
+        "h": config.n_heads,
+        "d_k": config.d_k,
+        "d_v": config.d_k,
+        "h · d_v": config.d_model,
+        "d_model": config.d_model,
+        "L": tgt if attention.startswith("decoder") else src,
+        "S": src if "cross" in attention or attention.startswith("encoder") else tgt,
+    }
+    for step in found.steps:
+        for axis, size in zip(step.axes, step.shape, strict=True):
+            assert size in ((1, sizes["L"]) if axis == "1 or L" else (sizes[axis],)), step.written
+    assert [len(line) for line in found.tokens] == [sizes["S"]] * 3
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_neither_padding_nor_another_sentence_gets_in(
+    translator: Translator, attention: str
+) -> None:
+    found = batched(translator, SOURCES, TARGETS, attention)
+    assert found.on_padding == 0
+    assert 0 < found.padding < 1
+    assert found.apart < 1e-5
+
+
+def test_a_sentence_alone_has_no_padding(translator: Translator) -> None:
+    one = batched(translator, SOURCES[:1], TARGETS[:1], ATTENTIONS[0])
+    assert one.padding == 0
+    assert one.apart == 0
+
+
+def test_pairs_are_needed(translator: Translator) -> None:
+    with pytest.raises(ValueError, match="0 sentences and 0"):
+        batched(translator, [], [], ATTENTIONS[0])

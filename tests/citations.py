@@ -1,0 +1,114 @@
+"""Every citation in the code: which work, and which of its sections, equations, tables or figures.
+
+    python -m tests.citations
+
+prints them with the files that name them. `citations.toml` says of each what it claims, and whether
+somebody held it against the work.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LIST = Path(__file__).with_suffix(".toml")
+OWN = "Vaswani et al. 2017"
+"""The paper that this is about: a section without a name is one of its."""
+
+_NAME = r"[A-ZÀ-Ž][a-zà-ž’'-][\w’'-]*"
+_WORK = (
+    rf"(?P<work>{_NAME}(?:, {_NAME})*(?: et al\.| (?:and|&|&amp;) {_NAME}))"
+    r",? \(?(?P<year>(?:19|20)\d\d)\)?"
+)
+_NUMBER = r"\d+(?:\.\d+)*"
+_PLACE = (
+    r"(?P<what>[Ss]ections?|[Ee]qs?\.|[Ee]quations?|[Tt]ables?|[Ff]igures?|[Ff]ootnotes?"
+    rf"|[Aa]lgorithms?)(?: |=\")\(?(?P<first>{_NUMBER})\)?"
+    rf"(?: (?:and|to) \(?(?P<second>{_NUMBER})\)?)?"
+)
+_MENTION = re.compile(rf"{_WORK}|(?P<theirs>[Tt]heir )?{_PLACE}")
+_OF = re.compile(rf" of {_WORK}")
+_CALLED = {"eq.": "equation", "eqs.": "equation"}
+# Between a work and a section of it nothing may stand but this.
+_JOINED = re.compile(r"[\s,;()]*(?:in their )?")
+
+
+@dataclass(frozen=True, order=True)
+class Citation:
+    """A work, "Voita et al. 2019", and a place in it, "section 5.1"; "" is all of it."""
+
+    work: str
+    place: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.work}, {self.place}" if self.place else self.work
+
+
+def plain(text: str) -> str:
+    """Source as running text: strings and comments joined over lines, no addresses, no titles."""
+    text = re.sub(r'"\s*\n\s*(?:rf|fr|[rf])?"', "", text)
+    text = re.sub(r"\n\s*(?:#|//)?\s*", " ", text)
+    text = re.sub(r"[,;]?\s*\(?https?://[^\s)\"]+\)?|[,;]?\s*\(?arXiv:[\d.]+\)?", "", text)
+    return re.sub(r"(?:(?<=\d{4}),|, and) \"[^\"]{10,120}\"", "", text)
+
+
+def mentions(text: str) -> Iterator[Citation]:
+    """In the order of the text; a section right behind a work, or called theirs, is of that."""
+    text, work, end = plain(text), "", -1
+    for found in _MENTION.finditer(text):
+        if found["work"]:
+            work, end = _named(found), found.end()
+            yield Citation(work)
+            continue
+        near = end >= 0 and _JOINED.fullmatch(text[end : found.start()]) is not None
+        ours = text.startswith(" of the paper", found.end())
+        of = work if work and not ours and (near or found["theirs"]) else OWN
+        if behind := _OF.match(text, found.end()):
+            of = _named(behind)
+        end = found.end() if near else -1
+        what = found["what"].lower()
+        what = _CALLED.get(what, what.rstrip("s"))
+        for number in (found["first"], found["second"]):
+            if number:
+                yield Citation(of, f"{what} {number.rstrip('.')}")
+
+
+def _named(found: re.Match[str]) -> str:
+    return f"{re.sub('&(amp;)?', 'and', found['work'])} {found['year']}"
+
+
+def sources() -> Iterator[Path]:
+    yield ROOT / "app.py"
+    for room in ("transformer", "pages"):
+        for kind in ("*.py", "*.js"):
+            yield from sorted((ROOT / room).rglob(kind))
+
+
+@cache
+def found() -> dict[Citation, list[str]]:
+    """Every citation, and the files that name it."""
+    where: dict[Citation, list[str]] = {}
+    for path in sources():
+        for citation in set(mentions(path.read_text(encoding="utf-8"))):
+            where.setdefault(citation, []).append(str(path.relative_to(ROOT)))
+    return dict(sorted(where.items()))
+
+
+def listed() -> dict[Citation, Mapping[str, str]]:
+    """What `citations.toml` says of each: "claim" and "checked"."""
+    table = tomllib.loads(LIST.read_text(encoding="utf-8"))
+    return {
+        Citation(work, "" if place == "work" else place): entry
+        for work, places in table.items()
+        for place, entry in places.items()
+    }
+
+
+if __name__ == "__main__":
+    for one, files in found().items():
+        print(f"{one}: {', '.join(files)}")

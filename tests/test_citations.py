@@ -1,0 +1,56 @@
+"""No citation without its line in `citations.toml`: what it claims, whether that was checked."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import citations
+from tests.citations import OWN, Citation
+
+VOITA, KINGMA, ABNAR = "Voita et al. 2019", "Kingma and Ba 2015", "Abnar and Zuidema 2020"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("(section 3.3, eq. 2)", [(OWN, "section 3.3"), (OWN, "equation 2")]),
+        ("sections 3.4 and 3.5)", [(OWN, "section 3.4"), (OWN, "section 3.5")]),
+        ("Voita et al. 2019, section 5.1.", [(VOITA, ""), (VOITA, "section 5.1")]),
+        ("Voita et al. (2019, eq. 4)", [(VOITA, ""), (VOITA, "equation 4")]),
+        (
+            'Abnar and Zuidema 2020, "Quantifying Attention Flow"\n(https://arxiv.org/abs/1.2), '
+            "section 3. A layer (section 3.1)",
+            [(ABNAR, ""), (ABNAR, "section 3"), (OWN, "section 3.1")],
+        ),
+        (
+            '"(Kingma & Ba 2015, "\n        f"algorithm 1; section 5.3 of the paper)"',
+            [(KINGMA, ""), (KINGMA, "algorithm 1"), (OWN, "section 5.3")],
+        ),
+        ("as in algorithm 1 of Kingma and Ba (2015)", [(KINGMA, "algorithm 1"), (KINGMA, "")]),
+        ("Voita et al. 2019. Long (their eq. 12)", [(VOITA, ""), (VOITA, "equation 12")]),
+        ('section="3.2.1",', [(OWN, "section 3.2.1")]),
+        ("In January 2020, a table of 3 rows", []),
+    ],
+)
+def test_a_section_is_of_the_work_before_it_or_of_the_paper(
+    text: str, wanted: list[tuple[str, str]]
+) -> None:
+    assert list(citations.mentions(text)) == [Citation(*one) for one in wanted]
+
+
+def test_every_citation_in_the_code_is_on_the_list() -> None:
+    there, listed = citations.found(), citations.listed()
+    unlisted = [f"{one} ({', '.join(files)})" for one, files in there.items() if one not in listed]
+    assert unlisted == [], "give each a line in tests/citations.toml"
+
+
+def test_every_line_of_the_list_is_cited_somewhere() -> None:
+    there = citations.found()
+    assert [str(one) for one in citations.listed() if one not in there] == []
+
+
+def test_a_line_says_what_is_claimed_and_whether_it_was_checked() -> None:
+    for one, entry in citations.listed().items():
+        assert entry.keys() == {"claim", "checked"}, one
+        assert entry["claim"].strip(), one
+        assert entry["checked"] in ("text", "outline", "memory"), one
