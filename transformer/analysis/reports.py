@@ -19,6 +19,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings import FINDINGS, Published
 from transformer.analysis.heads import measure_heads
 from transformer.analysis.importance import gradient_importance
+from transformer.analysis.known import known_for
 from transformer.analysis.passes import Progress, silent
 from transformer.analysis.pruning import kinds_pruned, pruning_curve
 from transformer.analysis.rows import MEASURES
@@ -115,6 +116,11 @@ def _heads(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
     }
 
 
+def _known(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
+    """The clearest heads, for a model card."""
+    return known_for(translator, corpus, progress), {}
+
+
 def _alignment(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
     """The leaderboard of heads."""
     board = leaderboard(translator, corpus, progress)
@@ -198,6 +204,7 @@ def _part(progress: Progress, start: float, share: float) -> Progress:
 
 REPORTS: dict[str, Callable[..., Made]] = {
     "heads": _heads,
+    "known": _known,
     "alignment": _alignment,
     "importance": _importance,
     "ablation": _ablation,

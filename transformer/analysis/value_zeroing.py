@@ -70,9 +70,7 @@ class _above:
             memory = torch.from_numpy(trace["encoder.hook_memory"].copy())
             self.memory = memory.to(model.embedding.weight)[None]
 
-    def __call__(
-        self, x: Float[Tensor, "query key d_model"]
-    ) -> Float[Tensor, "query key d_model"]:
+    def __call__(self, x: Float[Tensor, "query key d_model"]) -> Float[Tensor, "query key d_model"]:
         one = self.layer
         assert isinstance(one, EncoderLayer | DecoderLayer)
         flat = x.flatten(0, 1)[None]
