@@ -156,8 +156,8 @@ class TrainingConfig(_Record):
         cooldown: last share of the run in which the rate falls in a line to 0 (paper: none).
         label_smoothing: ε_ls (0.1).
         join: share of the examples that are two to four random pairs end to end (paper: none).
-        blur_price: λ of λ·(1 - Σ α²) in the loss, nats, for the encoder's rows in the mean: it
-            makes heads choose (paper: none; `sharpness.py`).
+        blur_price: λ of λ·(1 - Σ α²) in the loss, nats, for the rows of attention in the mean:
+            it makes heads choose (paper: none; `sharpness.py`).
         clip_norm: largest gradient norm; 0 means no clipping.
         valid_every: steps between two looks at the validation loss.
         save_every: steps between two checkpoints.

@@ -9,6 +9,7 @@ import torch
 
 from transformer.config import ModelConfig
 from transformer.hooks import Hooks
+from transformer.inference.trace import WEIGHTS
 from transformer.model import Transformer
 from transformer.text import Batch
 from transformer.training.distributed import World
@@ -35,18 +36,26 @@ def test_padding_has_no_part_and_all_heads_count_alike() -> None:
     model = Transformer(CONFIG).double().eval()
     seen = Blur(CONFIG.n_layers)
     pairs = batch()
-    model.encode(pairs.src, hooks=seen.hooks)
-    found = seen.mean(pairs.src != 0).item()
-    wanted = []
-    for ids in (pairs.src[:1], pairs.src[1:, :3]):  # each sentence alone, without padding
-        kept: list[torch.Tensor] = []
-        names = [f"encoder.layers.{n}.self_attn.hook_weights" for n in range(2)]
-        hooks = Hooks(dict.fromkeys(names, lambda w, name, kept=kept: kept.append(w)))  # type: ignore[misc]
-        model.encode(ids, hooks=hooks)
-        wanted.append(torch.stack([1 - (w * w).sum(-1) for w in kept]).flatten())
-    rows = torch.cat(wanted)
-    assert len(rows) == 2 * 4 * 7
-    assert found == pytest.approx(rows.mean().item(), rel=1e-6)  # the mean is taken in float32
+    model(pairs.src, pairs.tgt_in, hooks=seen.hooks)
+    found = seen.mean(pairs.src != 0, pairs.tgt_out != 0).item()
+    wanted: dict[str, list[torch.Tensor]] = {"encoder": [], "decoder": [], "cross": []}
+    for src, tgt in (
+        (pairs.src[:1], pairs.tgt_in[:1]),
+        (pairs.src[1:, :3], pairs.tgt_in[1:, :2]),
+    ):  # each sentence alone, without padding
+        trace = dict.fromkeys(
+            [WEIGHTS[kind].format(n) for kind in wanted for n in range(2)], torch.zeros(0)
+        )
+
+        def keep(weights: torch.Tensor, name: str, trace: dict[str, torch.Tensor] = trace) -> None:
+            trace[name] = weights
+
+        model(src, tgt, hooks=Hooks(dict.fromkeys(trace, keep)))
+        for kind, rows in wanted.items():
+            rows += [1 - (trace[WEIGHTS[kind].format(n)] ** 2).sum(-1).flatten() for n in range(2)]
+    means = [torch.cat(rows).mean().item() for rows in wanted.values()]
+    assert [len(torch.cat(rows)) for rows in wanted.values()] == [2 * 4 * 7, 2 * 4 * 5, 2 * 4 * 5]
+    assert found == pytest.approx(sum(means) / 3, rel=1e-6)  # taken in float32
 
 
 def test_the_learners_gradient_is_that_of_loss_plus_price() -> None:
@@ -67,12 +76,16 @@ def test_the_learners_gradient_is_that_of_loss_plus_price() -> None:
         exact.load_state_dict(model.state_dict())
         with torch.no_grad():
             dict(exact.named_parameters())[name][3, 5] += step
-            exact.encode(batch().src, hooks=seen.hooks)
+            exact(batch().src, batch().tgt_in, hooks=seen.hooks)
             return 0.7 * exact_mean(seen)
 
     def exact_mean(seen: Blur) -> float:
-        rows = torch.stack(seen._rows).movedim(2, 0)[:, :, batch().src != 0]
-        return float(rows.mean())
+        real = {"encoder": batch().src != 0}
+        means = [
+            torch.stack(rows).movedim(2, 0)[:, :, real.get(kind, batch().tgt_out != 0)].mean()
+            for kind, rows in seen._rows.items()
+        ]
+        return float(sum(means)) / 3
 
     step = 1e-5
     slope = (price(step) - price(-step)) / (2 * step)
@@ -88,8 +101,8 @@ def test_a_priced_model_becomes_sharper() -> None:
     def measured() -> float:
         seen = Blur(2)
         with torch.no_grad():
-            model.eval().encode(batch().src, hooks=seen.hooks)
-        return seen.mean(batch().src != 0).item()
+            model.eval()(batch().src, batch().tgt_in, hooks=seen.hooks)
+        return seen.mean(batch().src != 0, batch().tgt_out != 0).item()
 
     before = measured()
     for _ in range(60):

@@ -113,7 +113,7 @@ class Learner(Weights[Transformer]):
         Args:
             batch: this process's share; None if there is nothing for it.
             positions: target positions of the whole batch, over all processes.
-            blur_price: of the encoder's attention, in nats; `Sums` has the loss without it.
+            blur_price: of spread-out attention, in nats; `Sums` has the loss without it.
         """
         sums = torch.zeros(2, device=self._device)
         if not self.working.training:  # asked first: to say it to every module takes a millisecond
@@ -125,9 +125,9 @@ class Learner(Weights[Transformer]):
             smoothed, plain = self._loss(batch, smoothing, blur.hooks if blur else None)
             loss = smoothed / positions
             if blur:
-                pad_id = self.model.config.pad_id
-                share = (batch.tgt_out != pad_id).sum() / positions  # of this process
-                loss = loss + blur_price * share * blur.mean(batch.src != pad_id)
+                src, tgt = (ids != self.model.config.pad_id for ids in (batch.src, batch.tgt_out))
+                share = tgt.sum() / positions  # of this process
+                loss = loss + blur_price * share * blur.mean(src, tgt)
             loss.backward()
             sums = torch.stack([smoothed.detach(), plain])
         gradients = []
@@ -164,7 +164,9 @@ class Learner(Weights[Transformer]):
         model, pad_id = self.working, self.model.config.pad_id
         src_mask = padding_mask(batch.src, pad_id)
         memory = model.encode(batch.src, src_mask, hooks)
-        states = model.decode(batch.tgt_in, memory, src_mask, target_mask(batch.tgt_in, pad_id))
+        states = model.decode(
+            batch.tgt_in, memory, src_mask, target_mask(batch.tgt_in, pad_id), hooks
+        )
         return smoothed_cross_entropy(
             states, model.embedding.weight, batch.tgt_out, smoothing=smoothing, pad_id=pad_id
         )

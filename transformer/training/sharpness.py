@@ -1,9 +1,9 @@
-"""A price on blurred attention: how spread out the encoder's rows are, as a part of the loss.
+"""A price on blurred attention: how spread out its rows are, as a part of the loss.
 
-A small model on little text can leave its encoder heads wide: nothing in the translation loss asks
-them to choose. A small price on spread does, at little cost in quality (for sparser attention by
-other means see Correia et al. 2019, "Adaptively Sparse Transformers"). It changes what the heads
-look like, so a card of a model trained with it says so.
+A small model on little text can leave its heads wide: nothing in the translation loss asks them to
+choose. A small price on spread does, at little cost in quality (for sparser attention by other
+means see Correia et al. 2019, "Adaptively Sparse Transformers"). It changes what the heads look
+like, so a card of a model trained with it says so.
 """
 
 from __future__ import annotations
@@ -17,20 +17,30 @@ from transformer.inference.trace import WEIGHTS
 
 
 class Blur:
-    """Collects the encoder's attention of one forward pass through hooks; gradients flow back."""
+    """Collects all attention of one forward pass through hooks; gradients flow back."""
 
     def __init__(self, n_layers: int) -> None:
-        self._rows: list[Tensor] = []
-        names = [WEIGHTS["encoder"].format(layer) for layer in range(n_layers)]
-        self.hooks = Hooks(dict.fromkeys(names, self._keep))
+        self._rows: dict[str, list[Tensor]] = {kind: [] for kind in WEIGHTS}
+        kinds = {WEIGHTS[kind].format(n): kind for kind in WEIGHTS for n in range(n_layers)}
 
-    def _keep(self, weights: Tensor, name: str) -> None:
-        self._rows.append(blur(weights))
+        def keep(weights: Tensor, name: str) -> None:
+            self._rows[kinds[name]].append(blur(weights))
 
-    def mean(self, real: Bool[Tensor, "batch src"]) -> Float[Tensor, ""]:
-        """Over layers, heads and the queries that are `real` (no padding), 0 to 1."""
-        rows = torch.stack(self._rows).float()  # (layer, batch, head, query)
-        return rows.movedim(2, 0)[:, :, real].mean()
+        self.hooks = Hooks(dict.fromkeys(kinds, keep))
+
+    def mean(
+        self, src: Bool[Tensor, "batch src"], tgt: Bool[Tensor, "batch tgt"]
+    ) -> Float[Tensor, ""]:
+        """Over layers, heads and the real queries of each kind, then over the kinds: 0 to 1.
+
+        Args:
+            src, tgt: which places are no padding.
+        """
+        means = []
+        for kind, rows in self._rows.items():
+            each = torch.stack(rows).float().movedim(2, 0)  # (head, layer, batch, query)
+            means.append(each[:, :, src if kind == "encoder" else tgt].mean())
+        return torch.stack(means).mean()
 
 
 def blur(
