@@ -9,32 +9,35 @@ from playwright.sync_api import Page, expect
 
 from benchmarks.browser import settled
 from tests.browser.conftest import NewPage
+from transformer.analysis.findings import FINDINGS
 
 pytestmark = pytest.mark.browser
 
 
 def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page: Page) -> None:
     page.goto(f"{app}/findings?sentences=11")
-    expect(page.get_by_text("0 of 10 have been run.")).to_be_visible()
+    expect(page.get_by_text(f"0 of {len(FINDINGS)} have been run.")).to_be_visible()
     settled(page)
     run = page.get_by_role("button", name="Run", exact=True)
-    expect(run).to_have_count(10)
+    expect(run).to_have_count(len(FINDINGS))
     run.first.click()
-    expect(run).to_have_count(9)
+    expect(run).to_have_count(len(FINDINGS) - 1)
     settled(page)
     page.reload()
-    expect(page.get_by_text("1 of 10 have been run.")).to_be_visible()
-    expect(page.get_by_text("None of 8 encoder heads is positional")).to_be_visible()
-    expect(page.get_by_text("Doesn't hold")).to_be_visible()
+    expect(page.get_by_text(f"1 of {len(FINDINGS)} have been run.")).to_be_visible()
+    expect(page.get_by_text("None of 8 encoder heads is surely positional")).to_be_visible()
+    expect(page.get_by_text("Refuted", exact=True)).to_be_visible()
+    expect(page.get_by_text("The claim needs > 90% of the rows")).to_be_visible()
+    expect(page.get_by_role("img", name="the claim needs above 90")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(1)
     with page.expect_download() as download:
         page.get_by_role("button", name="These figures (.csv)").click()
     head = download.value.path().read_text().splitlines()[0]
     assert head.startswith("place,layer,head,offset,share,low,high,positional")
     settled(page)
-    page.get_by_role("button", name="Run the other 9").click()
+    page.get_by_role("button", name=f"Run the other {len(FINDINGS) - 1}").click()
     page.get_by_role("button", name="Cancel all").click()
-    expect(page.get_by_role("button", name="Run the other 9")).to_be_visible()
+    expect(page.get_by_role("button", name=f"Run the other {len(FINDINGS) - 1}")).to_be_visible()
     expect(page.get_by_role("button", name=re.compile("^close Cancel|^Cancel"))).to_have_count(0)
 
 

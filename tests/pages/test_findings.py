@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 import pytest
@@ -17,12 +17,14 @@ from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings import FINDINGS
 from transformer.analysis.reports import report
+from transformer.analysis.verdicts import Word
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs.pass_files import FAILED, RESULT, write
-from transformer.jobs.passes import FOLDER, Passes
+from transformer.jobs.passes import FOLDER, WAITING, Passes
+from transformer.ui.verdicts import BADGES
 
 PAGE, N = "pages/findings.py", 12
-DONE = ("positional", "last-cross", "alignment-norms", "tolerance")
+DONE = ("positional", "last-cross", "norms-input", "tolerance")
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +73,14 @@ def test_verdicts_with_reason_figures_and_files(
     for made in results.values():
         assert made["reason"] in told
     verdicts = [made["verdict"] for made in results.values()]
-    assert verdicts == ["doesn't hold", *verdicts[1:2], *["can't be tested here"] * 2]
+    assert verdicts == ["refuted", *verdicts[1:2], *["can't be tested here"] * 2]
+    for word in verdicts:
+        assert f"{BADGES[word][1]} {word.capitalize()}" in told
+    shown = [box.proto.body for box in app.get("html") if "hu-effect" in box.proto.body]
+    assert len(shown) == 2  # of what could be measured
+    assert "The claim needs &gt; 90% of the rows" in shown[0]
+    assert "% of the loss" in shown[1]
+    assert results["last-cross"]["correction"] in told
     charts = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
     assert len(charts) == 2  # what cannot be tested has nothing to draw
     rows = pd.DataFrame(results["last-cross"]["table"])
@@ -95,6 +104,16 @@ def test_what_failed_says_why(visit: Visit, checkpoints: Path, tmp_path: Path) -
     (message,) = messages(app)
     assert "too" in message
     assert "Try again" in [button.label for button in app.button]
+
+
+def test_all_of_them_may_wait_together() -> None:
+    assert len(FINDINGS) <= WAITING
+
+
+def test_every_verdict_has_a_sign_and_a_colour_of_its_own() -> None:
+    assert set(BADGES) == set(get_args(Word))
+    assert len({icon for _, icon in BADGES.values()}) == len(BADGES)
+    assert len({colour for colour, _ in BADGES.values()}) == len(BADGES)
 
 
 def test_run_all_asks_for_all_of_them(

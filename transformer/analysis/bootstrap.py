@@ -138,13 +138,13 @@ def _distances(
 def _reach(greatest: Float[np.ndarray, "draw"], sentences: int) -> float:
     """How many standard errors an interval reaches to both sides.
 
-    Few sentences make drawn corpora too much alike; the interval is widened as Student's t widens
-    one of a mean (Hesterberg 2015, from memory).
+    Few sentences make drawn corpora too much alike; the interval is widened from the normal
+    distribution's tail to that of Student's t (Hesterberg 2015, from memory).
     """
     if sentences < 2:
         return float("inf")
-    wider = t.ppf(0.975, sentences - 1) / norm.ppf(0.975)
-    return float(np.percentile(greatest, SURE) * wider * (sentences / (sentences - 1)) ** 0.5)
+    tail = norm.sf(np.percentile(greatest, SURE))
+    return float(t.isf(tail, sentences - 1) * (sentences / (sentences - 1)) ** 0.5)
 
 
 def mean_loss(

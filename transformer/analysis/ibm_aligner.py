@@ -40,6 +40,7 @@ UNSEEN = 1e-9
 
 Pairs = Sequence[tuple[Sequence[str], Sequence[str]]]
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,21 +81,19 @@ def prior(
     return np.concatenate([np.full((n_tgt, 1), null), along], axis=1)
 
 
-def normaliser(
-    i: npt.ArrayLike, n_src: npt.ArrayLike, n_tgt: npt.ArrayLike, tension: float
-) -> npt.NDArray[np.float64]:
+def normaliser(i: Ints, n_src: npt.ArrayLike, n_tgt: npt.ArrayLike, tension: float) -> Floats:
     """Z_λ(i) = Σ_j e^{λ h(i, j)} for target place i from 1, without going through the j.
 
     To both sides of the diagonal the terms fall by the same factor e^{-λ/n} from word to word, so
-    each side is a geometric series (their section 3.1). Arrays are taken element by element.
+    each side is a geometric series (their section 3.1, from memory).
     """
     place, n, m = (np.asarray(of, dtype=np.float64) for of in (i, n_src, n_tgt))
     below = np.floor(place * n / m + 1e-9)  # the last source word not beyond the diagonal
     ratio = np.exp(-tension / n)
 
-    def side(nearest: npt.NDArray[np.float64], count: npt.NDArray[np.float64]) -> Ints:
+    def side(nearest: Floats, count: Floats) -> Floats:
         first = np.exp(-tension * np.abs(place / m - nearest / n))
-        return first * (1 - ratio**count) / (1 - ratio)
+        return np.asarray(first * (1 - ratio**count) / (1 - ratio))
 
     return np.asarray(side(below, below) + side(below + 1, n - below))
 
@@ -129,11 +128,11 @@ class _Cells:
         )
         self.places = i[first], n[first], m[first]
 
-    def prior(self, tension: float, null: float) -> npt.NDArray[np.float64]:
+    def prior(self, tension: float, null: float) -> Floats:
         z = normaliser(*self.places, tension)[self.place]
         return np.where(self.is_null, null, (1 - null) * np.exp(-tension * self.far) / z)
 
-    def tightest(self, shares: npt.NDArray[np.float64]) -> float:
+    def tightest(self, shares: Floats) -> float:
         """The λ under which the links that were found are most likely; one summit, as log Z is
         convex."""
         linked = np.where(self.is_null, 0, shares)

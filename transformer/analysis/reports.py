@@ -124,7 +124,11 @@ def _known(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
 def _alignment(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
     """The leaderboard of heads."""
     board = leaderboard(translator, corpus, progress)
-    return board.table, {"counted": board.n_sentences, "left_out": list(board.left_out)}
+    return board.table, {
+        "counted": board.n_sentences,
+        "left_out": list(board.left_out),
+        "taught": board.n_taught,
+    }
 
 
 def _importance(translator: Translator, corpus: Corpus, progress: Progress) -> Made:

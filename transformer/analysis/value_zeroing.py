@@ -10,8 +10,7 @@ x̃_i being what the whole layer puts out at position i. Where weights, norms an
 attention or its LayerNorm, this goes through the feed-forward network as well.
 
 Their layers are an encoder's. Here it is done for the decoder too, for each of its two attentions,
-down to the output of the decoder layer. `encoder` and `joint` roll the rows, made to sum to 1,
-through all layers just as `rollout` does with weights.
+up to the output of the decoder layer.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer.analysis import norms
-from transformer.analysis.rollout import Relevance, Stack, kept, roll, roll_joint
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
 from transformer.model.layers import DecoderLayer, EncoderLayer
@@ -43,7 +41,7 @@ def scores(
         KeyError: for a trace without a site that is needed.
     """
     _, site = norms.attention(model, trace, kind, layer)
-    norm, above = norms.add_and_norm(model, site).norm, _above(model, trace, kind, layer)
+    norm, above = norms.add_and_norm(model, site).norm, _Above(model, trace, kind, layer)
     total = torch.from_numpy(trace[f"{site}_norm.hook_sum"].copy()).to(model.embedding.weight)
     rows, first = [], 0
     for sent in norms.sums(model, trace, kind, layer):
@@ -59,7 +57,7 @@ def scores(
     return np.concatenate(rows)
 
 
-class _above:
+class _Above:
     """The rest of the layer over one attention, position by position."""
 
     def __init__(self, model: Transformer, trace: Trace, kind: str, layer: int) -> None:
@@ -79,36 +77,3 @@ class _above:
             flat = one.cross_attn_norm(flat, one.cross_attn(flat, self.memory, None))
         flat = one.ffn_norm(flat, one.ffn(flat))
         return flat[0].unflatten(0, x.shape[:2])
-
-
-def encoder(
-    model: Transformer, trace: Trace, residual: float = 0.5
-) -> Float[np.ndarray, "layers src src"]:
-    """Rolled through the encoder after every layer, rows sum to 1; errors as of `scores`.
-
-    `residual` is that of `rollout.encoder`.
-    """
-    return roll(kept(_rows(model, trace, "encoder"), residual))
-
-
-def joint(model: Transformer, trace: Trace, residual: float = 0.5) -> Relevance:
-    """Rolled through decoder and encoder, down to source and target tokens; see `encoder`."""
-    across = (1 - residual) * _rows(model, trace, "cross")
-    return roll_joint(
-        encoder(model, trace, residual)[-1],
-        kept(_rows(model, trace, "decoder"), residual),
-        across,
-        np.full(across.shape[:2], residual),
-    )
-
-
-def _rows(model: Transformer, trace: Trace, kind: str) -> Stack:
-    """Every layer's scores, each row divided by its sum; an even row where nothing changes."""
-    found = np.stack([scores(model, trace, kind, layer) for layer in range(trace.n_layers)])
-    found = found.astype(np.float64)
-    nothing = ~found.any(axis=-1)
-    if nothing.any():
-        open_ = np.tri(*found.shape[1:]) if kind == "decoder" else np.ones(found.shape[1:])
-        found[nothing] = np.broadcast_to(open_, found.shape)[nothing]
-    summed: Stack = found / found.sum(axis=-1, keepdims=True)
-    return summed

@@ -2,9 +2,10 @@
 
 A claim says that an effect is greater than a floor: the smallest that would matter to anybody
 (or, of harm, less). It holds if all of the effect's interval lies on that side of the floor, it is
-refuted if all of it lies on the other, and while the floor is inside nothing is shown. More sentences make the interval narrower,
-so a verdict grows out of "not shown" and does not turn: the size of an effect decides, and never
-that it differs from nothing, which any difference does over sentences enough.
+refuted if all of it lies on the other, and while the floor is inside nothing is shown. More
+sentences make the interval narrower, so a verdict grows out of "not shown" and does not turn: the
+size of an effect decides, and never that it differs from nothing, which any difference does over
+sentences enough.
 """
 
 from __future__ import annotations
@@ -29,7 +30,16 @@ class Effect:
         at_once: comparisons that the interval holds for at the same time (`bootstrap.lead`).
     """
 
-    COLUMNS: ClassVar = ("effect", "unit", "value", "low", "high", "needed", "correction")
+    COLUMNS: ClassVar[tuple[str, ...]] = (
+        "effect",
+        "unit",
+        "value",
+        "low",
+        "high",
+        "needs",
+        "floor",
+        "correction",
+    )
 
     name: str
     unit: str
@@ -48,11 +58,6 @@ class Effect:
         return "not shown"
 
     @property
-    def needed(self) -> str:
-        """The floor in words, as "above 0.05"."""
-        return f"{'below' if self.below else 'above'} {self.floor:g}"
-
-    @property
     def correction(self) -> str:
         """What was done about many comparisons, in words."""
         if self.at_once == 1:
@@ -61,6 +66,8 @@ class Effect:
 
     def to_dict(self) -> dict[str, Any]:
         """For a line of a table, by `COLUMNS`."""
-        one = self.interval
-        values = self.name, self.unit, one.value, one.low, one.high, self.needed, self.correction
-        return dict(zip(self.COLUMNS, values, strict=True))
+        one, needs = self.interval, "below" if self.below else "above"
+        bounds = one.value, one.low, one.high, needs, self.floor
+        return dict(
+            zip(self.COLUMNS, (self.name, self.unit, *bounds, self.correction), strict=True)
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -10,19 +10,14 @@ import streamlit as st
 
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings import FINDINGS, Published
+from transformer.analysis.verdicts import Effect
 from transformer.figures.measured import measured as drawn
 from transformer.jobs import JobError
 from transformer.jobs.passes import Passes
-from transformer.ui import frame, models, state, tables, visitor
+from transformer.ui import frame, models, state, tables, verdicts, visitor
 from transformer.ui.lab.corpus import chosen
 from transformer.ui.lab.measuring import LIVE, measured, passes
 from transformer.ui.models import Model
-
-BADGES: dict[str, tuple[Literal["green", "orange", "gray"], str]] = {
-    "holds": ("green", ":material/check_circle:"),
-    "doesn't hold": ("orange", ":material/cancel:"),
-    "can't be tested here": ("gray", ":material/help:"),
-}
 
 
 def show(model: Model) -> None:
@@ -31,6 +26,11 @@ def show(model: Model) -> None:
         "What papers say about heads was measured on *their* models. Does it hold for this one? "
         "Every rule was written down before it was tried, nothing here was computed beforehand, "
         "and a finding that fails tells as much as one that holds."
+    )
+    st.caption(
+        "A claim **holds** if all of the effect's 95% interval lies on its side of a floor, the "
+        "smallest effect that would matter. It is **refuted** if all of it lies on the other "
+        "side. While the floor is inside, nothing is **shown**, and more sentences may tell."
     )
     corpus = chosen(model)
     if corpus is None:
@@ -100,8 +100,8 @@ def _key(model: Model, corpus: Corpus, name: str) -> str:
 
 def _verdicts(keys: dict[str, str], done: list[str]) -> pd.DataFrame:
     """A line a finding that has been run."""
-    columns = ["finding", "verdict", "reason", "measured", "claim", "source", "rule"]
-    return pd.DataFrame([passes().result(keys[name]) for name in done])[columns]
+    told = ["finding", "verdict", *Effect.COLUMNS, "measured", "reason", "claim", "source", "rule"]
+    return pd.DataFrame([passes().result(keys[name]) for name in done])[told]
 
 
 def _card(model: Model, corpus: Corpus, published: Published) -> None:
@@ -127,17 +127,18 @@ def _picture(key: str, name: str, dark: bool, _table: pd.DataFrame) -> go.Figure
 
 
 def _verdict(model: Model, published: Published, key: str, found: dict[str, Any]) -> None:
-    colour, icon = BADGES[found["verdict"]]
     tested = found["verdict"] != "can't be tested here"
     told, picture = st.columns([2, 3], gap="large") if tested else (st.container(), None)
     with told:
-        st.badge(found["verdict"].capitalize(), color=colour, icon=icon)
+        verdicts.badge(found["verdict"])
+        if tested:
+            verdicts.effect(found)
         st.markdown(frame.plain(found["reason"]))
     if picture is None:
         return
     table = pd.DataFrame(found["table"])
     with told:
-        st.caption(f"{found['measured']} sentences; intervals of 95% by bootstrap.")
+        st.caption(f"{found['measured']} sentences. Correction: {found['correction']}.")
         tables.csv("These figures (.csv)", lambda: table, f"{published.name}-{model.name}")
     picture.plotly_chart(
         _picture(key, published.name, bool(st.context.theme.type == "dark"), table),
@@ -163,6 +164,6 @@ folder = {folder!r}
 translator = Translator.load(folder)
 corpus = {corpus}
 found = FINDINGS[{name!r}].run(translator, corpus)
-print(found.verdict, found.reason, found.figures)""",
+print(found.verdict, found.effect, found.reason, found.figures)""",
         "python",
     )

@@ -112,17 +112,25 @@ def agreement(
 def _in_translation(
     translator: Translator, trace: Trace
 ) -> Float[np.ndarray, "method layer target source"]:
-    model = translator.model
-    rolled = rollout.joint(trace), alti.joint(model, trace), value_zeroing.joint(model, trace)
-    return np.stack([rollout.matrices(trace, "cross"), *(one.source for one in rolled)])
+    rolled = rollout.joint(trace).source, alti.joint(translator.model, trace).source
+    return np.stack(
+        [rollout.matrices(trace, "cross"), *rolled, _zeroed(translator, trace, "cross")]
+    )
 
 
 def _in_encoder(
     translator: Translator, trace: Trace
 ) -> Float[np.ndarray, "method layer source source"]:
-    model = translator.model
-    rolled = rollout.encoder(trace), alti.encoder(model, trace), value_zeroing.encoder(model, trace)
-    return np.stack([rollout.matrices(trace, "encoder"), *rolled])
+    rolled = rollout.encoder(trace), alti.encoder(translator.model, trace)
+    raw = rollout.matrices(trace, "encoder")
+    return np.stack([raw, *rolled, _zeroed(translator, trace, "encoder")])
+
+
+def _zeroed(
+    translator: Translator, trace: Trace, kind: str
+) -> Float[np.ndarray, "layer query key"]:
+    layers = range(trace.n_layers)
+    return np.stack([value_zeroing.scores(translator.model, trace, kind, n) for n in layers])
 
 
 def _others(square: Float[np.ndarray, "*many n n"]) -> Float[np.ndarray, "*many n n-1"]:

@@ -94,11 +94,11 @@ _HOW: dict[Where, str] = {
     "translation": "Each source token in turn becomes <unk>, and the change of every output "
     "token's log-probability is its blank-out score. For each output token the source tokens are "
     "ranked by its size, and by each method: a layer's encoder–decoder weights (heads averaged), "
-    "and rollout, ALTI+ and value zeroing from that layer down through decoder and encoder. ",
+    "value zeroing in that layer, rollout and ALTI+ from it down through decoder and encoder. ",
     "encoder": "The encoder alone, as where the method comes from: each source token in turn "
     "becomes <unk>, and how far it turns the encoder's output at every other place (1 − cos) is "
     "its blank-out score. For each place the other tokens are ranked by it, and by each method: a "
-    "layer's weights (heads averaged), and rollout, ALTI and value zeroing from that layer down. ",
+    "layer's weights (heads averaged), value zeroing in it, rollout and ALTI from it down. ",
 }
 _RULE = (
     "Spearman's correlations are averaged over a sentence; the 95% interval is a paired bootstrap "
@@ -115,7 +115,7 @@ def _published(
     across = "layer of the decoder" if where == "translation" else "layer of the encoder"
     chart = Chart("layer", "correlation", across, "Spearman's with blank-out", by="method")
     rule = f"{_HOW[where]}{effect}{_RULE}"
-    return Published(name, claim, source, rule, test, most=60, chart=chart, minutes=0.5)
+    return Published(name, claim, source, rule, test, most=60, chart=chart, minutes=0.7)
 
 
 ROLLOUT = _published(

@@ -59,6 +59,7 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     told = {
         f"Best head: layer {best['layer']:.0f}, head {best['head']:.0f}": best["aer"],
         f"Best layer, all heads together: {layer['layer']:.0f}": layer["aer"],
+        "A statistical aligner": rates["statistical"],
         "The diagonal": rates["diagonal"],
         "A word by chance": rates["chance"],
     }
@@ -74,7 +75,9 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
             if left_out
             else ". "
         )
-        + f"The best head is read {BY[best['by']]}, {TO[best['to']]}."
+        + f"The statistical aligner is IBM model 1 with a diagonal prior, learned from "
+        f"{found['taught']:,} pairs without their links. "
+        f"The best head is read {BY[best['by']]}, {TO[best['to']]}."
     )
     if not texts.name.startswith(BY_HAND) and texts.target and model.about.kind == "":
         st.caption(

@@ -19,7 +19,7 @@ from transformer.jobs.racing import (
     standings,
     track,
 )
-from transformer.ui import frame, state
+from transformer.ui import frame, state, verdicts
 from transformer.ui.training import layers, race_tables
 
 EVERY = 2.0
@@ -32,7 +32,6 @@ SHOWN = {
 }
 SMOOTH = 10
 """Steps whose training loss is drawn as one."""
-COLOURS: dict[str, Any] = {"held": "green", "did not hold": "red"}
 
 
 def show(jobs: Jobs, owner: str, race_id: str) -> None:
@@ -123,9 +122,9 @@ def _watched(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
     _charts(jobs, race, runs)
     if race.name == "layers":
         layers.distances(jobs, race, runs)
-    table, verdicts = standings(jobs, runs)
+    table, said = standings(jobs, runs)
     st.html(race_tables.figures(table, runs))
-    _verdicts(verdicts, race, runs)
+    _verdicts(said, race, runs)
     st.download_button(
         "The table as CSV",
         race_tables.csv(table),
@@ -177,13 +176,13 @@ def _smooth(steps: Floats, loss: Floats) -> tuple[Floats, Floats]:
     return steps[:whole][SMOOTH - 1 :: SMOOTH], loss[:whole].reshape(-1, SMOOTH).mean(axis=1)
 
 
-def _verdicts(verdicts: list[Verdict], race: Race, runs: list[RaceRun]) -> None:
-    st.subheader("What held")
+def _verdicts(every: list[Verdict], race: Race, runs: list[RaceRun]) -> None:
+    st.subheader("What holds")
     if _is_live(runs):
         st.caption("So far, from the runs that are finished.")
-    for said in verdicts:
+    for said in every:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.badge(said.word, color=COLOURS.get(said.word, "gray"))
+            verdicts.badge(said.word)
             st.markdown(f"**{frame.plain(said.claim.text)}**")
             st.caption(frame.plain(said.reason))
     about = (

@@ -1,0 +1,41 @@
+"""Verdicts on a page: a badge for each word, and the effect with its interval beside its floor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import streamlit as st
+
+from transformer.analysis.verdicts import Word
+from transformer.figures.interval import interval
+
+BADGES: dict[Word, tuple[Literal["green", "orange", "blue", "gray"], str]] = {
+    "holds": ("green", ":material/check_circle:"),
+    "refuted": ("orange", ":material/cancel:"),
+    "not shown": ("blue", ":material/unknown_med:"),
+    "can't be tested here": ("gray", ":material/block:"),
+}
+
+
+def badge(word: Word) -> None:
+    """The word with a sign of its own, so that nobody needs its colour."""
+    colour, icon = BADGES[word]
+    st.badge(word.capitalize(), color=colour, icon=icon)
+
+
+def effect(found: Mapping[str, Any]) -> None:
+    """What was measured, where its interval lies, and what the claim needs.
+
+    Args:
+        found: with the keys of `analysis.verdicts.Effect.to_dict`.
+    """
+    st.html(
+        interval(
+            found["effect"],
+            found["unit"],
+            (found["low"], found["value"], found["high"]),
+            found["floor"],
+            below=found["needs"] == "below",
+        )
+    )
