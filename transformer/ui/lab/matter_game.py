@@ -221,8 +221,9 @@ def _gates(model: Model) -> None:
     with st.expander("Let the model choose: learned gates"):
         st.markdown(
             "Voita et al. 2019 give every head a gate that learns to be 0 or 1, and every open "
-            "gate a price. The 300 steps below take about ten minutes of two cores for the "
-            "checkpoint en-fr, so this is for Python, or `python -m transformer gates` in a shell:"
+            "gate a price; at the end each is rounded, to 0 or 1. The 300 steps below take about "
+            "ten minutes of two cores for the checkpoint en-fr, so this is for Python, or `python "
+            "-m transformer gates … --round` in a shell:"
         )
         st.code(
             f"""from transformer import Translator
@@ -232,7 +233,7 @@ from transformer.training.gates import learn_gates
 folder = {str(models.written(model.name))!r}
 translator = Translator.load(folder)
 corpus = corpus_for(folder, translator.vocabulary)
-found = learn_gates(translator, corpus, steps=300, penalty=0.005)
+found = learn_gates(translator, corpus, steps=300, penalty=0.005, rounded=True)
 print(len(found.survivors), "heads stay", found.to_frame())""",
             "python",
         )
