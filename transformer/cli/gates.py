@@ -26,6 +26,9 @@ def add_gates(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--weight-rate", type=float, default=0.0, help="learning rate of the weights; 0: they rest"
     )
+    parser.add_argument(
+        "--round", action="store_true", help="end with gates of 0 or 1, whichever is likelier"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--corpus", metavar="FILE", help="as in analyse")
     parser.add_argument("--json", action="store_true", help="every head's gate")
@@ -47,6 +50,7 @@ def _gates(options: argparse.Namespace) -> int:
             penalty=options.penalty,
             steps=options.steps,
             weight_rate=options.weight_rate,
+            rounded=options.round,
             seed=options.seed,
             progress=progress,
         )
@@ -72,5 +76,6 @@ def _card(options: argparse.Namespace, found: LearnedGates, sentences: int) -> s
         "# Model card\n\n"
         f"{Path(options.checkpoint).name} with learned gates on its heads (Voita et al. 2019): "
         f"penalty {options.penalty:g}, {options.steps} steps over {sentences} sentences, weights' "
-        f"learning rate {options.weight_rate:g}, seed {options.seed}. {_told(found)}.\n"
+        f"learning rate {options.weight_rate:g}, seed {options.seed}"
+        f"{', rounded to 0 or 1' if options.round else ''}. {_told(found)}.\n"
     )

@@ -123,7 +123,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "gone": ("hidden", "cut"),
     "blank": ("cell", "all"),
     "corpus": tuple(CORPORA),
-    "pruned": ("importance", "random"),
+    "pruned": ("sentence", "position", "random"),
     "colour": tuple(COLOURS),
     "by": tuple(BY),
     "to": tuple(TO),
@@ -249,7 +249,7 @@ class View:
     less_encoder: int = 0
     less_decoder: int = 0
     less_cross: int = 0
-    pruned: str = "importance"
+    pruned: str = "sentence"
     colour: str = "entropy"
     by: str = "weights"
     to: str = "output"

@@ -12,6 +12,8 @@ import pandas as pd
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
+from transformer.analysis.syntax import RELATIONS
+from transformer.analysis.tokens import FREQUENT
 from transformer.figures import module, style
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.ui import frame, models, state, tables
@@ -97,10 +99,7 @@ def _heads(found: Mapping[str, Any]) -> None:
     table = pd.DataFrame(found["table"])
     values = pd.to_numeric(table[colour]).to_numpy(dtype=np.float64)
     if np.isnan(values).all():
-        st.info(
-            "This corpus has no gold links, so this cannot be measured over it. Our own sentences "
-            "have them; yours may, as a third column."
-        )
+        st.info(f"This cannot be measured over these sentences: {_missing(colour)}.")
     marks = dict(
         sorted({(c["role"]["short"], c["role"]["text"]) for c in found["cards"]} - {("·", "none")})
     )
@@ -118,6 +117,17 @@ def _heads(found: Mapping[str, Any]) -> None:
         large=view.size == "large",
     )
     _grid(key="cards", data=data, on_state_change=_taken)
+
+
+def _missing(measure: str) -> str:
+    """Why no head has a number."""
+    if measure in RELATIONS:
+        return "only our grammar's tell which word depends on which, among our own sentences"
+    if measure in ("aligned", "aligned_input"):
+        return "they have no gold links; our own have them, yours may, as a third column"
+    if measure == "rare":
+        return f"none has a token beyond the {FREQUENT} most frequent of this model's vocabulary"
+    return "none has such a token"
 
 
 def explained(measure: str, found: Mapping[str, Any]) -> str:
@@ -166,6 +176,8 @@ def _table(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
             f"""from transformer import Translator
 from transformer.analysis.cards import cards
 from transformer.analysis.corpora import Corpus
+from transformer.analysis.syntax import RELATIONS
+from transformer.analysis.tokens import FREQUENT
 from transformer.analysis.heads import measure_heads
 
 translator = Translator.load({str(models.written(model.name))!r})
