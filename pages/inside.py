@@ -18,7 +18,7 @@ SHOWN = {
 
 with frame.page("pages/inside.py") as model:
     st.title("Inside")
-    left, right = st.columns([3, 2], gap="large")
+    left, right = st.columns(2, gap="large")
     with left:
         controls.sentence(model)
     with right:

@@ -26,7 +26,7 @@ SECTIONS = {
     "training": "As training sees it",
     "learning": "How it learns",
     "lens": "Logit lens",
-    "bleu": "BLEU by hand",
+    "bleu": "BLEU",
 }
 TOPICS = {
     "matrix": "The matrix",

@@ -71,11 +71,11 @@ def _rate() -> None:
     step, peak = found.peak
     figure = lines(curves, across="step", down="learning rate",
                    at=(step, f"peak {peak:.2e} at step {step:,}"), dark=dark())  # fmt: skip
-    figure.update_yaxes(range=[0, 1.35 * peak], exponentformat="power")
+    figure.update_yaxes(range=[0, 1.5 * peak], exponentformat="power")
     _chart(figure, "learning-rate")
     st.markdown(
-        f"The two meet at step = warmup, where the rate is (d_model · warmup)^−½ = **{peak:.3g}**. "
-        f"Before, it rises in a line; four times as far it has fallen to half: "
+        "The two meet at step = warmup, where the rate is $(d_{model} \\cdot warmup)^{-0.5}$ = "
+        f"**{peak:.3g}**. Before, it rises in a line; four times as far it has fallen to half: "
         f"{found.rate[-1]:.3g} at step {found.steps[-1]:,}. A wider model steps less far."
     )
     base = _rates(*BASE).peak[1]
@@ -107,17 +107,15 @@ def _dropout(model: Model, trace: Trace, layer: int) -> None:
     sublayer = f"encoder.layers.{layer}.ffn"
     found = dropped(model.translator.model, trace, sublayer, row, p=view.dropout, seed=view.seed)
     rows = {
-        "x": found.stream,
         "FFN(x)": found.said,
         "Dropout(FFN(x))": np.where(found.mask == 0, np.nan, found.dropped),
-        "y, without": found.normed,
-        "y, with": found.normed_dropped,
+        "what it changes in y": found.normed_dropped - found.normed,
     }
     figure = table(
         np.stack([values[:DIMENSIONS] for values in rows.values()]), list(rows), down="row",
         across="dimension", what="value", dark=dark(),
     )  # fmt: skip
-    figure.update_layout(margin={"l": 140})
+    figure.update_layout(margin={"l": 150})
     _chart(figure, "learning-dropout")
     st.markdown(_hidden(found))
     st.caption(
