@@ -6,13 +6,19 @@ import streamlit as st
 
 from transformer.ui import controls, frame, state
 from transformer.ui.address import SECTIONS
-from transformer.ui.inside import lens, training, walk
+from transformer.ui.inside import bleu, learning, lens, training, walk
 
-SHOWN = {"walk": walk.show, "training": training.show, "lens": lens.show}
+SHOWN = {
+    "walk": walk.show,
+    "training": training.show,
+    "learning": learning.show,
+    "lens": lens.show,
+    "bleu": bleu.show,
+}
 
 with frame.page("pages/inside.py") as model:
     st.title("Inside")
-    left, right = st.columns([3, 2], gap="large")
+    left, right = st.columns(2, gap="large")
     with left:
         controls.sentence(model)
     with right:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from transformer.ui import controls, frame, state
 from transformer.ui.address import PARTS
-from transformer.ui.why import paths, race, scores, table, timing
+from transformer.ui.why import paths, race, results, scores, table, timing
 
 SHOWN = {
     "table": table.show,
@@ -14,6 +14,7 @@ SHOWN = {
     "paths": paths.show,
     "race": race.show,
     "scores": scores.show,
+    "results": results.show,
 }
 
 with frame.workshop("pages/why.py"):

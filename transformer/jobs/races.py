@@ -205,7 +205,7 @@ _ALL = (
             Claim("A GRU’s gates help a recurrent layer", "GRU", "recurrent"),
             Claim("Self-attention beats an LSTM", "self-attention", "LSTM"),
         ),
-        minutes=2,
+        minutes=4,
         measure="accuracy",
         describe=rivalry.describe,
     ),

@@ -29,8 +29,12 @@ class Dropout(nn.Module):
         return x * byte_mask(x, self.threshold)
 
 
-def byte_mask(x: Float[Tensor, "*shape"], threshold: int) -> Float[Tensor, "*shape"]:
-    """0 with probability threshold/256, else 256/(256 - threshold), from torch's generator."""
-    words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
+def byte_mask(
+    x: Float[Tensor, "*shape"], threshold: int, generator: torch.Generator | None = None
+) -> Float[Tensor, "*shape"]:
+    """0 with probability threshold/256, else 256/(256 - threshold), from torch's generator or a
+    given one."""
+    words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)
+    words.random_(-(2**63), None, generator=generator)
     keep = words.view(torch.uint8)[: x.numel()].view(x.shape) >= threshold
     return keep.to(x.dtype).mul_(256 / (256 - threshold))

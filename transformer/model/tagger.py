@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from transformer.config import ModelConfig
-from transformer.model.gated import GATED
 from transformer.model.layers import AddAndNorm, AddPositions, FeedForward
+from transformer.model.recurrent import GATED
 from transformer.model.rivals import RivalConfig, stack
 
 

@@ -19,8 +19,15 @@ PARTS = {
     "paths": "Paths",
     "race": "Race",
     "scores": "Scores",
+    "results": "Results",
 }
-SECTIONS = {"walk": "The walk", "training": "As training sees it", "lens": "Logit lens"}
+SECTIONS = {
+    "walk": "The walk",
+    "training": "As training sees it",
+    "learning": "How it learns",
+    "lens": "Logit lens",
+    "bleu": "BLEU",
+}
 TOPICS = {
     "matrix": "The matrix",
     "waves": "Waves",
@@ -102,6 +109,9 @@ RANGES: dict[str, tuple[float, float]] = {
     "k": (1, 31),
     "r": (1, 127),
     "dk": (1, 1024),
+    "warmup": (1, 100_000),
+    "dropout": (0.0, 0.9),
+    "smoothing": (0.0, 0.9),
     "lesson": (0, 99),
     "shift": (-64, 64),
     "sentences": (1, 5000),
@@ -168,7 +178,8 @@ class View:
             dk: the width of a query, where scores are measured.
         run, race: names of the training run and of the race that are looked at; "" is none.
         section: of the page "Inside"; box: of Figure 1, in the layer `layer`; panel: the name of
-            one of its tables, of which `row` and `column` choose a number.
+            one of its tables, of which `row` and `column` choose a number. warmup, d: of the
+            learning rate that is drawn; dropout, smoothing: how much of each, `seed` of the mask.
         topic: of the page "Positions", for one `side` of the pair; waves: the dimensions that are
             drawn as waves, with commas; shift: the k of M_k; learned: the checkpoint whose learned
             positions are looked at, "" is the first there is.
@@ -226,6 +237,9 @@ class View:
     k: int = 3
     r: int = 15
     dk: int = 64
+    warmup: int = 4000
+    dropout: float = 0.1
+    smoothing: float = 0.1
     section: str = "walk"
     box: str = STOPS[0]
     panel: str = ""

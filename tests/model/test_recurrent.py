@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from transformer.model.gated import GATED, Gated, Gru, Lstm
+from transformer.model.recurrent import GATED, Gated, Gru, Lstm
 from transformer.model.rivals import RivalConfig
 
 
