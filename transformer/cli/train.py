@@ -9,6 +9,7 @@ from typing import Any
 from transformer.checkpoint import load_config
 from transformer.cli.options import PAIRS, add_device, add_pairs, check_pairs
 from transformer.config import PRESETS, ModelConfig, TrainingConfig
+from transformer.languages import checked
 from transformer.training.command import claim, train_command, train_run
 from transformer.training.recipe import describe
 from transformer.training.run import RunFolder
@@ -40,6 +41,12 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--preset", choices=PRESETS, help="small for files, tiny for a task")
     parser.add_argument("--vocab-size", type=int, help="8000; a task has its own symbols")
+    parser.add_argument(
+        "--languages",
+        nargs=2,
+        metavar=("SOURCE", "TARGET"),
+        help="codes of the two sides for the model's card, as en fr: the app says them",
+    )
     parser.add_argument("--max-pieces", type=int, help="128; longer pairs are left out")
     add_device(parser)
     shape = parser.add_argument_group("model (over the preset)")
@@ -86,12 +93,13 @@ def _train(options: argparse.Namespace) -> int:
         max_pieces=128 if options.max_pieces is None else options.max_pieces,
         device_name=options.device,
         start_from=options.start_from,
+        languages=checked(options.languages) if options.languages else None,
     )
 
 
 def _train_task(options: argparse.Namespace) -> int:
     """Write the run's config as the page would, and train it."""
-    for name in ("train", "valid", "start_from", "vocab_size", "max_pieces"):
+    for name in ("train", "valid", "start_from", "vocab_size", "max_pieces", "languages"):
         if getattr(options, name):
             what = "files" if name == "train" else f"--{name.replace('_', '-')}"
             raise ValueError(f"a task makes its own text: leave {what} out, or --task")

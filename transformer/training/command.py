@@ -8,6 +8,7 @@ from typing import Any
 from transformer.checkpoint import load_checkpoint
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.device import choose_device
+from transformer.languages import Languages, checked
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.training.card import model_card
@@ -30,14 +31,16 @@ def train_command(
     max_pieces: int,
     device_name: str,
     start_from: str | None = None,
+    languages: Languages | None = None,
 ) -> int:
     """Prepare the text, then train or resume; 0 when the run ended as asked.
 
-    Several processes read one run folder, so several machines need it on a disk they share.
+    `languages` are the codes of the two sides, for the model's card; a resumed run keeps those it
+    has. Several processes read one run folder, so several machines need it on a disk they share.
     Raises ValueError, OSError or RuntimeError with a sentence for the user.
     """
     run = RunFolder(run_path)
-    asked = {
+    asked: dict[str, Any] = {
         "model": model_config.to_dict(),
         "training": config.to_dict(),
         "data": {
@@ -47,6 +50,8 @@ def train_command(
             "start_from": start_from,
         },
     }
+    if languages or (run.exists and (languages := run.config().get("languages"))):
+        asked["languages"] = list(checked(languages))
     choose_device(device_name)  # refused before anything is read or written
     start = load_start(start_from, model_config)
 
