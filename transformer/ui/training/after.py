@@ -8,6 +8,7 @@ import streamlit as st
 
 from transformer.jobs import JobError, RunInfo
 from transformer.ui import frame, models, state
+from transformer.ui.about import about
 from transformer.ui.training import follow, runs, server
 from transformer.ui.training.curves import charts
 
@@ -50,7 +51,7 @@ def _onward(info: RunInfo) -> None:
         if info.status != "failed":
             st.caption("It ended before its first save, so it left no model.")
         return
-    examples = models.about(folders[info.name]).examples
+    examples = about(folders[info.name]).examples
     given: dict[str, Any] = {"model": info.name, "text": examples[0] if examples else ""}
     given |= {"method": "greedy", "target": "", "other": "", "other_model": "", "force": ""}
     look: dict[str, Any] = {
