@@ -16,7 +16,7 @@ from transformer.figures import module, style
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.ui import frame, models, state, tables
 from transformer.ui.address import COLOURS, KINDS
-from transformer.ui.lab import cards_head, corpus, measuring
+from transformer.ui.lab import cards_head, corpus, measuring, ours
 from transformer.ui.lab.cards_head import said
 from transformer.ui.models import Model
 
@@ -96,8 +96,8 @@ def _heads(found: Mapping[str, Any]) -> None:
     values = pd.to_numeric(table[colour]).to_numpy(dtype=np.float64)
     if np.isnan(values).all():
         st.info(
-            "This corpus has no gold links, so this cannot be measured over it. Our own sentences "
-            "have them; yours may, as a third column."
+            "This corpus has no gold links, so this cannot be measured over it. "
+            f"{ours.with_links(model)}"
         )
     marks = dict(
         sorted({(c["role"]["short"], c["role"]["text"]) for c in found["cards"]} - {("·", "none")})
