@@ -26,6 +26,7 @@ sys.path.insert(0, str(ROOT))
 from transformer.checkpoint import load_checkpoint, load_config  # noqa: E402
 from transformer.jobs.shipping import pack, write_snapshot  # noqa: E402
 from transformer.text.tasks import TASKS  # noqa: E402
+from transformer.training import watch  # noqa: E402
 from transformer.training.live import train_run  # noqa: E402
 from transformer.training.looks import Sight, Watched  # noqa: E402
 from transformer.training.recipe import describe  # noqa: E402
@@ -33,6 +34,7 @@ from transformer.training.run import RunFolder  # noqa: E402
 from transformer.ui.training.probes import probes  # noqa: E402
 
 RUNS = ROOT / "checkpoints" / "runs"
+watch.GRACE = float("inf")  # no look waits for its price: the film is what these are made for
 
 
 def toy(task: str) -> Path:

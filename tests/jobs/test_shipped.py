@@ -65,7 +65,7 @@ def test_a_packed_run_keeps_what_people_look_at(trained: RunFolder, root: Path) 
     assert made.labels() == trained.labels()
     for step in made.snapshots():
         for name, weights in trained.snapshot(step).items():
-            np.testing.assert_allclose(made.snapshot(step)[name], weights, atol=1 / 4096)
+            np.testing.assert_allclose(made.snapshot(step)[name], weights, atol=1 / 1024)
     assert made.examples() == trained.examples()
     assert made.inspect() == trained.inspect()
     assert [line["step"] for line in made.metrics()] == [line["step"] for line in trained.metrics()]
@@ -120,7 +120,7 @@ def test_thinned_curves_keep_what_was_measured_and_all_seconds() -> None:
     assert (steps[0]["step"], steps[-1]["step"]) == (1, 1000)
     assert math.fsum(x["seconds"] for x in steps) == pytest.approx(250)
     assert sum(x["tokens"] for x in steps) == 7000
-    assert all(x["loss"] == pytest.approx(1 / 3 / x["step"], rel=1e-5) for x in steps)
+    assert all(x["loss"] == pytest.approx(1 / 3 / x["step"], rel=1e-4) for x in steps)
 
 
 def test_a_short_run_keeps_every_line() -> None:

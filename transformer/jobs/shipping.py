@@ -22,20 +22,20 @@ from transformer.training.seen import Snapshot
 
 FRAMES = 20
 """Steps of the film."""
-LINES = 240
+LINES = 160
 """Lines of metrics of single steps; those that measure all stay."""
-_LEVELS = 4096
-"""Weights are kept to so many parts of 1: 16 times finer than a film draws them."""
+_LEVELS = 1024
+"""Weights are kept to so many parts of 1: four times finer than a film draws them."""
 _SUMS = ("seconds", "tokens")
-_STATE = ("status", "reason", "step", "seconds", "precision")
+_STATE = ("status", "reason", "step", "precision")
 _CONFIG = ("title", "languages", "model", "training", "data", "probes", "inspect", "device")
 
 
 def pack(run_path: str | os.PathLike[str], target: str | os.PathLike[str]) -> Path:
     """Write the folder `target` whole, in place of one that stands there; returns it.
 
-    Left out are the text, the state to resume from, whose run it is and when it was; thinned are
-    the film, evenly over the doublings of its steps, and the curves.
+    Left out are the text, the state to resume from, whose run it is, and when and in what time it
+    was trained, which says more of the machine than of the run; thinned are the film, evenly over the doublings of its steps, and the curves.
 
     Raises:
         RunError: if `run_path` holds no run.
@@ -80,7 +80,7 @@ def write_snapshot(
 
 def thinned(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Lines of metrics.jsonl: all that measure over held-out pairs, about `LINES` of the others,
-    the first and the last among them, and numbers to six digits.
+    the first and the last among them, and numbers to five digits.
 
     Seconds and tokens of a line that goes are added to the next, so that their sums stay.
     """
@@ -99,7 +99,7 @@ def thinned(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _short(value: Any) -> Any:
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+    return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
 def _write(path: Path, values: Any) -> None:
