@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 _NAMES = """
 af Afrikaans, ar Arabic, be Belarusian, bg Bulgarian, bn Bengali, br Breton, ca Catalan,
@@ -40,15 +41,16 @@ _LINES = 100
 """A block of more lines is no front matter."""
 
 
-def checked(codes: Sequence[str]) -> Languages:
+def checked(codes: Sequence[Any]) -> Languages:
     """Raises ValueError for anything but two codes, as "en" or "pt-BR"."""
-    if len(codes) != 2 or not all(isinstance(c, str) and _CODE.fullmatch(c) for c in codes):
+    known = [code for code in codes if isinstance(code, str) and _CODE.fullmatch(code)]
+    if len(codes) != 2 or len(known) != 2:
         told = ", ".join(repr(code)[:20] for code in codes[:4]) or "nothing"
         raise ValueError(
             "languages are two codes, what is read and what is written, as en fr; there stands "
             f"{told}"
         )
-    return codes[0], codes[1]
+    return known[0], known[1]
 
 
 def of_card(card: str) -> Languages | None:

@@ -11,7 +11,11 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit
 from tests.pages.test_pages import messages, shown, view
+from transformer.checkpoint import save_checkpoint
+from transformer.config import ModelConfig
 from transformer.languages import front_matter
+from transformer.model import Transformer
+from transformer.text import Vocabulary
 from transformer.ui.about import SAME, about
 
 DE = {"model": "en-de"}
@@ -103,6 +107,31 @@ def test_two_models_side_by_side_go_by_their_names(visit: Visit, both: Path) -> 
     assert first["source"] == second["source"]
     two = visit("pages/attention.py", both, view="compare", other="She hides.")
     assert [side["name"] for side in shown(two)[0]["sides"]] == ["", ""]
+
+
+def test_a_model_with_other_pieces_reads_the_same_sentence(
+    visit: Visit, both: Path, tiny_model: Transformer
+) -> None:
+    """Another vocabulary cuts the words otherwise: what both have stands side by side, in order."""
+    pieces = Vocabulary.train(["She hides the lamp.", "Sie versteckt die Lampe."] * 9, 290)
+    size = {**tiny_model.config.to_dict(), "vocab_size": len(pieces), "n_layers": 1}
+    other = Transformer(ModelConfig.from_dict(size))
+    shutil.rmtree(both / "en-de")
+    save_checkpoint(both / "en-de", other, pieces, "# Card\n")
+    given = {"view": "compare", "kind": "encoder", "text": "She hides the lamp.", **{"layer": "1"}}
+    app = visit("pages/attention.py", both, other_model="en-de", **given)
+    assert not messages(app)
+    header = shown(app)[0]
+    tokens = [side["src"]["tokens"] for side in header["sides"]]
+    assert tokens[0] != tokens[1]
+    pairs = header["pairs"]["src_tokens"]["pieces"]
+    for side in (0, 1):
+        assert [pair[side] for pair in pairs if pair[side] is not None] == [
+            *range(len(tokens[side]))
+        ]
+    assert all(tokens[0][i] == tokens[1][j] for i, j in pairs if None not in (i, j))
+    words = header["pairs"]["src_tokens"]["words"]
+    assert all(None not in pair for pair in words)
 
 
 def test_our_french_is_no_measure_of_a_model_that_writes_another_language(

@@ -35,7 +35,8 @@ def pack(run_path: str | os.PathLike[str], target: str | os.PathLike[str]) -> Pa
     """Write the folder `target` whole, in place of one that stands there; returns it.
 
     Left out are the text, the state to resume from, whose run it is, and when and in what time it
-    was trained, which says more of the machine than of the run; thinned are the film, evenly over the doublings of its steps, and the curves.
+    was trained, which says more of the machine than of the run; thinned are the film, evenly over
+    the doublings of its steps, and the curves.
 
     Raises:
         RunError: if `run_path` holds no run.

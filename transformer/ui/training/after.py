@@ -72,7 +72,9 @@ def _onward(info: RunInfo) -> None:
     folders = models.checkpoints()
     name = _model_of(info)
     if name not in folders:
-        if info.status != "failed":
+        if info.shipped:
+            st.caption("The checkpoint that came of it is not among those here.")
+        elif info.status != "failed":
             st.caption("It ended before its first save, so it left no model.")
         return
     examples = about(folders[name]).examples
