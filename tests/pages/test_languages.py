@@ -115,23 +115,21 @@ def test_a_model_with_other_pieces_reads_the_same_sentence(
     """Another vocabulary cuts the words otherwise: what both have stands side by side, in order."""
     pieces = Vocabulary.train(["She hides the lamp.", "Sie versteckt die Lampe."] * 9, 290)
     size = {**tiny_model.config.to_dict(), "vocab_size": len(pieces), "n_layers": 1}
-    other = Transformer(ModelConfig.from_dict(size))
+    smaller = Transformer(ModelConfig.from_dict(size))
     shutil.rmtree(both / "en-de")
-    save_checkpoint(both / "en-de", other, pieces, "# Card\n")
-    given = {"view": "compare", "kind": "encoder", "text": "She hides the lamp.", **{"layer": "1"}}
+    save_checkpoint(both / "en-de", smaller, pieces, "# Card\n")
+    given = {"view": "compare", "kind": "encoder", "text": "She hides the lamp.", "layer": "1"}
     app = visit("pages/attention.py", both, other_model="en-de", **given)
     assert not messages(app)
     header = shown(app)[0]
-    tokens = [side["src"]["tokens"] for side in header["sides"]]
-    assert tokens[0] != tokens[1]
-    pairs = header["pairs"]["src_tokens"]["pieces"]
-    for side in (0, 1):
-        assert [pair[side] for pair in pairs if pair[side] is not None] == [
-            *range(len(tokens[side]))
-        ]
-    assert all(tokens[0][i] == tokens[1][j] for i, j in pairs if None not in (i, j))
-    words = header["pairs"]["src_tokens"]["words"]
-    assert all(None not in pair for pair in words)
+    first, second = (side["src"]["tokens"] for side in header["sides"])
+    assert first != second
+    pairs = header["pairs"]["src_tokens"]
+    assert [i for i, _ in pairs if i is not None] == [*range(len(first))]
+    assert [j for _, j in pairs if j is not None] == [*range(len(second))]
+    both_have = [(first[i], second[j]) for i, j in pairs if None not in (i, j)]
+    assert both_have
+    assert all(one == other for one, other in both_have)
 
 
 def test_our_french_is_no_measure_of_a_model_that_writes_another_language(
