@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 from tests.jobs.conftest import Still, asked
+from transformer import Translator
 from transformer.checkpoint import load_checkpoint
 from transformer.jobs import JobError, Jobs, Limits
 from transformer.jobs.shipped import RUNS, find, folders, infos
-from transformer.jobs.shipping import FRAMES, LINES, pack, thinned
+from transformer.jobs.shipping import FRAMES, LINES, early_save, pack, thinned
+from transformer.text.tasks import TASKS
 from transformer.training.live import train_run
 from transformer.training.recipe import describe
 from transformer.training.run import RunFolder
@@ -126,6 +128,52 @@ def test_thinned_curves_keep_what_was_measured_and_all_seconds() -> None:
 def test_a_short_run_keeps_every_line() -> None:
     lines = [{"step": step, "loss": 0.5, "seconds": 1.0, "tokens": 3} for step in range(50)]
     assert thinned(lines) == lines
+
+
+def test_early_saves_become_a_film_in_the_order_of_their_steps(
+    root: Path, trained: RunFolder
+) -> None:
+    pairs = [("a b c", "c b a"), ("d a", "a d")]
+    for step, loss in ((500, 1.5), (100, 2.5), (500, 1.25)):
+        early_save(root / "t", trained.checkpoint_path, step, "en-fr", pairs, {"valid_loss": loss})
+    found = find(root, "t")
+    assert found
+    assert found.config()["checkpoint"] == "en-fr"
+    assert found.snapshots() == [100, 500]
+    assert found.metrics() == [{"step": 100, "valid_loss": 2.5}, {"step": 500, "valid_loss": 1.25}]
+    assert [look["step"] for look in found.examples()] == [100, 500]
+    assert [one["src"] for one in found.examples()[0]["examples"]] == ["a b c", "d a"]
+    translator = Translator.load(trained.checkpoint_path, device="cpu")
+    trace = translator.trace(pairs[0][0], target=pairs[0][1])
+    assert found.labels()[0]["tgt"] == list(trace.tgt_tokens)
+    for kind in ("encoder", "decoder", "cross"):
+        weights = found.snapshot(100)[f"0.{kind}"][0]
+        np.testing.assert_allclose(weights, trace.weights(kind, 0), atol=2e-3)
+    info = next(one for one in infos(root) if one.name == "t")
+    assert (info.title, info.step) == ("The training of en-fr", 500)
+    with pytest.raises(ValueError, match="has other probes"):
+        early_save(root / "t", trained.checkpoint_path, 600, "en-fr", pairs[:1], {})
+
+
+SHIPPED = folders(Path(__file__).resolve().parents[2] / "checkpoints" / RUNS)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_toy_came_for_every_task(task: str) -> None:
+    (toy,) = (folder for folder in SHIPPED if folder.name == f"toy-{task}")
+    assert toy.config()["data"]["task"] == task
+    assert toy.state()["status"] == "finished"
+    assert 10 <= len(toy.snapshots()) <= FRAMES
+    assert toy.snapshots()[0] == 0
+    assert toy.snapshots()[-1] == toy.state()["step"] == toy.metrics()[-1]["step"]
+    assert toy.inspect()
+    assert sum(path.stat().st_size for path in toy.path.rglob("*") if path.is_file()) < 1_500_000
+    # It learned: what it writes at the end is right more often than before the first step.
+    first, *_, last = ([one["right"] for one in look["examples"]] for look in toy.examples())
+    assert sum(last) > sum(first)
+    translator = Translator.load(toy.checkpoint_path, device="cpu")
+    example = toy.examples()[-1]["examples"][0]
+    assert translator.translate(example["src"]).text == example["output"]
 
 
 def test_it_is_nobodys_whatever_it_says(root: Path) -> None:

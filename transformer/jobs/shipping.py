@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from transformer.checkpoint import load_checkpoint
 from transformer.figures.film import film_steps
+from transformer.training.looks import Sight, Watched
 from transformer.training.run import RunFolder
 from transformer.training.seen import Snapshot
 
@@ -64,6 +66,51 @@ def pack(run_path: str | os.PathLike[str], target: str | os.PathLike[str]) -> Pa
             shutil.rmtree(made)
         new.path.rename(made)
     return made
+
+
+def early_save(
+    target: str | os.PathLike[str],
+    saved: str | os.PathLike[str],
+    step: int,
+    checkpoint: str,
+    pairs: Sequence[tuple[str, str]],
+    figures: Mapping[str, float],
+) -> None:
+    """Add a step of a real training to the run in `target`, or replace it there: the attention of
+    the probes as the model was at that step, what it writes for them, and its figures.
+
+    Args:
+        saved: the folder of the checkpoint as it was at that step; it is not kept.
+        checkpoint: the name of the one that came of the training, beside the runs.
+        pairs: the probes, source and target, the same at every step.
+        figures: for metrics.jsonl: "valid_loss" (nats a token), "bleu", "token_accuracy", …
+
+    Raises:
+        CheckpointError: if `saved` is none.
+        ValueError: if the run has other probes.
+    """
+    run, probes = RunFolder(target), [list(pair) for pair in pairs]
+    model, vocabulary = load_checkpoint(saved)
+    if run.exists and run.config()["probes"] != probes:
+        raise ValueError(f"{run.path} has other probes; a film keeps to its own")
+    run.path.mkdir(parents=True, exist_ok=True)
+    title = f"The training of {checkpoint}"
+    about = {"title": title, "checkpoint": checkpoint, "model": model.config.to_dict()}
+    _write(run.path / "config.json", {**about, "probes": probes})
+    sight = Sight(model, vocabulary, Watched(probes=pairs, valid=pairs))
+    write_snapshot(run, step, sight.attention(), sight.labels())
+    looked = {"step": step, "examples": sight.examples()}
+    for path, lines, line in (
+        (run.examples_path, run.examples(), looked),
+        (run.metrics_path, run.metrics(), {"step": step, **figures}),
+    ):
+        others = [one for one in lines if one["step"] != step]
+        _write_lines(path, sorted([*others, line], key=lambda one: int(one["step"])))
+    last = run.snapshots()[-1]
+    _write(
+        run.path / "state.json",
+        {"status": "finished", "reason": f"saved at step {last:,}", "step": last},
+    )
 
 
 def write_snapshot(
