@@ -16,11 +16,11 @@ with frame.page("pages/attention.py") as model:
         translated = st.empty()
         with st.container(horizontal=True):
             with st.popover("How it is translated"):
-                controls.method()
+                controls.method(model)
             with st.popover("Compare with …"):
-                comparison.controls()
+                comparison.controls(model)
     reading = readings.read(model, state.view())
     translated.markdown(f"**{frame.plain(reading.trace.text)}**")
     second, versus = comparison.second(model, reading)
     views.explorer(model, reading, second, versus)
-    take.buttons(model, reading, second)
+    take.buttons(model, reading, second, versus)

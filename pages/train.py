@@ -26,6 +26,7 @@ with frame.workshop("pages/train.py"):
             "see its loss fall and its heads take shape."
         )
         places = ideas.cards()
+        runs.shipped()
         runs.listed(owner)
         races.section(server.jobs(), owner)
         ideas.measure(places)

@@ -21,7 +21,7 @@ with frame.page("pages/translate.py") as model:
         else:
             reading = readings.read(model, view)
             views.translation(reading)
-    controls.method()
+    controls.method(model)
     if reading is not None:
         views.steps(reading)
         frame.link("pages/attention.py", "See where the model looked →")

@@ -29,6 +29,7 @@ import torch
 from tests import leaks
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
+from transformer.languages import front_matter
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
 
@@ -80,7 +81,8 @@ def checkpoints(
 ) -> Path:
     """A folder of checkpoints, as the app wants it: `tiny` alone lies there."""
     folder = tmp_path_factory.mktemp("app") / "checkpoints"
-    save_checkpoint(folder / "tiny", tiny_model, vocabulary, "# A tiny model\n")
+    card = f"{front_matter(('en', 'fr'))}# A tiny model\n"
+    save_checkpoint(folder / "tiny", tiny_model, vocabulary, card)
     return folder
 
 

@@ -24,6 +24,7 @@ FLOORS = {
     "transformer.config": 0,
     "transformer.device": 0,
     "transformer.hooks": 0,
+    "transformer.languages": 0,
     "transformer.measures": 0,
     "transformer.text": 0,
     "transformer.figures": 0,

@@ -17,6 +17,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from transformer.config import ModelConfig
+from transformer.languages import Languages, of_card, of_name
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 
@@ -27,6 +28,8 @@ CONFIG, WEIGHTS, VOCABULARY, CARD = (
     "README.md",
 )
 FORMAT = 1
+CARD_BYTES = 65_536
+"""Of a card, so much is read: its front matter comes first."""
 
 
 class CheckpointError(ValueError):
@@ -153,6 +156,25 @@ def load_checkpoint(
     expected = {name: tuple(p.shape) for name, p in model.named_parameters()}
     model.load_state_dict(_read_weights(_file(folder, WEIGHTS), expected))
     return model.to(device).eval().requires_grad_(False), vocabulary
+
+
+def load_languages(folder: str | os.PathLike[str]) -> Languages | None:
+    """Codes of what the model reads and what it writes, ("en", "fr"): its card's, or else those in
+    the folder's name. None if neither says.
+
+    Raises:
+        CheckpointError: if the folder is none, or its card names anything but two languages.
+    """
+    card = _file(folder, CONFIG).with_name(CARD)
+    try:
+        with card.open("rb") as file:
+            text = file.read(CARD_BYTES).decode("utf-8-sig", errors="replace")
+        found = of_card(text)
+    except OSError:
+        found = None
+    except ValueError as error:
+        raise CheckpointError(f"{card}: {error}") from error
+    return found or of_name(Path(folder).absolute().name)
 
 
 def checkpoint_hash(folder: str | os.PathLike[str]) -> str:

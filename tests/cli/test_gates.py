@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import torch
 from tests.cli.conftest import Shell
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
+from transformer.checkpoint import load_languages
 from transformer.training.gates import learn_gates
 
 
@@ -22,6 +24,7 @@ def corpus(tmp_path: Path) -> Path:
 def test_the_checkpoint_it_writes_is_what_the_function_learns(
     shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
 ) -> None:
+    checkpoint = shutil.copytree(checkpoint, tmp_path / "en-de")
     asked = ("--corpus", corpus, "--penalty", "1", "--steps", "30", "--device", "cpu")
     said = shell("gates", checkpoint, tmp_path / "new", *asked, "--json")
     assert (said.status, said.err) == (0, "")
@@ -34,6 +37,7 @@ def test_the_checkpoint_it_writes_is_what_the_function_learns(
         torch.testing.assert_close(new[name], weight)
     card = (tmp_path / "new" / "README.md").read_text()
     assert f"{len(wanted.survivors)} of {len(wanted.heads)} heads stay" in card
+    assert load_languages(tmp_path / "new") == ("en", "de")
 
 
 def test_rounded_gates_over_sentences_of_ours(

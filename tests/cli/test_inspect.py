@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,19 @@ def test_says_what_the_checkpoint_is(
     assert found["bytes"] == sum(path.stat().st_size for path in checkpoint.iterdir())
     words = shell("inspect", checkpoint).out
     assert f"parameters  {found['parameters']:,}\n" in words
+
+
+def test_says_what_it_reads_and_writes(
+    shell: Shell, checkpoint: Path, tmp_path: Path, tiny_model: Transformer
+) -> None:
+    assert json.loads(shell("inspect", checkpoint, "--json").out)["languages"] is None
+    assert "languages   not said\n" in shell("inspect", checkpoint).out
+    named = tmp_path / "en-de"
+    shutil.copytree(checkpoint, named)
+    assert json.loads(shell("inspect", named, "--json").out)["languages"] == ["en", "de"]
+    assert "languages   English to German\n" in shell("inspect", named).out
+    (named / "README.md").write_text("---\nlanguage: [en]\n---\n")
+    assert "languages are two codes" in shell("inspect", named).err
 
 
 def test_lists_every_hook(shell: Shell, checkpoint: Path, tiny_model: Transformer) -> None:

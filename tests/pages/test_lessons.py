@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import ROOT, Visit
 from tests.pages.test_pages import messages, view
+from transformer.languages import front_matter
 from transformer.ui import frame
+from transformer.ui.about import about
 from transformer.ui.address import View
 from transformer.ui.lessons import LESSONS
 
@@ -71,8 +74,28 @@ def test_one_step_leads_to_the_next_and_to_the_one_before(
             continue
         app.button(way).click().run()
         assert not app.exception
-        assert view(app) == LESSONS[wanted - 1].opened(wanted)
+        assert view(app) == LESSONS[wanted - 1].opened(wanted, about=about(checkpoints / "tiny"))
         assert app.title[0].value == frame.PAGES[LESSONS[wanted - 1].page]
+
+
+def test_the_lessons_keep_to_the_language_that_is_looked_at(
+    visit: Visit, checkpoints: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "both"
+    for name in ("en-de", "en-fr", "fr-en"):
+        shutil.copytree(checkpoints / "tiny", folder / name)
+        card = front_matter(name.split("-")) + "# A tiny model\n"
+        (folder / name / "README.md").write_text(card)
+    for model, target in {"en-de": "Ich bin Student.", "": "Je suis étudiant."}.items():
+        given = {"model": model} if model else {}
+        app = visit("pages/translate.py", folder, lesson="1", **given)
+        app.button("lesson-next").click().run()
+        assert (view(app).model, view(app).target) == (model or "en-fr", target)
+        assert target in [box.value for box in app.text_input]
+    # A model that cannot read the lessons' sentence is left for the first one.
+    app = visit("pages/translate.py", folder, lesson="1", model="fr-en")
+    app.button("lesson-next").click().run()
+    assert (view(app).model, view(app).target) == ("en-fr", "Je suis étudiant.")
 
 
 def test_elsewhere_there_is_a_way_back_to_its_view(visit: Visit) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.checkpoint import load_checkpoint
+from transformer.checkpoint import load_checkpoint, load_languages
 from transformer.cli import main
 from transformer.training.command import model_card
 from transformer.training.run import RunFolder
@@ -202,6 +202,27 @@ def test_a_card_without_validation_names_no_loss() -> None:
     card = model_card(asked, Progress(step=7, best_valid=1.5), n_pairs=9, averaged=2)
     assert "Best validation loss 1.500 nats a token." in card
     assert "9 pairs (pairs.tsv)" in card
+
+
+def test_a_run_that_is_told_its_languages_writes_them_on_the_card(
+    train: Train, table: Path, tmp_path: Path
+) -> None:
+    assert train(table, "--languages", "en", "de")[0] == 0
+    run = RunFolder(tmp_path / "run")
+    assert run.config()["languages"] == ["en", "de"]
+    assert load_languages(run.checkpoint_path) == ("en", "de")
+    # Resumed without them, it keeps them; told others, it takes those.
+    assert train(table, "--steps", 4)[0] == 0
+    assert load_languages(run.checkpoint_path) == ("en", "de")
+    assert train(table, "--steps", 5, "--languages", "en", "fr")[0] == 0
+    assert load_languages(run.checkpoint_path) == ("en", "fr")
+
+
+def test_languages_that_are_none_are_refused(train: Train, table: Path, tmp_path: Path) -> None:
+    status, said = train(table, "--languages", "English", "German")
+    assert status == 1
+    assert "languages are two codes" in said
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_run_that_starts_from_a_checkpoint(train: Train, table: Path, tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from transformer.analysis.corpora import corpus_for
 from transformer.analysis.gates import KINDS
-from transformer.checkpoint import save_checkpoint
+from transformer.checkpoint import load_languages, save_checkpoint
 from transformer.cli.options import add_device, given_corpus
 from transformer.cli.progress import progress_bar
 from transformer.inference import Translator
+from transformer.languages import front_matter
 from transformer.training.gates import LearnedGates, learn_gates
 
 
@@ -40,6 +41,7 @@ def _gates(options: argparse.Namespace) -> int:
     target = Path(options.folder)
     if target.exists():
         raise ValueError(f"{target} exists already; name a new folder")
+    languages = load_languages(options.checkpoint)
     given = given_corpus(options.corpus)
     translator = Translator.load(options.checkpoint, options.device)
     corpus = given or corpus_for(options.checkpoint, translator.vocabulary)
@@ -54,7 +56,9 @@ def _gates(options: argparse.Namespace) -> int:
             seed=options.seed,
             progress=progress,
         )
-    card = _card(options, found, len(corpus.sentences))
+    card = (front_matter(languages) if languages else "") + _card(
+        options, found, len(corpus.sentences)
+    )
     save_checkpoint(target, found.translator.model, found.translator.vocabulary, card)
     if options.json:
         print(json.dumps(found.to_frame().to_dict("records"), indent=2))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
-from transformer.checkpoint import checkpoint_hash, load_checkpoint
+from transformer.checkpoint import checkpoint_hash, load_checkpoint, load_languages
+from transformer.languages import called
 
 
 def add_inspect(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +21,9 @@ def add_inspect(parser: argparse.ArgumentParser) -> None:
 def _inspect(options: argparse.Namespace) -> int:
     model, vocabulary = load_checkpoint(options.checkpoint)
     folder = Path(options.checkpoint)
-    facts = {
+    languages = load_languages(folder)
+    facts: dict[str, Any] = {
+        "languages": languages,
         **model.config.to_dict(),
         "d_k": model.config.d_k,
         "parameters": sum(p.numel() for p in model.parameters()),
@@ -33,6 +37,7 @@ def _inspect(options: argparse.Namespace) -> int:
     elif options.json:
         print(json.dumps(facts, indent=2))
     else:
+        facts["languages"] = " to ".join(map(called, languages)) if languages else "not said"
         width = max(map(len, facts))
         for name, value in facts.items():
             print(

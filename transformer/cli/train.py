@@ -9,6 +9,7 @@ from typing import Any
 from transformer.checkpoint import load_config
 from transformer.cli.options import PAIRS, add_device, add_pairs, check_pairs
 from transformer.config import PRESETS, ModelConfig, TrainingConfig
+from transformer.languages import checked
 from transformer.training.command import claim, train_command, train_run
 from transformer.training.recipe import describe
 from transformer.training.run import RunFolder
@@ -50,6 +51,12 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--preset", choices=PRESETS, help="small for files, tiny for a task")
     parser.add_argument("--vocab-size", type=int, help="8000; a task has its own symbols")
+    parser.add_argument(
+        "--languages",
+        nargs=2,
+        metavar=("SOURCE", "TARGET"),
+        help="codes of the two sides for the model's card, as en fr: the app says them",
+    )
     parser.add_argument("--max-pieces", type=int, help="128; longer pairs are left out")
     add_device(parser)
     shape = parser.add_argument_group("model (over the preset)")
@@ -99,12 +106,14 @@ def _train(options: argparse.Namespace) -> int:
         start_from=options.start_from,
         learn_vocabulary=options.start_from is not None and options.vocab_size is not None,
         probes=options.probes,
+        languages=checked(options.languages) if options.languages else None,
     )
 
 
 def _train_task(options: argparse.Namespace) -> int:
     """Write the run's config as the page would, and train it."""
-    for name in ("train", "valid", "add", "probes", "start_from", "vocab_size", "max_pieces"):
+    own = ("train", "valid", "add", "probes", "start_from", "vocab_size", "max_pieces", "languages")
+    for name in own:
         if getattr(options, name):
             what = "files" if name == "train" else f"--{name.replace('_', '-')}"
             raise ValueError(f"a task makes its own text: leave {what} out, or --task")

@@ -47,6 +47,7 @@ def explorer_data(
     alone: bool = False,
     versus: str = "",
     later: Sequence[Part] = (),
+    names: Sequence[str] = (),
 ) -> bytes:
     """Everything that one drawing of the explorer needs, as `explorer.js` takes it.
 
@@ -58,6 +59,7 @@ def explorer_data(
         alone: one heatmap without anything around it.
         versus: what the second side is, "other" (sentence or checkpoint) or "force" (a
             piece); "refused" if that could not be.
+        names: of the sides, in place of their own.
         later: what the reader of these bytes has besides, and unpacks when it is looked at.
 
     Raises:
@@ -65,7 +67,7 @@ def explorer_data(
     """
     small = [part for i, side in enumerate(sides) for part in prefixed(side.thumbs, i)]
     head = {
-        **header(sides, state_of(start)),
+        **header(sides, state_of(start), names),
         "visit": visit,
         "alone": alone,
         "versus": versus,

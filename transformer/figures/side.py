@@ -215,8 +215,9 @@ def prefixed(parts: Sequence[Part], number: int) -> list[Part]:
 _aligned = lru_cache(maxsize=64)(align)
 
 
-def header(sides: Sequence[Side], start: State) -> dict[str, Any]:
-    """The explorer's header; `start` is the state it opens with."""
+def header(sides: Sequence[Side], start: State, names: Sequence[str] = ()) -> dict[str, Any]:
+    """The explorer's header; `start` is the state it opens with, `names` are those of the sides
+    where their own are not meant."""
     pairs = None
     if len(sides) == 2:
         first, second = (side.traced for side in sides)
@@ -225,5 +226,6 @@ def header(sides: Sequence[Side], start: State) -> dict[str, Any]:
             for name in ("src_tokens", "tgt_tokens")
         }
     docs = [side.doc for side in sides]
+    docs = [{**doc, "name": name} for doc, name in zip(docs, names, strict=True)] if names else docs
     start = sides[0].resolved(start)
     return {"sides": docs, "pairs": pairs, "start": start, "defaults": DEFAULTS}

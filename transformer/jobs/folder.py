@@ -25,6 +25,9 @@ class JobFolder(RunFolder):
     Whoever changes a state holds the queue's lock, but the trainer, which holds job.lock.
     """
 
+    shipped = False
+    """Whether it came with the app (`shipped.py`)."""
+
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__(path)
         self.lock_path = self.path / "job.lock"

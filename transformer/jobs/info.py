@@ -23,6 +23,7 @@ class RunInfo:
         seconds_left: of a running run's training; None if nothing is known yet.
         asked: "pause" or "stop" while a running run has not done it yet, or nothing.
         turn: the order of coming; a resumed run keeps its own.
+        shipped: whether it came with the app; then it is nobody's.
     """
 
     name: str
@@ -37,6 +38,7 @@ class RunInfo:
     seconds_left: float | None = None
     asked: str = ""
     turn: int = 0
+    shipped: bool = False
 
 
 def read(folder: JobFolder) -> RunInfo | None:
@@ -54,7 +56,7 @@ def read(folder: JobFolder) -> RunInfo | None:
     return RunInfo(
         name=folder.name,
         title=str(config.get("title") or folder.name),
-        owner=str(config.get("owner") or ""),
+        owner="" if folder.shipped else str(config.get("owner") or ""),
         status=status,
         reason=str(state.get("reason", "")),
         step=max([_number(state.get("step")), *(line["step"] for line in lines[-1:])]),
@@ -63,6 +65,7 @@ def read(folder: JobFolder) -> RunInfo | None:
         seconds_left=seconds_left(lines) if status == "running" else None,
         asked="" if asked == "run" else asked,
         turn=_number(turn),
+        shipped=folder.shipped,
     )
 
 

@@ -14,6 +14,7 @@ from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo
 from transformer.jobs.limits import Limits
 from transformer.jobs.queue import Queue, sentence
+from transformer.jobs.shipped import find, infos
 from transformer.jobs.workers import Workers
 
 FOLDER = "HEADS_UP_RUNS"
@@ -63,17 +64,20 @@ class Jobs:
         *,
         trainer: str = TRAINER,
         executor: Callable[[Queue, Limits], Executor] | None = None,
+        shipped: str | os.PathLike[str] | None = None,
     ) -> None:
         """Find the runs of `root` again; no process starts yet.
 
         Args:
             trainer: "module:function" that a worker calls with the run's path.
             executor: makes another executor than processes of this machine.
+            shipped: a folder of runs that came with the app, if there is one.
 
         Raises:
             JobError: if the folder cannot be made or written to.
         """
         self.limits = limits
+        self._shipped = Path(shipped) if shipped else None
         self._queue = Queue(Path(root).resolve())
         self._executor = (
             executor(self._queue, limits)
@@ -122,6 +126,10 @@ class Jobs:
             claims.recover(self._queue, self._executor.watched())
             return [info for info in self._queue.infos() if owner in (None, info.owner)]
 
+    def shipped(self) -> list[RunInfo]:
+        """The runs that came with the app, by name."""
+        return infos(self._shipped) if self._shipped else []
+
     def run(self, name: str) -> RunInfo:
         """One run as it stands. Raises JobError if there is none of this name."""
         self._queue.folder(name)
@@ -131,8 +139,17 @@ class Jobs:
         raise JobError(f"there is no run {name!r}; it may have been deleted")
 
     def folder(self, name: str) -> JobFolder:
-        """The run's files, to read. Raises JobError if there is none of this name."""
-        return self._queue.folder(name)
+        """The run's files, to read: of the queue's, or else of those that came with the app.
+
+        Raises:
+            JobError: if there is none of this name.
+        """
+        try:
+            return self._queue.folder(name)
+        except JobError:
+            if self._shipped and (found := find(self._shipped, name)):
+                return found
+            raise
 
     def control(
         self,
@@ -147,6 +164,7 @@ class Jobs:
 
         A paused run is saved and gives its worker to the next in line. Raises JobError.
         """
+        self._refuse_shipped(name)
         self._queue.control(name, owner, command, learning_rate_factor, save)
         if command == "run":
             self._go()
@@ -156,20 +174,28 @@ class Jobs:
 
         It stands in line where it stood, before all that came later. Raises JobError.
         """
+        self._refuse_shipped(name)
         self._queue.resume(name, owner)
         self._go()
 
     def delete(self, name: str, owner: str) -> None:
         """Remove one's own run for good; one that trains is stopped first. Raises JobError."""
+        self._refuse_shipped(name)
         self._queue.delete(name, owner)
 
     def archive(self, name: str) -> bytes:
         """Checkpoint, config and metrics as a zip. Raises JobError if there is none yet."""
-        return archive(self._queue.folder(name))
+        return archive(self.folder(name))
 
     def trouble(self) -> str:
         """Why nothing trains although runs wait, a sentence; empty if all is well."""
         return self._executor.trouble()
+
+    def _refuse_shipped(self, name: str) -> None:
+        if self.folder(name).shipped:
+            raise JobError(
+                f"{name} came with the app: anyone may look at it, and nobody changes it"
+            )
 
     def _go(self) -> None:
         self._executor.start()

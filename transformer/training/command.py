@@ -8,6 +8,7 @@ from typing import Any
 
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.device import choose_device
+from transformer.languages import Languages, checked
 from transformer.text import read_pairs
 from transformer.training.card import model_card
 from transformer.training.carry import load_start
@@ -34,6 +35,7 @@ def train_command(
     start_from: str | None = None,
     learn_vocabulary: bool = False,
     probes: str | None = None,
+    languages: Languages | None = None,
 ) -> int:
     """Prepare the text, then train or resume; 0 when the run ended as asked.
 
@@ -43,11 +45,12 @@ def train_command(
         added: further tables to train on, and how often an epoch reads each.
         learn_vocabulary: begin with the weights of `start_from`, but not with its pieces.
         probes: a table of pairs whose attention is kept as the model learns (`Watch`).
+        languages: codes of the two sides, for the model's card; a resumed run keeps those it has.
 
     Raises ValueError, OSError or RuntimeError with a sentence for the user.
     """
     run = RunFolder(run_path)
-    asked = {
+    asked: dict[str, Any] = {
         "model": model_config.to_dict(),
         "training": config.to_dict(),
         "data": {
@@ -58,6 +61,8 @@ def train_command(
             "start_from": start_from,
         },
     }
+    if languages or (run.exists and (languages := run.config().get("languages"))):
+        asked["languages"] = list(checked(languages))
     choose_device(device_name)  # refused before anything is read or written
     start = (
         load_start(start_from, model_config, own_vocabulary=learn_vocabulary)

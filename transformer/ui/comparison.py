@@ -10,11 +10,11 @@ from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
 
-def controls() -> None:
+def controls(model: Model) -> None:
     """What to compare with."""
     st.text_input(
         "Another sentence",
-        placeholder="She is a student.",
+        placeholder=_like(model),
         live="400ms",
         help="Its attention stands beside that of the first in the Compare view.",
         **state.bound("other"),
@@ -39,6 +39,14 @@ def controls() -> None:
     )
 
 
+def _like(model: Model) -> str:
+    """A sentence beside the one that is looked at, in a language that the model reads."""
+    if model.about.source == "English":
+        return "She is a student."
+    here = state.view().text
+    return next((text for text in model.about.examples if text != here), "")
+
+
 def second(model: Model, reading: Reading) -> tuple[Reading | None, str]:
     """The reading to compare with and what it is, as `views.explorer` takes them. What is wrong
     with it is said on the page; the first reading is shown all the same."""
@@ -53,6 +61,12 @@ def second(model: Model, reading: Reading) -> tuple[Reading | None, str]:
         st.warning(frame.plain(f"Nothing to compare with: {error}"))
         return None, "refused"
     return None, ""
+
+
+def names(model: Model, versus: str) -> tuple[str, ...]:
+    """What the two sides are called where they are two models; nothing where A and B will do."""
+    other = state.view().other_model
+    return (model.name, other) if versus == "other" and other not in ("", model.name) else ()
 
 
 def _other_model(model: Model) -> Model:

@@ -71,7 +71,7 @@ def _turned(_: str, key: str) -> None:
         state.change(kind=st.session_state[key], row=-1, column=-1)
 
 
-def method() -> None:
+def method(model: Model) -> None:
     """How the next piece is chosen, with what can be set about it."""
     one_of("How is the next piece chosen?", METHODS, "method")
     chosen = state.view().method
@@ -122,10 +122,15 @@ def method() -> None:
         st.caption("You write the translation; the model says how probable it finds each piece.")
         st.text_input(
             "Your translation",
-            placeholder="Je suis étudiante.",
+            placeholder=suggested(model),
             live="400ms",
             **state.bound("target"),
         )
+
+
+def suggested(model: Model) -> str:
+    """What may stand where a translation is to be written: a right one if we know it."""
+    return model.about.translation(state.view().text) or "The right translation"
 
 
 def _example() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.ui import lessons, models, state
+from transformer.ui.about import About, about
 from transformer.ui.address import EXAMPLE
 from transformer.ui.models import Model
 
@@ -161,13 +162,24 @@ def _choose_model(offered: dict[str, str]) -> None:
 
 
 def _turned_to(name: str, key: str) -> None:
-    """Another model was chosen: a text of another task means nothing to it."""
+    """Another model was chosen. A text of another task means nothing to it, nor does a translation
+    into another language, nor a piece by its number in another vocabulary."""
     folders, chosen = models.checkpoints(), st.session_state[key]
-    before = state.view().model or next(iter(folders))
+    view = state.view()
     if chosen is None:
         return
-    kinds = {models.about(folders[n]).kind if n in folders else "" for n in (before, chosen)}
-    reset = {"text": EXAMPLE, "other": "", "target": "", "force": ""} if len(kinds) > 1 else {}
+    before, now = (
+        about(folders[one]) if one in folders else About()
+        for one in (view.model or next(iter(folders)), chosen)
+    )
+    reset: dict[str, Any] = {"force": ""}
+    if before.kind != now.kind:
+        reset |= {"text": EXAMPLE, "other": "", "target": ""}
+    elif before.writes != now.writes:
+        known = view.target and view.target == before.translation(view.text)
+        reset["target"] = now.translation(view.text) if known else ""
+    if view.method == "forced" and not reset.get("target", view.target):
+        reset["method"] = "greedy"
     state.change(model=chosen, **reset)
 
 

@@ -3,49 +3,25 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
 
 import streamlit as st
 
 from transformer.checkpoint import checkpoint_hash
 from transformer.inference import Translator
 from transformer.jobs import runs_folder
-from transformer.training.seen import Seen
+from transformer.jobs.shipped import RUNS, folders
 from transformer.ui import state, visitor
-from transformer.ui.address import EXAMPLES
+from transformer.ui.about import About, about, run_config
 
 FOLDER = "HEADS_UP_CHECKPOINTS"
 """Environment variable: the folder whose folders are checkpoints, instead of `checkpoints/`."""
-
-
-@dataclass(frozen=True)
-class About:
-    """What a model reads and writes.
-
-    Attributes:
-        kind: models of one kind can read one another's texts; "" for languages.
-        source, target: what the two sides are called.
-        examples: texts to begin with.
-        hint: how to write one.
-    """
-
-    kind: str = ""
-    source: str = "English"
-    target: str = "French"
-    examples: tuple[str, ...] = EXAMPLES
-    hint: str = "Type a sentence"
-
-    @property
-    def heading(self) -> str:
-        """Above a translation; the text takes the place of the braces."""
-        return "“{}” in French" if self.target == "French" else "What it makes of “{}”"
+FIRST = "en-fr"
+"""The checkpoint that is looked at until another is chosen, if it is there: addresses that name
+none mean it."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +31,7 @@ class Model:
     name: str
     hash: str
     translator: Translator
-    about: About = About()
+    about: About = field(default_factory=About)
 
     @property
     def n_layers(self) -> int:
@@ -72,13 +48,21 @@ def folder() -> Path:
     return Path(named) if named else Path(__file__).resolve().parents[2] / "checkpoints"
 
 
+def shipped_folder() -> Path:
+    """Where the runs lie that came with the app."""
+    return folder() / RUNS
+
+
 def checkpoints() -> dict[str, Path]:
-    """Folders that look like a checkpoint, by name, in the alphabet's order; then those of runs,
-    by the run's name."""
-    found = {path.name: path for path in _folders(folder()) if (path / "config.json").is_file()}
-    for path in _folders(runs_folder()):
-        if (path / "checkpoint" / "config.json").is_file():
-            found.setdefault(path.name, path / "checkpoint")
+    """Folders that look like a checkpoint, by name, in the alphabet's order but for `FIRST`; then
+    those of runs, by the run's name; then those of the runs that came with the app."""
+    alone = sorted(_folders(folder()), key=lambda path: (path.name != FIRST, path.name))
+    found = {path.name: path for path in alone if (path / "config.json").is_file()}
+    of_runs = [path / "checkpoint" for path in _folders(runs_folder())]
+    of_runs += [run.checkpoint_path for run in folders(shipped_folder()) if run.has_own_checkpoint]
+    for path in of_runs:
+        if (path / "config.json").is_file():
+            found.setdefault(path.parent.name, path)
     return found
 
 
@@ -95,30 +79,14 @@ def offered() -> dict[str, str]:
     view, mine = state.view(), visitor.known()
     labels = {}
     for name, path in checkpoints().items():
-        config = _config_of_run(path)
+        config = run_config(path)
         if not config:
             labels[name] = name
+        elif path.is_relative_to(shipped_folder()):
+            labels[name] = f"toy: {config.get('title') or name}"
         elif name in (view.model, view.other_model) or (mine and config.get("owner") == mine):
             labels[name] = f"run: {config.get('title') or name} ({name})"
     return labels
-
-
-def about(path: Path) -> About:
-    """What the model in the checkpoint folder `path` reads and writes."""
-    config = _config_of_run(path)
-    if not config:
-        return About()
-    data = config.get("data") or {}
-    task = data.get("task", "") if isinstance(data, dict) else ""
-    sources = [str(src) for src, _ in config.get("probes") or ()]
-    if not sources:
-        looks = Seen(path.parent).examples()
-        sources = [example["src"] for look in looks[:1] for example in look["examples"]]
-    examples = tuple(dict.fromkeys(sources))[:4]
-    if task == "french":
-        return About(task, "English", "French", examples, "the black cat sleeps .")
-    hint = "Symbols with blanks between them" if task else "Type a sentence"
-    return About(task or path.parent.name, "Source", "Target", examples, hint)
 
 
 def _folders(parent: Path) -> list[Path]:
@@ -126,23 +94,6 @@ def _folders(parent: Path) -> list[Path]:
         return sorted(path for path in parent.iterdir() if not path.name.startswith("."))
     except OSError:
         return []
-
-
-def _config_of_run(path: Path) -> Mapping[str, Any]:
-    """The config.json of the run that the checkpoint is of; empty for one that stands alone."""
-    if path.name != "checkpoint":
-        return {}
-    file = path.parent / "config.json"
-    try:
-        return _read_config(file, file.stat().st_mtime_ns)
-    except (OSError, ValueError):
-        return {}
-
-
-@lru_cache(maxsize=1024)
-def _read_config(file: Path, stamp: int) -> Mapping[str, Any]:
-    found = json.loads(file.read_text(encoding="utf-8"))
-    return MappingProxyType(found if isinstance(found, dict) else {})
 
 
 def load(name: str, path: Path) -> Model:
@@ -163,7 +114,7 @@ def _hash(path: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
     return checkpoint_hash(path)
 
 
-@st.cache_resource(max_entries=2, show_spinner="Loading the model …")
+@st.cache_resource(max_entries=4, show_spinner="Loading the model …")
 def _load(path: str, digest: str) -> Translator:
     translator = Translator.load(path)
     # What is loaded by now stays; collections need not walk through all of it again.

@@ -10,18 +10,21 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.figures import Side, explorer_page
-from transformer.ui import readings, state
+from transformer.ui import comparison, readings, state
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
 
-def buttons(model: Model, reading: Reading, second: Reading | None) -> None:
-    """Made when they are clicked, not before."""
+def buttons(
+    model: Model, reading: Reading, second: Reading | None = None, versus: str = ""
+) -> None:
+    """Made when they are clicked, not before; `second` and `versus` as `views.explorer` has
+    them."""
     name = _file_name(reading.trace.source)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
             "This view as a page (.html)",
-            _page(model, reading, second),
+            _page(model, reading, second, versus),
             file_name=f"{name}.html",
             mime="text/html",
             on_click="ignore",
@@ -37,9 +40,9 @@ def buttons(model: Model, reading: Reading, second: Reading | None) -> None:
         )
 
 
-def _page(model: Model, reading: Reading, second: Reading | None) -> Callable[[], str]:
+def _page(model: Model, reading: Reading, second: Reading | None, versus: str) -> Callable[[], str]:
     shown = state.view().explorer()  # of this moment: what is made later runs outside the session
-    names = ("", "") if second is None else ("A", "B")
+    names = ("",) if second is None else comparison.names(model, versus) or ("A", "B")
 
     def made() -> str:
         sides = [Side(readings.whole(model, reading), names[0])]

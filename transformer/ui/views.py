@@ -8,6 +8,7 @@ from transformer.figures import explorer_data, module, prefixed, steps_data, sty
 from transformer.figures.packing import Part
 from transformer.figures.state import DEFAULTS, State, check
 from transformer.ui import readings, state
+from transformer.ui.comparison import names
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
@@ -44,7 +45,9 @@ def explorer(
         st.session_state["opened"] = (state.visit(), now)
     visit, opening = st.session_state["opened"]
     sides = [one.side for one in both]
-    data = explorer_data(sides, opening, parts, visit=visit, versus=versus)
+    data = explorer_data(
+        sides, opening, parts, visit=visit, versus=versus, names=names(model, versus)
+    )
     _explorer(key="explorer", data=data, on_state_change=_explored)
 
 

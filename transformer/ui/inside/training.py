@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from transformer.analysis.inside import shifted
-from transformer.ui import readings, state
+from transformer.ui import controls, readings, state
 from transformer.ui.models import Model
 
 _HEADS = ("t", "the decoder reads", "it should say", "probability", "loss", "it would say")
@@ -25,7 +25,7 @@ def show(model: Model) -> None:
     )
     st.text_input(
         model.about.target,
-        placeholder="The right translation",
+        placeholder=controls.suggested(model),
         live="400ms",
         **state.bound("target"),
     )

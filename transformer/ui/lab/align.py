@@ -15,7 +15,7 @@ from transformer.figures import module, style
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.ui import frame, models, state, tables
 from transformer.ui.address import BY, TO
-from transformer.ui.lab import align_sentence, corpus, measuring
+from transformer.ui.lab import align_sentence, corpus, measuring, ours
 from transformer.ui.models import Model
 
 ABOUT = (
@@ -39,9 +39,9 @@ def show(model: Model) -> None:
         found = measuring.measured(model, texts, "alignment", about=ABOUT)
     elif texts is not None:
         st.info(
-            "These sentences have no gold links, so heads cannot be scored over them. Choose our "
-            "own sentences, or bring pairs with a third column of links. One sentence can be "
-            "looked at below, with links of your own."
+            "These sentences have no gold links, so heads cannot be scored over them. "
+            f"{ours.with_links(model)} One sentence can be looked at below, with links of your "
+            "own."
         )
     if texts is not None and found is not None:
         _board(model, found, texts)

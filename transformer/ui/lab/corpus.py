@@ -16,10 +16,9 @@ from threading import Lock
 import streamlit as st
 
 from transformer.analysis.corpora import MOST, Corpus, Sentence
-from transformer.analysis.ours import code_of
-from transformer.text import Vocabulary
 from transformer.ui import frame, models, state, visitor
 from transformer.ui.address import CORPORA
+from transformer.ui.lab import ours
 from transformer.ui.models import Model
 from transformer.ui.training.pairs import decoded
 
@@ -99,6 +98,8 @@ def chosen(model: Model) -> Corpus | None:
         return None
     if found is not None:
         _told(found, which)
+        if which == "ours" and (missing := ours.missing(model)):
+            st.caption(missing)
     return found
 
 
@@ -111,11 +112,7 @@ def program(model: Model, corpus: Corpus) -> str:
         return f"Corpus.read({corpus.name!r}).first({len(corpus)})"
     if which == "linked":
         return f"Corpus.linked({corpus.target!r}).first({len(corpus)})"
-    symbols = _spelling(model.hash, model.translator.vocabulary) == "symbols"
-    options = ", symbols=True" if symbols else ""
-    if corpus.target != "fr":
-        options = f", target={corpus.target!r}"
-    return f"Corpus.bundled({len(corpus)}{options})"
+    return ours.program(model, len(corpus))
 
 
 def _turn() -> None:
@@ -128,31 +125,20 @@ def _offered(model: Model) -> list[str]:
     run = models.checkpoints()[model.name].parent
     of_run = run.joinpath("config.json").is_file()
     fitting = ["run"] if of_run else []
-    spelling = _spelling(model.hash, model.translator.vocabulary)
+    spelling = ours.spelling(model)
     if spelling:
         fitting.append("ours")
-    if spelling == "text" and code_of(model.about.target):
+    if spelling == "text" and ours.translated(model):
         fitting.append("linked")
     return [*fitting, "upload"]
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _spelling(digest: str, _vocabulary: Vocabulary) -> str:
-    """How our own sentences must be written for this model to read them; "" if it cannot."""
-    for name, symbols in (("text", False), ("symbols", True)):
-        first = Corpus.bundled(1, symbols=symbols).sentences[0].source
-        if _vocabulary.unk_id not in _vocabulary.encode(first):
-            return name
-    return ""
 
 
 def _found(model: Model, which: str, owner: str, most: int) -> Corpus | None:
     """Raises ValueError if the run's pairs cannot be read."""
     if which == "ours":
-        symbols = _spelling(model.hash, model.translator.vocabulary) == "symbols"
-        return _ours(most, symbols, code_of(model.about.target) or "fr")
+        return ours.corpus(model, most)
     if which == "linked":
-        return _linked(code_of(model.about.target), most)
+        return _linked(ours.target(model), most)
     if which == "run":
         return _of_run(str(models.checkpoints()[model.name].parent), model.hash, most)
     brought = uploads().of(owner)
@@ -160,11 +146,6 @@ def _found(model: Model, which: str, owner: str, most: int) -> Corpus | None:
         st.info("Upload a file or paste sentences, a line each. No other visitor sees them.")
         return None
     return _cut(brought, most)
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _ours(most: int, symbols: bool, target: str) -> Corpus:
-    return Corpus.bundled(most, symbols=symbols, target=target)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

@@ -6,7 +6,8 @@ from typing import Literal
 
 import streamlit as st
 
-from transformer.ui import state
+from transformer.ui import models, state
+from transformer.ui.about import About, about
 from transformer.ui.lessons.course import LESSONS
 from transformer.ui.models import Model
 
@@ -37,7 +38,9 @@ def show(page: str, model: Model | None) -> str | None:
             shown = st.toggle("Show the answer", key=f"answer-{number}")
             _ways(page, number)
         if shown:
-            answer.success(lesson.answer(model, lesson.opened(number)), icon=":material/check:")
+            kept = (model.name, model.about) if model else ()
+            asked = lesson.opened(number, *kept)
+            answer.success(lesson.answer(model, asked), icon=":material/check:")
     return None
 
 
@@ -63,8 +66,16 @@ def follow(page: str) -> None:
 
 def _open(number: int) -> None:
     lesson = LESSONS[number - 1]
-    state.turn_to(lesson.opened(number))
+    state.turn_to(lesson.opened(number, *_kept_model()))
     st.session_state[_WANTED] = lesson.page
+
+
+def _kept_model() -> tuple[str, About]:
+    """The model that is looked at, if it can read the lessons' sentence; else the first."""
+    folders, name = models.checkpoints(), state.view().model
+    if name in folders and (found := about(folders[name])).languages and not found.kind:
+        return name, found
+    return "", about(next(iter(folders.values()))) if folders else About()
 
 
 def _close(page: str) -> None:

@@ -16,9 +16,9 @@ LESSONS = (
         section="3",
         page="pages/translate.py",
         text=(
-            "The encoder reads the English sentence, all of it at once. The decoder writes the "
-            "French one a piece at a time, and reads back what it has written. The table below "
-            "has a row for each of its steps."
+            "The encoder reads the sentence, all of it at once. The decoder writes its translation "
+            "a piece at a time, and reads back what it has written. The table below has a row for "
+            "each of its steps."
         ),
         question="How many steps does it take, and how does it know that it is done?",
         answer=found(answers.steps),
@@ -27,7 +27,8 @@ LESSONS = (
         title="Learning from the answer, shifted by one",
         section="3.1",
         page="pages/inside.py",
-        view={"section": "training", "target": "Je suis étudiant."},
+        view={"section": "training"},
+        translated=True,
         text=(
             "In training the decoder is given the right translation, moved one place to the "
             "right behind `<s>`: at every place it has to name the piece that comes next. All "
@@ -275,8 +276,9 @@ LESSONS = (
         page="pages/train.py",
         text=(
             "Adam keeps a running mean of each weight's gradients and of their squares, and steps "
-            "by one over the root of the other. Train **Reverse**: under its curves stands the "
-            "update of one matrix, written out in numbers, and the film of its heads."
+            "by one over the root of the other. Train **Reverse**, or open the one that came with "
+            "the app: under its curves stands the update of one matrix, written out in numbers, "
+            "and the film of its heads."
         ),
         slip="$\\theta_t = \\theta_{t-1} - \\alpha \\, \\hat m_t / \\sqrt{\\hat v_t + \\epsilon}$",
         question="Where does ε belong, and what would it do under the root?",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from transformer.inference import Trace
 from transformer.model import Transformer
 from transformer.ui import readings
+from transformer.ui.about import About
 from transformer.ui.address import View
 from transformer.ui.models import Model
 
@@ -25,6 +26,7 @@ class Lesson:
         page: the file of the page that shows it; `view` is what differs from a first visit.
         text, question: Markdown.
         answer: see `Answer`; also what to look at for it.
+        translated: whether a right translation of its sentence is the view's target.
         slip: a line of Markdown as notes sometimes have it: the question is what is wrong with it.
     """
 
@@ -36,10 +38,20 @@ class Lesson:
     answer: Answer
     view: Mapping[str, Any] = field(default_factory=dict)
     slip: str = ""
+    translated: bool = False
 
-    def opened(self, number: int) -> View:
-        """What is looked at in it; `number` is its place in the course, from 1."""
-        return View(lesson=number, **self.view)
+    def opened(self, number: int, model: str = "", about: About | None = None) -> View:
+        """What is looked at in it.
+
+        Args:
+            number: its place in the course, from 1.
+            model: that the visitor looks at, which the lesson keeps; "" is the first there is.
+            about: what that model reads and writes.
+        """
+        view = View(lesson=number, model=model, **self.view)
+        if self.translated and about is not None:
+            view = replace(view, target=about.translation(view.text))
+        return view
 
 
 def told(text: str) -> Answer:

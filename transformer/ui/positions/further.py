@@ -10,6 +10,7 @@ import streamlit as st
 
 from transformer.analysis.positions import apart, joined, moved, sentences
 from transformer.figures.positions import Curve, lines
+from transformer.inference import Translator
 from transformer.training.live import MAX_PIECES
 from transformer.ui import frame
 from transformer.ui.models import Model
@@ -31,7 +32,12 @@ def further(model: Model) -> None:
         "number; nothing else changes. **Joined**: more and more sentences as one long text. How "
         "probable does the model find the right translation?"
     )
-    translator, pairs = model.translator, sentences(max(COUNTS))
+    translator, pairs = model.translator, _pairs(model)
+    if model.about.writes != "fr":
+        st.caption(
+            "Our sentences have French translations, and this model does not write French: its own "
+            "translations stand in for right ones."
+        )
     tried: dict[Hashable, Callable[[], Any]] = {
         ("moved", at): partial(moved, translator, pairs[:MOVED], at) for at in STARTS
     }
@@ -45,6 +51,22 @@ def further(model: Model) -> None:
     )
     if found:
         _draw(dict(zip(tried, found, strict=True)))
+
+
+def _pairs(model: Model) -> tuple[tuple[str, str], ...]:
+    """Our sentences with a translation into what the model writes."""
+    pairs = sentences(max(COUNTS))
+    return pairs if model.about.writes == "fr" else _translated(model.hash, model.translator, pairs)
+
+
+@st.cache_data(max_entries=8, show_spinner="Translating …")
+def _translated(
+    digest: str, _translator: Translator, pairs: tuple[tuple[str, str], ...]
+) -> tuple[tuple[str, str], ...]:
+    """The model's own translations in place of ours."""
+    sources = [source for source, _ in pairs]
+    found = _translator.translate_batch(sources, method="greedy", candidates=1)
+    return tuple((one.source, one.text or one.source) for one in found)  # some text there must be
 
 
 def _told(work: Callable[[], Any]) -> Any:

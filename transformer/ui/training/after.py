@@ -7,8 +7,10 @@ from typing import Any
 import streamlit as st
 
 from transformer.jobs import JobError, RunInfo
+from transformer.text.tasks import TASKS
 from transformer.ui import frame, models, state
-from transformer.ui.training import follow, runs, server
+from transformer.ui.about import about
+from transformer.ui.training import draft, follow, runs, server
 from transformer.ui.training.curves import charts
 
 MOST = 6
@@ -17,7 +19,7 @@ MOST = 6
 
 def kept(info: RunInfo, owner: str) -> None:
     """Ways on from a run that is over."""
-    mine = info.owner == owner
+    mine = info.owner == owner and not info.shipped
     _onward(info)
     with st.container(horizontal=True, vertical_alignment="center"):
         if mine and info.status in ("failed", "cancelled"):
@@ -30,7 +32,9 @@ def kept(info: RunInfo, owner: str) -> None:
                 args=(info.name, owner),
             )
         _download(info)
-        if not mine:
+        if info.shipped:
+            _again(info)
+        elif not mine:
             st.caption("Someone else's run: you may look at it; its owner controls it.")
         if mine:
             with st.popover("Delete …", icon=":material/delete:"):
@@ -40,18 +44,41 @@ def kept(info: RunInfo, owner: str) -> None:
         st.warning(frame.plain(refused))
 
 
+def _again(info: RunInfo) -> None:
+    """A run that came with the app: nobody controls it, and everybody can train another."""
+    data = server.jobs().folder(info.name).config().get("data")
+    task = data.get("task") if isinstance(data, dict) else None
+    if task in TASKS:
+        st.button(
+            "Train one like it",
+            icon=":material/model_training:",
+            key="train-again",
+            on_click=_begin,
+            args=(task,),
+        )
+    st.caption("It came with the app: it is there to be looked at, and stays as it is.")
+
+
+def _begin(task: str) -> None:
+    draft.begin(task)
+    state.change(run="", race="")
+
+
 def _onward(info: RunInfo) -> None:
     """Links to the other pages with this run's model and a sentence that it knows."""
     if runs.of_layers(info.name):
         st.caption("It labels places and translates nothing, so the other pages cannot show it.")
         return
     folders = models.checkpoints()
-    if info.name not in folders:
-        if info.status != "failed":
+    name = _model_of(info)
+    if name not in folders:
+        if info.shipped:
+            st.caption("The checkpoint that came of it is not among those here.")
+        elif info.status != "failed":
             st.caption("It ended before its first save, so it left no model.")
         return
-    examples = models.about(folders[info.name]).examples
-    given: dict[str, Any] = {"model": info.name, "text": examples[0] if examples else ""}
+    examples = about(folders[name]).examples
+    given: dict[str, Any] = {"model": name, "text": examples[0] if examples else ""}
     given |= {"method": "greedy", "target": "", "other": "", "other_model": "", "force": ""}
     look: dict[str, Any] = {
         "layer": -1,
@@ -66,9 +93,16 @@ def _onward(info: RunInfo) -> None:
         frame.go("pages/attention.py", "Look into its heads", "visibility", **given, **look)
 
 
+def _model_of(info: RunInfo) -> str:
+    """The model that came of it, by the name that it has on other pages."""
+    path = server.jobs().folder(info.name).checkpoint_path
+    return info.name if path.name == "checkpoint" else path.name
+
+
 def others(info: RunInfo) -> dict[str, str]:
     """The other runs there are, name to label."""
-    rest = [one for one in server.jobs().runs() if one.name != info.name]
+    jobs = server.jobs()
+    rest = [one for one in (*jobs.runs(), *jobs.shipped()) if one.name != info.name]
     return {one.name: f"{one.title} ({one.name})" for one in rest}
 
 

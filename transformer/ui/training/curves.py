@@ -28,7 +28,7 @@ _LABELS = {
 def charts(runs: Mapping[str, list[dict[str, Any]]], key: str) -> None:
     """Two quantities of the runs, each to be chosen, over their steps."""
     dark = st.context.theme.type == "dark"
-    for place, (column, first) in enumerate(zip(st.columns(2), FIRST, strict=True)):
+    for place, (column, first) in enumerate(zip(st.columns(2), _firsts(runs), strict=True)):
         with column:
             what = st.selectbox(
                 "Left curve" if place == 0 else "Right curve",
@@ -46,3 +46,14 @@ def charts(runs: Mapping[str, list[dict[str, Any]]], key: str) -> None:
                 key=f"chart-{place}-{key}",
                 config={"displayModeBar": False},
             )
+
+
+def _firsts(runs: Mapping[str, list[dict[str, Any]]]) -> list[str]:
+    """What the charts show first: `FIRST`; of early saves, which have no lines of single steps,
+    what they have."""
+    names = {name for lines in runs.values() for line in lines for name in line}
+    if "loss" in names or not names:
+        return list(FIRST)
+    there = [name for name, q in QUANTITIES.items() if names & {*q.training, q.valid}]
+    wanted = [*(name for name in FIRST if name in there), *there, *FIRST]
+    return list(dict.fromkeys(wanted))[: len(FIRST)]

@@ -12,8 +12,8 @@ from transformer.jobs import JobError
 from transformer.jobs.races import RACES
 from transformer.jobs.racing import submit_race
 from transformer.training.recipe import describe
-from transformer.ui import state, visitor
-from transformer.ui.training import draft, server, words
+from transformer.ui import frame, state, visitor
+from transformer.ui.training import draft, runs, server, words
 from transformer.ui.training.probes import probes
 
 RACE = "scores"
@@ -89,6 +89,8 @@ def cards() -> list[tuple[Any, dict[str, Any]]]:
                     on_click=_open,
                     args=(idea,),
                 )
+            if trained := runs.of_task(idea.task):
+                frame.link("pages/train.py", "See one trained →", run=trained.name, race="")
     with columns[4], st.container(border=True, key="idea-race"):
         st.markdown("**:material/sports_score: Race: scaled against additive**")
         st.write(

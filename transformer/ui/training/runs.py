@@ -14,6 +14,8 @@ from transformer.ui.training import server, words
 
 OTHERS = 30
 """Most runs of others that are listed."""
+TOY = "toy-"
+"""What the names of the tasks' runs begin with that came with the app; then the task's name."""
 COLOURS: dict[str, Any] = {
     "queued": "gray",
     "running": "blue",
@@ -41,6 +43,29 @@ def listed(owner: str) -> None:
             _row(info)
         if len(others) > OTHERS:
             st.caption(f"… and {len(others) - OTHERS} older ones.")
+
+
+def shipped() -> None:
+    """The runs that came with the app, each a link to it; nothing where there are none."""
+    infos = server.jobs().shipped()
+    if not infos:
+        return
+    st.subheader("Already trained")
+    st.caption(
+        "These came with the app: open one for its curves and the film of its heads, or choose it "
+        "as the model on any other page."
+    )
+    order = [f"{TOY}{task}" for task in TASKS]
+    places = {name: place for place, name in enumerate(order)}
+    for info in sorted(infos, key=lambda one: (places.get(one.name, -1), one.name)):
+        with st.container(horizontal=True, vertical_alignment="center", key=f"row-{info.name}"):
+            frame.link("pages/train.py", f"**{frame.plain(info.title)}**", run=info.name, race="")
+            st.caption(" · ".join(_facts(info)))
+
+
+def of_task(task: str) -> RunInfo | None:
+    """The run of this task that came with the app, if there is one."""
+    return next((one for one in server.jobs().shipped() if one.name == f"{TOY}{task}"), None)
 
 
 def of_layers(name: str) -> bool:
@@ -73,7 +98,7 @@ def _facts(info: RunInfo) -> list[str]:
     except (JobError, RunError):
         lines, seconds = [], None
     task = task_title(info.name)
-    found = [task] if task != info.title else []
+    found = [task] if task not in ("", info.title) else []
     found.append(f"step {info.step:,}")
     right = [line["sequence_accuracy"] for line in lines if "sequence_accuracy" in line]
     if right:
@@ -86,9 +111,11 @@ def _facts(info: RunInfo) -> list[str]:
 
 
 def task_title(name: str) -> str:
-    """What the run learns, for people."""
+    """What the run learns, for people; "" if it does not say."""
     data = _config(name).get("data")
-    task = str(data.get("task", "")) if isinstance(data, dict) else ""
+    if not isinstance(data, dict):
+        return ""
+    task = str(data.get("task", ""))
     if task == "gap":
         return "Copy over a gap"
     return TASKS[task].title if task in TASKS else "Own sentences"

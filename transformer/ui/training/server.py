@@ -13,6 +13,7 @@ from transformer.jobs import JobError, Jobs, Limits, RunInfo, runs_folder
 from transformer.jobs.info import read
 from transformer.jobs.limits import FILE
 from transformer.training.estimate import Estimate, estimate
+from transformer.ui import models
 
 _measuring = threading.Lock()
 
@@ -23,13 +24,13 @@ def jobs() -> Jobs:
     Raises:
         ValueError: if limits.toml or the folder of runs cannot be used.
     """
-    return _jobs(str(runs_folder()), os.environ.get(FILE, ""))
+    return _jobs(str(runs_folder()), os.environ.get(FILE, ""), str(models.shipped_folder()))
 
 
 @st.cache_resource(show_spinner=False, on_release=Jobs.close)
-def _jobs(folder: str, limits: str) -> Jobs:
+def _jobs(folder: str, limits: str, shipped: str) -> Jobs:
     """Workers end, and save, with this process: they hold the other end of a pipe."""
-    made = Jobs(folder, Limits.load(limits or None))
+    made = Jobs(folder, Limits.load(limits or None), shipped=shipped)
     made.start()
     return made
 

@@ -1,0 +1,82 @@
+"""Make the runs that come with the app, in checkpoints/runs/: a trained toy for every task, and
+early saves of a checkpoint's own training.
+
+    python docs/shipped_runs.py                          # all toys, some minutes
+    python docs/shipped_runs.py reverse sort             # these
+    python docs/shipped_runs.py --run RUN --name NAME    # a run that is there
+    python docs/shipped_runs.py --save CHECKPOINT --step 500 --name training-en-fr
+        --checkpoint en-fr --probes pairs.tsv [--figures '{"valid_loss": 1.31, "bleu": 31.2}']
+
+The last adds one step to a film of real training: the attention of a few probes (source TAB
+target) by the checkpoint as it was at that step, what it writes for them, and its figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from transformer.jobs.shipping import early_save, pack  # noqa: E402
+from transformer.text.corpus import read_pairs  # noqa: E402
+from transformer.text.tasks import TASKS  # noqa: E402
+from transformer.training import watch  # noqa: E402
+from transformer.training.live import train_run  # noqa: E402
+from transformer.training.recipe import describe  # noqa: E402
+from transformer.training.run import RunFolder  # noqa: E402
+from transformer.ui.training.probes import probes  # noqa: E402
+
+RUNS = ROOT / "checkpoints" / "runs"
+watch.GRACE = float("inf")  # no look waits for its price: the film is what these are made for
+
+
+def toy(task: str) -> Path:
+    """Train a task as the Train page would, with every setting as it is at first."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = RunFolder(Path(folder) / "run")
+        run.path.mkdir()
+        run.write_config(describe(task, title=TASKS[task].title, probes=probes(task)))
+        status = train_run(run.path)
+        if status != "finished":
+            sys.exit(f"{task}: {status}, {run.state()['reason']}")
+        return pack(run.path, RUNS / f"toy-{task}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tasks", nargs="*", metavar="TASK")
+    parser.add_argument("--run", type=Path)
+    parser.add_argument("--save", type=Path, metavar="CHECKPOINT")
+    parser.add_argument("--name")
+    parser.add_argument("--step", type=int)
+    parser.add_argument("--checkpoint", help="the checkpoint that came of it, by its name")
+    parser.add_argument("--probes", help="a file: source, a tab, target on each line")
+    parser.add_argument("--figures", type=json.loads, default={}, metavar="JSON")
+    asked = parser.parse_args()
+    if asked.save:
+        pairs = list(read_pairs(asked.probes))
+        target = RUNS / asked.name
+        early_save(target, asked.save, asked.step, asked.checkpoint, pairs, asked.figures)
+        told(target)
+    elif asked.run:
+        told(pack(asked.run, RUNS / asked.name))
+    else:
+        for task in asked.tasks or TASKS:
+            told(toy(task))
+
+
+def told(folder: Path) -> None:
+    """Its size, and where it ended."""
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    last = next((x for x in reversed(RunFolder(folder).metrics()) if "sequence_accuracy" in x), {})
+    right = f", {last['sequence_accuracy']:.1%} of sequences right" if last else ""
+    print(f"{folder.relative_to(ROOT)}  {size / 1000:.0f} kB{right}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,251 @@
+"""Runs that came with the app: packed small, found by name, looked at by all, changed by nobody."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.jobs.conftest import Still, asked
+from transformer import Translator
+from transformer.checkpoint import load_checkpoint
+from transformer.jobs import JobError, Jobs, Limits
+from transformer.jobs.shipped import RUNS, find, folders, infos
+from transformer.jobs.shipping import FRAMES, LINES, early_save, pack, thinned
+from transformer.text.tasks import TASKS
+from transformer.training.live import train_run
+from transformer.training.recipe import describe
+from transformer.training.run import RunFolder
+
+OWNER = "m" * 32
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A run of twelve steps, as the app leaves it."""
+    run = RunFolder(tmp_path_factory.mktemp("trained") / "reverse-3fa2c1")
+    run.path.mkdir()
+    settings = {"steps": 12, "d_model": 16, "d_ff": 16, "n_heads": 2, "n_layers": 1}
+    config = describe(
+        "reverse",
+        settings=settings,
+        options={"n_train": 200, "n_valid": 20},
+        title="Reverse",
+        owner=OWNER,
+        created=1.5e9,
+    )
+    run.write_config(config)
+    assert train_run(run.path) == "finished"
+    return run
+
+
+@pytest.fixture
+def root(tmp_path: Path, trained: RunFolder) -> Path:
+    """A folder of checkpoints with a run in it that came with the app."""
+    pack(trained.path, tmp_path / "checkpoints" / RUNS / "toy-reverse")
+    return tmp_path / "checkpoints" / RUNS
+
+
+def history(root: Path, checkpoint: Any, name: str = "training") -> Path:
+    """Early saves of a training, which name the checkpoint that came of it."""
+    run = RunFolder(root / name)
+    run.path.mkdir()
+    run.write_config({"title": "A training", "checkpoint": checkpoint})
+    run.append_metrics({"step": 5, "valid_loss": 2.5, "bleu": 3.0})
+    run.write_state("finished", "saved at step 5", step=5)
+    return run.path
+
+
+def test_a_packed_run_keeps_what_people_look_at(trained: RunFolder, root: Path) -> None:
+    made = RunFolder(root / "toy-reverse")
+    assert made.snapshots() == trained.snapshots()
+    assert made.labels() == trained.labels()
+    for step in made.snapshots():
+        for name, weights in trained.snapshot(step).items():
+            np.testing.assert_allclose(made.snapshot(step)[name], weights, atol=1 / 1024)
+    assert made.examples() == trained.examples()
+    assert made.inspect() == trained.inspect()
+    assert [line["step"] for line in made.metrics()] == [line["step"] for line in trained.metrics()]
+    weights, _ = load_checkpoint(made.checkpoint_path)
+    wanted, _ = load_checkpoint(trained.checkpoint_path)
+    assert weights.state_dict().keys() == wanted.state_dict().keys()
+
+
+def test_a_packed_run_holds_nothing_else(trained: RunFolder, root: Path) -> None:
+    packed = root / "toy-reverse"
+    assert sorted(path.name for path in packed.iterdir()) == [
+        "checkpoint",
+        "config.json",
+        "examples.jsonl",
+        "inspect.json",
+        "metrics.jsonl",
+        "snapshots",
+        "state.json",
+    ]
+    texts = [path.read_text() for path in packed.glob("*.json*")]
+    assert not any(OWNER in text or "1500000000" in text for text in texts)
+    assert not any(str(trained.path) in text for text in texts)
+    assert [path.name for path in root.iterdir()] == ["toy-reverse"]
+
+
+def test_packed_again_it_replaces_the_old_one(trained: RunFolder, root: Path) -> None:
+    (root / "toy-reverse" / "left.txt").write_text("old")
+    pack(trained.path, root / "toy-reverse")
+    assert not (root / "toy-reverse" / "left.txt").exists()
+
+
+def test_a_film_has_at_most_so_many_steps(trained: RunFolder, tmp_path: Path) -> None:
+    long = Path(shutil.copytree(trained.path, tmp_path / "long"))
+    first = next((long / "snapshots").glob("*.npz"))
+    for step in range(20, 120):
+        shutil.copy(first, long / "snapshots" / f"{step:08d}.npz")
+    steps = RunFolder(pack(long, tmp_path / "packed")).snapshots()
+    assert len(steps) == FRAMES
+    assert (steps[0], steps[-1]) == (0, 119)
+
+
+def test_thinned_curves_keep_what_was_measured_and_all_seconds() -> None:
+    lines: list[dict[str, Any]] = []
+    for step in range(1, 1001):
+        lines.append({"step": step, "loss": 1 / 3 / step, "seconds": 0.25, "tokens": 7})
+        if step % 100 == 0:
+            lines.append({"step": step, "valid_loss": 0.5, "sequence_accuracy": step / 1000})
+    kept = thinned(lines)
+    assert [x for x in kept if "valid_loss" in x] == [x for x in lines if "valid_loss" in x]
+    steps = [x for x in kept if "loss" in x]
+    assert LINES / 2 <= len(steps) <= LINES + 1
+    assert (steps[0]["step"], steps[-1]["step"]) == (1, 1000)
+    assert math.fsum(x["seconds"] for x in steps) == pytest.approx(250)
+    assert sum(x["tokens"] for x in steps) == 7000
+    assert all(x["loss"] == pytest.approx(1 / 3 / x["step"], rel=1e-4) for x in steps)
+
+
+def test_a_short_run_keeps_every_line() -> None:
+    lines = [{"step": step, "loss": 0.5, "seconds": 1.0, "tokens": 3} for step in range(50)]
+    assert thinned(lines) == lines
+
+
+def test_early_saves_become_a_film_in_the_order_of_their_steps(
+    root: Path, trained: RunFolder
+) -> None:
+    pairs = [("a b c", "c b a"), ("d a", "a d")]
+    for step, loss in ((500, 1.5), (100, 2.5), (500, 1.25)):
+        early_save(root / "t", trained.checkpoint_path, step, "en-fr", pairs, {"valid_loss": loss})
+    found = find(root, "t")
+    assert found
+    assert found.config()["checkpoint"] == "en-fr"
+    assert found.snapshots() == [100, 500]
+    assert found.metrics() == [{"step": 100, "valid_loss": 2.5}, {"step": 500, "valid_loss": 1.25}]
+    assert [look["step"] for look in found.examples()] == [100, 500]
+    assert [one["src"] for one in found.examples()[0]["examples"]] == ["a b c", "d a"]
+    translator = Translator.load(trained.checkpoint_path, device="cpu")
+    trace = translator.trace(pairs[0][0], target=pairs[0][1])
+    assert found.labels()[0]["tgt"] == list(trace.tgt_tokens)
+    for kind in ("encoder", "decoder", "cross"):
+        weights = found.snapshot(100)[f"0.{kind}"][0]
+        np.testing.assert_allclose(weights, trace.weights(kind, 0), atol=2e-3)
+    info = next(one for one in infos(root) if one.name == "t")
+    assert (info.title, info.step) == ("The training of en-fr", 500)
+    with pytest.raises(ValueError, match="has other probes"):
+        early_save(root / "t", trained.checkpoint_path, 600, "en-fr", pairs[:1], {})
+
+
+SHIPPED = folders(Path(__file__).resolve().parents[2] / "checkpoints" / RUNS)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_toy_came_for_every_task(task: str) -> None:
+    (toy,) = (folder for folder in SHIPPED if folder.name == f"toy-{task}")
+    assert toy.config()["data"]["task"] == task
+    assert toy.state()["status"] == "finished"
+    assert 10 <= len(toy.snapshots()) <= FRAMES
+    assert toy.snapshots()[0] == 0
+    assert toy.snapshots()[-1] == toy.state()["step"] == toy.metrics()[-1]["step"]
+    assert toy.inspect()
+    assert sum(path.stat().st_size for path in toy.path.rglob("*") if path.is_file()) < 1_500_000
+    # It learned: what it writes at the end is right more often than before the first step.
+    first, *_, last = ([one["right"] for one in look["examples"]] for look in toy.examples())
+    assert sum(last) > sum(first)
+    translator = Translator.load(toy.checkpoint_path, device="cpu")
+    example = toy.examples()[-1]["examples"][0]
+    assert translator.translate(example["src"]).text == example["output"]
+
+
+def test_it_is_nobodys_whatever_it_says(root: Path) -> None:
+    config = json.loads((root / "toy-reverse" / "config.json").read_text())
+    (root / "toy-reverse" / "config.json").write_text(json.dumps({**config, "owner": OWNER}))
+    (found,) = infos(root)
+    assert (found.name, found.title, found.status) == ("toy-reverse", "Reverse", "finished")
+    assert (found.owner, found.shipped, found.step) == ("", True, 12)
+
+
+def test_early_saves_have_the_checkpoint_that_they_name(root: Path, trained: RunFolder) -> None:
+    named = Path(shutil.copytree(trained.checkpoint_path, root.parent / "en-fr"))
+    history(root, "en-fr")
+    by_name = {folder.name: folder for folder in folders(root)}
+    assert by_name["training"].checkpoint_path == named
+    assert not by_name["training"].has_own_checkpoint
+    assert by_name["toy-reverse"].has_own_checkpoint
+
+
+@pytest.mark.parametrize(
+    "name", ["../outside", "../../outside", "/outside", "..", ".", "", "none", 7, None, ["en-fr"]]
+)
+def test_nothing_outside_the_checkpoints_is_reached(
+    root: Path, trained: RunFolder, name: Any
+) -> None:
+    shutil.copytree(trained.checkpoint_path, root.parents[1] / "outside")
+    history(root, name)
+    found = find(root, "training")
+    assert found
+    assert found.checkpoint_path == root / "training" / "checkpoint"
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../runs/toy-reverse", "nowhere", "toy-reverse/"])
+def test_only_a_plain_name_finds_one(root: Path, name: str) -> None:
+    assert find(root, name) is None
+
+
+def test_a_link_to_a_run_is_none(root: Path) -> None:
+    (root / "link").symlink_to(root / "toy-reverse")
+    assert [folder.name for folder in folders(root)] == ["toy-reverse"]
+
+
+def test_all_may_look_and_nobody_may_change(root: Path, tmp_path: Path) -> None:
+    jobs = Jobs(tmp_path / "runs", Limits(), executor=lambda q, limits: Still(), shipped=root)
+    before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    assert [info.name for info in jobs.shipped()] == ["toy-reverse"]
+    assert jobs.runs() == []
+    assert jobs.folder("toy-reverse").shipped
+    for act in (
+        lambda: jobs.control("toy-reverse", "", command="stop"),
+        lambda: jobs.control("toy-reverse", OWNER, save=True),
+        lambda: jobs.resume("toy-reverse", OWNER),
+        lambda: jobs.delete("toy-reverse", OWNER),
+    ):
+        with pytest.raises(JobError, match="came with the app: anyone may look"):
+            act()
+    assert jobs.archive("toy-reverse").startswith(b"PK")
+    assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before
+    with pytest.raises(JobError, match="there is no run 'toy-sort'"):
+        jobs.folder("toy-sort")
+
+
+def test_a_run_of_ones_own_comes_before_one_of_the_same_name(root: Path, tmp_path: Path) -> None:
+    jobs = Jobs(tmp_path / "runs", Limits(), executor=lambda q, limits: Still(), shipped=root)
+    name = jobs.submit(asked(title="Mine"), OWNER)
+    (tmp_path / "runs" / name).rename(tmp_path / "runs" / "toy-reverse")
+    assert not jobs.folder("toy-reverse").shipped
+    jobs.delete("toy-reverse", OWNER)
+    assert jobs.folder("toy-reverse").shipped
+
+
+def test_without_such_a_folder_there_are_none(tmp_path: Path) -> None:
+    assert infos(tmp_path / "nowhere") == []
+    jobs = Jobs(tmp_path / "runs", Limits(), executor=lambda q, limits: Still())
+    assert jobs.shipped() == []

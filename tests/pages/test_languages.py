@@ -1,0 +1,152 @@
+"""Pages in two languages: what a model reads and writes is what its card says."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import Visit
+from tests.pages.test_pages import messages, shown, view
+from transformer.checkpoint import save_checkpoint
+from transformer.config import ModelConfig
+from transformer.languages import front_matter
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+from transformer.ui.about import SAME, about
+
+DE = {"model": "en-de"}
+
+
+@pytest.fixture
+def both(tmp_path: Path, checkpoints: Path) -> Path:
+    """Checkpoints en-de and en-fr, and others that say another thing or nothing."""
+    cards: dict[str, Sequence[str]] = {"en-de": ("en", "de"), "en-fr": (), "plain": ()}
+    for name, languages in {**cards, "back": ("fr", "en"), "far": ("en", "it")}.items():
+        shutil.copytree(checkpoints / "tiny", tmp_path / "all" / name)
+        card = front_matter(languages) if languages else ""
+        (tmp_path / "all" / name / "README.md").write_text(f"{card}# A tiny model\n")
+    return tmp_path / "all"
+
+
+def words(app: AppTest) -> str:
+    blocks = [*app.title, *app.header, *app.subheader, *app.markdown, *app.caption, *app.info]
+    return "\n".join(block.value for block in blocks).replace("\\", "")
+
+
+def test_what_a_checkpoint_says_of_itself(both: Path) -> None:
+    german, french = about(both / "en-de"), about(both / "en-fr")
+    assert (german.source, german.target, german.kind) == ("English", "German", "")
+    assert (french.source, french.target, french.kind) == ("English", "French", "")
+    assert german.heading == "“{}” in German"
+    back = about(both / "back")
+    assert (back.source, back.target, back.kind) == ("French", "English", "fr")
+    assert back.examples == SAME["fr"]
+    plain = about(both / "plain")
+    assert (plain.source, plain.target, plain.languages) == ("Source", "Target", None)
+    assert plain.heading == "What it makes of “{}”"
+
+
+def test_a_wrong_card_does_not_close_a_page(visit: Visit, both: Path) -> None:
+    (both / "en-de" / "README.md").write_text("---\nlanguage: [German, <b>]\n---\n")
+    app = visit("pages/translate.py", both, **DE)
+    assert not messages(app)
+    assert app.text_input[0].label == "Source"
+
+
+@pytest.mark.parametrize(("model", "target"), [("en-de", "German"), ("en-fr", "French")])
+def test_home_and_attention_name_the_language(
+    visit: Visit, both: Path, model: str, target: str
+) -> None:
+    assert f"“I am a student.” in {target}" in words(visit("app.py", both, model=model))
+    app = visit("pages/attention.py", both, model=model)
+    assert app.text_input[0].label == "English"
+    assert target in [caption.value for caption in app.caption]
+
+
+def test_without_a_model_in_the_address_it_is_french(visit: Visit, both: Path) -> None:
+    assert view(visit("pages/translate.py", both)).model == "en-fr"
+
+
+def test_the_examples_have_a_translation_to_begin_with(visit: Visit, both: Path) -> None:
+    for number, text in enumerate(SAME["en"]):
+        app = visit("pages/translate.py", both, text=text, method="forced", **DE)
+        assert app.text_input[1].proto.placeholder == SAME["de"][number]
+    app = visit("pages/translate.py", both, text="She hides.", method="forced", **DE)
+    assert app.text_input[1].proto.placeholder == "The right translation"
+    assert "He says that he has bought a house." in app.button_group[0].options
+
+
+def test_a_right_translation_follows_to_the_other_language(visit: Visit, both: Path) -> None:
+    given = {"method": "forced", "target": "Je suis étudiant.", "force": ""}
+    app = visit("pages/translate.py", both, **given)
+    app.selectbox[0].select("en-de").run()
+    assert (view(app).target, view(app).method) == ("Ich bin Student.", "forced")
+    app.text_input[1].set_value("Ich bin eine Studentin.").run()
+    app.selectbox[0].select("en-fr").run()
+    # What somebody wrote themselves in German is no French: the model translates again.
+    assert (view(app).target, view(app).method) == ("", "greedy")
+    assert view(app).text == "I am a student."
+    assert not messages(app)
+
+
+def test_a_model_that_reads_french_gets_a_french_sentence(visit: Visit, both: Path) -> None:
+    app = visit("pages/translate.py", both, text="She has never seen the sea.")
+    app.selectbox[0].select("back").run()
+    assert view(app).text == "Je suis étudiant."
+    assert app.text_input[0].label == "French"
+
+
+def test_two_models_side_by_side_go_by_their_names(visit: Visit, both: Path) -> None:
+    app = visit("pages/attention.py", both, view="compare", other_model="en-de")
+    first, second = shown(app)[0]["sides"]
+    assert (first["name"], second["name"]) == ("en-fr", "en-de")
+    assert first["source"] == second["source"]
+    two = visit("pages/attention.py", both, view="compare", other="She hides.")
+    assert [side["name"] for side in shown(two)[0]["sides"]] == ["", ""]
+
+
+def test_a_model_with_other_pieces_reads_the_same_sentence(
+    visit: Visit, both: Path, tiny_model: Transformer
+) -> None:
+    """Another vocabulary cuts the words otherwise: what both have stands side by side, in order."""
+    pieces = Vocabulary.train(["She hides the lamp.", "Sie versteckt die Lampe."] * 9, 290)
+    size = {**tiny_model.config.to_dict(), "vocab_size": len(pieces), "n_layers": 1}
+    smaller = Transformer(ModelConfig.from_dict(size))
+    shutil.rmtree(both / "en-de")
+    save_checkpoint(both / "en-de", smaller, pieces, "# Card\n")
+    given = {"view": "compare", "kind": "encoder", "text": "She hides the lamp.", "layer": "1"}
+    app = visit("pages/attention.py", both, other_model="en-de", **given)
+    assert not messages(app)
+    header = shown(app)[0]
+    first, second = (side["src"]["tokens"] for side in header["sides"])
+    assert first != second
+    pairs = header["pairs"]["src_tokens"]
+    assert [i for i, _ in pairs if i is not None] == [*range(len(first))]
+    assert [j for _, j in pairs if j is not None] == [*range(len(second))]
+    both_have = [(first[i], second[j]) for i, j in pairs if None not in (i, j)]
+    assert both_have
+    assert all(one == other for one, other in both_have)
+
+
+def test_our_french_is_no_measure_of_a_model_that_writes_another_language(
+    visit: Visit, both: Path
+) -> None:
+    french = visit("pages/lab.py", both, lab="align", sentences="120")
+    assert "with gold links" in words(french)
+    other = visit("pages/lab.py", both, lab="align", sentences="120", model="far")
+    said = words(other)
+    assert "this model writes Italian" in said
+    assert "120 without a translation, where the model's own is taken" in said
+    assert "Bring pairs with a third column of links." in said
+    back = visit("pages/lab.py", both, lab="align", model="back")
+    assert "Our sentences" not in back.button_group[1].options
+
+
+def test_far_places_without_our_french(visit: Visit, both: Path) -> None:
+    far = "does not write French: its own translations stand in"
+    assert far not in words(visit("pages/positions.py", both, topic="far"))
+    assert far in words(visit("pages/positions.py", both, topic="far", **DE))

@@ -1,0 +1,114 @@
+"""Runs that came with the app, on its pages: offered to all, with nothing that changes them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.jobs.conftest import Still
+from tests.pages.conftest import Visit
+from tests.pages.test_pages import messages, shown, view
+from tests.pages.test_train import button, labels, told, trained
+from transformer.jobs import Jobs, Limits
+from transformer.jobs.shipped import RUNS
+from transformer.jobs.shipping import write_snapshot
+from transformer.training.recipe import describe
+from transformer.training.run import RunFolder
+from transformer.ui.training import server
+
+PAGE = "pages/train.py"
+TOKENS = {"src": ["a", "b"], "tgt": ["<s>", "b"], "predicted": ["b", "a"]}
+
+
+def run_in(folder: Path, name: str, **config: object) -> RunFolder:
+    """A run of two steps with a film, as `docs/shipped_runs.py` leaves one."""
+    run = RunFolder(folder / name)
+    run.path.mkdir(parents=True)
+    run.write_config(config)
+    run.write_state("finished", "all 2 steps taken", step=2)
+    for step in (0, 2):
+        weights = np.full((2, 4, 2, 2), 0.5, np.float16)
+        write_snapshot(run, step, {"0.cross": weights}, [TOKENS])
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Checkpoints of which `tiny` is one, a toy, and early saves of `tiny`."""
+    made = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
+    toy = run_in(made / RUNS, "toy-reverse", **describe("reverse", title="Reverse a sequence"))
+    trained(toy.path)
+    toy.append_metrics({"step": 2, "loss": 0.5})
+    toy.append_metrics({"step": 2, "valid_loss": 0.4, "sequence_accuracy": 0.75})
+    early = run_in(made / RUNS, "training", title="The training of tiny", checkpoint="tiny")
+    early.append_metrics({"step": 2, "valid_loss": 2.5, "bleu": 31.2})
+    jobs = Jobs(
+        tmp_path / "runs", Limits(), executor=lambda queue, limits: Still(), shipped=made / RUNS
+    )
+    monkeypatch.setattr(server, "jobs", lambda: jobs)
+    monkeypatch.setattr(server, "estimated", lambda config, pairs=(): server.Estimate(7, 8, 9.0))
+    return made
+
+
+def test_the_train_page_offers_them_before_anybody_trained(visit: Visit, folder: Path) -> None:
+    app = visit(PAGE, folder)
+    assert "Already trained" in told(app)
+    assert "step 2 · 75 % right" in told(app)
+    ways = [link.proto.label.replace("\\", "") for link in app.get("page_link")]
+    assert "**Reverse a sequence**" in ways
+    assert "**The training of tiny**" in ways
+    assert ways.count("See one trained →") == 1  # on the card of its task
+    assert "Nothing trained yet" in told(app)
+    assert "Runs of others" not in told(app)
+
+
+def test_one_is_shown_with_its_film_and_nothing_to_press(visit: Visit, folder: Path) -> None:
+    app = visit(PAGE, folder, run="toy-reverse")
+    assert not messages(app)
+    assert "all 2 steps taken" in told(app).lower()
+    assert "It came with the app" in told(app)
+    assert "Someone else's" not in told(app)
+    assert not labels(app) & {"Resume", "Stop", "Pause", "Save now", "Delete it", "Delete …"}
+    assert [data["steps"] for data in shown(app) if "probes" in data] == [[0, 2]]
+    assert "Held-out examples at step 1" in told(app)
+    button(app, "Train one like it").click().run()
+    assert not app.exception
+    assert view(app).run == ""
+    assert app.selectbox[0].value == "reverse"
+
+
+def test_it_is_a_model_on_every_other_page(visit: Visit, folder: Path) -> None:
+    app = visit(PAGE, folder, run="toy-reverse")
+    app.button("go-pages/translate.py").click().run()
+    assert not messages(app)
+    assert (view(app).model, app.text_input[0].value) == ("toy-reverse", "a b c")
+    assert app.text_input[0].label == "Source"
+    app = visit("pages/translate.py", folder)
+    model = next(box for box in app.selectbox if box.label == "Model")
+    assert model.options == ["tiny", "toy: Reverse a sequence"]
+    model.select("toy-reverse").run()
+    assert app.text_input[0].value == "a b c"
+
+
+def test_early_saves_lead_to_the_checkpoint_that_came_of_them(visit: Visit, folder: Path) -> None:
+    app = visit(PAGE, folder, run="training")
+    assert not messages(app)
+    assert "Train one like it" not in labels(app)
+    assert [box.value for box in app.selectbox][:2] == ["loss", "bleu"]
+    assert [data["steps"] for data in shown(app) if "probes" in data] == [[0, 2]]
+    app.button("go-pages/attention.py").click().run()
+    assert not messages(app)
+    assert view(app).model == "tiny"
+
+
+def test_a_spoilt_one_is_left_out_and_closes_no_page(visit: Visit, folder: Path) -> None:
+    (folder / RUNS / "toy-reverse" / "config.json").unlink()
+    (folder / RUNS / "training" / "config.json").write_text(json.dumps([1]))
+    app = visit(PAGE, folder)
+    assert not messages(app)
+    assert "See one trained" not in " ".join(x.proto.label for x in app.get("page_link"))
+    assert not messages(visit("pages/translate.py", folder))

@@ -1,0 +1,89 @@
+"""What a card says of its languages: the forms of YAML that cards use, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.languages import NAMES, called, front_matter, of_card, of_name
+
+READ = {
+    "in brackets": "---\nlanguage: [en, fr]\n---\n# Card\n",
+    "a line each": "---\nlicense: mit\nlanguage:\n- en\n- fr\ntags:\n- translation\n---\n",
+    "indented": "---\nlanguage:\n  - en\n  - fr\n---\n",
+    "quoted, with a comment": "---\nlanguage: [\"en\", 'fr'] # reads, writes\n---\n",
+    "from Windows": "---\r\nlanguage:   [ en ,fr ]  \r\n---\r\n# Card\r\n",
+    "others in between": "---\ndatasets: [tatoeba]\nlanguage: [en, fr]\nmetrics:\n- bleu\n---\n",
+}
+SILENT = {
+    "no block": "# Card\n\nlanguage: [en, fr]\n",
+    "nothing": "",
+    "another entry": "---\nlicense: mit\nlanguages_seen: 2\n---\n",
+    "a rule below a heading": "# Card\n---\nlanguage: [en, fr]\n---\n",
+    "a block without an end": "---\nlanguage: [en, fr]\n# Card\n",
+    "inside another entry": "---\nmore:\n  language: [en, fr]\n---\n",
+    "a block without end for pages": "---\n" + "a: b\n" * 200 + "language: [en, fr]\n---\n",
+}
+WRONG = {
+    "one": "---\nlanguage: en\n---\n",
+    "three": "---\nlanguage: [en, fr, de]\n---\n",
+    "none": "---\nlanguage:\nlicense: mit\n---\n",
+    "no code": "---\nlanguage: [English, French]\n---\n",
+    "a place": "---\nlanguage: [../../etc, fr]\n---\n",
+    "markup": "---\nlanguage: [<b>, fr]\n---\n",
+    "not closed": "---\nlanguage: [en, fr\n---\n",
+    "twice": "---\nlanguage: [en, fr]\nlanguage: [en, de]\n---\n",
+}
+
+
+@pytest.mark.parametrize("case", READ)
+def test_a_card_says_what_it_reads_and_writes(case: str) -> None:
+    assert of_card(READ[case]) == ("en", "fr")
+
+
+@pytest.mark.parametrize("case", SILENT)
+def test_a_card_may_say_nothing(case: str) -> None:
+    assert of_card(SILENT[case]) is None
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_entry_is_one_sentence(case: str) -> None:
+    with pytest.raises(ValueError, match=r"languages are (two codes|named once)"):
+        of_card(WRONG[case])
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused(text: str) -> None:
+    for card in (text, f"---\n{text}\n---\n", f"---\nlanguage: {text}\n---\n"):
+        try:
+            found = of_card(card)
+        except ValueError:
+            continue
+        assert found is None or all(code.replace("-", "").isalnum() for code in found)
+
+
+codes = st.sampled_from([*NAMES, "pt-BR", "sr-Latn", "xho"])
+
+
+@given(codes, codes)
+def test_what_is_written_is_read_back(src: str, tgt: str) -> None:
+    assert of_card(front_matter((src, tgt)) + "# Card\n") == (src, tgt)
+
+
+def test_what_is_no_pair_is_not_written() -> None:
+    with pytest.raises(ValueError, match="two codes"):
+        front_matter(["en"])
+
+
+def test_only_known_codes_make_a_name() -> None:
+    assert of_name("en-fr") == ("en", "fr")
+    assert of_name("en-de") == ("en", "de")
+    for name in ("tiny", "my-run", "en-fr-2", "en_fr", "EN-FR", "-"):
+        assert of_name(name) is None
+
+
+def test_languages_are_called_as_people_call_them() -> None:
+    assert called("de") == "German"
+    assert called("pt-BR") == "Portuguese (BR)"
+    assert called("xho") == "xho"

@@ -1,0 +1,72 @@
+"""Runs that came with the app: to look at, by everybody, and never to change.
+
+    checkpoints/en-fr/                a checkpoint
+    checkpoints/runs/toy-reverse/     a run that left its own: config.json, state.json,
+                                      metrics.jsonl, examples.jsonl, snapshots/, checkpoint/
+    checkpoints/runs/training-en-fr/  a run of which config.json says "checkpoint": "en-fr"
+
+They lie beside the checkpoints, since they travel with them, and are run folders like any other
+but for what only training needs. A folder of checkpoints is a folder with a config.json in it, so
+`runs` is none.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from transformer.jobs.folder import JobFolder
+from transformer.jobs.info import RunInfo, read
+from transformer.training.run import RunError
+
+RUNS = "runs"
+"""The folder of such runs in a folder of checkpoints."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+class ShippedFolder(JobFolder):
+    """A run of these. Its checkpoint is its own, or the one beside the runs that it names."""
+
+    shipped = True
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        if not self.has_own_checkpoint and (named := self._named()):
+            self.checkpoint_path = named
+
+    @property
+    def has_own_checkpoint(self) -> bool:
+        return (self.path / "checkpoint" / "config.json").is_file()
+
+    def _named(self) -> Path | None:
+        """A plain name alone: nothing outside the folder of checkpoints is ever reached."""
+        try:
+            name = self.config().get("checkpoint")
+        except RunError:
+            return None
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            return None
+        found = self.path.parents[1] / name
+        return found if (found / "config.json").is_file() else None
+
+
+def find(root: Path, name: str) -> ShippedFolder | None:
+    """The run of this name in `root`, a folder of such runs; None if there is none."""
+    if not _NAME.fullmatch(name) or (root / name).is_symlink():
+        return None
+    folder = ShippedFolder(root / name)
+    return folder if folder.exists else None
+
+
+def folders(root: Path) -> list[ShippedFolder]:
+    """All of them, by name."""
+    try:
+        names = sorted(path.name for path in root.iterdir())
+    except OSError:
+        return []
+    return [folder for name in names if (folder := find(root, name))]
+
+
+def infos(root: Path) -> list[RunInfo]:
+    """What a page shows of them."""
+    return [info for folder in folders(root) if (info := read(folder))]

@@ -1,0 +1,130 @@
+"""Which language a model reads and which it writes, as a model card says it.
+
+A card is a README.md that may begin with a block of YAML between two lines of `---` (the front
+matter of the model hub's cards, huggingface.co/docs/hub/model-cards, from memory). Of that block
+one entry matters here, in this order: what is read, what is written.
+
+    ---
+    language: [en, fr]
+    license: cc-by-2.0
+    ---
+
+Read by hand: no YAML is needed for two words, and a card from anywhere can do nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+_NAMES = """
+af Afrikaans, ar Arabic, be Belarusian, bg Bulgarian, bn Bengali, br Breton, ca Catalan,
+cs Czech, cy Welsh, da Danish, de German, el Greek, en English, eo Esperanto, es Spanish,
+et Estonian, eu Basque, fa Persian, fi Finnish, fr French, ga Irish, gl Galician, he Hebrew,
+hi Hindi, hr Croatian, hu Hungarian, hy Armenian, id Indonesian, is Icelandic, it Italian,
+ja Japanese, ka Georgian, ko Korean, la Latin, lt Lithuanian, lv Latvian, mk Macedonian,
+ms Malay, mt Maltese, nb Norwegian, nl Dutch, no Norwegian, pl Polish, pt Portuguese,
+ro Romanian, ru Russian, sk Slovak, sl Slovene, sq Albanian, sr Serbian, sv Swedish, sw Swahili,
+ta Tamil, te Telugu, th Thai, tr Turkish, uk Ukrainian, ur Urdu, vi Vietnamese, zh Chinese
+"""
+NAMES: dict[str, str] = dict(re.findall(r"(\w+) (\w+)", _NAMES))
+"""What the codes of ISO 639-1 that we know are called in English."""
+
+Languages = tuple[str, str]
+"""Codes of what is read and of what is written."""
+
+_CODE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
+_ENTRY = re.compile(r"language\s*:(.*)")
+_ITEM = re.compile(r"\s*-\s+(.*)")
+_LINES = 100
+"""A block of more lines is no front matter."""
+
+
+def checked(codes: Sequence[Any]) -> Languages:
+    """Raises ValueError for anything but two codes, as "en" or "pt-BR"."""
+    known = [code for code in codes if isinstance(code, str) and _CODE.fullmatch(code)]
+    if len(codes) != 2 or len(known) != 2:
+        told = ", ".join(repr(code)[:20] for code in codes[:4]) or "nothing"
+        raise ValueError(
+            "languages are two codes, what is read and what is written, as en fr; there stands "
+            f"{told}"
+        )
+    return known[0], known[1]
+
+
+def of_card(card: str) -> Languages | None:
+    """What the card's front matter says; None if it says nothing of languages.
+
+    Raises:
+        ValueError: if it names anything but two languages.
+    """
+    block = _front_matter(card)
+    found: list[list[str]] = []
+    for number, line in enumerate(block):
+        if entry := _ENTRY.fullmatch(line):
+            inline = _without_comment(entry[1])
+            found.append(_inline(inline) if inline else _items(block[number + 1 :]))
+    if len(found) > 1:
+        raise ValueError(f"languages are named once, not {len(found)} times")
+    return checked(found[0]) if found else None
+
+
+def of_name(name: str) -> Languages | None:
+    """Of a checkpoint called "en-fr", if both codes are known."""
+    codes = name.split("-")
+    known = len(codes) == 2 and all(code in NAMES for code in codes)
+    return (codes[0], codes[1]) if known else None
+
+
+def front_matter(languages: Sequence[str]) -> str:
+    """The block that a card begins with; `of_card` reads it back.
+
+    Raises:
+        ValueError: as `checked`.
+    """
+    # In quotes where YAML reads another thing: "no" is false to it.
+    src, tgt = (f'"{code}"' if code == "no" else code for code in checked(languages))
+    return f"---\nlanguage: [{src}, {tgt}]\n---\n\n"
+
+
+def called(code: str) -> str:
+    """The language in English: "Portuguese (BR)" for "pt-BR"; the code itself if we do not know."""
+    first, _, rest = code.partition("-")
+    if first not in NAMES:
+        return code
+    return f"{NAMES[first]} ({rest})" if rest else NAMES[first]
+
+
+def _front_matter(card: str) -> list[str]:
+    """Its lines, without those that hold it; none if the card has none."""
+    lines = [line.rstrip() for line in card.splitlines()[: _LINES + 2]]
+    if not lines or lines[0] != "---" or "---" not in lines[1:]:
+        return []
+    return lines[1 : lines.index("---", 1)]
+
+
+def _inline(value: str) -> list[str]:
+    if value.startswith("[") and value.endswith("]"):
+        return [_unquoted(item) for item in value[1:-1].split(",")]
+    return [_unquoted(value)]
+
+
+def _items(lines: list[str]) -> list[str]:
+    """The items of a list that stand one a line below their entry."""
+    found = []
+    for line in map(_without_comment, lines):
+        item = _ITEM.fullmatch(line)
+        if not item:
+            break
+        found.append(_unquoted(item[1]))
+    return found
+
+
+def _without_comment(text: str) -> str:
+    return re.sub(r"(^|\s)#.*", "", text).strip()
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
