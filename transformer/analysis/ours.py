@@ -34,11 +34,6 @@ Pair = tuple[str, str, Gold | None]
 _BARE = re.compile(r"\d+-|-\d+")
 
 
-def code_of(language: str) -> str:
-    """The code of a language by its name, "fr" of "French"; "" if we have nothing in it."""
-    return next((code for code, name in LANGUAGES.items() if name == language), "")
-
-
 def check_language(target: str) -> None:
     """Raises ValueError for a language that our sentences are not translated to."""
     if target not in LANGUAGES:
