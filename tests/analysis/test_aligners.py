@@ -112,11 +112,14 @@ def mixed(pairs: list[tuple[str, str]]) -> Corpus:
 
 @pytest.mark.parametrize("by", ["weights", "norms"])
 @pytest.mark.parametrize("to", ["output", "input"])
+@pytest.mark.parametrize("ends", [False, True])
 def test_figures_are_those_of_single_traces(
-    tiny: Translator, mixed: Corpus, by: str, to: str
+    tiny: Translator, mixed: Corpus, by: str, to: str, ends: bool
 ) -> None:
-    """Sentence by sentence, by A1's norms and set arithmetic, links of all counted together."""
-    board = leaderboard(tiny, mixed)
+    """Sentence by sentence, by A1's norms and set arithmetic, links of all counted together; with
+    `ends` a word that looks at `</s>` most has none."""
+    board = leaderboard(tiny, mixed, ends=ends)
+    dropped = 0
     assert (board.n_sentences, board.left_out) == (3, ())
     found: dict[tuple[int, int], set[tuple[int, int]]] = {}
     sure, possible = set(), set()
@@ -141,10 +144,18 @@ def test_figures_are_those_of_single_traces(
                 ]
             for head, table_of in enumerate(scores):
                 rows = table_of[1:] if to == "input" else table_of[:-1]
-                merged = merge(rows[:, :-1], target, source)
-                found.setdefault((layer, head), set()).update(
-                    (100 * number + int(i), j) for j, i in enumerate(merged.argmax(-1))
+                end = len(gold.source_words)
+                merged = (
+                    merge(rows, target, [*source, end])
+                    if ends
+                    else merge(rows[:, :-1], target, source)
                 )
+                best = merged.argmax(-1)
+                dropped += int((best == end).sum())
+                found.setdefault((layer, head), set()).update(
+                    (100 * number + int(i), j) for j, i in enumerate(best) if i < end
+                )
+    assert (dropped > 0) == ends
     for (layer, head), links in found.items():
         single = head < tiny.model.config.n_heads
         row = line(

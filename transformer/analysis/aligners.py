@@ -9,10 +9,8 @@ section 3, https://arxiv.org/abs/2004.14837): the "shift by one" that a picture 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -22,22 +20,18 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from transformer.analysis.alignment_rivals import rivals, teaching
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.gold import Gold, words_of
-from transformer.analysis.hits import Counts, Hits
-from transformer.analysis.ibm_aligner import Aligner, learn
-from transformer.analysis.passes import Batch, Pair, Progress, encoded, silent, watch
+from transformer.analysis.gold import Linked
+from transformer.analysis.hits import Hits
+from transformer.analysis.ibm_aligner import learn
+from transformer.analysis.passes import Batch, Progress, encoded, silent, watch
 from transformer.figures.words import merge
 from transformer.hooks import Hooks
 from transformer.inference import Translator
 from transformer.inference.trace import WEIGHTS
 from transformer.model.attention import MultiHeadAttention
-from transformer.text import TASKS
 
-MORE = 1_000
-"""Sentences of our grammar that a statistical aligner learns from beside those that are given:
-with a thousand its errors are within half a point of those with eight thousand."""
-_WORD = re.compile(r"\w+'?|[^\w\s]")
 By = Literal["weights", "norms"]
 To = Literal["output", "input"]
 WAYS: tuple[tuple[By, To], ...] = (
@@ -55,7 +49,8 @@ class Leaderboard:
     Attributes:
         table: a line an aligner and way, the lowest error first: "aligner" ("head"; "layer", all
             its heads together; "diagonal"; "chance", a source word drawn for each target word;
-            "statistical", learned from the sentences, see `teaching`), "by", "to", "layer",
+            "statistical", learned from the sentences, see
+            `alignment_rivals.teaching`), "by", "to", "layer",
             "head", "aer", "precision", "recall".
         hits: what each counted sentence adds to these rates.
         n_sentences: with gold links, and counted.
@@ -68,30 +63,6 @@ class Leaderboard:
     n_sentences: int
     left_out: tuple[int, ...]
     n_taught: int = 0
-
-
-@dataclass(frozen=True)
-class _Words:
-    """One sentence's pieces by word, and its gold links as tables (target word, source word)."""
-
-    source: list[int]
-    target: list[int]
-    sure: npt.NDArray[np.bool_]
-    possible: npt.NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, translator: Translator, pair: Pair, gold: Gold) -> _Words | None:
-        """None if the texts are not made of the gold links' words."""
-        names = translator.vocabulary.tokens
-        source = words_of(names(pair.src[:-1]), gold.source_words)
-        target = words_of(names(pair.out[:-1]), gold.target_words)
-        if source is None or target is None:
-            return None
-        tables = np.zeros((2, len(gold.target_words), len(gold.source_words)), dtype=bool)
-        for table, links in zip(tables, (gold.sure, gold.possible), strict=True):
-            for src, tgt in links:
-                table[tgt, src] = True
-        return cls(source, target, *tables)
 
 
 def word_scores(
@@ -128,31 +99,6 @@ def aligned_words(
     return np.unique(target), np.unique(source)[merged.argmax(axis=-1)]
 
 
-def teaching(corpus: Corpus) -> list[tuple[list[str], list[str]]]:
-    """The words of all pairs of a corpus, for a statistical aligner to learn from.
-
-    If some are of our grammar, `MORE` others of its sentences are added: a few hundred pairs would
-    make the verdict one about their number.
-    """
-    grammar = TASKS["french"]
-    known, ours, found = {symbol.casefold() for symbol in grammar.symbols}, False, []
-    for one in corpus.sentences:
-        if one.gold:
-            pair = _folded(one.gold.source_words), _folded(one.gold.target_words)
-            ours = ours or known.issuperset(chain(*pair))
-        else:
-            pair = _folded(_WORD.findall(one.source)), _folded(_WORD.findall(one.target))
-        found.append(pair)
-    if ours:
-        more = grammar.pairs(MORE, seed=2)
-        found += [(example.src.split(), example.tgt.split()) for example in more]
-    return [pair for pair in found if all(pair)]
-
-
-def _folded(words: Iterable[str]) -> list[str]:
-    return [word.casefold() for word in words]
-
-
 def leaderboard(
     translator: Translator,
     corpus: Corpus,
@@ -178,9 +124,11 @@ def leaderboard(
             f"{corpus.name} has no gold links; give pairs with a third column of links, as 0-0 1-2"
         )
     chosen = Corpus(corpus.name, tuple(corpus.sentences[n] for n in given))
-    pairs = encoded(translator, chosen)
+    pairs, names = encoded(translator, chosen), translator.vocabulary.tokens
     words = [
-        _Words.of(translator, pair, sentence.gold) if sentence.gold else None
+        Linked.of(names(pair.src[:-1]), names(pair.out[:-1]), sentence.gold)
+        if sentence.gold
+        else None
         for pair, sentence in zip(pairs, chosen.sentences, strict=True)
     ]
     counted = [n for n, each in enumerate(words) if each is not None]
@@ -219,9 +167,11 @@ def leaderboard(
     watch(translator, [pairs[n] for n in counted], hooks, progress)
     sentences = [each for each in words if each is not None]
     taught = teaching(corpus)
-    golds = [chosen.sentences[n].gold for n in counted]
-    rivals = _rivals(sentences) | {"statistical": _statistical(sentences, golds, learn(taught))}
-    made = Hits(hits, rivals, np.array([float(each.sure.sum()) for each in sentences]))
+    made = Hits(
+        hits,
+        rivals(sentences, learn(taught)),
+        np.array([float(each.sure.sum()) for each in sentences]),
+    )
     lines: list[dict[str, Any]] = [
         {"aligner": name, "by": "", "to": ""} | made.rates(counts)
         for name, counts in made.rivals.items()
@@ -284,30 +234,3 @@ def _norms(
     single = weights * products.diagonal(dim1=1, dim2=2).movedim(-1, 1)[:, :, None].sqrt()
     together = torch.einsum("bgqk,bghk,bhqk->bqk", weights, products, weights)
     return torch.cat([single, together.clamp(min=0).sqrt()[:, None]], dim=1)
-
-
-def _rivals(sentences: Sequence[_Words]) -> dict[str, Counts]:
-    """The diagonal, and what drawing a source word for each target word gives on average."""
-    diagonal, chance = np.zeros((2, 3, len(sentences)))
-    for number, each in enumerate(sentences):
-        n_tgt, n_src = each.sure.shape
-        targets = np.array(sorted(set(each.target)))
-        along = ((targets + 0.5) * n_src / n_tgt).astype(int)
-        for which, table in enumerate((each.sure, each.possible)):
-            diagonal[which, number] = table[targets, along].sum()
-            chance[which, number] = table[targets].mean(axis=1).sum()
-        diagonal[2, number] = chance[2, number] = len(targets)
-    return {"diagonal": diagonal, "chance": chance}
-
-
-def _statistical(
-    sentences: Sequence[_Words], golds: Sequence[Gold | None], aligner: Aligner
-) -> Counts:
-    counts = np.zeros((3, len(sentences)))
-    for number, (each, gold) in enumerate(zip(sentences, golds, strict=True)):
-        assert gold is not None
-        links = aligner.links(_folded(gold.source_words), _folded(gold.target_words))
-        counts[2, number] = len(links)
-        for which, table in enumerate((each.sure, each.possible)):
-            counts[which, number] = sum(table[target, source] for source, target in links)
-    return counts

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from jaxtyping import Bool
 
 from transformer.analysis.alignment import Link
@@ -62,6 +63,32 @@ class Gold:
         sure, possible = (frozenset((int(i), int(j)) for i, j in each) for each in links)
         within = tuple((str(name), int(i), int(j)) for name, i, j in dependencies)
         return cls(tuple(source), tuple(target), sure, possible, within)
+
+
+@dataclass(frozen=True, eq=False)
+class Linked:
+    """One sentence's pieces by word, and its gold links as tables (target word, source word)."""
+
+    source: list[int]
+    target: list[int]
+    sure: npt.NDArray[np.bool_]
+    possible: npt.NDArray[np.bool_]
+    gold: Gold
+
+    @classmethod
+    def of(
+        cls, source_pieces: Sequence[str], target_pieces: Sequence[str], gold: Gold
+    ) -> Linked | None:
+        """None if the pieces, without `</s>`, do not make up the gold links' words."""
+        source = words_of(source_pieces, gold.source_words)
+        target = words_of(target_pieces, gold.target_words)
+        if source is None or target is None:
+            return None
+        tables = np.zeros((2, len(gold.target_words), len(gold.source_words)), dtype=bool)
+        for table, links in zip(tables, (gold.sure, gold.possible), strict=True):
+            for src, tgt in links:
+                table[tgt, src] = True
+        return cls(source, target, tables[0], tables[1], gold)
 
 
 def parse_links(text: str) -> tuple[frozenset[Link], frozenset[Link]]:

@@ -76,4 +76,4 @@ class _Above:
             assert isinstance(one, DecoderLayer)
             flat = one.cross_attn_norm(flat, one.cross_attn(flat, self.memory, None))
         flat = one.ffn_norm(flat, one.ffn(flat))
-        return flat[0].unflatten(0, x.shape[:2])
+        return flat.reshape(x.shape)

@@ -13,7 +13,7 @@ from transformer.figures.interval import interval
 BADGES: dict[Word, tuple[Literal["green", "orange", "blue", "gray"], str]] = {
     "holds": ("green", ":material/check_circle:"),
     "refuted": ("orange", ":material/cancel:"),
-    "not shown": ("blue", ":material/unknown_med:"),
+    "not shown": ("blue", ":material/help:"),
     "can't be tested here": ("gray", ":material/block:"),
 }
 

@@ -11,7 +11,7 @@ import pandas as pd
 from transformer.analysis.bootstrap import Drawn, lead
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.blanked import METHODS, SHORTEST, Where, agreement
-from transformer.analysis.findings.finding import Finding, Published, Untestable, apart, enough
+from transformer.analysis.findings.finding import Finding, Published, Untestable, enough, size
 from transformer.analysis.passes import Progress
 from transformer.analysis.verdicts import Effect
 from transformer.figures.measured import Chart
@@ -55,7 +55,7 @@ def _more(method: str, where: Where) -> Test:
         reason = (
             f"In the last layer the rank correlation of {name} with blank-out is "
             f"{sides[0].values[0]:.2f}, that of the raw weights {sides[1].values[0]:.2f}: a "
-            f"difference of {apart(effect)}."
+            f"difference of {size(effect)}."
         )
         return Finding(table, effect, reason.replace("-0", "−0"), len(found))
 
@@ -83,7 +83,7 @@ def _deeper(where: Where) -> Test:
         first, last = rolled[:, 0].mean(), rolled[:, -1].mean()
         reason = (
             f"Rollout's rank correlation with blank-out goes from {first:.2f} in layer 0 to "
-            f"{last:.2f} in layer {n_layers - 1}: along a straight line a rise of {apart(effect)}."
+            f"{last:.2f} in layer {n_layers - 1}: along a straight line a rise of {size(effect)}."
         )
         return Finding(table, effect, reason.replace("-0", "−0"), len(found))
 

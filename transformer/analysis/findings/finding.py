@@ -117,11 +117,16 @@ def enough(count: int, what: str = "sentences") -> None:
         )
 
 
-def apart(effect: Effect, digits: int = 2) -> str:
+def apart(found: Interval, digits: int = 2, factor: float = 1, unit: str = "") -> str:
     """A difference with its interval, as reasons tell it: "+0.12 (95%: −0.01 to +0.25)"."""
-    value, low, high = told(effect.interval, digits, "+")
-    unit = effect.unit if effect.unit.startswith("%") else f" {effect.unit}"
+    value, low, high = told(found.times(factor), digits, "+")
     return f"{value}{unit} (95%: {low} to {high})"
+
+
+def size(effect: Effect, digits: int = 2) -> str:
+    """An effect that is a difference, in its unit; see `apart`."""
+    unit = effect.unit if effect.unit.startswith("%") else f" {effect.unit}"
+    return apart(effect.interval, digits, unit=unit)
 
 
 def told(interval: Interval, digits: int, sign: str = "") -> tuple[str, str, str]:

@@ -15,8 +15,8 @@ from transformer.analysis.findings.finding import (
     Finding,
     Published,
     Untestable,
-    apart,
     enough,
+    size,
 )
 from transformer.analysis.gates import KINDS, Head, all_heads
 from transformer.analysis.importance import Importance, gradient_importance
@@ -82,7 +82,7 @@ def _single(translator: Translator, corpus: Corpus, progress: Progress) -> Findi
     worst, counts = table.iloc[-1], table["missed"].value_counts()
     yes, no, unknown = (int(counts.get(word, 0)) for word in ("yes", "no", "not shown"))
     reason = (
-        f"Half of the {len(table)} heads cost {apart(effect)} or less, taken away alone. Of single "
+        f"Half of the {len(table)} heads cost {size(effect)} or less, taken away alone. Of single "
         f"heads, all intervals taken at once, {yes} surely cost more than {FLOOR:.0%}, {no} surely "
         f"less, {unknown} cannot be told; the worst is {worst.kind} {worst.layer}.{worst['head']} "
         f"({100 * worst.growth:+.1f}%)."
@@ -119,7 +119,7 @@ def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Findin
     reason = (
         f"Without {JUDGED:.0%} of the encoder–decoder heads the loss grows by {cross:+.0f}%, "
         f"without so many of the encoder's by {encoder:+.0f}% and of the decoder's by "
-        f"{decoder:+.0f}%: a lead of {apart(effect, 0)}."
+        f"{decoder:+.0f}%: a lead of {size(effect, 0)}."
     )
     return Finding(table, effect, reason.replace("-", "−"), len(corpus))
 
@@ -154,7 +154,7 @@ def _last_cross(translator: Translator, corpus: Corpus, progress: Progress) -> F
         f"With one head left in it, the last encoder–decoder layer costs "
         f"{100 * found.values[last]:+.1f}% of the loss, place {rank} of {len(lines)} "
         f"({_NAMES[lines[worst][0]]} layer {lines[worst][1]}: {100 * found.values[worst]:+.1f}%): "
-        f"a lead of {apart(effect, 1)}."
+        f"a lead of {size(effect, 1)}."
     )
     table["kind"] = table["kind"].map(_NAMES)
     return Finding(table, effect, reason.replace("-", "−"), len(corpus))

@@ -18,8 +18,8 @@ from transformer.analysis.findings.finding import (
     Finding,
     Published,
     Untestable,
-    apart,
     enough,
+    size,
 )
 from transformer.analysis.importance import gradient_importance
 from transformer.analysis.passes import Progress, silent
@@ -88,7 +88,7 @@ def pruning_over_training(
     reason = (
         f"Without {PRUNED:.0%} of the heads {first.kept:.0%} of the BLEU is left at step "
         f"{first.step:.0f} and {last.kept:.0%} at step {last.step:.0f}: a "
-        f"difference of {apart(effect, 0)}."
+        f"difference of {size(effect, 0)}."
     )
     return Finding(table, effect, reason, len(corpus))
 

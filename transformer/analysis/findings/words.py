@@ -12,7 +12,7 @@ import pandas as pd
 from transformer.analysis.aligners import WAYS, Leaderboard, leaderboard
 from transformer.analysis.bootstrap import lead
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.findings.finding import Finding, Published, Untestable, apart, enough
+from transformer.analysis.findings.finding import Finding, Published, Untestable, enough, size
 from transformer.analysis.passes import Progress
 from transformer.analysis.verdicts import Effect
 from transformer.figures.measured import Chart
@@ -97,7 +97,7 @@ def judged(
     )
     reason = (
         f"The best is {best[0]} with an error rate of {best[1]:.1%}, against {other[1]:.1%} of "
-        f"{other[0]}: {apart(effect, 1)} fewer errors{extra}."
+        f"{other[0]}: {size(effect, 1)} fewer errors{extra}."
     )
     return Finding(_table(board, [*ours, *theirs]), effect, reason, board.n_sentences)
 
