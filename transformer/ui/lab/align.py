@@ -79,7 +79,7 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
         f"{found['taught']:,} pairs without their links. "
         f"The best head is read {BY[best['by']]}, {TO[best['to']]}."
     )
-    if not texts.name.startswith(BY_HAND) and texts.target and model.about.kind == "":
+    if texts.target == "fr" and view.corpus != "linked" and not model.about.kind:
         st.caption(
             "The links are those of our grammar, whose words stand in nearly the same order in "
             "both languages. **Linked by hand** has real sentences, with more that crosses."
