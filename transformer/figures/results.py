@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from transformer.figures.curves import DARK, LIGHT, MARKS
 from transformer.figures.positions import lay_out, ticks
 
-NEAR = (0.6, 0.1)
+NEAR = (0.6, 0.16)
 """Of two points whose names would meet: powers of ten between them, and share of the height."""
 LEAST = 1e-6
 """Probabilities below are drawn as this, where bars would have no end on a logarithmic axis."""
