@@ -20,6 +20,12 @@ def test_every_point_is_where_its_cost_and_score_are() -> None:
     assert figure.data[0].marker.symbol != figure.data[1].marker.symbol
 
 
+def test_names_of_points_that_are_near_each_other_do_not_meet() -> None:
+    points = {"ours": [("low", 1e18, 27.0), ("high", 1.1e18, 27.1), ("far", 1e21, 29.0)]}
+    figure = score_and_cost(points, across="cost", down="BLEU")
+    assert figure.data[0].textposition == ("bottom center", "top center", "top center")
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_bars_stand_side_by_side_and_keep_what_is_too_small_to_see(dark: bool) -> None:
     figure = two_distributions(

@@ -11,6 +11,8 @@ import plotly.graph_objects as go
 from transformer.figures.curves import DARK, LIGHT, MARKS
 from transformer.figures.positions import lay_out, ticks
 
+NEAR = (0.6, 0.16)
+"""Of two points whose names would meet: powers of ten between them, and share of the height."""
 LEAST = 1e-6
 """Probabilities below are drawn as this, where bars would have no end on a logarithmic axis."""
 
@@ -29,6 +31,7 @@ def score_and_cost(
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()
+    everyone = [(cost, score) for found in points.values() for _, cost, score in found]
     for place, (group, found) in enumerate(points.items()):
         figure.add_scatter(
             x=[cost for _, cost, _ in found],
@@ -36,20 +39,29 @@ def score_and_cost(
             text=[escape(name) for name, *_ in found],
             name=escape(group, quote=False),
             mode="markers+text",
-            textposition="bottom center",
+            textposition=[_side(cost, score, everyone) for _, cost, score in found],
             textfont={"size": 11},
             marker={"symbol": MARKS[place], "size": 11, "color": palette[place]},
             hovertemplate=f"%{{text}}<br>{escape(down)} %{{y}}<br>{escape(across)} %{{x:.2~e}}"
-            "<extra></extra>",
+            "<extra>%{fullData.name}</extra>",
             cliponaxis=False,
         )
     lay_out(figure, across, down, dark, height=420)
-    costs = [cost for found in points.values() for _, cost, _ in found]
-    scores = [score for found in points.values() for *_, score in found]
+    costs, scores = zip(*everyone, strict=True)
     figure.update_xaxes(type="log", exponentformat="power", dtick=1, **_around(costs))
     room = 0.15 * (max(scores) - min(scores)) + 0.1
     figure.update_yaxes(range=[min(scores) - room, max(scores) + room])
     return figure
+
+
+def _side(cost: float, score: float, everyone: Sequence[tuple[float, float]]) -> str:
+    """Where a point's name stands: above it, unless another point is close above."""
+    high = max(score for _, score in everyone) - min(score for _, score in everyone)
+    for other_cost, other in everyone:
+        near = abs(math.log10(other_cost / cost)) < NEAR[0]
+        if near and 0 < other - score < NEAR[1] * high:
+            return "bottom center"
+    return "top center"
 
 
 def _around(costs: Sequence[float]) -> dict[str, object]:

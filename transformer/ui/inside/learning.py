@@ -7,11 +7,11 @@ from functools import lru_cache
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.rates import Rates, rates
 from transformer.analysis.regularised import MANY, Dropped, Smoothed, dropped, smoothed
 from transformer.figures.positions import Curve, lines, table
 from transformer.figures.results import two_distributions
 from transformer.inference import Trace
+from transformer.training.rates import Rates, rates
 from transformer.ui import frame, readings, state, tables
 from transformer.ui.inside import stops
 from transformer.ui.models import Model

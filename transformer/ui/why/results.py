@@ -37,7 +37,7 @@ def _points(language: str) -> dict[str, list[tuple[str, float, float]]]:
     for row in TABLE_2:
         score, spent = getattr(row, language), getattr(row, f"cost_{language}")
         if score is not None and spent is not None:
-            found[KINDS[row.kind]].append((row.name, spent, score))
+            found[KINDS[row.kind]].append((row.name.removesuffix(", ensemble"), spent, score))
     return found
 
 
