@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from tests.analysis.shifted import quiet, shift_model
 from transformer import Translator, measures
+from transformer.analysis import tokens
 from transformer.analysis.cards import RULES, SHOWN, Card, cards
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.heads import HeadMeasures, measure_heads
-from transformer.analysis.rows import MEASURES, rarity
+from transformer.analysis.rows import MEASURES
+from transformer.analysis.tokens import rarity
+from transformer.figures.words import CONTROL
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.model import Transformer
 from transformer.text import Vocabulary
@@ -23,7 +28,7 @@ def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
 
 @pytest.fixture(scope="module")
 def corpus(pairs: Pairs) -> Corpus:
-    texts = [*pairs[:5], ("a boat, a boat; a boat", "un bateau, un bateau"), ("She", "Elle")]
+    texts = [*pairs[:5], ("a boat, a boat; a boat", "un bateau, a bateau"), ("She", "Elle")]
     return Corpus("some", tuple(Sentence(*pair) for pair in texts))
 
 
@@ -75,6 +80,12 @@ def test_on_one_sentence_the_offsets_are_those_of_measures(
                 )
 
 
+def alone(row: Sequence[str], at: int) -> bool:
+    """Whether this token is a whole word."""
+    after = row[at + 1] if at + 1 < len(row) else "</s>"
+    return row[at][0] == "▁" and row[at][1:].isalnum() and after[0] in "▁<,.;"
+
+
 def by_hand(trace: Trace, kind: str, name: str, layer: int, head: int) -> list[float]:
     """The rows of a measure that needs the tokens, one after the other."""
     w = trace.weights(kind, layer)[head]
@@ -89,9 +100,15 @@ def by_hand(trace: Trace, kind: str, name: str, layer: int, head: int) -> list[f
             twins = [
                 j
                 for j, token in enumerate(seen)
-                if token == told[i] and token not in ("<s>", "</s>") and (kind == "cross" or j != i)
+                if token == told[i]
+                and alone(told, i)
+                and alone(columns, j)
+                and (kind == "cross" or j != i)
             ]
             found += [row[twins].sum()] if twins else []
+        elif name == "delimiters":
+            ends = [j for j, token in enumerate(columns) if token in ("<s>", "</s>", *",.;")]
+            found += [row[ends].sum()] if i > 0 or kind != "decoder" else []
         elif name in ("previous", "itself", "next"):
             j = i + {"previous": -1, "itself": 0, "next": 1}[name]
             found += [row[j]] if 0 <= j < len(columns) else []
@@ -99,7 +116,9 @@ def by_hand(trace: Trace, kind: str, name: str, layer: int, head: int) -> list[f
 
 
 @pytest.mark.parametrize("kind", WEIGHTS)
-@pytest.mark.parametrize("name", ["punctuation", "duplicate", "previous", "itself", "next"])
+@pytest.mark.parametrize(
+    "name", ["punctuation", "delimiters", "duplicate", "previous", "itself", "next"]
+)
 def test_measures_of_tokens_by_hand_and_over_the_corpus_each_row_counts_the_same(
     measured: HeadMeasures, traces: list[Trace], kind: str, name: str
 ) -> None:
@@ -119,18 +138,39 @@ def test_measures_of_tokens_by_hand_and_over_the_corpus_each_row_counts_the_same
         assert table.loc[(kind, layer, head), name] == pytest.approx(together, abs=1e-5)
 
 
-def test_rare_tokens(vocabulary: Vocabulary, measured: HeadMeasures, traces: list[Trace]) -> None:
-    """The highest id of a learned vocabulary, bytes before all; of symbols the least counted."""
+def test_rare_tokens(
+    translator: Translator,
+    corpus: Corpus,
+    vocabulary: Vocabulary,
+    traces: list[Trace],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The highest id of a learned vocabulary, bytes before all; of symbols the least counted.
+
+    A sentence without one beyond the most frequent does not count (Voita et al.: 500).
+    """
     pieces = vocabulary.tokens(range(len(vocabulary)))
+    measured = measure_heads(translator, corpus)
+    assert not measured.rows["encoder"]["rare"].any()  # of 320 pieces none is beyond 500
     rare = rarity(pieces, measured.pairs)
+    highest = [max(rare[id] for id in trace.src_ids[:-1]) for trace in traces]
+    least = sorted(highest)[3]
+    frequent = sum(rare[id] < least and p not in CONTROL for id, p in enumerate(pieces))
+    monkeypatch.setattr(tokens, "FREQUENT", frequent)
+    measured = measure_heads(translator, corpus)
+    rows = [len(t.src_ids) * (top >= least) for t, top in zip(traces, highest, strict=True)]
+    assert measured.rows["encoder"]["rare"].tolist() == rows
+    assert 0 in rows
     ids = sorted(range(len(pieces)), key=lambda id: rare[id])
     assert ids[-1] == pieces.index("<0xFF>")
     assert ids[-257] == len(pieces) - 1
-    weights = traces[0].weights("encoder", 0)[:, :, :-1]
-    rarest = max(range(weights.shape[-1]), key=lambda j: rare[traces[0].src_ids[j]])
-    np.testing.assert_allclose(
-        measured.values["encoder"]["rare"][0, :, 0], (weights.argmax(-1) == rarest).mean(-1)
-    )
+    for number in np.flatnonzero(rows):
+        weights = traces[number].weights("encoder", 0)[:, :, :-1]
+        rarest = max(range(weights.shape[-1]), key=lambda j: rare[traces[number].src_ids[j]])
+        np.testing.assert_allclose(
+            measured.values["encoder"]["rare"][0, :, number],
+            (weights.argmax(-1) == rarest).mean(-1),
+        )
     symbols = rarity(["<s>", "▁a", "▁b", "▁c"], [measured.pairs[0].__class__([1, 2, 1], [1])])
     assert symbols == [0, -2, -1, 0]
 

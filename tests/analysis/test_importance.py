@@ -11,9 +11,16 @@ import torch
 from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.gates import all_heads, gated, site
-from transformer.analysis.importance import Importance, gate_slopes, gradient_importance
+from transformer.analysis.importance import (
+    BY,
+    Importance,
+    gradient_importance,
+    gradient_importances,
+    position_slopes,
+)
 from transformer.analysis.losses import batched, losses
 from transformer.analysis.passes import encoded
+from transformer.hooks import Hooks
 
 SENTENCES = [
     ("She paints.", "Elle peint."),
@@ -32,7 +39,7 @@ def test_slopes_are_finite_differences(translator: Translator, corpus: Corpus) -
     """Of every head and of every sentence, in a batch with padding."""
     model = copy.deepcopy(translator.model).double()
     (batch,) = batched(translator, encoded(translator, corpus))
-    slopes = gate_slopes(model, batch)
+    slopes = position_slopes(model, batch)
     biggest = 0.0
     for kind, layer, head in all_heads(model.config):
         with torch.no_grad():
@@ -40,27 +47,60 @@ def test_slopes_are_finite_differences(translator: Translator, corpus: Corpus) -
                 losses(model, batch, gated(model.config, {(kind, layer, head): 1 + step}))
                 for step in (STEP, -STEP)
             )
-        wanted = (up - down) / (2 * STEP) / batch.n_tgt
-        found = slopes[site(kind, layer, "heads")][:, head]
+        wanted = (up - down) / (2 * STEP)
+        found = slopes[site(kind, layer, "heads")][:, head].sum(dim=-1)
         torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-8)
         biggest = max(biggest, float(found.abs().max()))
     assert biggest > 1e-3
 
 
-def test_importance_is_the_mean_size_over_the_sentences(
+def test_slopes_of_positions_are_finite_differences(translator: Translator, corpus: Corpus) -> None:
+    """One gate at one position, everywhere in the longest sentence; and none on padding."""
+    model = copy.deepcopy(translator.model).double()
+    (batch,) = batched(translator, encoded(translator, corpus))
+    slopes = position_slopes(model, batch)
+    for kind, layer, head in (("encoder", 0, 1), ("decoder", 1, 0), ("cross", 1, 3)):
+        name = site(kind, layer, "heads")
+        lengths = batch.n_src if kind == "encoder" else batch.n_tgt
+        for at in range(int(lengths.max())):
+
+            def once(step: float, name: str = name, head: int = head, at: int = at) -> torch.Tensor:
+                def gate(outputs: torch.Tensor, _: str) -> torch.Tensor:
+                    changed = outputs.clone()
+                    changed[:, head, at] *= 1 + step
+                    return changed
+
+                with torch.no_grad():
+                    return losses(model, batch, Hooks({name: gate}))
+
+            wanted = (once(STEP) - once(-STEP)) / (2 * STEP)
+            torch.testing.assert_close(slopes[name][:, head, at], wanted, rtol=1e-5, atol=1e-8)
+            assert (slopes[name][lengths <= at, head, at] == 0).all()
+
+
+def test_importance_is_the_mean_size_over_sentences_or_positions(
     translator: Translator, corpus: Corpus
 ) -> None:
-    alone = []
+    """Both from the slopes of each sentence alone."""
+    alone, n_tgt = [], []
     for sentence in corpus.sentences:
         one = Corpus("one", (sentence,))
         (batch,) = batched(translator, encoded(translator, one))
-        alone.append({name: s[0].abs() for name, s in gate_slopes(translator.model, batch).items()})
-    found = gradient_importance(translator, corpus)
-    for kind, values in found.values.items():
+        alone.append({n: s[0] for n, s in position_slopes(translator.model, batch).items()})
+        n_tgt.append(int(batch.n_tgt[0]))
+    found = gradient_importances(translator, corpus)
+    for kind, values in found["sentence"].values.items():
         for layer, row in enumerate(values):
             name = site(kind, layer, "heads")
-            wanted = torch.stack([slopes[name] for slopes in alone]).mean(dim=0)
-            np.testing.assert_allclose(row, wanted, rtol=1e-3, atol=1e-7)
+            each = [s[name].sum(-1).abs() / n for s, n in zip(alone, n_tgt, strict=True)]
+            np.testing.assert_allclose(row, torch.stack(each).mean(0), rtol=1e-3, atol=1e-7)
+            every = torch.cat([slopes[name].abs() for slopes in alone], dim=-1)
+            row = found["position"].values[kind][layer]
+            np.testing.assert_allclose(row, every.mean(-1), rtol=1e-3, atol=1e-7)
+    for by in BY:
+        again = gradient_importance(translator, corpus, by=by)
+        assert again.order() == found[by].order()
+    assert found["sentence"].order() != found["position"].order()
 
 
 def test_layers_of_length_1_and_the_order() -> None:

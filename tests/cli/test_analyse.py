@@ -78,6 +78,16 @@ def test_into_a_file_and_only_the_first_sentences(
     assert [file.name for file in path.parent.iterdir()] == ["board.json"]
 
 
+def test_sentences_of_ours_by_their_name(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
+    words = ("--what", "alignment", "--corpus", "linked-fr", "--json", "--device", "cpu")
+    found = json.loads(shell("analyse", checkpoint, *words).out)
+    assert found["corpus"]["hash"] == Corpus.linked("fr").hash
+    assert found["counted"] == len(Corpus.linked("fr"))
+    refused = shell("analyse", checkpoint, *words, "--links", tmp_path)
+    assert "--links needs the --corpus, a file" in refused.err
+    assert "linked-fr, linked-de" in " ".join(shell("analyse", "--help").out.split())
+
+
 def test_links_of_their_own_file(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
     (tmp_path / "pairs").write_text("She paints.\tElle peint.\n")
     (tmp_path / "links").write_text("0-0 1-1\n")

@@ -40,6 +40,18 @@ def test_the_checkpoint_it_writes_is_what_the_function_learns(
     assert load_languages(tmp_path / "new") == ("en", "de")
 
 
+def test_rounded_gates_over_sentences_of_ours(
+    shell: Shell, checkpoint: Path, tmp_path: Path
+) -> None:
+    asked = ("--corpus", "linked-de", "--penalty", "0.5", "--steps", "3", "--round", "--json")
+    said = shell("gates", checkpoint, tmp_path / "new", *asked)
+    assert (said.status, said.err) == (0, "")
+    assert {line["gate"] for line in json.loads(said.out)} <= {0.0, 1.0}
+    card = (tmp_path / "new" / "README.md").read_text()
+    assert "3 steps over 70 sentences" in card
+    assert "rounded to 0 or 1" in card
+
+
 def test_what_cannot_be_is_said_before_anything_is_learned(
     shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
 ) -> None:

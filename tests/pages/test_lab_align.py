@@ -44,6 +44,7 @@ def test_the_leaderboard_is_that_of_the_pass(visit: Visit, measured: dict[str, A
     app = opened(visit, **HEAD)
     assert not messages(app)
     rates = {line["aligner"]: line["aer"] for line in reversed(measured["table"])}
+    assert "Linked by hand** has real" in texts(app)
     told = {metric.label.split(":")[0]: metric.value for metric in app.metric}
     assert told["Best head"] == f"{rates['head']:.3f}"
     assert told["The diagonal"] == f"{rates['diagonal']:.3f}"
@@ -70,6 +71,26 @@ def test_the_lines_of_python_find_the_same(visit: Visit, measured: dict[str, Any
     assert space["board"].table["aer"].tolist() == pytest.approx(rates)
     assert space["found"].target == ("Elle", "cache", "un", "bateau.")
     assert space["found"].to == "input"
+
+
+def test_real_sentences_linked_by_hand_are_a_corpus_too(
+    visit: Visit, checkpoints: Path, tmp_path: Path
+) -> None:
+    """The tiny model's card says no languages: it is English to French, as all without one."""
+    corpus = Corpus.linked("fr").first(12)
+    found, key = made(checkpoints, corpus, "alignment")
+    kept(tmp_path / "runs", found, key)
+    app = opened(visit, corpus="linked", sentences="12", **HEAD)
+    assert not messages(app)
+    assert "Our sentences linked by hand, English to French: 12 sentences, 12 with" in texts(app)
+    assert app.metric[0].value == f"{found['table'][0]['aer']:.3f}"
+    assert "Corpus.linked('fr').first(12)" in next(
+        code.value for code in app.code if "leaderboard(" in code.value
+    )
+    # What the grammar's links are, is said beside them alone.
+    assert "Linked by hand** has real" not in texts(app)
+    chosen = next(box for box in app.selectbox if "with gold links" in box.label)
+    assert len(chosen.options) == 12
 
 
 def test_a_first_visit_opens_the_best_head(visit: Visit, measured: dict[str, Any]) -> None:

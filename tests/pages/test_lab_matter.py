@@ -77,6 +77,27 @@ def test_what_was_measured_is_three_pictures_and_curves(
     assert not app.metric  # nothing is gone
 
 
+def test_importance_has_two_readings(visit: Visit, measured: dict[str, dict[str, Any]]) -> None:
+    app = opened(visit, pruned="position", less_encoder="3")
+    assert not messages(app)
+    assert "equation 2" in texts(app)
+    choice = next(box for box in app.get("button_group") if "A gate for" in box.label)
+    before = json.loads(app.get("plotly_chart")[0].proto.spec)["data"][0]
+    choice.set_value("position").run()
+    assert not app.exception
+    assert "what the program of Michel" in texts(app)
+    after = json.loads(app.get("plotly_chart")[0].proto.spec)["data"][0]
+    assert before["z"] != after["z"]
+    rising = sorted(
+        (row for row in measured["importance"]["table"] if row["kind"] == "encoder"),
+        key=lambda row: row["position_normalised"],
+    )
+    button = next(b for b in app.button if b.label == "See what these heads changed")
+    button.click().run()
+    gone = [f"e{row['layer']}.{row['head']}" for row in rising[:3]]
+    assert sorted(view(app).off.split(",")) == sorted(gone)
+
+
 @pytest.mark.usefixtures("measured")
 def test_pruned_heads_are_those_of_the_address(visit: Visit, checkpoints: Path) -> None:
     app = opened(visit, less_cross="8", less_encoder="3", pruned="random", seed="4")

@@ -46,6 +46,17 @@ def test_without_chance_a_gate_is_its_median() -> None:
     torch.testing.assert_close(gates(), torch.tensor([0.0, 0.5, 1.0]), atol=1e-6, rtol=0)
 
 
+@pytest.mark.parametrize("log_alpha", [-2.0, -0.1, 0.1, 0.8, 3.0])
+def test_a_gate_is_rounded_to_what_is_drawn_more_often(log_alpha: float) -> None:
+    gates = HardConcrete(3, log_alpha)
+    drawn = gates.sample(MANY, torch.Generator().manual_seed(6))
+    error = 4 * (0.25 / MANY) ** 0.5
+    shares = [(drawn == value).double().mean(dim=0) for value in (0, 1)]
+    for found, wanted in zip((gates.closed(), gates.wide()), shares, strict=True):
+        torch.testing.assert_close(found.double().detach(), wanted, atol=error, rtol=0)
+    assert gates.rounded().tolist() == (shares[1] > shares[0]).double().tolist()
+
+
 def test_a_sample_has_the_gradient_of_its_formula() -> None:
     gates = HardConcrete(4, 0.3)
     gates.sample(50, torch.Generator().manual_seed(3)).sum().backward()
@@ -98,6 +109,27 @@ def test_idle_heads_go_and_the_one_that_counts_stays(lopsided: Translator, corpu
     folded = found.translator.translate(text, target=[5, 9, 7])
     assert folded.log_probability == pytest.approx(by_hooks.log_probability, abs=1e-4)
     assert not found.translator.model.training
+
+
+def test_rounded_gates_leave_a_head_whole_or_take_it_away(
+    lopsided: Translator, corpus: Corpus
+) -> None:
+    """After a few steps, while the gates are still between 0 and 1."""
+    heads: list[Head] = [("cross", 0, n) for n in range(4)] + [LOUD]
+    options = {"penalty": 1.0, "steps": 9, "heads": heads, "rate": 0.2}
+    soft, hard = (learn_gates(lopsided, corpus, **options, rounded=r) for r in (False, True))
+    assert soft.open == hard.open
+    assert any(0 < gate < 1 for gate in soft.gates)
+    assert hard.gates == tuple(float(gate > 0.5) for gate in soft.gates)
+    assert hard.survivors == [head for head, gate in zip(heads, hard.gates, strict=True) if gate]
+    d_k = lopsided.model.config.d_k
+    for (kind, layer, head), gate in zip(heads, hard.gates, strict=True):
+        name = f"decoder.layers.{layer}.{'cross' if kind == 'cross' else 'self'}_attn.w_o"
+        own = slice(head * d_k, (head + 1) * d_k)
+        there, was = (
+            each.model.get_parameter(name)[:, own] for each in (hard.translator, lopsided)
+        )
+        assert there.equal(was * gate)
 
 
 def test_weights_may_learn_too(lopsided: Translator, corpus: Corpus) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from transformer.analysis.heads import HeadMeasures
+from transformer.analysis.syntax import LEAST, MARGIN, PIECES, RELATIONS, WITHIN
 from transformer.figures import roles
 from transformer.figures.roles import LEAST_ROWS, NONE, POSITIONAL, SINK, Role
 
@@ -25,17 +26,26 @@ RULES: dict[str, str] = {
     "2019, section 5.1); rows that cannot reach it do not count, and at least half must.",
     "backwards": "The same, counted from the other end of the sentence.",
     "aligner": "At least half of the weight is on the words that the word being written, or the "
-    "word just read, is translated from, by the gold links of the corpus.",
+    "word just read (Chen et al. 2020, section 3), is translated from, by the gold links of the "
+    "corpus.",
+    "syntactic": "From verbs to their subject, object or adverb, from nouns to their adjective, or "
+    f"back: the greatest weight (</s> aside) is there at least {MARGIN:.0%} of the rows more often "
+    "than at the offset that finds it most often (Voita et al. 2019, section 5.2); over at least "
+    f"{LEAST} rows.",
+    "pieces": "Of words of several pieces: the greatest weight is on another piece of the word, by "
+    "the same rule as for a syntactic head (seen by Correia et al. 2019).",
     "rare": "In the lowest encoder layer, at least half of the rows have their greatest weight on "
-    "the rarest token of the sentence (Voita et al. 2019, section 5.3), and twice as many as in a "
-    "head that looks everywhere alike.",
-    "duplicate": "Where a token stands elsewhere too, at least half of the weight is on it there, "
+    "the rarest token of the sentence, and twice as many as in a head that looks everywhere alike; "
+    "sentences without a token beyond the 500 most frequent do not count (Voita et al. 2019, "
+    "section 5.3).",
+    "duplicate": "Where a word stands elsewhere too, at least half of the weight is on it there, "
     "and twice as much as in a head that looks everywhere alike; in cross attention: where the "
-    "token being written stands in the source.",
+    "word being written stands in the source. Punctuation and parts of words do not count; over "
+    f"at least {LEAST} rows.",
     "punctuation": "At least half of the weight is on punctuation.",
-    "sink": "At least half of the weight rests on the first or on the last token, as in a head "
-    "that has nothing to do (Clark et al. 2019, section 3.2); the decoder's first row, which has "
-    "no choice, does not count.",
+    "sink": "At least half of the weight rests on the first token, on the last, or on <s>, </s> "
+    "and punctuation together, as in a head that has nothing to do (Clark et al. 2019, section "
+    "3.2); the decoder's first row, which has no choice, does not count.",
     "none": "No rule is met.",
 }
 """Every role's rule, in the order in which they are tried: the first that is met names the head."""
@@ -44,6 +54,8 @@ SHOWN = {
     "positional": "positional",
     "backwards": "backwards",
     "aligner": "aligned",
+    "syntactic": "verb_subject",
+    "pieces": PIECES,
     "rare": "rare",
     "duplicate": "duplicate",
     "punctuation": "punctuation",
@@ -52,7 +64,22 @@ SHOWN = {
 }
 """The measure that a role rests on, and by which its strongest sentences are found."""
 
-_BY_SHORT = {"first": "first", "last": "last", "↔−1": "aligned_input"}
+WITHIN_TOLD: dict[str, tuple[str, str]] = {
+    "verb_subject": ("v→s", "finds the verb's subject"),
+    "subject_verb": ("s→v", "finds the subject's verb"),
+    "verb_object": ("v→o", "finds the verb's object"),
+    "object_verb": ("o→v", "finds the object's verb"),
+    "noun_adjective": ("n→a", "finds the noun's adjective"),
+    "adjective_noun": ("a→n", "finds the adjective's noun"),
+    "verb_adverb": ("v→d", "finds the verb's adverb"),
+    "adverb_verb": ("d→v", "finds the adverb's verb"),
+    PIECES: ("a+b", "joins the pieces of a word"),
+}
+"""Of the measures between two source tokens: a mark, and what a head does that is good at it."""
+
+_BY_SHORT = {"first": "first", "last": "last", "ends": "delimiters", "↔−1": "aligned_input"} | {
+    short: name for name, (short, _) in WITHIN_TOLD.items()
+}
 
 
 @dataclass(frozen=True)
@@ -126,18 +153,20 @@ def _roles(
             told = roles.backwards if turned else roles.straight
             yield told(offset, share, kind, ("</s>",))
 
-    def much(name: str, twice: bool = False) -> bool:
+    def much(name: str, twice: bool = False, rows: int = LEAST_ROWS) -> bool:
         least = max(HALF, 2 * chance[name] if twice else 0.0)
-        return bool(measured.rows[kind][name].sum() >= LEAST_ROWS and line[name] >= least)
+        return bool(measured.rows[kind][name].sum() >= rows and line[name] >= least)
 
     if kind == "cross" and much("aligned"):
         yield Role("aligner", "↔", "looks at what it writes next", float(line["aligned"]))
     if kind == "cross" and much("aligned_input"):
         yield Role("aligner", "↔−1", "looks at what was just written", float(line["aligned_input"]))
+    if kind == "encoder":
+        yield from _within(measured, line)
     if kind == "encoder" and layer == 0 and much("rare", twice=True):
         yield Role("rare", "!", "looks at the rarest token", float(line["rare"]))
-    if much("duplicate", twice=True):
-        text = "copies" if kind == "cross" else "looks for its own token elsewhere"
+    if much("duplicate", twice=True, rows=LEAST):
+        text = "copies" if kind == "cross" else "looks for its own word elsewhere"
         yield Role("duplicate", "=", text, float(line["duplicate"]))
     if much("punctuation"):
         text = "looks at punctuation"
@@ -147,6 +176,23 @@ def _roles(
     for name, (where, share) in (ends | {"first": (first, _first(measured, line, kind))}).items():
         if share >= SINK and measured.rows[kind][name].sum() >= LEAST_ROWS:
             yield Role("sink", name, f"rests on {where}", share)
+    if much("delimiters"):
+        text = "rests on punctuation and the ends of the sentence"
+        yield Role("sink", "ends", text, float(line["delimiters"]))
+
+
+def _within(measured: HeadMeasures, line: pd.Series) -> Iterator[Role]:
+    """What an encoder head finds more often than the best offset does, the clearest first."""
+    found = []
+    for name in WITHIN:
+        if measured.rows["encoder"][name].sum() >= LEAST:
+            more = float(line[name]) - measured.best_offsets[name][1]
+            # Half a billionth of a row is rounding.
+            found += [(more, name)] if more >= MARGIN - 1e-9 else []
+    for group in ("syntactic", PIECES):
+        for _, name in sorted(found, reverse=True):
+            if (name in RELATIONS) == (group == "syntactic"):
+                yield Role(group, *WITHIN_TOLD[name], float(line[name]))
 
 
 def _first(measured: HeadMeasures, line: pd.Series, kind: str) -> float:

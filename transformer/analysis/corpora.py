@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from transformer.analysis.alignment import Link
-from transformer.analysis.everyday import PAIRS
+from transformer.analysis import ours
 from transformer.analysis.gold import Gold, parse_links
+from transformer.checkpoint import CheckpointError, load_languages
 from transformer.text import TASKS, CorpusError, TokenStore, Vocabulary, split
 from transformer.text.corpus import read_lines
 
@@ -36,10 +36,16 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Sentences to measure over; `hash` is another for every other content, whatever the name."""
+    """Sentences to measure over; `hash` is another for every other content, whatever the name.
+
+    Attributes:
+        target: the code of the language that its sentences are translated to, "fr" or "de", if
+            they are ours; "" for all others.
+    """
 
     name: str
     sentences: tuple[Sentence, ...]
+    target: str = ""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.sentences) <= MOST:
@@ -58,7 +64,7 @@ class Corpus:
 
     def first(self, n: int) -> Corpus:
         """The corpus cut to its first `n` sentences."""
-        return Corpus(self.name, self.sentences[:n])
+        return Corpus(self.name, self.sentences[:n], self.target)
 
     @property
     def n_gold(self) -> int:
@@ -66,16 +72,40 @@ class Corpus:
         return sum(sentence.gold is not None for sentence in self.sentences)
 
     @classmethod
-    def bundled(cls, n: int = SIZE, *, symbols: bool = False) -> Corpus:
-        """Our own sentences: everyday ones, then those of our grammar with exact gold links.
+    def bundled(cls, n: int = SIZE, *, symbols: bool = False, target: str = "fr") -> Corpus:
+        """Our own sentences: everyday ones; then, to French, those of our grammar with exact gold
+        links, and to German, of which there is no grammar, those of `linked`, so fewer than `n`.
 
         Args:
             symbols: the grammar's alone, as its task writes them: "the black cat sleeps .".
+            target: the language's code, "fr" or "de".
+
+        Raises:
+            ValueError: for another language, or the grammar's symbols in German.
         """
-        everyday = [] if symbols else [Sentence(*pair) for pair in PAIRS[:n]]
-        drawn = TASKS["french"].pairs(n - len(everyday), seed=1)
-        made = [_of_grammar(e.src, e.tgt, e.alignment or (), symbols) for e in drawn]
-        return cls("our own sentences", (*everyday, *made))
+        ours.check_language(target)
+        if symbols and target != "fr":
+            raise ValueError(f'the grammar is English to French; it has no symbols in "{target}"')
+        pairs = [] if symbols else ours.everyday(target)[:n]
+        if target == "fr":
+            pairs += ours.drawn(n - len(pairs), symbols=symbols)
+        else:
+            pairs += ours.linked(target)[: n - len(pairs)]
+        return cls("our own sentences", tuple(Sentence(*pair) for pair in pairs), target)
+
+    @classmethod
+    def linked(cls, target: str = "fr") -> Corpus:
+        """Our sentences that are linked by hand, to "fr" or "de"; see `ours`, also for errors."""
+        name = f"our sentences linked by hand, English to {ours.LANGUAGES.get(target, target)}"
+        return cls(name, tuple(Sentence(*pair) for pair in ours.linked(target)), target)
+
+    @classmethod
+    def named(cls, name: str) -> Corpus | None:
+        """One of `NAMES`, or None: "linked-de" is `linked("de")`, "ours-fr" `bundled()`."""
+        if name not in NAMES:
+            return None
+        what, _, target = name.partition("-")
+        return cls.linked(target) if what == "linked" else cls.bundled(target=target)
 
     @classmethod
     def of_run(cls, folder: str | os.PathLike[str], most: int = SIZE) -> Corpus:
@@ -150,7 +180,7 @@ class Corpus:
             [s.source, s.target, None if s.gold is None else s.gold.to_list()]
             for s in self.sentences
         ]
-        return {"name": self.name, "sentences": sentences}
+        return {"name": self.name, "target": self.target, "sentences": sentences}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Corpus:
@@ -159,17 +189,37 @@ class Corpus:
             Sentence(source, target, None if gold is None else Gold.from_list(gold))
             for source, target, gold in values["sentences"]
         )
-        return cls(values["name"], tuple(made))
+        return cls(values["name"], tuple(made), values["target"])
+
+
+NAMES = tuple(f"{what}-{target}" for what in ("ours", "linked") for target in ours.LANGUAGES)
+"""What `Corpus.named` knows: "ours-fr", "linked-de" and so on."""
+
+
+def ours_for(target: str, n: int = SIZE, *, symbols: bool = False) -> Corpus:
+    """Our sentences as they fit a model that writes the language `target`, its code: as `bundled`,
+    and without translations where we have none, for French tells nothing of one that writes
+    Italian."""
+    if target in ours.LANGUAGES:
+        return Corpus.bundled(n, symbols=symbols, target=target)
+    found = Corpus.bundled(n, symbols=symbols)
+    return Corpus(found.name, tuple(Sentence(each.source) for each in found.sentences))
 
 
 def corpus_for(checkpoint: str | os.PathLike[str], vocabulary: Vocabulary) -> Corpus:
     """What to measure a checkpoint over if nothing is said: a run's own validation pairs, for it
-    may know no English; else the bundled sentences."""
+    may know no English; else our sentences for the language that its card says it writes, or
+    those to French."""
     run = Path(checkpoint).resolve().parent
     if Path(checkpoint).name == "checkpoint" and (run / "config.json").is_file():
         return Corpus.of_run(run)
-    knows = vocabulary.unk_id not in vocabulary.encode(PAIRS[0][0])
-    return Corpus.bundled(symbols=not knows)
+    if vocabulary.unk_id in vocabulary.encode(ours.everyday()[0][0]):
+        return Corpus.bundled(symbols=True)
+    try:
+        languages = load_languages(checkpoint)
+    except CheckpointError:
+        languages = None
+    return ours_for(languages[1] if languages else "fr")
 
 
 def _of_columns(columns: list[str], paired: bool) -> Sentence:
@@ -190,23 +240,6 @@ def _of_columns(columns: list[str], paired: bool) -> Sentence:
     return Sentence(source, target, Gold(*words, *parse_links(columns[2])))
 
 
-def _of_grammar(src: str, tgt: str, alignment: Sequence[Link], symbols: bool) -> Sentence:
-    """A sentence of the grammar: as its task writes it, or as people do."""
-    words, texts = [], []
-    for side in (src.split(), tgt.split()):
-        if not symbols:
-            side[0] = side[0][0].upper() + side[0][1:]
-        text = " ".join(side)
-        if not symbols:  # "the boy 's cat .", "l' ami"; French keeps its blank before "?"
-            text = text.replace("' ", "'").replace(" '", "'").replace(" .", ".")
-        words.append(tuple(side))
-        texts.append(text)
-    if not symbols:
-        texts[0] = texts[0].replace(" ?", "?")
-    links = frozenset(alignment)
-    return Sentence(texts[0], texts[1], Gold(words[0], words[1], links, links))
-
-
 def _of_task(data: dict[str, Any], seed: int) -> list[Sentence]:
     """The validation examples, drawn again."""
     options = dict(data["options"])
@@ -215,7 +248,7 @@ def _of_task(data: dict[str, Any], seed: int) -> list[Sentence]:
     return [
         Sentence(e.src, e.tgt)
         if e.alignment is None
-        else _of_grammar(e.src, e.tgt, e.alignment, symbols=True)
+        else Sentence(*ours.of_grammar(e, symbols=True))
         for e in valid
     ]
 

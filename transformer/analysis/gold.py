@@ -19,18 +19,21 @@ _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 @dataclass(frozen=True)
 class Gold:
-    """Which words belong together, said by someone who knows.
+    """Which words belong together, in two languages and in one, said by someone who knows.
 
     Attributes:
         source_words, target_words: what the links count, from 0; blanks aside they are the texts.
         sure: links that any aligner should find.
         possible: links that it may find; the sure ones are among them (Och and Ney 2003).
+        dependencies: of the source: a relation ("subject"), its governor's word and its
+            dependent's.
     """
 
     source_words: tuple[str, ...]
     target_words: tuple[str, ...]
     sure: frozenset[Link]
     possible: frozenset[Link]
+    dependencies: tuple[tuple[str, int, int], ...] = ()
 
     def __post_init__(self) -> None:
         """Raises ValueError for a link to a word that is not there."""
@@ -49,14 +52,16 @@ class Gold:
             list(self.source_words),
             list(self.target_words),
             *(sorted(map(list, links)) for links in (self.sure, self.possible)),
+            [list(one) for one in self.dependencies],
         ]
 
     @classmethod
     def from_list(cls, values: Sequence[Any]) -> Gold:
         """The inverse of `to_list`."""
-        source, target, *links = values
+        source, target, *links, dependencies = values
         sure, possible = (frozenset((int(i), int(j)) for i, j in each) for each in links)
-        return cls(tuple(source), tuple(target), sure, possible)
+        within = tuple((str(name), int(i), int(j)) for name, i, j in dependencies)
+        return cls(tuple(source), tuple(target), sure, possible, within)
 
 
 def parse_links(text: str) -> tuple[frozenset[Link], frozenset[Link]]:

@@ -18,7 +18,9 @@ from torch import Tensor
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.passes import Batch, Pair, Progress, encoded, silent, watch
 from transformer.analysis.places import Numbers, Places
-from transformer.analysis.rows import MEASURES, Rows, Tokens
+from transformer.analysis.rows import MEASURES, Rows
+from transformer.analysis.syntax import WITHIN, best_offset
+from transformer.analysis.tokens import Tokens
 from transformer.hooks import Hooks
 from transformer.inference import Translator
 from transformer.inference.trace import WEIGHTS
@@ -36,6 +38,8 @@ class HeadMeasures:
             NaN where a sentence has no row that counts.
         rows: by kind and measure how many rows of each sentence count.
         chance: by kind and measure what a head would get that looks everywhere alike.
+        best_offsets: by measure of `syntax.WITHIN` the offset that finds what the encoder's rows
+            look for most often, and how often it does; none for a measure without a row.
         places: by kind where the rows have their greatest weight.
     """
 
@@ -44,6 +48,7 @@ class HeadMeasures:
     values: Mapping[str, Mapping[str, Float[np.ndarray, "layers heads sentences"]]]
     rows: Mapping[str, Mapping[str, Float[np.ndarray, "sentences"]]]
     chance: Mapping[str, Mapping[str, float]]
+    best_offsets: Mapping[str, tuple[int, float]]
     places: Mapping[str, Places]
 
     def table(self) -> pd.DataFrame:
@@ -120,7 +125,7 @@ def measure_heads(
         return Hooks(functions)
 
     watch(translator, pairs, hooks, lambda done, what: progress(share + (1 - share) * done, what))
-    return made.finished(corpus)
+    return made.finished(corpus, tokens)
 
 
 class _Collected:
@@ -181,7 +186,7 @@ class _Collected:
 
         return look
 
-    def finished(self, corpus: Corpus) -> HeadMeasures:
+    def finished(self, corpus: Corpus, tokens: Tokens) -> HeadMeasures:
         chance = {
             kind: {
                 name: float((even * rows[name]).sum() / rows[name].sum())
@@ -191,4 +196,8 @@ class _Collected:
             }
             for kind, rows in self.rows.items()
         }
-        return HeadMeasures(corpus, tuple(self.pairs), self.values, self.rows, chance, self.places)
+        found = {name: best_offset(tokens.within, name) for name in WITHIN}
+        offsets = {name: (offset, share) for name, (offset, share, rows) in found.items() if rows}
+        return HeadMeasures(
+            corpus, tuple(self.pairs), self.values, self.rows, chance, offsets, self.places
+        )

@@ -1,6 +1,12 @@
 """How much each head matters to a corpus, by the gradient of its gate (Michel et al. 2019).
 
     gradient_importance(translator, corpus).to_frame()
+    both = gradient_importances(translator, corpus)     # {"sentence": …, "position": …}
+
+Two readings of one formula, from the same pass. "sentence" is their equation 2 (section 4.1): a
+gate a head, the absolute value of its slope for each sentence. "position" is what their program
+computes: a gate a head and position, the absolute value of each of these slopes. What a head does
+for one word of a sentence and against another cancels in the first and adds up in the second.
 
 What really happens without a head is in `ablation`: the gradient is a guess at it, from one pass.
 """
@@ -9,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +32,9 @@ from transformer.hooks import HookFn, Hooks
 from transformer.inference import Translator
 from transformer.model import Transformer
 
+By = Literal["sentence", "position"]
+BY: tuple[By, ...] = ("sentence", "position")
+
 
 @dataclass(frozen=True, eq=False)
 class Importance:
@@ -36,7 +46,7 @@ class Importance:
         """Each layer's heads divided by the root of the sum of their squares.
 
         Gradients grow from layer to layer, which says nothing of the heads; Michel et al. 2019,
-        section 2.4, compare them so, after Molchanov et al. 2017. A layer of zeros stays one.
+        section 4.1, compare them so, after Molchanov et al. 2017. A layer of zeros stays one.
         """
         made = {}
         for kind, values in self.values.items():
@@ -60,13 +70,22 @@ class Importance:
 
 
 def gradient_importance(
-    translator: Translator, corpus: Corpus, *, progress: Progress = silent
+    translator: Translator, corpus: Corpus, *, by: By = "sentence", progress: Progress = silent
 ) -> Importance:
-    """I_h = E_x |∂L(x)/∂ξ_h|, ξ_h being a gate of 1 on head h (Michel et al. 2019, eq. 4).
+    """One of `gradient_importances`, by the equation or by the program."""
+    return gradient_importances(translator, corpus, progress=progress)[by]
 
-    L(x) is the loss of a sentence in nats a token, so that long sentences count no more than
-    short ones. The absolute value is taken for each sentence before the mean: what a head does
-    for one sentence and against another does not cancel.
+
+def gradient_importances(
+    translator: Translator, corpus: Corpus, *, progress: Progress = silent
+) -> dict[By, Importance]:
+    """Both readings of I_h = E_x |∂L(x)/∂ξ_h|, ξ being gates of 1 (Michel et al. 2019, eq. 2).
+
+    "sentence": L(x) is the loss of a sentence in nats a token, so that long sentences count no more
+    than short ones; the mean is over sentences. "position": L(x) is the loss of a sentence in nats,
+    ξ_h,t gates what the head writes at position t, and the mean of |∂L(x)/∂ξ_h,t| is over all
+    positions of the corpus: in their program the gradient of a head's output times the output,
+    summed within a position and no further (github.com/pmichel31415, from memory).
 
     Args:
         progress: as in `passes`; what it raises ends the work.
@@ -75,38 +94,51 @@ def gradient_importance(
         ValueError: naming the sentence, for a text that is too long.
     """
     done = 0
-    sums: dict[str, npt.NDArray[np.float64]] = {}
-    parts = batched(translator, encoded(translator, corpus, progress))
-    for batch in parts:
+    sums: dict[By, dict[str, npt.NDArray[np.float64]]] = {by: {} for by in BY}
+    positions: dict[str, int] = dict.fromkeys(KINDS, 0)
+    for batch in batched(translator, encoded(translator, corpus, progress)):
         progress(done / len(corpus), "measuring")
-        for name, slopes in gate_slopes(translator.model, batch).items():
-            found = slopes.abs().sum(dim=0).double().cpu().numpy()
-            sums[name] = found + sums.get(name, 0.0)
+        for name, slopes in position_slopes(translator.model, batch).items():
+            whole = slopes.sum(dim=-1) / batch.n_tgt[:, None]
+            for by, each in (("sentence", whole.abs()), ("position", slopes.abs().sum(dim=-1))):
+                found = each.sum(dim=0).double().cpu().numpy()
+                sums[by][name] = found + sums[by].get(name, 0.0)
+        for kind in KINDS:
+            n_query = batch.n_src if kind == "encoder" else batch.n_tgt
+            positions[kind] += int(n_query.sum())
         done += len(batch.numbers)
     progress(1.0, "measured")
     layers = range(translator.model.config.n_layers)
-    return Importance(
-        {
-            kind: np.stack([sums[site(kind, layer, "heads")] for layer in layers]) / len(corpus)
-            for kind in KINDS
-        }
-    )
+
+    def stacked(by: By, kind: str) -> Float[np.ndarray, "layers heads"]:
+        count = len(corpus) if by == "sentence" else positions[kind]
+        return np.stack([sums[by][site(kind, layer, "heads")] for layer in layers]) / count
+
+    return {by: Importance({kind: stacked(by, kind) for kind in KINDS}) for by in BY}
 
 
-def gate_slopes(model: Transformer, batch: Batch) -> dict[str, Float[Tensor, "rows heads"]]:
-    """∂L(x)/∂ξ_h of every sentence at ξ = 1, by the name of the heads' hook.
+def position_slopes(
+    model: Transformer, batch: Batch
+) -> dict[str, Float[Tensor, "rows heads query"]]:
+    """∂L(x)/∂ξ_h,t of every sentence's loss in nats at ξ = 1, by the name of the heads' hook.
 
-    Each sentence has gates of its own, so one backward pass gives the slope for each.
+    Each sentence and position has a gate of its own, so one backward pass gives the slope for
+    each; summed over t they are the slope of one gate for the whole sentence. Padding has slope 0:
+    no loss depends on it.
     """
     layers = range(model.config.n_layers)
-    names = [site(kind, layer, "heads") for kind in KINDS for layer in layers]
-    one = model.embedding.weight.new_ones(len(batch.numbers), model.config.n_heads, 1, 1)
-    gates = {name: one.clone().requires_grad_() for name in names}
+    like, n_heads = model.embedding.weight, model.config.n_heads
+    gates = {}
+    for kind in KINDS:
+        n_query = (batch.src if kind == "encoder" else batch.tgt).shape[1]
+        for layer in layers:
+            gate = like.new_ones(len(batch.numbers), n_heads, n_query, 1)
+            gates[site(kind, layer, "heads")] = gate.requires_grad_()
     with torch.enable_grad():
         each = losses(model, batch, Hooks({name: _times(gate) for name, gate in gates.items()}))
         # Gradients of the gates alone: nothing is left on the weights, which others use.
-        slopes = torch.autograd.grad((each / batch.n_tgt).sum(), list(gates.values()))
-    return {name: slope[..., 0, 0] for name, slope in zip(names, slopes, strict=True)}
+        slopes = torch.autograd.grad(each.sum(), list(gates.values()))
+    return {name: slope[..., 0] for name, slope in zip(gates, slopes, strict=True)}
 
 
 def _times(gate: Tensor) -> HookFn:

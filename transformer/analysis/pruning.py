@@ -5,7 +5,8 @@
     few = budgeted(order, {"encoder": 30, "decoder": 20, "cross": 5})  # or each kind its share
     measure_without(translator, corpus, [few], bleu=True).to_frame()
 
-Michel et al. 2019, sections 4 and 5; the rival of every order is a random one.
+Michel et al. 2019, sections 4 and 5; the rival of every order is a random one. There are two orders
+of importance, by their equation and by their program: see `importance`.
 """
 
 from __future__ import annotations
@@ -112,43 +113,44 @@ def pruning_curve(
 def kinds_pruned(
     translator: Translator,
     corpus: Corpus,
-    order: Sequence[Head],
+    orders: Mapping[str, Sequence[Head]],
     *,
     points: int = 6,
     seeds: Sequence[int] = (1, 2, 3),
     progress: Progress = silent,
 ) -> pd.DataFrame:
-    """Loss as the heads of one kind go, the others left alone: in `order`, and by chance.
+    """Loss as the heads of one kind go, the others left alone: in each of `orders`, and by chance.
 
     Args:
-        order: of all heads, the first to go first; each kind's curve is of its own heads.
+        orders: by name, of all heads, the first to go first; each kind's curve is of its own heads.
         points: of a curve, besides the one with all heads.
         seeds: of the random orders.
         progress: as in `passes`; what it raises ends the work.
 
     Returns:
-        A line a point: kind, order ("importance" or "random"), off (how many heads), loss (nats a
-        token), low and high: of "importance" the 95% interval over corpora like this one, of
+        A line a point: kind, order (its name, or "random"), off (how many heads), loss (nats a
+        token), low and high: of an order the 95% interval over corpora like this one, of
         "random", whose loss is the mean over the seeds, the least and the greatest of them.
     """
     groups, about = [], []
     for kind in KINDS:
-        own = [head for head in order if head[0] == kind]
-        counts = sorted({round(n * len(own) / points) for n in range(points + 1)})
+        own = [[head for head in order if head[0] == kind] for order in orders.values()]
+        counts = sorted({round(n * len(own[0]) / points) for n in range(points + 1)})
         for count in counts:
-            orders = [own, *(random_order(own, seed) for seed in seeds)]
-            groups += [one[:count] for one in orders]
+            tried = [*own, *(random_order(own[0], seed) for seed in seeds)]
+            groups += [one[:count] for one in tried]
             about.append((kind, count))
     parts = batched(translator, encoded(translator, corpus))
     _, each = losses_without(translator, parts, groups, progress)
     tokens, drawn = lengths(parts), draws(len(corpus))
     lines = []
-    step = 1 + len(seeds)
+    step = len(orders) + len(seeds)
     for n, (kind, count) in enumerate(about):
-        first, *others = each[n * step : (n + 1) * step]
-        sure = interval(first.sum() / tokens.sum(), mean_loss(first, tokens, drawn))
-        lines.append((kind, "importance", count, sure.value, sure.low, sure.high))
-        random = [float(one.sum() / tokens.sum()) for one in others]
+        found = each[n * step : (n + 1) * step]
+        for name, one in zip(orders, found[: len(orders)], strict=True):
+            sure = interval(one.sum() / tokens.sum(), mean_loss(one, tokens, drawn))
+            lines.append((kind, name, count, sure.value, sure.low, sure.high))
+        random = [float(one.sum() / tokens.sum()) for one in found[len(orders) :]]
         lines.append((kind, "random", count, float(np.mean(random)), min(random), max(random)))
     progress(1.0, "measured")
     return pd.DataFrame(lines, columns=["kind", "order", "off", "loss", "low", "high"])

@@ -17,8 +17,9 @@ from transformer.analysis.aligners import leaderboard
 from transformer.analysis.cards import RULES, cards
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings import FINDINGS, Published
+from transformer.analysis.gates import Head
 from transformer.analysis.heads import measure_heads
-from transformer.analysis.importance import gradient_importance
+from transformer.analysis.importance import BY, gradient_importances
 from transformer.analysis.passes import Progress, silent
 from transformer.analysis.pruning import kinds_pruned, pruning_curve
 from transformer.analysis.rows import MEASURES
@@ -107,6 +108,7 @@ def _heads(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
             for counts in (measured.places[c.kind].offsets(c.layer, c.head, FAR) for c in made)
         ],
         "chance": chance,
+        "best_offsets": {name: list(best) for name, best in measured.best_offsets.items()},
         "texts": texts,
         "own_translations": own,
         "rules": RULES,
@@ -121,10 +123,13 @@ def _alignment(translator: Translator, corpus: Corpus, progress: Progress) -> Ma
 
 
 def _importance(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
-    """Michel et al. 2019, the figure as it is and normalised within its layer."""
-    found = gradient_importance(translator, corpus, progress=progress)
-    table = found.to_frame()
-    table["normalised"] = found.normalised().to_frame()["importance"]
+    """Michel et al. 2019, as it is and normalised within its layer: by their equation for each
+    sentence, and by their program for each position ("position")."""
+    found = gradient_importances(translator, corpus, progress=progress)
+    table = found["sentence"].to_frame()
+    table["normalised"] = found["sentence"].normalised().to_frame()["importance"]
+    table["position"] = found["position"].to_frame()["importance"]
+    table["position_normalised"] = found["position"].normalised().to_frame()["importance"]
     return table, {}
 
 
@@ -154,19 +159,29 @@ def _without(
 
 def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
     """Each kind of heads pruned alone, the least important first, and by chance."""
-    first, then = _part(progress, 0, 0.1), _part(progress, 0.1, 0.9)
-    order = gradient_importance(translator, corpus, progress=first).normalised().order()
-    return kinds_pruned(translator, corpus, order, progress=then), {}
+    orders = _orders(translator, corpus, _part(progress, 0, 0.1))
+    return kinds_pruned(translator, corpus, orders, progress=_part(progress, 0.1, 0.9)), {}
 
 
 def _pruning(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
-    """More and more heads off, the least important first, as many at a time as a layer has."""
+    """More and more heads off, the least important first, as many at a time as a layer has; a
+    curve for each reading of importance."""
+    orders = _orders(translator, corpus, _part(progress, 0, 0.1))
+    curves = []
+    for n, (name, order) in enumerate(orders.items()):
+        counts = range(0, len(order) + 1, translator.model.config.n_heads)
+        then = _part(progress, 0.1 + 0.45 * n, 0.45)
+        curve = pruning_curve(translator, corpus, order, counts=counts, progress=then)
+        curve.insert(0, "order", name)
+        curves.append(curve)
+    told = {name: [list(head) for head in order] for name, order in orders.items()}
+    return pd.concat(curves, ignore_index=True), {"orders": told}
 
-    first, then = _part(progress, 0, 0.1), _part(progress, 0.1, 0.9)
-    order = gradient_importance(translator, corpus, progress=first).normalised().order()
-    counts = range(0, len(order) + 1, translator.model.config.n_heads)
-    table = pruning_curve(translator, corpus, order, counts=counts, progress=then)
-    return table, {"order": [list(head) for head in order]}
+
+def _orders(translator: Translator, corpus: Corpus, progress: Progress) -> dict[str, list[Head]]:
+    """All heads, the least important first, by each reading of importance."""
+    found = gradient_importances(translator, corpus, progress=progress)
+    return {by: found[by].normalised().order() for by in BY}
 
 
 def _findings(translator: Translator, corpus: Corpus, progress: Progress) -> Made:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import math
-import unicodedata
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 
-from transformer.analysis.corpora import Corpus
-from transformer.analysis.gold import pieces_linked
-from transformer.analysis.passes import Batch, Pair
-from transformer.figures.words import BEGIN, CONTROL
-from transformer.text import Vocabulary
+from transformer.analysis.passes import Batch
+from transformer.analysis.syntax import WITHIN, Table
+from transformer.analysis.tokens import FREQUENT, Tokens
+
+_ENDS = {
+    "verb_subject": ("verbs", "their subject"),
+    "subject_verb": ("subjects", "their verb"),
+    "verb_object": ("verbs", "their object"),
+    "object_verb": ("objects", "their verb"),
+    "noun_adjective": ("nouns", "their adjective"),
+    "adjective_noun": ("adjectives", "their noun"),
+    "verb_adverb": ("verbs", "their adverb"),
+    "adverb_verb": ("adverbs", "their verb"),
+}
 
 MEASURES: dict[str, str] = {
     "entropy": "How spread, in bits: 0 is all on one token (Clark et al. 2019, section 3.3).",
@@ -26,81 +32,29 @@ MEASURES: dict[str, str] = {
     "first": "The weight on the first token.",
     "last": "The weight on the last token, in the source </s>.",
     "punctuation": "The weight on punctuation, apostrophes and hyphens aside.",
-    "duplicate": "Where the row's own token stands elsewhere too (in the decoder: before), the "
-    "weight on it there; in cross attention the weight on the token that the row writes, where it "
-    "stands in the source.",
+    "delimiters": "The weight on punctuation, <s> and </s> together.",
+    "duplicate": "Where the row's own word stands elsewhere too (in the decoder: before), the "
+    "weight on it there; in cross attention the weight on the word that the row writes, where it "
+    "stands in the source. Tokens that are a whole word count, not punctuation or parts of words.",
     "previous": "The weight on the token before.",
     "itself": "The weight on the row's own place.",
     "next": "The weight on the token after.",
     "rare": "The share of rows with their greatest weight, </s> aside, on the rarest token of the "
-    "sentence (Voita et al. 2019, section 5.3).",
+    f"sentence, where that is not one of the {FREQUENT} most frequent (Voita et al. 2019, section "
+    "5.3).",
+    **{
+        name: f"The share of {rows} with their greatest weight, </s> aside, on {there} (Voita et "
+        "al. 2019, section 5.2), where the grammar says which."
+        for name, (rows, there) in _ENDS.items()
+    },
+    "pieces": "The share of rows of words of several pieces with their greatest weight, </s> "
+    "aside, on another piece of the word.",
     "aligned": "The weight on the words that a word is translated from, where gold links say which "
     "(rows that write it).",
     "aligned_input": "The same from the rows that have just read the word: a head that looks for "
     "what was written, not for what to write (Chen et al. 2020, section 3).",
 }
 """Every measure with what it says; each is a mean over the rows to which it applies."""
-
-
-@dataclass(frozen=True)
-class Tokens:
-    """What is known of the pieces and sentences of a corpus.
-
-    Attributes:
-        punctuation, control: of every id of the vocabulary.
-        rarity: of every id, greater for rarer ones; see `rarity`.
-        aligned: for every sentence with gold links (target piece, source piece): whether their
-            words are linked; None for the others.
-    """
-
-    punctuation: Bool[Tensor, "vocab"]
-    control: Bool[Tensor, "vocab"]
-    rarity: Int[Tensor, "vocab"]
-    aligned: Sequence[Bool[Tensor, "_ _"] | None]
-
-    @classmethod
-    def of(
-        cls, vocabulary: Vocabulary, corpus: Corpus, pairs: Sequence[Pair], device: torch.device
-    ) -> Tokens:
-        pieces = vocabulary.tokens(range(len(vocabulary)))
-        links = [
-            None
-            if sentence.gold is None or pair.own
-            else pieces_linked(
-                vocabulary.tokens(pair.src), vocabulary.tokens(pair.out), sentence.gold
-            )
-            for sentence, pair in zip(corpus.sentences, pairs, strict=True)
-        ]
-        return cls(
-            torch.tensor([_is_punctuation(piece) for piece in pieces], device=device),
-            torch.tensor([piece in CONTROL for piece in pieces], device=device),
-            torch.tensor(rarity(pieces, pairs), device=device),
-            [None if table is None else torch.from_numpy(table).to(device) for table in links],
-        )
-
-
-def rarity(pieces: Sequence[str], pairs: Sequence[Pair]) -> list[int]:
-    """A number for every id, greater for rarer pieces.
-
-    A learned vocabulary numbers its pieces from the most probable to the least (Kudo 2018), but
-    its bytes, which come first and stand for what no piece covers; so the number says how rare a
-    piece was in the training text. A vocabulary of given symbols has no such order, and the
-    corpus is counted instead.
-    """
-    if "<0x00>" in pieces:
-        return [
-            len(pieces) + id if piece.startswith("<0x") else id for id, piece in enumerate(pieces)
-        ]
-    counts = Counter(id for pair in pairs for id in pair.src)
-    return [-counts[id] for id in range(len(pieces))]
-
-
-def _is_punctuation(piece: str) -> bool:
-    """Signs between words; an apostrophe or a hyphen stands within one."""
-    text = piece.removeprefix(BEGIN)
-    return bool(text) and all(
-        unicodedata.category(letter)[0] == "P" and letter not in "'’-" for letter in text
-    )
 
 
 class Rows:
@@ -126,10 +80,14 @@ class Rows:
         self.punctuation = tokens.punctuation[key].float()
         self.last = self.n_key[:, None, None, None] - 1
         told = batch.out if kind == "cross" else query
-        same = (told[:, :, None] == key[:, None]) & self.seen & ~tokens.control[told][:, :, None]
+        same = (told[:, :, None] == key[:, None]) & self.seen
+        same = same & tokens.whole(told)[:, :, None] & tokens.whole(key)[:, None]
         self.same = same if kind == "cross" else same & (self.i != self.j)
         words = torch.where(self.seen & ~self.control, tokens.rarity[key][:, None], -(2**62))
         self.rarest = words == words.amax(-1, keepdim=True)
+        self.has_rare = (self.rarest & tokens.rare[key][:, None]).any(-1)
+        if kind == "encoder":
+            self.within = self._within([tokens.within[number] for number in batch.numbers])
         self.linked = torch.zeros_like(self.seen)
         if kind == "cross":
             for row, number in enumerate(batch.numbers):
@@ -140,6 +98,16 @@ class Rows:
         self.linked_input[:, 1:] = self.linked[:, :-1]
         self.counted = {name: mask & self.real for name, mask in self._masks().items()}
 
+    def _within(self, found: Sequence[dict[str, Table]]) -> Float[Tensor, "rows within query key"]:
+        n = len(self.j)
+        made = torch.zeros(len(found), len(WITHIN), n, n, device=self.j.device)
+        for row, named in enumerate(found):
+            for at, name in enumerate(WITHIN):
+                if name in named:
+                    table = torch.from_numpy(named[name])
+                    made[row, at, : len(table), : len(table)] = table
+        return made
+
     def _masks(self) -> dict[str, Bool[Tensor, "#rows query"]]:
         """Which rows count for each measure that there is of this kind."""
         every = torch.ones_like(self.real)
@@ -147,13 +115,16 @@ class Rows:
             ("entropy", "distance", "confidence", "first", "last", "punctuation"), every
         )
         found["duplicate"] = self.same.any(-1)
+        # The decoder's first row has no choice.
+        found["delimiters"] = every & (self.i[:, 0] > 0) if self.kind == "decoder" else every
         if self.kind == "cross":
             found |= {"aligned": self.linked.any(-1)}
             return found | {"aligned_input": self.linked_input.any(-1)}
         place = self.i[:, 0]
         found |= {"previous": every & (place > 0), "itself": every}
         if self.kind == "encoder":
-            found |= {"next": place < self.n_query[:, None] - 1, "rare": every}
+            found |= {"next": place < self.n_query[:, None] - 1, "rare": self.has_rare}
+            found |= {name: self.within[:, at].any(-1) for at, name in enumerate(WITHIN)}
         return found
 
     def even(self) -> Float[Tensor, "rows 1 query key"]:
@@ -184,6 +155,7 @@ class Rows:
             "first": w[..., 0],
             "last": w.gather(-1, self.last.expand(-1, *w.shape[1:3], 1))[..., 0],
             "punctuation": torch.einsum("bhqk,bk->bhq", w, self.punctuation),
+            "delimiters": (w * (self.control | (self.punctuation > 0)[:, None])[:, None]).sum(-1),
             "duplicate": (w * self.same[:, None]).sum(-1),
         }
         if self.kind == "cross":
@@ -194,5 +166,8 @@ class Rows:
         if self.kind == "encoder":
             # Of equal weights each counts in part, so that an even head shows what chance gives.
             top = (words == greatest) & (self.seen & ~self.control)[:, None]
-            found["rare"] = (top & self.rarest[:, None]).sum(-1) / top.sum(-1).clamp(min=1)
+            shares = top / top.sum(-1, keepdim=True).clamp(min=1)
+            found["rare"] = (shares * self.rarest[:, None]).sum(-1)
+            within = torch.einsum("bhqk,bwqk->wbhq", shares, self.within)
+            found |= dict(zip(WITHIN, within, strict=True))
         return found

@@ -7,9 +7,9 @@ import json
 import sys
 from typing import Any
 
-from transformer.analysis.corpora import Corpus, corpus_for
+from transformer.analysis.corpora import NAMES, corpus_for
 from transformer.analysis.reports import OPTIONS, REPORTS, report
-from transformer.cli.options import add_device
+from transformer.cli.options import add_device, given_corpus
 from transformer.cli.progress import progress_bar
 from transformer.inference import Translator
 from transformer.text.files import atomic_path
@@ -21,8 +21,9 @@ def add_analyse(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--corpus",
         metavar="FILE",
-        help="a sentence a line, or source TAB target [TAB links as 0-0 1-2]; left out: sentences "
-        "of ours, or the validation pairs of the run that the checkpoint is of",
+        help="a sentence a line, or source TAB target [TAB links as 0-0 1-2]; or sentences of "
+        f"ours: {', '.join(NAMES)}; left out: ours, or the validation pairs of the run that the "
+        "checkpoint is of",
     )
     parser.add_argument("--links", metavar="FILE", help="the corpus's gold links, a line each")
     parser.add_argument("--sentences", type=int, metavar="N", help="the first N alone")
@@ -41,8 +42,8 @@ def add_analyse(parser: argparse.ArgumentParser) -> None:
 def _analyse(options: argparse.Namespace) -> int:
     if options.sentences is not None and options.sentences < 1:
         raise ValueError(f"--sentences must be at least 1, not {options.sentences}")
-    if options.links and not options.corpus:
-        raise ValueError("--links needs the --corpus whose links they are")
+    if options.links and (not options.corpus or options.corpus in NAMES):
+        raise ValueError("--links needs the --corpus, a file, whose links they are")
     asked: dict[str, Any] = {"bleu": True} if options.bleu else {}
     if options.heads is not None:
         asked["heads"] = options.heads
@@ -50,7 +51,7 @@ def _analyse(options: argparse.Namespace) -> int:
         fitting = [what for what, known in OPTIONS.items() if name in known]
         if options.what not in fitting:
             raise ValueError(f"--{name} is for --what {' or '.join(fitting)}, not {options.what}")
-    given = Corpus.read(options.corpus, options.links) if options.corpus else None
+    given = given_corpus(options.corpus, options.links)
     translator = Translator.load(options.checkpoint, options.device)
     corpus = given or corpus_for(options.checkpoint, translator.vocabulary)
     if options.sentences is not None:

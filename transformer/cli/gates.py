@@ -7,10 +7,10 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from transformer.analysis.corpora import Corpus, corpus_for
+from transformer.analysis.corpora import corpus_for
 from transformer.analysis.gates import KINDS
 from transformer.checkpoint import load_languages, save_checkpoint
-from transformer.cli.options import add_device
+from transformer.cli.options import add_device, given_corpus
 from transformer.cli.progress import progress_bar
 from transformer.inference import Translator
 from transformer.languages import front_matter
@@ -27,8 +27,11 @@ def add_gates(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--weight-rate", type=float, default=0.0, help="learning rate of the weights; 0: they rest"
     )
+    parser.add_argument(
+        "--round", action="store_true", help="end with gates of 0 or 1, whichever is likelier"
+    )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--corpus", metavar="FILE", help="as in analyse; left out: ours")
+    parser.add_argument("--corpus", metavar="FILE", help="as in analyse")
     parser.add_argument("--json", action="store_true", help="every head's gate")
     add_device(parser)
     parser.set_defaults(run_command=_gates)
@@ -39,7 +42,7 @@ def _gates(options: argparse.Namespace) -> int:
     if target.exists():
         raise ValueError(f"{target} exists already; name a new folder")
     languages = load_languages(options.checkpoint)
-    given = Corpus.read(options.corpus) if options.corpus else None
+    given = given_corpus(options.corpus)
     translator = Translator.load(options.checkpoint, options.device)
     corpus = given or corpus_for(options.checkpoint, translator.vocabulary)
     with progress_bar() as progress:
@@ -49,6 +52,7 @@ def _gates(options: argparse.Namespace) -> int:
             penalty=options.penalty,
             steps=options.steps,
             weight_rate=options.weight_rate,
+            rounded=options.round,
             seed=options.seed,
             progress=progress,
         )
@@ -76,5 +80,6 @@ def _card(options: argparse.Namespace, found: LearnedGates, sentences: int) -> s
         "# Model card\n\n"
         f"{Path(options.checkpoint).name} with learned gates on its heads (Voita et al. 2019): "
         f"penalty {options.penalty:g}, {options.steps} steps over {sentences} sentences, weights' "
-        f"learning rate {options.weight_rate:g}, seed {options.seed}. {_told(found)}.\n"
+        f"learning rate {options.weight_rate:g}, seed {options.seed}"
+        f"{', rounded to 0 or 1' if options.round else ''}. {_told(found)}.\n"
     )

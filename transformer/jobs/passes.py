@@ -41,7 +41,7 @@ from transformer.jobs.pass_files import (
 from transformer.jobs.processes import start
 
 FOLDER = ".passes"
-FORM = 2
+FORM = 3
 """Grows when results hold something else than before: those that are kept are nobody's then."""
 KEPT = 40
 """Results that are kept, those looked at last; a thousand sentences are about 500 kB."""

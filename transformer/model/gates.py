@@ -27,6 +27,20 @@ class HardConcrete(nn.Module):
         """P(z ≠ 0) = σ(log α − β log(−γ/ζ)), the expected L0 norm of each gate (eq. 12)."""
         return torch.sigmoid(self.log_alpha - TEMPERATURE * math.log(-LOW / HIGH))
 
+    def closed(self) -> Float[Tensor, "gate"]:
+        """P(z = 0), what `open` leaves."""
+        return 1 - self.open()
+
+    def wide(self) -> Float[Tensor, "gate"]:
+        """P(z = 1) = σ(log α − β log((1 − γ)/(ζ − 1))): s reaches the part that is cut to 1."""
+        return torch.sigmoid(self.log_alpha - TEMPERATURE * math.log((1 - LOW) / (HIGH - 1)))
+
+    def rounded(self) -> Float[Tensor, "gate"]:
+        """0 or 1, whichever is the more probable, as Voita et al. 2019 do when training is over
+        (section 6, a footnote; from memory). With γ and ζ as far beyond 0 as beyond 1, that is 1
+        where log α is above 0."""
+        return (self.wide() > self.closed()).to(self.log_alpha.dtype)
+
     def sample(self, rows: int, generator: torch.Generator) -> Float[Tensor, "rows gate"]:
         """Every gate drawn once a row, with its gradient. The generator lives on the CPU."""
         u = torch.rand(rows, len(self.log_alpha), generator=generator).clamp(1e-6, 1 - 1e-6)

@@ -7,7 +7,8 @@
 Every head's output is multiplied by a gate, and every open gate costs `penalty`. Voita et al. train
 the weights further at the same time; here they rest unless `weight_rate` is given, so that what is
 found is about the model as it is. At the end the gates are multiplied into W^O: what comes out is
-a model like any other, and its checkpoint needs nothing new.
+a model like any other, and its checkpoint needs nothing new. With `rounded` they are made 0 or 1
+first, as Voita et al. do: the heads that stay are then those of the model given, unchanged.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class LearnedGates:
 
     Attributes:
         heads: (kind, layer, head), in the order of what follows.
-        open: probability that the gate is not 0. gates: its value, 0 to 1, with nothing drawn.
+        open: probability that the gate is not 0. gates: its value, 0 to 1, with nothing drawn, or 0
+            or 1 where they were rounded.
         history: a line a step: step, loss (nats a token, gates drawn), heads (expected to be open).
         translator: a new one whose heads have their gates in W^O; the one given is unchanged.
     """
@@ -72,6 +74,7 @@ def learn_gates(
     heads: Iterable[Head] | None = None,
     rate: float = 0.1,
     weight_rate: float = 0.0,
+    rounded: bool = False,
     seed: int = 1,
     progress: Progress = silent,
 ) -> LearnedGates:
@@ -83,6 +86,7 @@ def learn_gates(
         heads: those with a gate; left out: all. The others are always open.
         rate: Adam's learning rate for log α.
         weight_rate: for the weights, which then learn too, with dropout; 0 leaves them as they are.
+        rounded: whether each gate ends as 0 or 1, whichever is the more probable.
         progress: as in `passes`; what it raises ends the work.
 
     Raises:
@@ -121,7 +125,8 @@ def learn_gates(
         adam.step()
         history.append((step, float(loss.detach()), float(n_open.detach())))
     progress(1.0, "learned")
-    values, shares = gates().tolist(), gates.open().tolist()
+    values = (gates.rounded() if rounded else gates()).tolist()
+    shares = gates.open().tolist()
     model.requires_grad_(True).eval()
     fold(model, dict(zip(gated, values, strict=True)))
     return LearnedGates(

@@ -62,12 +62,27 @@ COLOURS = {
     "first": "The first token",
     "last": "The last token",
     "punctuation": "Punctuation",
+    "delimiters": "Punctuation, <s>, </s>",
     "duplicate": "The same token",
     "rare": "The rarest token",
+    "verb_subject": "Verb: its subject",
+    "subject_verb": "Subject: its verb",
+    "verb_object": "Verb: its object",
+    "object_verb": "Object: its verb",
+    "noun_adjective": "Noun: its adjective",
+    "adjective_noun": "Adjective: its noun",
+    "verb_adverb": "Verb: its adverb",
+    "adverb_verb": "Adverb: its verb",
+    "pieces": "Pieces of its word",
     "aligned": "What it is about to write",
     "aligned_input": "What was just written",
 }
-CORPORA = {"run": "The run's validation set", "ours": "Our sentences", "upload": "Your own"}
+CORPORA = {
+    "run": "The run's validation set",
+    "ours": "Our sentences",
+    "linked": "Linked by hand",
+    "upload": "Your own",
+}
 EXAMPLE = "I am a student."
 EXAMPLES = (
     EXAMPLE,
@@ -108,7 +123,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "gone": ("hidden", "cut"),
     "blank": ("cell", "all"),
     "corpus": tuple(CORPORA),
-    "pruned": ("importance", "random"),
+    "pruned": ("sentence", "position", "random"),
     "colour": tuple(COLOURS),
     "by": tuple(BY),
     "to": tuple(TO),
@@ -234,7 +249,7 @@ class View:
     less_encoder: int = 0
     less_decoder: int = 0
     less_cross: int = 0
-    pruned: str = "importance"
+    pruned: str = "sentence"
     colour: str = "entropy"
     by: str = "weights"
     to: str = "output"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache, partial
 
+from transformer.text.grammar.dependencies import dependencies
 from transformer.text.grammar.phrases import links
 from transformer.text.grammar.sentences import LEVELS, Kind, kinds
 from transformer.text.grammar.vocabulary import symbols
@@ -13,7 +14,7 @@ from transformer.text.tasks.task import Choice, Example, Options, Stratum, Task
 def _example(kind: Kind, number: int) -> Example:
     english, french = kind.sentence(number)
     src, tgt = (" ".join(word.text for word in words) for words in (english, french))
-    return Example(src, tgt, links(english, french))
+    return Example(src, tgt, links(english, french), dependencies(english))
 
 
 @cache

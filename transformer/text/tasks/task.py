@@ -22,11 +22,13 @@ class Example:
 
     `alignment`: every (source, target) pair of positions that belong together, counted from 0, in
     order; None where a target's symbol depends on more than what it could be linked to.
+    `dependencies`: of the source, a relation with the positions of its governor and its dependent.
     """
 
     src: str
     tgt: str
     alignment: Links | None
+    dependencies: tuple[tuple[str, int, int], ...] = ()
 
 
 class Stratum(NamedTuple):

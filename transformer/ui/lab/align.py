@@ -76,6 +76,11 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
         )
         + f"The best head is read {BY[best['by']]}, {TO[best['to']]}."
     )
+    if not texts.name.startswith(BY_HAND) and texts.target and model.about.kind == "":
+        st.caption(
+            "The links are those of our grammar, whose words stand in nearly the same order in "
+            "both languages. **Linked by hand** has real sentences, with more that crosses."
+        )
     _grids(model, heads)
     with st.expander(f"All {len(table)} aligners as a table"):
         st.dataframe(table, hide_index=True, height=420)

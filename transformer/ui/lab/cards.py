@@ -12,11 +12,13 @@ import pandas as pd
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
+from transformer.analysis.syntax import RELATIONS
+from transformer.analysis.tokens import FREQUENT
 from transformer.figures import module, style
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.ui import frame, models, state, tables
 from transformer.ui.address import COLOURS, KINDS
-from transformer.ui.lab import cards_head, corpus, measuring, ours
+from transformer.ui.lab import cards_head, corpus, measuring
 from transformer.ui.lab.cards_head import said
 from transformer.ui.models import Model
 
@@ -28,10 +30,12 @@ DO = {
     "positional": "look at one offset",
     "backwards": "read backwards",
     "aligner": "align words with their translation",
+    "syntactic": "find a word by its grammar",
+    "pieces": "join the pieces of a word",
     "rare": "look at the rarest token",
     "duplicate": "look for the same token",
     "punctuation": "look at punctuation",
-    "sink": "rest on the first or last token",
+    "sink": "rest on the ends of the sentence or on punctuation",
 }
 UNITS = {"entropy": "bits", "distance": "tokens"}
 _grid = st.components.v2.component("heads_up.cards", css=style("headgrid"), js=module("headgrid"))
@@ -95,10 +99,7 @@ def _heads(found: Mapping[str, Any]) -> None:
     table = pd.DataFrame(found["table"])
     values = pd.to_numeric(table[colour]).to_numpy(dtype=np.float64)
     if np.isnan(values).all():
-        st.info(
-            "This corpus has no gold links, so this cannot be measured over it. "
-            f"{ours.with_links(model)}"
-        )
+        st.info(f"This cannot be measured over these sentences: {_missing(colour)}.")
     marks = dict(
         sorted({(c["role"]["short"], c["role"]["text"]) for c in found["cards"]} - {("·", "none")})
     )
@@ -116,6 +117,17 @@ def _heads(found: Mapping[str, Any]) -> None:
         large=view.size == "large",
     )
     _grid(key="cards", data=data, on_state_change=_taken)
+
+
+def _missing(measure: str) -> str:
+    """Why no head has a number."""
+    if measure in RELATIONS:
+        return "only our grammar's tell which word depends on which, among our own sentences"
+    if measure in ("aligned", "aligned_input"):
+        return "they have no gold links; our own have them, yours may, as a third column"
+    if measure == "rare":
+        return f"none has a token beyond the {FREQUENT} most frequent of this model's vocabulary"
+    return "none has such a token"
 
 
 def explained(measure: str, found: Mapping[str, Any]) -> str:
@@ -164,6 +176,8 @@ def _table(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
             f"""from transformer import Translator
 from transformer.analysis.cards import cards
 from transformer.analysis.corpora import Corpus
+from transformer.analysis.syntax import RELATIONS
+from transformer.analysis.tokens import FREQUENT
 from transformer.analysis.heads import measure_heads
 
 translator = Translator.load({str(models.written(model.name))!r})

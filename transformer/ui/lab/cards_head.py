@@ -10,6 +10,7 @@ import streamlit as st
 from transformer.analysis.cards import RULES, SHOWN, Card
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import FAR
+from transformer.analysis.syntax import RELATIONS
 from transformer.figures.offsets import offsets
 from transformer.figures.switchboard import LETTERS
 from transformer.ui import controls, frame, state, tables
@@ -20,6 +21,8 @@ NAMES = {
     "positional": "Positional",
     "backwards": "Backwards",
     "aligner": "Aligner",
+    "syntactic": "Syntactic",
+    "pieces": "Pieces of a word",
     "rare": "Rare words",
     "duplicate": "Same token",
     "punctuation": "Punctuation",
@@ -43,7 +46,7 @@ def show(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
         _choose(model)
         _role(card, found)
         with st.expander("The rules, and this head's numbers"):
-            _rules(card)
+            _rules(card, found)
         left, right = st.columns([3, 2], gap="large")
         with left:
             _numbers(card, found)
@@ -84,7 +87,8 @@ def _role(card: Card, found: Mapping[str, Any]) -> None:
         st.subheader(f"{where}: {frame.plain(card.role.text)}")
         even = found["chance"][card.kind].get(card.measure)
         told = f"{COLOURS[card.measure]}: **{said(card.measure, card.measures[card.measure])}**"
-        told += f", by chance {said(card.measure, even)}." if even is not None else "."
+        told += f", by chance {said(card.measure, even)}" if even is not None else ""
+        told += f"{_by_offset(card.measure, found)}."
         if card.met[1:]:
             told += f" It also {frame.plain('; and '.join(role.text for role in card.met[1:]))}."
         st.markdown(told)
@@ -110,15 +114,27 @@ def _role(card: Card, found: Mapping[str, Any]) -> None:
     st.markdown(line)
 
 
-def _rules(card: Card) -> None:
+def _by_offset(measure: str, found: Mapping[str, Any]) -> str:
+    """What counting places alone would get, for a measure that is held against that."""
+    if measure not in found["best_offsets"]:
+        return ""
+    offset, share = found["best_offsets"][measure]
+    return f" (offset {offset:+d}: {said(measure, share)})".replace("-", "−")
+
+
+def _rules(card: Card, found: Mapping[str, Any]) -> None:
     met = {role.group for role in card.met}
     rows = []
     for group, rule in RULES.items():
         if group == "none":
             continue
-        names = {"aligner": ("aligned", "aligned_input"), "sink": ("first", "last")}
+        names = {
+            "aligner": ("aligned", "aligned_input"),
+            "sink": ("first", "last", "delimiters"),
+            "syntactic": tuple(RELATIONS),
+        }
         numbers = [
-            f"{COLOURS[name].lower()} {said(name, card.measures[name])}"
+            f"{COLOURS[name].lower()} {said(name, card.measures[name])}{_by_offset(name, found)}"
             for name in names.get(group, (SHOWN[group],))
             if card.measures.get(name) is not None
         ]

@@ -110,7 +110,7 @@ def program(model: Model, corpus: Corpus) -> str:
         return f"Corpus.of_run({str(models.written(model.name).parent)!r}, {len(corpus)})"
     if which == "upload":
         return f"Corpus.read({corpus.name!r}).first({len(corpus)})"
-    return ours.program(model, len(corpus))
+    return ours.program(model, len(corpus), linked=which == "linked")
 
 
 def _turn() -> None:
@@ -125,6 +125,8 @@ def _offered(model: Model) -> list[str]:
     fitting = ["run"] if of_run else []
     if ours.spelling(model):
         fitting.append("ours")
+    if ours.are_linked(model):
+        fitting.append("linked")
     return [*fitting, "upload"]
 
 
@@ -132,6 +134,8 @@ def _found(model: Model, which: str, owner: str, most: int) -> Corpus | None:
     """Raises ValueError if the run's pairs cannot be read."""
     if which == "ours":
         return ours.corpus(model, most)
+    if which == "linked":
+        return ours.linked(model, most)
     if which == "run":
         return _of_run(str(models.checkpoints()[model.name].parent), model.hash, most)
     brought = uploads().of(owner)

@@ -18,6 +18,17 @@ from transformer.ui.lab.corpus import chosen
 from transformer.ui.lab.measuring import measured
 from transformer.ui.models import Model
 
+GATES = {"sentence": "Sentence", "position": "Position"}
+COLUMNS = {
+    "sentence": ("importance", "normalised"),
+    "position": ("position", "position_normalised"),
+}
+ABOUT = {
+    "sentence": "E|∂L/∂ξ| of a gate ξ on each head, mean over sentences (Michel et al. 2019, "
+    "equation 2). What a head does for one word of a sentence and against another cancels.",
+    "position": "E|∂L/∂ξ| of a gate ξ on what each head writes at each position, mean over "
+    "positions: what the program of Michel et al. 2019 computes. Nothing cancels.",
+}
 ONE_BY_ONE = 40
 """Sentences of the corpus over which every head is left out in its turn."""
 
@@ -56,13 +67,15 @@ def _gradients(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
         help="Gradients grow from layer to layer, which says nothing of the heads. So the paper "
         "divides each layer's heads by the root of the sum of their squares.",
     )
-    shown = table["normalised"] if within else table["importance"] / table["importance"].max()
-    what = "within the layer" if within else "share of the greatest"
+    by = st.segmented_control(
+        "A gate for each head and", list(GATES), format_func=GATES.__getitem__,
+        default="sentence", required=True, key="matter-by",
+    )  # fmt: skip
+    whole, part = COLUMNS[by]
+    shown = table[part] if within else table[whole] / table[whole].max()
+    what = f"{'within the layer' if within else 'share of the greatest'}, by {by}s"
     _three(model, corpus, table.assign(shown=shown), what, weights=True)
-    st.caption(
-        "E|∂L/∂ξ| of a gate ξ on each head, mean over sentences (Michel et al. 2019, equation 4). "
-        "It is a guess at what happens without the head, from one pass."
-    )
+    st.caption(f"{ABOUT[by]} It is a guess at what happens without the head, from one pass.")
     _csv(table, "importance", model)
 
 
@@ -86,7 +99,10 @@ def _left_out(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
     ]
     _three(model, some, left.assign(shown=left["loss_change"], hover=hover), "nats a token")
     both = table.merge(left, on=["kind", "layer", "head"])
-    rank = float(both["importance"].corr(both["loss_change"], method="spearman"))
+    ranks = {
+        by: float(both[whole].corr(both["loss_change"], method="spearman"))
+        for by, (whole, _) in COLUMNS.items()
+    }
     worse = int((left["loss_low"] > 0).sum())
     better = int((left["loss_high"] < 0).sum())
     told = (
@@ -94,8 +110,9 @@ def _left_out(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
         f"surely falls; of the other {len(left) - worse - better} these {len(some)} sentences "
         "cannot tell."
     )
-    if not math.isnan(rank):
-        told += f" Rank correlation with the gradient's importance: **{rank:.2f}**."
+    if not any(map(math.isnan, ranks.values())):
+        each = " and ".join(f"**{rank:.2f}** by {by}s" for by, rank in ranks.items())
+        told += f" Rank correlation with the gradient's importance: {each}."
     st.markdown(told.replace("-", "−"))
     st.caption(
         "Blue: worse without the head, orange: better without it. Intervals of 95% (paired "

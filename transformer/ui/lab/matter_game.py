@@ -29,7 +29,12 @@ CURVES = 60
 LONGER = 12
 """Pieces by which a pruned model's translation may be longer; some never come to an end."""
 CHART = Chart("off", "loss", "heads gone", "loss (nats a token)", by="order")
-ORDERS = {"importance": "The least important", "random": "By chance"}
+ORDERS = {
+    "sentence": "Least important, by sentences",
+    "position": "Least important, by positions",
+    "random": "By chance",
+}
+CURVES_NAMES = {"sentence": "by sentences", "position": "by positions", "random": "by chance"}
 
 
 def show(model: Model, corpus: Corpus, importance: pd.DataFrame) -> None:
@@ -59,7 +64,8 @@ def _choose(model: Model, importance: pd.DataFrame) -> list[Head]:
             list(ORDERS),
             format_func=ORDERS.__getitem__,
             required=True,
-            help="Importance is the gradient's, compared within each layer, as in the paper.",
+            help="Importance is the gradient's, compared within each layer, as in the paper; by "
+            "its equation for each sentence, or by its program for each position.",
             **state.bound("pruned"),
         )
         view = state.view()
@@ -77,7 +83,8 @@ def _choose(model: Model, importance: pd.DataFrame) -> list[Head]:
             on_click=state.change,
             kwargs=dict.fromkeys(names, 0),
         )
-    rising = importance.sort_values("normalised", kind="stable")
+    measure = "position_normalised" if view.pruned == "position" else "normalised"
+    rising = importance.sort_values(measure, kind="stable")
     order: list[Head] = list(rising[["kind", "layer", "head"]].itertuples(index=False, name=None))
     if view.pruned == "random":
         order = random_order(sorted(order), view.seed)
@@ -170,14 +177,14 @@ def _without(
 def _curves(model: Model, corpus: Corpus) -> None:
     """Every kind pruned alone, held against chance."""
     some = spread(corpus, CURVES)
-    st.markdown("**Each kind alone, the least important first and by chance**")
+    st.markdown("**Each kind alone, the least important first, by either measure, and by chance**")
     found = measured(
         model,
         some,
         "pruning-kinds",
         button="Draw the curves",
         about=f"Loss over {len(some)} sentences as the heads of one kind go: for the checkpoint "
-        "en-fr about a minute of one core.",
+        "en-fr about 80 seconds of one core.",
     )
     if found is None:
         return
@@ -186,7 +193,7 @@ def _curves(model: Model, corpus: Corpus) -> None:
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
         at = getattr(state.view(), f"less_{kind}")
         dark = bool(st.context.theme.type == "dark")
-        own = table[table["kind"] == kind]
+        own = table[table["kind"] == kind].replace({"order": CURVES_NAMES})
         figure = _curve(model.hash, some.hash, kind, at, highest, dark, own)
         with column:
             st.markdown(label)
@@ -194,8 +201,8 @@ def _curves(model: Model, corpus: Corpus) -> None:
                 figure, theme=None, key=f"prune-{kind}", config={"displayModeBar": False}
             )
     st.caption(
-        "Bars: of “importance” the 95% interval over sentences, of “random” the least and the "
-        "greatest of three orders drawn by chance. The line is where your slider stands."
+        "Bars: of the two orders of importance the 95% interval over sentences, of chance the "
+        "least and the greatest of three orders. The line is where your slider stands."
     )
     tables.csv("These curves (.csv)", lambda: table, f"pruning-{model.name}")
 
@@ -214,8 +221,9 @@ def _gates(model: Model) -> None:
     with st.expander("Let the model choose: learned gates"):
         st.markdown(
             "Voita et al. 2019 give every head a gate that learns to be 0 or 1, and every open "
-            "gate a price. The 300 steps below take about ten minutes of two cores for the "
-            "checkpoint en-fr, so this is for Python, or `python -m transformer gates` in a shell:"
+            "gate a price; at the end each is rounded, to 0 or 1. The 300 steps below take about "
+            "ten minutes of two cores for the checkpoint en-fr, so this is for Python, or `python "
+            "-m transformer gates … --round` in a shell:"
         )
         st.code(
             f"""from transformer import Translator
@@ -225,7 +233,7 @@ from transformer.training.gates import learn_gates
 folder = {str(models.written(model.name))!r}
 translator = Translator.load(folder)
 corpus = corpus_for(folder, translator.vocabulary)
-found = learn_gates(translator, corpus, steps=300, penalty=0.005)
+found = learn_gates(translator, corpus, steps=300, penalty=0.005, rounded=True)
 print(len(found.survivors), "heads stay", found.to_frame())""",
             "python",
         )

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.analysis.corpora import Corpus
-from transformer.languages import called
+from transformer.analysis.corpora import Corpus, ours_for
+from transformer.analysis.ours import LANGUAGES
 from transformer.text import Vocabulary
 from transformer.ui.models import Model
-
-TRANSLATED = ("fr",)
-"""Languages that our sentences are translated to, and linked with."""
 
 
 def spelling(model: Model) -> str:
@@ -22,43 +19,54 @@ def spelling(model: Model) -> str:
 
 
 def corpus(model: Model, most: int) -> Corpus:
-    """Our sentences with translations into the language that the model writes; without any if we
-    have none, for a French sentence tells nothing of a model that writes Italian."""
-    writes = model.about.writes if not _fit(model) else ""
-    return _ours(most, spelling(model) == "symbols", writes)
+    """Our sentences with translations into the language that the model writes, if we have them."""
+    return _ours(most, spelling(model) == "symbols", _written(model))
 
 
-def program(model: Model, most: int) -> str:
-    """An expression of Python for what `corpus` gives, with `Corpus` at hand."""
-    bundled = f"Corpus.bundled({most}{', symbols=True' if spelling(model) == 'symbols' else ''})"
-    if _fit(model):
-        return bundled
-    return f"Corpus.of_lines([s.source for s in {bundled}.sentences], 'our own sentences')"
+def are_linked(model: Model) -> bool:
+    """Whether we have sentences with links by hand for this model."""
+    return spelling(model) == "text" and model.about.writes in LANGUAGES
+
+
+def linked(model: Model, most: int) -> Corpus:
+    """Those that are linked by hand."""
+    return _linked(_written(model), most)
+
+
+def program(model: Model, most: int, *, linked: bool = False) -> str:
+    """An expression of Python for what `corpus` or `linked` gives, with `Corpus` at hand."""
+    target = _written(model)
+    if linked:
+        return f"Corpus.linked({target!r}).first({most})"
+    if spelling(model) == "symbols":
+        return f"Corpus.bundled({most}, symbols=True)"
+    if target not in LANGUAGES:
+        texts = f"[s.source for s in Corpus.bundled({most}).sentences]"
+        return f"Corpus.of_lines({texts}, 'our own sentences')"
+    return f"Corpus.bundled({most}{'' if target == 'fr' else f', target={target!r}'})"
 
 
 def missing(model: Model) -> str:
     """A sentence about what our sentences lack for this model; "" if nothing."""
-    if _fit(model):
+    if _written(model) in LANGUAGES:
         return ""
-    known = " and ".join(map(called, TRANSLATED))
     return (
-        f"Our sentences are translated to {known} alone, and this model writes "
-        f"{model.about.target}: where a measure needs a translation, the model's own is taken, and "
-        "what needs gold links cannot be measured over them. Pairs of yours do better."
+        f"Our sentences are translated to {' and '.join(LANGUAGES.values())} alone, and this model "
+        f"writes {model.about.target}: where a measure needs a translation, the model's own is "
+        "taken, and what needs gold links cannot be measured over them. Pairs of yours do better."
     )
 
 
 def with_links(model: Model) -> str:
     """What to do where gold links are needed and missing."""
-    if spelling(model) and _fit(model):
+    if spelling(model) and _written(model) in LANGUAGES:
         return "Choose our own sentences, or bring pairs with a third column of links."
     return "Bring pairs with a third column of links."
 
 
-def _fit(model: Model) -> bool:
-    """Whether our translations are in the language that the model writes. Where nobody says which
-    that is, they are taken as they are."""
-    return model.about.writes in ("", *TRANSLATED)
+def _written(model: Model) -> str:
+    """The code of the language that it writes. Where nobody says, ours are taken as they are."""
+    return model.about.writes or "fr"
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -71,9 +79,10 @@ def _spelling(digest: str, _vocabulary: Vocabulary) -> str:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _ours(most: int, symbols: bool, without: str) -> Corpus:
-    """`without` is the language that we have no translations in; "" for one that we have."""
-    found = Corpus.bundled(most, symbols=symbols)
-    if not without:
-        return found
-    return Corpus.of_lines([each.source for each in found.sentences], found.name)
+def _ours(most: int, symbols: bool, target: str) -> Corpus:
+    return ours_for(target, most, symbols=symbols)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _linked(target: str, most: int) -> Corpus:
+    return Corpus.linked(target).first(most)

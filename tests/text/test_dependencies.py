@@ -1,0 +1,122 @@
+"""Who depends on whom in the grammar's English, by hand and by what any sentence must have."""
+
+from __future__ import annotations
+
+import pytest
+
+from transformer.text import TASKS
+from transformer.text.grammar import RELATIONS, dependencies
+from transformer.text.grammar import clauses as c
+from transformer.text.grammar import verbs as v
+from transformer.text.grammar import words as w
+from transformer.text.grammar.phrases import MASS, THE, Owned, Parts, Words
+
+VERBS = {
+    "_".join((verb.base, *verb.after)): verb
+    for verbs in (v.ALONE, v.ON_ANYTHING, v.ON_THINGS, v.ON_PERSONS, v.TO_PERSONS, v.TO_PLACES)
+    for verb in verbs
+}
+NOUNS = {noun.english[0]: noun for noun in (*w.PERSONS, *w.ANIMALS, *w.THINGS, *w.INSIDE, *w.MEALS)}
+
+
+def the(words: str) -> Parts:
+    """ "black cat" with its article."""
+    *adjective, noun = words.split()
+    return Parts(NOUNS[noun], THE, w.ADJECTIVES[adjective[0]] if adjective else None)
+
+
+def clause(subject: object, verb: str, what: object = None, **fields: str) -> c.Clause:
+    return c.Clause(subject, v.BE if verb == "be" else VERBS[verb], what, **fields)  # type: ignore
+
+
+BY_HAND = (
+    (
+        clause(the("black cat"), "see", the("old friend"), polarity="not"),
+        "the black cat does not see the old friend .",
+        "subject see cat, object see friend, adjective cat black, adjective friend old",
+    ),
+    (
+        clause(c.YOU_ALL, "help", "him", question="whether"),
+        "do you all help him ?",
+        "subject help you, object help him",
+    ),
+    (
+        clause(c.WE, "look_at", the("bird"), mode="future"),
+        "we are going to look at the bird .",
+        "subject look we",
+    ),
+    (
+        clause(c.WHO, "pay_for", the("round table")),
+        "who pays for the round table ?",
+        "subject pays who, adjective table round",
+    ),
+    (
+        clause(Owned(the("boy"), NOUNS["dog"]), "buy", question="what"),
+        "what does the boy 's dog buy ?",
+        "subject buy dog, object buy what",
+    ),
+    (
+        clause(the("tired king"), "sleep", mode="must", question="where"),
+        "where must the tired king sleep ?",
+        "subject sleep king, adjective king tired, adverb sleep where",
+    ),
+    (
+        clause(c.SHE, "obey", Owned(the("sad witch"), NOUNS["uncle"]), often="always"),
+        "she always obeys the sad witch 's uncle .",
+        "subject obeys she, object obeys uncle, adjective witch sad, adverb obeys always",
+    ),
+    (
+        clause(c.THEY, "enter", the("dark castle"), time="now"),
+        "they enter the dark castle now .",
+        "subject enter they, object enter castle, adjective castle dark, adverb enter now",
+    ),
+    (
+        clause(c.HE, "buy", Parts(NOUNS["bread"], MASS[1], w.ADJECTIVES["fresh"])),
+        "he buys some fresh bread .",
+        "subject buys he, object buys bread, adjective bread fresh",
+    ),
+    (clause(c.THEY, "be", w.ADJECTIVES["tired"], time="today"), "they are tired today .", ""),
+    (
+        clause(the("new car"), "be", the("house"), place=c.Place("near", "près de")),  # type: ignore
+        "the new car is near the house .",
+        "adjective car new",
+    ),
+)
+
+
+def told(english: Words) -> set[str]:
+    words = [word.text for word in english]
+    return {f"{name} {words[i]} {words[j]}" for name, i, j in dependencies(english)}
+
+
+@pytest.mark.parametrize(("said", "text", "wanted"), BY_HAND, ids=[one[1] for one in BY_HAND])
+def test_by_hand(said: c.Clause, text: str, wanted: str) -> None:
+    english, _ = c.both_sides(said)
+    assert " ".join(word.text for word in english) == text
+    assert told(english) == set(filter(None, wanted.split(", ")))
+
+
+def test_of_to_be_there_is_only_the_adjective() -> None:
+    assert told(c.where_is(the("old lamp"))[0]) == {"adjective lamp old"}
+
+
+def test_every_sentence_has_what_it_must() -> None:
+    """One subject but with "to be"; words of the right kind; none that governs itself."""
+    verbs = {form for verb in (*VERBS.values(), *v.EAT, *v.DRINK, *v.ON_TEXTS)
+             for form in (verb.base, verb.third)}  # fmt: skip
+    be = {"am", "is", "are", "be"}
+    for example in TASKS["french"].pairs(800, seed=4):
+        words = example.src.split()
+        found = example.dependencies
+        assert {name for name, _, _ in found} <= set(RELATIONS)
+        assert len({(name, j) for name, _, j in found}) == len(found)  # one governor each
+        subjects = [i for name, i, _ in found if name == "subject"]
+        assert len(subjects) == 1 or (not subjects and be & set(words)), example.src
+        assert sum(name == "object" for name, _, _ in found) <= 1
+        for name, i, j in found:
+            assert i != j
+            if name == "adjective":
+                assert words[j] in w.ADJECTIVES
+                assert i == j + 1, example.src
+            else:
+                assert words[i] in verbs, example.src
