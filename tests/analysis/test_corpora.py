@@ -8,6 +8,9 @@ import pytest
 
 from transformer.analysis.corpora import MOST, Corpus, corpus_for
 from transformer.analysis.gold import Gold, parse_links, pieces_linked, words_of
+from transformer.checkpoint import save_checkpoint
+from transformer.languages import front_matter
+from transformer.model import Transformer
 from transformer.text import CorpusError, TokenStore, Vocabulary
 from transformer.text.tasks import TASKS, split
 from transformer.training.recipe import describe
@@ -119,6 +122,20 @@ def test_a_run_of_ones_own_pairs_gives_what_was_set_aside(
     assert corpus_for(tmp_path, vocabulary).sentences == Corpus.bundled().sentences
     symbols = Vocabulary.of_symbols(TASKS["french"].symbols)
     assert corpus_for(tmp_path, symbols) == Corpus.bundled(symbols=True)
+
+
+def test_a_checkpoint_is_measured_in_the_language_that_it_writes(
+    tmp_path: Path, tiny_model: Transformer, vocabulary: Vocabulary
+) -> None:
+    for code, wanted in {"de": Corpus.bundled(target="de"), "fr": Corpus.bundled()}.items():
+        card = front_matter(("en", code))
+        save_checkpoint(tmp_path / code, tiny_model, vocabulary, card)
+        assert corpus_for(tmp_path / code, vocabulary) == wanted
+    # In a language that we have nothing in, the sentences stand alone.
+    save_checkpoint(tmp_path / "it", tiny_model, vocabulary, front_matter(("en", "it")))
+    found = corpus_for(tmp_path / "it", vocabulary)
+    assert [s.source for s in found.sentences] == [s.source for s in Corpus.bundled().sentences]
+    assert not any(s.target or s.gold for s in found.sentences)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit
 from tests.pages.test_pages import messages, shown, view
+from transformer.analysis.corpora import Corpus
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
 from transformer.languages import front_matter
@@ -142,8 +143,17 @@ def test_our_french_is_no_measure_of_a_model_that_writes_another_language(
     assert "this model writes Italian" in said
     assert "120 without a translation, where the model's own is taken" in said
     assert "Bring pairs with a third column of links." in said
+    assert "Linked by hand" not in other.button_group[1].options
     back = visit("pages/lab.py", both, lab="align", model="back")
-    assert "Our sentences" not in back.button_group[1].options
+    assert not {"Our sentences", "Linked by hand"} & {*back.button_group[1].options}
+
+
+def test_our_sentences_are_german_for_a_model_that_writes_german(visit: Visit, both: Path) -> None:
+    app = visit("pages/lab.py", both, lab="align", corpus="linked", sentences="10", **DE)
+    shown_ones = "\n".join(block.value for block in app.code)
+    wanted = Corpus.linked("de").sentences
+    assert f"{wanted[0].source}\n    {wanted[0].target}" in shown_ones
+    assert "10 with gold links" in words(app)
 
 
 def test_far_places_without_our_french(visit: Visit, both: Path) -> None:

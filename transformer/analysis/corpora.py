@@ -14,6 +14,7 @@ from typing import Any
 
 from transformer.analysis import ours
 from transformer.analysis.gold import Gold, parse_links
+from transformer.checkpoint import CheckpointError, load_languages
 from transformer.text import TASKS, CorpusError, TokenStore, Vocabulary, split
 from transformer.text.corpus import read_lines
 
@@ -195,17 +196,30 @@ NAMES = tuple(f"{what}-{target}" for what in ("ours", "linked") for target in ou
 """What `Corpus.named` knows: "ours-fr", "linked-de" and so on."""
 
 
-def corpus_for(
-    checkpoint: str | os.PathLike[str], vocabulary: Vocabulary, target: str = "fr"
-) -> Corpus:
+def ours_for(target: str, n: int = SIZE, *, symbols: bool = False) -> Corpus:
+    """Our sentences as they fit a model that writes the language `target`, its code: as `bundled`,
+    and without translations where we have none, for French tells nothing of one that writes
+    Italian."""
+    if target in ours.LANGUAGES:
+        return Corpus.bundled(n, symbols=symbols, target=target)
+    found = Corpus.bundled(n, symbols=symbols)
+    return Corpus(found.name, tuple(Sentence(each.source) for each in found.sentences))
+
+
+def corpus_for(checkpoint: str | os.PathLike[str], vocabulary: Vocabulary) -> Corpus:
     """What to measure a checkpoint over if nothing is said: a run's own validation pairs, for it
-    may know no English; else the bundled sentences in the language `target`."""
+    may know no English; else our sentences for the language that its card says it writes, or
+    those to French."""
     run = Path(checkpoint).resolve().parent
     if Path(checkpoint).name == "checkpoint" and (run / "config.json").is_file():
         return Corpus.of_run(run)
     if vocabulary.unk_id in vocabulary.encode(ours.everyday()[0][0]):
         return Corpus.bundled(symbols=True)
-    return Corpus.bundled(target=target)
+    try:
+        languages = load_languages(checkpoint)
+    except CheckpointError:
+        languages = None
+    return ours_for(languages[1] if languages else "fr")
 
 
 def _of_columns(columns: list[str], paired: bool) -> Sentence:

@@ -110,9 +110,7 @@ def program(model: Model, corpus: Corpus) -> str:
         return f"Corpus.of_run({str(models.written(model.name).parent)!r}, {len(corpus)})"
     if which == "upload":
         return f"Corpus.read({corpus.name!r}).first({len(corpus)})"
-    if which == "linked":
-        return f"Corpus.linked({corpus.target!r}).first({len(corpus)})"
-    return ours.program(model, len(corpus))
+    return ours.program(model, len(corpus), linked=which == "linked")
 
 
 def _turn() -> None:
@@ -125,10 +123,9 @@ def _offered(model: Model) -> list[str]:
     run = models.checkpoints()[model.name].parent
     of_run = run.joinpath("config.json").is_file()
     fitting = ["run"] if of_run else []
-    spelling = ours.spelling(model)
-    if spelling:
+    if ours.spelling(model):
         fitting.append("ours")
-    if spelling == "text" and ours.translated(model):
+    if ours.are_linked(model):
         fitting.append("linked")
     return [*fitting, "upload"]
 
@@ -138,7 +135,7 @@ def _found(model: Model, which: str, owner: str, most: int) -> Corpus | None:
     if which == "ours":
         return ours.corpus(model, most)
     if which == "linked":
-        return _linked(ours.target(model), most)
+        return ours.linked(model, most)
     if which == "run":
         return _of_run(str(models.checkpoints()[model.name].parent), model.hash, most)
     brought = uploads().of(owner)
@@ -146,11 +143,6 @@ def _found(model: Model, which: str, owner: str, most: int) -> Corpus | None:
         st.info("Upload a file or paste sentences, a line each. No other visitor sees them.")
         return None
     return _cut(brought, most)
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _linked(target: str, most: int) -> Corpus:
-    return Corpus.linked(target).first(most)
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the run's validation pairs …")
@@ -214,8 +206,8 @@ def _take(owner: str, content: bytes, name: str) -> None:
 def _told(corpus: Corpus, which: str) -> None:
     """How many, what is known of them, and how they look."""
     many, own = len(corpus), sum(not each.target for each in corpus.sentences)
-    name = corpus.name if which == "upload" else corpus.name[0].upper() + corpus.name[1:]
-    told = [f"{frame.plain(name)}: {many:,} sentence{'s' if many > 1 else ''}"]
+    name = frame.plain(corpus.name if which == "upload" else corpus.name.capitalize())
+    told = [f"{name}: {many:,} sentence{'s' if many > 1 else ''}"]
     told.append(f"{corpus.n_gold:,} with gold links" if corpus.n_gold else "no gold links")
     if own:
         told.append(f"{own:,} without a translation, where the model's own is taken")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.analysis.corpora import Corpus
+from transformer.analysis.corpora import Corpus, ours_for
 from transformer.analysis.ours import LANGUAGES
 from transformer.text import Vocabulary
 from transformer.ui.models import Model
@@ -18,51 +18,55 @@ def spelling(model: Model) -> str:
     return _spelling(model.hash, model.translator.vocabulary)
 
 
-def translated(model: Model) -> bool:
-    """Whether our translations are in the language that the model writes. Where nobody says which
-    that is, they are taken as they are."""
-    return model.about.writes in ("", *LANGUAGES)
-
-
-def target(model: Model) -> str:
-    """The code of the language that our sentences are translated to for this model."""
-    return model.about.writes if model.about.writes in LANGUAGES else "fr"
-
-
 def corpus(model: Model, most: int) -> Corpus:
-    """Our sentences with translations into the language that the model writes; without any if we
-    have none, for a French sentence tells nothing of a model that writes Italian."""
-    return _ours(most, spelling(model) == "symbols", target(model), translated(model))
+    """Our sentences with translations into the language that the model writes, if we have them."""
+    return _ours(most, spelling(model) == "symbols", _written(model))
 
 
-def program(model: Model, most: int) -> str:
-    """An expression of Python for what `corpus` gives, with `Corpus` at hand."""
-    options = ", symbols=True" if spelling(model) == "symbols" else ""
-    if target(model) != "fr":
-        options = f", target={target(model)!r}"
-    bundled = f"Corpus.bundled({most}{options})"
-    if translated(model):
-        return bundled
-    return f"Corpus.of_lines([s.source for s in {bundled}.sentences], 'our own sentences')"
+def are_linked(model: Model) -> bool:
+    """Whether we have sentences with links by hand for this model."""
+    return spelling(model) == "text" and model.about.writes in LANGUAGES
+
+
+def linked(model: Model, most: int) -> Corpus:
+    """Those that are linked by hand."""
+    return _linked(_written(model), most)
+
+
+def program(model: Model, most: int, *, linked: bool = False) -> str:
+    """An expression of Python for what `corpus` or `linked` gives, with `Corpus` at hand."""
+    target = _written(model)
+    if linked:
+        return f"Corpus.linked({target!r}).first({most})"
+    if spelling(model) == "symbols":
+        return f"Corpus.bundled({most}, symbols=True)"
+    if target not in LANGUAGES:
+        texts = f"[s.source for s in Corpus.bundled({most}).sentences]"
+        return f"Corpus.of_lines({texts}, 'our own sentences')"
+    return f"Corpus.bundled({most}{'' if target == 'fr' else f', target={target!r}'})"
 
 
 def missing(model: Model) -> str:
     """A sentence about what our sentences lack for this model; "" if nothing."""
-    if translated(model):
+    if _written(model) in LANGUAGES:
         return ""
-    known = " and ".join(LANGUAGES.values())
     return (
-        f"Our sentences are translated to {known} alone, and this model writes "
-        f"{model.about.target}: where a measure needs a translation, the model's own is taken, and "
-        "what needs gold links cannot be measured over them. Pairs of yours do better."
+        f"Our sentences are translated to {' and '.join(LANGUAGES.values())} alone, and this model "
+        f"writes {model.about.target}: where a measure needs a translation, the model's own is "
+        "taken, and what needs gold links cannot be measured over them. Pairs of yours do better."
     )
 
 
 def with_links(model: Model) -> str:
     """What to do where gold links are needed and missing."""
-    if spelling(model) and translated(model):
+    if spelling(model) and _written(model) in LANGUAGES:
         return "Choose our own sentences, or bring pairs with a third column of links."
     return "Bring pairs with a third column of links."
+
+
+def _written(model: Model) -> str:
+    """The code of the language that it writes. Where nobody says, ours are taken as they are."""
+    return model.about.writes or "fr"
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -75,9 +79,10 @@ def _spelling(digest: str, _vocabulary: Vocabulary) -> str:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _ours(most: int, symbols: bool, target: str, whole: bool) -> Corpus:
-    """`whole` is with translations."""
-    found = Corpus.bundled(most, symbols=symbols, target=target)
-    if whole:
-        return found
-    return Corpus.of_lines([each.source for each in found.sentences], found.name)
+def _ours(most: int, symbols: bool, target: str) -> Corpus:
+    return ours_for(target, most, symbols=symbols)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _linked(target: str, most: int) -> Corpus:
+    return Corpus.linked(target).first(most)
