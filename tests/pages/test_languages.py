@@ -114,7 +114,7 @@ def test_a_model_with_other_pieces_reads_the_same_sentence(
     visit: Visit, both: Path, tiny_model: Transformer
 ) -> None:
     """Another vocabulary cuts the words otherwise: what both have stands side by side, in order."""
-    pieces = Vocabulary.train(["She hides the lamp.", "Sie versteckt die Lampe."] * 9, 290)
+    pieces = Vocabulary.train(["She hides the lamp.", "Sie versteckt die Lampe."] * 9, 276)
     size = {**tiny_model.config.to_dict(), "vocab_size": len(pieces), "n_layers": 1}
     smaller = Transformer(ModelConfig.from_dict(size))
     shutil.rmtree(both / "en-de")
