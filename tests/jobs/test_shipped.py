@@ -15,7 +15,7 @@ from tests.jobs.conftest import Still, asked
 from transformer import Translator
 from transformer.checkpoint import load_checkpoint
 from transformer.jobs import JobError, Jobs, Limits
-from transformer.jobs.shipped import RUNS, find, folders, infos
+from transformer.jobs.shipped import RUNS, ShippedFolder, find, folders, infos
 from transformer.jobs.shipping import FRAMES, LINES, early_save, pack, thinned
 from transformer.text.tasks import TASKS
 from transformer.training.live import train_run
@@ -156,12 +156,18 @@ def test_early_saves_become_a_film_in_the_order_of_their_steps(
 
 
 SHIPPED = folders(Path(__file__).resolve().parents[2] / "checkpoints" / RUNS)
+TOYS = [folder for folder in SHIPPED if folder.name.startswith("toy-")]
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_a_toy_came_for_every_task(task: str) -> None:
-    (toy,) = (folder for folder in SHIPPED if folder.name == f"toy-{task}")
-    assert toy.config()["data"]["task"] == task
+def test_toys_came_with_the_app() -> None:
+    assert {"toy-reverse", "toy-sort"} <= {toy.name for toy in TOYS}
+
+
+@pytest.mark.parametrize("toy", TOYS, ids=lambda toy: toy.name)
+def test_a_toy_has_learned_and_has_its_film(toy: ShippedFolder) -> None:
+    task = toy.config()["data"]["task"]
+    assert toy.name == f"toy-{task}"
+    assert task in TASKS
     assert toy.state()["status"] == "finished"
     assert 10 <= len(toy.snapshots()) <= FRAMES
     assert toy.snapshots()[0] == 0

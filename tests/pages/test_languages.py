@@ -111,10 +111,10 @@ def test_two_models_side_by_side_go_by_their_names(visit: Visit, both: Path) -> 
 
 
 def test_a_model_with_other_pieces_reads_the_same_sentence(
-    visit: Visit, both: Path, tiny_model: Transformer
+    visit: Visit, both: Path, tiny_model: Transformer, pairs: list[tuple[str, str]]
 ) -> None:
     """Another vocabulary cuts the words otherwise: what both have stands side by side, in order."""
-    pieces = Vocabulary.train(["She hides the lamp.", "Sie versteckt die Lampe."] * 9, 290)
+    pieces = Vocabulary.train([french for _, french in pairs], 300)
     size = {**tiny_model.config.to_dict(), "vocab_size": len(pieces), "n_layers": 1}
     smaller = Transformer(ModelConfig.from_dict(size))
     shutil.rmtree(both / "en-de")
@@ -125,10 +125,10 @@ def test_a_model_with_other_pieces_reads_the_same_sentence(
     header = shown(app)[0]
     first, second = (side["src"]["tokens"] for side in header["sides"])
     assert first != second
-    pairs = header["pairs"]["src_tokens"]
-    assert [i for i, _ in pairs if i is not None] == [*range(len(first))]
-    assert [j for _, j in pairs if j is not None] == [*range(len(second))]
-    both_have = [(first[i], second[j]) for i, j in pairs if None not in (i, j)]
+    placed = header["pairs"]["src_tokens"]
+    assert [i for i, _ in placed if i is not None] == [*range(len(first))]
+    assert [j for _, j in placed if j is not None] == [*range(len(second))]
+    both_have = [(first[i], second[j]) for i, j in placed if None not in (i, j)]
     assert both_have
     assert all(one == other for one, other in both_have)
 
