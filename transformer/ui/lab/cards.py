@@ -77,7 +77,7 @@ def _summary(found: Mapping[str, Any]) -> None:
     if roles:
         st.markdown(
             f"**{n - none} of {n} heads have a role here:** {'; '.join(roles)}. The other {none} "
-            "meet no rule. They are not idle: they do a little of many things."
+            "meet no rule; what each does more of than others, the grid shows."
         )
     else:
         st.markdown(
