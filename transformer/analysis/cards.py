@@ -183,7 +183,7 @@ def _roles(
 
 def _within(measured: HeadMeasures, line: pd.Series) -> Iterator[Role]:
     """What an encoder head finds more often than the best offset does, the clearest first."""
-    found = []
+    found: list[tuple[float, str]] = []
     for name in WITHIN:
         if measured.rows["encoder"][name].sum() >= LEAST:
             more = float(line[name]) - measured.best_offsets[name][1]

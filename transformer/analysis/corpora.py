@@ -189,7 +189,7 @@ class Corpus:
             Sentence(source, target, None if gold is None else Gold.from_list(gold))
             for source, target, gold in values["sentences"]
         )
-        return cls(values["name"], tuple(made), values["target"])
+        return cls(values["name"], tuple(made), values.get("target", ""))
 
 
 NAMES = tuple(f"{what}-{target}" for what in ("ours", "linked") for target in ours.LANGUAGES)

@@ -100,7 +100,11 @@ def gradient_importances(
         progress(done / len(corpus), "measuring")
         for name, slopes in position_slopes(translator.model, batch).items():
             whole = slopes.sum(dim=-1) / batch.n_tgt[:, None]
-            for by, each in (("sentence", whole.abs()), ("position", slopes.abs().sum(dim=-1))):
+            sizes: dict[By, Tensor] = {
+                "sentence": whole.abs(),
+                "position": slopes.abs().sum(dim=-1),
+            }
+            for by, each in sizes.items():
                 found = each.sum(dim=0).double().cpu().numpy()
                 sums[by][name] = found + sums[by].get(name, 0.0)
         for kind in KINDS:

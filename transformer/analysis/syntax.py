@@ -94,6 +94,6 @@ def _same_word(pieces: Sequence[str], punctuation: Sequence[bool]) -> Table:
     """Other pieces of the row's own word; a word begins where a blank was."""
     inside = ~np.array([*punctuation[:-1], True])
     word = np.cumsum([piece.startswith(BEGIN) for piece in pieces])
-    same = (word[:, None] == word) & inside[:, None] & inside
+    same: Table = (word[:, None] == word) & inside[:, None] & inside
     np.fill_diagonal(same, False)
     return same

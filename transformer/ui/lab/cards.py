@@ -77,7 +77,7 @@ def _summary(found: Mapping[str, Any]) -> None:
     if roles:
         st.markdown(
             f"**{n - none} of {n} heads have a role here:** {'; '.join(roles)}. The other {none} "
-            "meet no rule. Whether they matter is another question: “Which heads matter” asks it."
+            "meet no rule; what each does more of than others, the grid shows."
         )
     else:
         st.markdown(

@@ -193,7 +193,8 @@ def _curves(model: Model, corpus: Corpus) -> None:
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
         at = getattr(state.view(), f"less_{kind}")
         dark = bool(st.context.theme.type == "dark")
-        own = table[table["kind"] == kind].replace({"order": CURVES_NAMES})
+        own = table[table["kind"] == kind]
+        own = own.assign(order=own["order"].map(CURVES_NAMES))
         figure = _curve(model.hash, some.hash, kind, at, highest, dark, own)
         with column:
             st.markdown(label)
