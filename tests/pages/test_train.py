@@ -95,10 +95,27 @@ def test_it_opens_by_its_address_with_ideas_and_says_what_to_do_first(
     for idea in ideas.IDEAS:
         assert idea.title in told(app)
         assert app.button(f"train-{idea.task}")
-    assert told(app).count("7 weights, 8 steps, about 9 s") == len(ideas.IDEAS)
+    assert told(app).count("steps, about 9 s") == len(ideas.IDEAS)
     assert "press **Train** on one of the cards" in told(app)
     assert not messages(app)
     assert not jobs.runs()
+
+
+@pytest.mark.parametrize(
+    ("found", "written"),
+    [
+        (None, "estimating the time …"),
+        ("a step needs more than the 3.0 GB", "a step needs more than the 3.0 GB"),
+        (server.Estimate(7, 8, 9.0), "about **9 s** here"),
+    ],
+)
+def test_the_form_is_there_whether_or_not_the_time_is_known(
+    visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch, found: Any, written: str
+) -> None:
+    monkeypatch.setattr(server, "estimated", lambda config, pairs=(): found)
+    app = form(visit(PAGE), "reverse")
+    assert written in told(app)
+    assert not button(app, "Train").disabled
 
 
 @pytest.mark.parametrize("idea", ideas.IDEAS, ids=lambda idea: idea.task)
@@ -224,9 +241,11 @@ def test_what_cannot_be_trained_is_one_sentence_beside_a_button_that_waits(
 
 
 def test_the_cost_stands_there_before_the_click(visit: Visit, jobs: Jobs) -> None:
-    put(jobs)
+    name = put(jobs)
     app = form(visit(PAGE), "reverse")
-    assert "**7** weights · **8** steps · about **9 s** here, after 1 other" in told(app)
+    weights = count_parameters(ModelConfig.from_dict(jobs.folder(name).config()["model"]))
+    assert f"**{round(weights, -3):,}** weights · **600** steps · about **9 s** here" in told(app)
+    assert "here, after 1 other in line" in told(app)
     config = ModelConfig.from_dict(describe("reverse")["model"])
     assert count_parameters(config) == sum(w.numel() for w in Transformer(config).parameters())
 

@@ -76,9 +76,7 @@ class Jobs:
         self.limits = limits
         self._queue = Queue(Path(root).resolve())
         self._executor = (
-            executor(self._queue, limits)
-            if executor
-            else Workers(self._queue, limits.processes, trainer, limits.nice)
+            executor(self._queue, limits) if executor else Workers(self._queue, limits, trainer)
         )
         claims.recover(self._queue, ())
 

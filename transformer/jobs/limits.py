@@ -49,6 +49,8 @@ class Limits:
         queued: most runs that wait, of all visitors together.
         runs_per_visitor: most runs that one visitor keeps, whatever became of them.
         upload_bytes: most bytes of the files that come with one run.
+        memory: most bytes of memory of one process that trains or measures, where the system
+            (Linux, without a graphics card) can hold it to them.
     """
 
     workers: int = 0
@@ -60,6 +62,7 @@ class Limits:
     queued: int = 100
     runs_per_visitor: int = 40
     upload_bytes: int = 5_000_000
+    memory: int = 3_000_000_000
 
     def __post_init__(self) -> None:
         for field in fields(self):

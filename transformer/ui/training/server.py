@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Mapping
 from typing import Any
 
-import streamlit as st
-
-from transformer.jobs import JobError, Jobs, Limits, RunInfo, runs_folder
+from transformer.jobs import Estimating, JobError, Jobs, Limits, RunInfo, runs_folder, services
 from transformer.jobs.info import read
 from transformer.jobs.limits import FILE
-from transformer.training.estimate import Estimate, estimate
-
-_measuring = threading.Lock()
+from transformer.training.estimate import Estimate
 
 
 def jobs() -> Jobs:
@@ -23,10 +18,9 @@ def jobs() -> Jobs:
     Raises:
         ValueError: if limits.toml or the folder of runs cannot be used.
     """
-    return _jobs(str(runs_folder()), os.environ.get(FILE, ""))
+    return services.once(_jobs, str(runs_folder()), os.environ.get(FILE, ""))
 
 
-@st.cache_resource(show_spinner=False, on_release=Jobs.close)
 def _jobs(folder: str, limits: str) -> Jobs:
     """Workers end, and save, with this process: they hold the other end of a pipe."""
     made = Jobs(folder, Limits.load(limits or None))
@@ -46,7 +40,12 @@ def look(name: str) -> RunInfo:
     return jobs().run(name) if found.status == "queued" else found
 
 
-def estimated(config: Mapping[str, Any], pairs: tuple[tuple[str, str], ...] = ()) -> Estimate:
-    """As `training.estimate`, one at a time: a measurement sets torch's threads for a moment."""
-    with _measuring:
-        return estimate(config, pairs)
+def estimated(
+    config: Mapping[str, Any], pairs: tuple[tuple[str, str], ...] = ()
+) -> Estimate | str | None:
+    """As `Estimating.look`: None while it is measured, beside the server."""
+    return services.once(_estimating, jobs().limits.memory).look(config, pairs)
+
+
+def _estimating(memory: int) -> Estimating:
+    return Estimating(memory)

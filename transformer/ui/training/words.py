@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from transformer.training.estimate import Estimate
+
 
 def duration(seconds: float) -> str:
     """About how long: "8 s", "2 min", "1 h 20 min"."""
@@ -13,6 +15,13 @@ def duration(seconds: float) -> str:
     if minutes < 90:
         return f"{minutes} min"
     return f"{minutes // 60} h {minutes % 60} min"
+
+
+def estimated(found: Estimate | str | None) -> str:
+    """The time that a run will take, why it is not known, or that it is about to be."""
+    if found is None:
+        return "estimating the time …"
+    return found if isinstance(found, str) else f"about {duration(found.seconds)}"
 
 
 def ago(created: float) -> str:
