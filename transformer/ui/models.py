@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import json
 import os
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from types import MappingProxyType
 from typing import Any
 
@@ -23,6 +25,8 @@ from transformer.ui.address import EXAMPLES
 
 FOLDER = "HEADS_UP_CHECKPOINTS"
 """Environment variable: the folder whose folders are checkpoints, instead of `checkpoints/`."""
+LOADED = 2
+"""Models that are kept in memory; the one loaded first makes room."""
 
 
 @dataclass(frozen=True)
@@ -163,10 +167,21 @@ def _hash(path: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
     return checkpoint_hash(path)
 
 
-@st.cache_resource(max_entries=2, show_spinner="Loading the model …")
+_loaded: OrderedDict[tuple[str, str], Translator] = OrderedDict()
+_loading = Lock()
+
+
 def _load(path: str, digest: str) -> Translator:
-    translator = Translator.load(path)
-    # What is loaded by now stays; collections need not walk through all of it again.
-    gc.collect()
-    gc.freeze()
-    return translator
+    """Once for all sessions, whatever they clear."""
+    key = path, digest
+    if found := _loaded.get(key):
+        return found
+    with st.spinner("Loading the model …"), _loading:
+        if key not in _loaded:
+            _loaded[key] = Translator.load(path)
+            while len(_loaded) > LOADED:
+                _loaded.popitem(last=False)
+            # What is loaded by now stays; collections need not walk through all of it again.
+            gc.collect()
+            gc.freeze()
+        return _loaded[key]

@@ -16,6 +16,7 @@ from threading import Lock
 import streamlit as st
 
 from transformer.analysis.corpora import MOST, Corpus, Sentence
+from transformer.jobs import services
 from transformer.text import Vocabulary
 from transformer.ui import frame, models, state, visitor
 from transformer.ui.address import CORPORA
@@ -59,10 +60,9 @@ class Uploads:
                 self._kept.popitem(last=False)
 
 
-@st.cache_resource(show_spinner=False)
 def uploads() -> Uploads:
     """One for all sessions of this server."""
-    return Uploads()
+    return services.once(Uploads)
 
 
 def chosen(model: Model) -> Corpus | None:

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
-from transformer.jobs import JobError, Pass, Passes, runs_folder
+from transformer.jobs import JobError, Pass, Passes, runs_folder, services
 from transformer.ui import frame, models, visitor
 from transformer.ui.models import Model
 
@@ -23,12 +23,7 @@ def passes() -> Passes:
     Raises:
         JobError: if the folder of runs cannot be used.
     """
-    return _passes(str(runs_folder()))
-
-
-@st.cache_resource(show_spinner=False, on_release=Passes.close)
-def _passes(folder: str) -> Passes:
-    return Passes(folder)
+    return services.once(Passes, str(runs_folder()))
 
 
 def measured(
