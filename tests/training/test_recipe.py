@@ -127,6 +127,32 @@ def test_what_is_measured_is_what_would_be_trained(
     assert Workload.from_dict(found.to_dict()) == found
 
 
+@pytest.mark.parametrize("task", [None, *DEFAULTS])
+def test_a_live_run_has_a_precision_of_its_own_and_no_clock_chooses_one(task: str | None) -> None:
+    assert describe(task)["training"]["precision"] == "fp32"
+    asked = describe(task, settings={"precision": "auto"})
+    assert asked["training"]["precision"] == "auto"
+
+
+def test_the_same_seed_trains_the_same_model_and_the_run_says_what_it_was_made_with(
+    tmp_path: Path,
+) -> None:
+    shape = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "dropout": 0.1, "steps": 6}
+    weights = {}
+    for name, seed in (("first", 3), ("again", 3), ("other", 4)):
+        run = RunFolder(tmp_path / name)
+        run.path.mkdir()
+        options = {"n_train": 100, "n_valid": 10}
+        run.write_config(describe("reverse", settings={**shape, "seed": seed}, options=options))
+        assert train_run(run.path) == "finished"
+        state = run.state()
+        assert (state["precision"], state["threads"]) == ("fp32", 1)
+        assert state["torch"] == torch.__version__
+        assert state["units"] == torch.backends.cpu.get_cpu_capability()
+        weights[name] = (run.checkpoint_path / "model.safetensors").read_bytes()
+    assert weights["first"] == weights["again"] != weights["other"]
+
+
 def test_minutes_bound_the_estimate() -> None:
     config = describe("reverse", settings={"d_model": 16, "n_layers": 1, "steps": 10**7})
     config["training"]["minutes"] = 0.5

@@ -81,7 +81,22 @@ TRAINING: tuple[Setting, ...] = (
     Number(
         "label_smoothing", "Label smoothing", "Share of the target spread over all.", 0, 0.9, 0.05
     ),
-    Number("seed", "Seed", "The same seed trains the same model.", 0, 2**31 - 1),
+    Number(
+        "seed",
+        "Seed",
+        "Draws weights, order and dropout. The same seed trains the same model on the same "
+        "processor with the same settings and versions, unless a limit of minutes ends it; a run's "
+        "page says what it was made with.",
+        0,
+        2**31 - 1,
+    ),
+    Choice(
+        "precision",
+        "Precision",
+        "Of the products. The faster one is measured when the run begins, and may be another on "
+        "another day.",
+        {"fp32": "float32", "bf16": "bfloat16", "auto": "whichever is faster here"},
+    ),
 )
 PIECES = Number("vocab_size", "Vocabulary", "Pieces to learn from your text.", 32, 8000, 100)
 
