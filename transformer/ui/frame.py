@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.ui import lessons, models, state
+from transformer.ui import lessons, models, state, threads  # noqa: F401  threads: set on import
 from transformer.ui.address import EXAMPLE
 from transformer.ui.models import Model
 
