@@ -18,7 +18,8 @@ _TAIL = 16_384  # bytes: some fifty steps
 class JobFolder(RunFolder):
     """The files that the queue adds to those of a run.
 
-    job.json   {"turn": place in the order of coming, "worker": who took it last, "deleted"}
+    job.json   {"turn": place in the order of coming, "worker": who took it last, "deleted",
+               "address": where its owner asked from}
     job.lock   held by the worker from taking the run until it is done with it
     log.txt    what the trainer printed
 

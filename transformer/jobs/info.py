@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -23,6 +23,7 @@ class RunInfo:
         seconds_left: of a running run's training; None if nothing is known yet.
         asked: "pause" or "stop" while a running run has not done it yet, or nothing.
         turn: the order of coming; a resumed run keeps its own.
+        address: where its owner asked from, in words of the page's; "" if that is not known.
     """
 
     name: str
@@ -37,6 +38,7 @@ class RunInfo:
     seconds_left: float | None = None
     asked: str = ""
     turn: int = 0
+    address: str = ""
 
 
 def read(folder: JobFolder) -> RunInfo | None:
@@ -63,6 +65,7 @@ def read(folder: JobFolder) -> RunInfo | None:
         seconds_left=seconds_left(lines) if status == "running" else None,
         asked="" if asked == "run" else asked,
         turn=_number(turn),
+        address=str(job.get("address") or ""),
     )
 
 
@@ -95,17 +98,29 @@ def _state(folder: JobFolder) -> dict[str, Any]:
 def in_line(infos: Iterable[RunInfo]) -> list[RunInfo]:
     """The queued runs, next one first.
 
-    Every visitor's first run comes before anyone's second, counting those that train; among equals
-    it is first come, first served. Nobody waits for ever: once a visitor's run has ended, their
-    next one counts as a first, and stands before all that came later.
+    Every address's first run comes before anyone's second, counting those that train, and within
+    an address every visitor's first before anyone's second; an unknown address is that of its
+    visitor. Among equals it is first come, first served. Nobody waits for ever: once a visitor's
+    run has ended, their next one counts as a first, and stands before all that came later.
     """
     infos = list(infos)
-    before = Counter(info.owner for info in infos if info.status == "running")
+    running = [info for info in infos if info.status == "running"]
+    waiting = [info for info in infos if info.status == "queued"]
+    came = sorted(waiting, key=lambda info: (info.turn, info.name))
+    order = _in_turn(came, running, lambda info: info.owner)
+    return _in_turn(order, running, lambda info: info.address or f"visitor {info.owner}")
+
+
+def _in_turn(
+    waiting: list[RunInfo], running: list[RunInfo], whose: Callable[[RunInfo], str]
+) -> list[RunInfo]:
+    """First everyone's first, those that are `running` counted, by the order of coming."""
+    before = Counter(map(whose, running))
     keyed = []
-    for info in sorted((i for i in infos if i.status == "queued"), key=lambda i: (i.turn, i.name)):
-        keyed.append((before[info.owner], info.turn, info.name, info))
-        before[info.owner] += 1
-    return [info for *_, info in sorted(keyed, key=lambda key: key[:3])]
+    for place, info in enumerate(waiting):
+        keyed.append((before[whose(info)], place, info))
+        before[whose(info)] += 1
+    return [info for *_, info in sorted(keyed, key=lambda key: key[:2])]
 
 
 def with_places(infos: Iterable[RunInfo]) -> list[RunInfo]:

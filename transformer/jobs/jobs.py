@@ -14,6 +14,7 @@ from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo
 from transformer.jobs.limits import Limits
 from transformer.jobs.queue import Queue, sentence
+from transformer.jobs.shares import Who
 from transformer.jobs.workers import Workers
 
 FOLDER = "HEADS_UP_RUNS"
@@ -99,18 +100,24 @@ class Jobs:
         self.close()
 
     def submit(
-        self, config: Mapping[str, Any], owner: str, files: Mapping[str, bytes] | None = None
+        self,
+        config: Mapping[str, Any],
+        owner: str,
+        files: Mapping[str, bytes] | None = None,
+        *,
+        address: str = "",
     ) -> str:
         """Put a run in line and return its name.
 
         Args:
             config: of the run's config.json: "model", "training", "data", "title", "probes".
             files: lie in the run folder beside it, by name.
+            address: where the owner asks from, in whatever words; "" if it is not known.
 
         Raises:
             JobError: when a limit is passed, with both numbers, or a setting is wrong.
         """
-        name = self._queue.add(config, owner, files or {}, self.limits)
+        name = self._queue.add(config, Who(owner, address), files or {}, self.limits)
         self._go()
         return name
 

@@ -125,7 +125,7 @@ def _begin() -> None:
             title=f"Reverse, {kind} positions",
         )
         try:
-            names[kind] = server.jobs().submit(config, visitor.known())
+            names[kind] = server.jobs().submit(config, visitor.known(), address=visitor.address())
         except JobError as error:
             st.session_state["positions-refused"] = frame.sentence(error)
             break

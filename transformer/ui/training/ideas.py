@@ -150,7 +150,7 @@ def _race_cost() -> str:
 
 def _race() -> None:
     try:
-        name = submit_race(server.jobs(), RACE, visitor.known())
+        name = submit_race(server.jobs(), RACE, visitor.known(), address=visitor.address())
     except JobError as error:
         draft.refuse(error)
         return
