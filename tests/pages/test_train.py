@@ -15,7 +15,7 @@ from tests.pages.conftest import Visit
 from tests.pages.test_pages import messages, shown, view
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
-from transformer.jobs import Jobs, Limits, count_parameters
+from transformer.jobs import JobError, Jobs, Limits, count_parameters
 from transformer.jobs.races import RACES
 from transformer.model import Transformer
 from transformer.text import Vocabulary
@@ -158,6 +158,33 @@ def test_the_race_of_the_front_door_is_the_one_of_scores(
     assert app.query_params["race"]
     app = visit(PAGE)
     assert "Nothing trained yet" in told(app), "its runs are listed as a race"
+
+
+def test_a_run_on_somebodys_sentences_is_theirs_until_they_share_it(
+    visit: Visit, jobs: Jobs
+) -> None:
+    """Another visitor once read a diary on the run's page."""
+    secret = describe(title="My diary", settings={"d_model": 16, "n_heads": 2, "d_ff": 16})
+    name = jobs.submit(secret, OTHER, {"pairs.tsv": b"dear diary\tI know\n"})
+    trained(stand(jobs, name, "finished"))
+    public = put(jobs)
+
+    def refused() -> list[bool]:
+        page, model = visit(PAGE, run=name), visit("pages/translate.py", model=name)
+        return [
+            "My diary" not in told(visit(PAGE)),
+            "a b c" not in told(page) and "who has not shared it" in messages(page)[0],
+            f"no checkpoint '{name}'" in " ".join(messages(model)).replace("\\", ""),
+        ]
+
+    assert refused() == [True, True, True]
+    assert "A run" in told(visit(PAGE, run=public))
+    with pytest.raises(JobError, match="is not your run"):
+        jobs.share(name, "somebody else", True)
+    jobs.share(name, OTHER, True)
+    assert refused() == [False, False, False]
+    jobs.share(name, OTHER, False)
+    assert refused() == [True, True, True]
 
 
 def test_the_form_opens_with_the_idea_filled_in_and_trains_what_it_says(

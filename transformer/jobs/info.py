@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -23,6 +23,8 @@ class RunInfo:
         seconds_left: of a running run's training; None if nothing is known yet.
         asked: "pause" or "stop" while a running run has not done it yet, or nothing.
         turn: the order of coming; a resumed run keeps its own.
+        shared: whether others than its owner may see it; a run on pairs that a visitor brought is
+            private until that visitor shares it.
         address: where its owner asked from, in words of the page's; "" if that is not known.
     """
 
@@ -39,6 +41,11 @@ class RunInfo:
     asked: str = ""
     turn: int = 0
     address: str = ""
+    shared: bool = True
+
+    def seen_by(self, visitor: str) -> bool:
+        """Whether this visitor may look at it."""
+        return self.shared or (bool(visitor) and visitor == self.owner)
 
 
 def read(folder: JobFolder) -> RunInfo | None:
@@ -66,7 +73,16 @@ def read(folder: JobFolder) -> RunInfo | None:
         asked="" if asked == "run" else asked,
         turn=_number(turn),
         address=str(job.get("address") or ""),
+        shared=is_shared(config, job),
     )
+
+
+def is_shared(config: Mapping[str, Any], job: Mapping[str, Any]) -> bool:
+    """By its owner's word, or else unless it has pairs that came with it."""
+    data = config.get("data")
+    brought = isinstance(data, Mapping) and "pairs" in data
+    said = job.get("shared")
+    return said if isinstance(said, bool) else not (brought and config.get("owner"))
 
 
 def _number(value: object) -> int:

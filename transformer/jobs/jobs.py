@@ -53,7 +53,8 @@ class Executor(Protocol):
 class Jobs:
     """The runs of one folder, for all sessions of one server; every method is safe in any thread.
 
-    Anyone may look at any run, whoever began one controls it. A visitor is an id that the page
+    Anyone may look at a run that is shared (`RunInfo.seen_by`: it is for the page to ask), whoever
+    began one controls it. A visitor is an id that the page
     makes and keeps; every JobError is a sentence for them.
     """
 
@@ -155,6 +156,13 @@ class Jobs:
         self._queue.control(name, owner, command, learning_rate_factor, save)
         if command == "run":
             self._go()
+
+    def share(self, name: str, owner: str, shared: bool) -> None:
+        """Let others see one's own run, its sentences and its model, or no longer.
+
+        A run on pairs of its owner's is private at first. Raises JobError.
+        """
+        self._queue.share(name, owner, shared)
 
     def resume(self, name: str, owner: str) -> None:
         """Go on with one's own run that paused, failed or was stopped, from its last save.

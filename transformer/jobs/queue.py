@@ -144,6 +144,11 @@ class Queue:
             elif info.status == "paused" and command == "run":
                 folder.change_state("queued", "waits for a worker to go on")
 
+    def share(self, name: str, owner: str, shared: bool) -> None:
+        """Let others see one's own run, or no longer. Raises JobError."""
+        with self._own(name, owner) as (folder, _):
+            folder.change_job(shared=shared)
+
     def resume(self, name: str, owner: str) -> None:
         """Back into the line, at the run's old place in the order of coming. Raises JobError."""
         with self._own(name, owner) as (folder, info):

@@ -19,6 +19,8 @@ import streamlit as st
 from transformer.checkpoint import checkpoint_hash
 from transformer.inference import Translator
 from transformer.jobs import runs_folder
+from transformer.jobs.folder import JobFolder
+from transformer.jobs.info import is_shared
 from transformer.training.seen import Seen
 from transformer.ui import state, visitor
 from transformer.ui.address import EXAMPLES
@@ -77,13 +79,21 @@ def folder() -> Path:
 
 
 def checkpoints() -> dict[str, Path]:
-    """Folders that look like a checkpoint, by name, in the alphabet's order; then those of runs,
-    by the run's name."""
+    """Folders that look like a checkpoint, by name, in the alphabet's order; then those of runs
+    that this visitor may see, by the run's name."""
     found = {path.name: path for path in _folders(folder()) if (path / "config.json").is_file()}
     for path in _folders(runs_folder()):
-        if (path / "checkpoint" / "config.json").is_file():
+        if (path / "checkpoint" / "config.json").is_file() and _may_see(path):
             found.setdefault(path.name, path / "checkpoint")
     return found
+
+
+def _may_see(run: Path) -> bool:
+    """Whether this visitor may: a run on sentences of somebody's is theirs until they share it."""
+    config = _config_of_run(run / "checkpoint")
+    if not config or config.get("owner") in ("", None, visitor.known()):
+        return True
+    return is_shared(config, JobFolder(run).job())
 
 
 def written(name: str) -> Path:

@@ -168,6 +168,10 @@ def _cut(corpus: Corpus, most: int) -> Corpus:
 def _bring(owner: str) -> None:
     """A file or a text of the visitor's own; what is refused is said."""
     with st.expander("Your sentences", expanded=uploads().of(owner) is None):
+        st.caption(
+            "No other visitor sees them, their links or their name; they are gone when the server "
+            "ends."
+        )
         left, right = st.columns(2)
         left.file_uploader(
             f"A .txt or .tsv file, UTF-8, at most {BYTES / 1e6:g} MB",

@@ -20,6 +20,10 @@ def pairs(now: Draft) -> None:
     """Widgets for the text; the draft has its pairs, or a sentence says what is wrong with it."""
     most = server.jobs().limits.upload_bytes
     st.markdown("**Your pairs**")
+    st.caption(
+        "Nobody else sees them, nor the run, its name or its model, until you share it on the "
+        "run's page; whoever runs this server can."
+    )
     now.text = st.text_area(
         "Paste them, a line each: source, a tab, target",
         now.text,

@@ -10,6 +10,7 @@ from transformer.jobs import Estimating, JobError, Jobs, Limits, RunInfo, runs_f
 from transformer.jobs.info import read
 from transformer.jobs.limits import FILE
 from transformer.training.estimate import Estimate
+from transformer.ui import visitor
 
 
 def jobs() -> Jobs:
@@ -32,12 +33,19 @@ def look(name: str) -> RunInfo:
     """One run as it stands, without reading all others unless it waits in line.
 
     Raises:
-        JobError: if there is none of this name.
+        JobError: if there is none of this name that this visitor may see.
     """
     found = read(jobs().folder(name))
     if found is None:
         raise JobError(f"there is no run {name!r}; it may have been deleted")
+    if not found.seen_by(visitor.known()):
+        raise JobError("this run learns from sentences of its owner's, who has not shared it")
     return jobs().run(name) if found.status == "queued" else found
+
+
+def runs() -> list[RunInfo]:
+    """All runs that this visitor may see, the newest first. Raises JobError."""
+    return [info for info in jobs().runs() if info.seen_by(visitor.known())]
 
 
 def estimated(

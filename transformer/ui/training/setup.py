@@ -224,7 +224,10 @@ def _widget(now: Draft, setting: Setting) -> None:
 def _go(now: Draft) -> None:
     """The button, and beside it either what the run would cost or why it cannot begin."""
     key = f"title-{now.turn}"
-    now.title = st.text_input("Name of the run", placeholder=draft.title(now), key=key)[:100]
+    whose = "Other visitors see it." if now.task else "Yours alone until you share the run."
+    now.title = st.text_input(
+        "Name of the run", placeholder=draft.title(now), key=key, help=whose, max_chars=100
+    )[:100]
     config, problem = None, ""
     try:
         config = draft.config(now)
