@@ -72,3 +72,13 @@ def test_services_uploads_and_models_outlive_the_caches(
         assert not server.jobs()._executor._closing.is_set()
     finally:
         services.close_all()
+
+
+def test_new_cookies_of_one_address_push_out_nobody_elses_upload() -> None:
+    kept, mine = corpus.Uploads(6), Corpus.of_lines(["mine"], "mine")
+    kept.put("me", mine, "B")
+    for number in range(20):
+        kept.put(f"cookie {number}", Corpus.of_lines(["x"], "x"), "A")
+    assert kept.of("me") is mine
+    assert kept.of("cookie 16") is None
+    assert all(kept.of(f"cookie {number}") is not None for number in (17, 18, 19))

@@ -17,6 +17,7 @@ import streamlit as st
 
 from transformer.analysis.corpora import MOST, Corpus, Sentence
 from transformer.jobs import services
+from transformer.jobs.shares import of_address
 from transformer.text import Vocabulary
 from transformer.ui import frame, models, state, visitor
 from transformer.ui.address import CORPORA
@@ -26,7 +27,7 @@ from transformer.ui.training.pairs import decoded
 BYTES = 1_000_000
 """Most of one upload."""
 BROUGHT = 64
-"""Uploads that the server remembers, one a visitor, those used last."""
+"""Uploads that the server remembers, one a visitor, those used last; an address has a half."""
 SHOWN = 8
 FORMS = """One sentence a line; or pairs, `source TAB target`; or these with a third column of links
 in Pharaoh's format, which word alignment is scored by:
@@ -44,18 +45,23 @@ class Uploads:
 
     def __init__(self, most: int = BROUGHT) -> None:
         self._most, self._lock = most, Lock()
-        self._kept: OrderedDict[str, Corpus] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[Corpus, str]] = OrderedDict()
 
     def of(self, owner: str) -> Corpus | None:
         with self._lock:
             if owner in self._kept:
                 self._kept.move_to_end(owner)
-            return self._kept.get(owner)
+            return self._kept.get(owner, (None, ""))[0]
 
-    def put(self, owner: str, corpus: Corpus) -> None:
+    def put(self, owner: str, corpus: Corpus, address: str = "") -> None:
+        """`address`: where the owner's browser speaks from; new cookies of one push out one
+        another, and nobody else."""
         with self._lock:
-            self._kept[owner] = corpus
+            self._kept[owner] = corpus, address
             self._kept.move_to_end(owner)
+            beside = [key for key, (_, where) in self._kept.items() if address and where == address]
+            if len(beside) > of_address(self._most):
+                del self._kept[beside[0]]
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
 
@@ -211,7 +217,8 @@ def _take(owner: str, content: bytes, name: str) -> None:
     try:
         if len(content) > BYTES:
             raise ValueError(f"{name} has {len(content):,} bytes; at most {BYTES:,} can be taken.")
-        uploads().put(owner, Corpus.of_lines(decoded(content, name).splitlines(), name))
+        brought = Corpus.of_lines(decoded(content, name).split("\n"), name)
+        uploads().put(owner, brought, visitor.address())
     except ValueError as error:
         st.session_state["corpus-refused"] = str(error)
     state.change(corpus="upload")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from html import escape
 
 import streamlit as st
@@ -34,6 +35,7 @@ def pairs(now: Draft) -> None:
     file = st.file_uploader(
         f"or upload a .tsv or .csv file, UTF-8, at most {most / 1e6:g} MB",
         type=["tsv", "csv", "txt"],
+        max_upload_size=max(1, math.ceil(most / 1e6)),
         key=f"uploaded-{now.turn}",
     )
     try:
