@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from transformer.jobs.folder import JobFolder, seconds_left
+from transformer.jobs.folder import JobFolder, is_number, seconds_left
 from transformer.training.run import RunError, Status
 
 
@@ -66,8 +66,8 @@ def read(folder: JobFolder) -> RunInfo | None:
         owner=str(config.get("owner") or ""),
         status=status,
         reason=str(state.get("reason", "")),
-        step=max([_number(state.get("step")), *(line["step"] for line in lines[-1:])]),
-        created=float(created) if isinstance(created, int | float) else 0.0,
+        step=max([_number(state.get("step")), *(_number(line["step"]) for line in lines[-1:])]),
+        created=float(created) if created is not None and is_number(created) else 0.0,
         share=1.0 if status == "finished" else _last_share(lines),
         seconds_left=seconds_left(lines) if status == "running" else None,
         asked="" if asked == "run" else asked,
@@ -86,12 +86,12 @@ def is_shared(config: Mapping[str, Any], job: Mapping[str, Any]) -> bool:
 
 
 def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
+    return int(value) if isinstance(value, int | float) and is_number(value) else 0
 
 
 def _last_share(lines: list[dict[str, Any]]) -> float | None:
-    shares = [line["share"] for line in lines if isinstance(line.get("share"), int | float)]
-    return min(1.0, float(shares[-1])) if shares else None
+    shares = [line["share"] for line in lines if is_number(line.get("share"))]
+    return min(1.0, max(0.0, float(shares[-1]))) if shares else None
 
 
 def _config(folder: JobFolder) -> dict[str, Any]:
