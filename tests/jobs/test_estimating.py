@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from tests import leaks
-from transformer.jobs import Estimating
+from transformer.jobs.estimating import Estimating
 from transformer.training.estimate import PREPARING, Estimate
 from transformer.training.recipe import describe
 

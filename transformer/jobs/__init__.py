@@ -2,7 +2,6 @@
 in processes of their own."""
 
 from transformer.jobs.errors import JobError
-from transformer.jobs.estimating import Estimating
 from transformer.jobs.info import RunInfo
 from transformer.jobs.jobs import Jobs, runs_folder
 from transformer.jobs.limits import Limits, count_parameters
@@ -10,7 +9,6 @@ from transformer.jobs.pass_files import Pass
 from transformer.jobs.passes import Passes
 
 __all__ = [
-    "Estimating",
     "JobError",
     "Jobs",
     "Limits",

@@ -7,6 +7,7 @@ import json
 import os
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.checkpoint import checkpoint_hash
+from transformer.checkpoint import check_checkpoint, checkpoint_hash
 from transformer.inference import Translator
 from transformer.jobs import runs_folder
 from transformer.jobs.folder import JobFolder
@@ -111,10 +112,35 @@ def offered() -> dict[str, str]:
     for name, path in checkpoints().items():
         config = _config_of_run(path)
         if not config:
-            labels[name] = name
+            labels[name] = name if opens(path) else f"{name} (cannot be opened)"
         elif name in (view.model, view.other_model) or (mine and config.get("owner") == mine):
             labels[name] = f"run: {config.get('title') or name} ({name})"
     return labels
+
+
+def default() -> str:
+    """The first checkpoint that can be opened, as far as that is seen without reading weights; the
+    first of all if none can."""
+    folders = checkpoints()
+    return next((name for name, path in folders.items() if opens(path)), next(iter(folders)))
+
+
+def opens(path: Path) -> bool:
+    """Whether config.json and the weights' header fit together; looked at once."""
+    try:
+        files = [path / "config.json", path / "model.safetensors"]
+        return _opens(path, tuple(file.stat().st_mtime_ns for file in files))
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=1024)
+def _opens(path: Path, stamps: tuple[int, ...]) -> bool:
+    try:
+        check_checkpoint(path)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def about(path: Path) -> About:
@@ -123,11 +149,13 @@ def about(path: Path) -> About:
     if not config:
         return About()
     data = config.get("data") or {}
-    task = data.get("task", "") if isinstance(data, dict) else ""
-    sources = [str(src) for src, _ in config.get("probes") or ()]
-    if not sources:
-        looks = Seen(path.parent).examples()
-        sources = [example["src"] for look in looks[:1] for example in look["examples"]]
+    task = str(data.get("task", "")) if isinstance(data, dict) else ""
+    sources: list[str] = []
+    with suppress(TypeError, ValueError, KeyError):  # what stands in a file may be anything
+        sources = [str(src) for src, _ in config.get("probes") or ()]
+        if not sources:
+            looks = Seen(path.parent).examples()
+            sources = [str(example["src"]) for look in looks[:1] for example in look["examples"]]
     examples = tuple(dict.fromkeys(sources))[:4]
     if task == "french":
         return About(task, "English", "French", examples, "the black cat sleeps .")
@@ -149,7 +177,7 @@ def _config_of_run(path: Path) -> Mapping[str, Any]:
     file = path.parent / "config.json"
     try:
         return _read_config(file, file.stat().st_mtime_ns)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
 
 

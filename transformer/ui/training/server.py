@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.jobs import Estimating, JobError, Jobs, Limits, RunInfo, runs_folder, services
+from transformer.jobs import JobError, Jobs, Limits, RunInfo, runs_folder, services
+from transformer.jobs.estimating import Estimating
 from transformer.jobs.info import read
 from transformer.jobs.limits import FILE
 from transformer.training.estimate import Estimate
