@@ -195,7 +195,8 @@ def _model(folders: dict[str, Path], problems: list[str]) -> Model:
     try:
         model = models.load(name, folders[name])
     except (OSError, ValueError) as error:
-        st.error(plain(f"The checkpoint {name} cannot be opened. {error}"))
+        said = str(error).replace(str(folders[name]), name)  # no path of this server
+        st.error(plain(f"The checkpoint {name} cannot be opened. {said}"))
         st.stop()
     problems += state.fit(model.n_layers, model.n_heads)
     examples = model.about.examples
