@@ -4,6 +4,7 @@ drawn, so that what is measured is the server."""
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
 
@@ -22,12 +23,14 @@ class Session:
         elements: what is on the page, by kind and label, or a component's name: the last one.
         text: everything that is written there, of the last run.
         query: the address's part after "?".
+        socket: the connection, to send anything else by.
     """
 
     def __init__(self, address: str, page: str, query: str = "") -> None:
         """`page` is "" or a name such as "attention". Runs the page once."""
         url = address.replace("http", "ws", 1) + "/_stcore/stream"
-        self._socket = connect(url, max_size=LARGEST, compression=None)
+        self._open = ExitStack()
+        self.socket = self._open.enter_context(connect(url, max_size=LARGEST, compression=None))
         self.page, self.query = page, query
         self.widgets: dict[str, WidgetState] = {}
         self.elements: dict[tuple[str, str], Any] = {}
@@ -43,7 +46,7 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._socket.close()
+        self._open.close()
 
     def rerun(self, *changed: WidgetState, trigger: bool = False) -> float:
         """Send the widgets with these changes; milliseconds until the page has run to its end.
@@ -58,7 +61,7 @@ class Session:
         message.rerun_script.page_name = self.page
         message.rerun_script.widget_states.widgets.extend(self.widgets.values())
         began = time.perf_counter()
-        self._socket.send(message.SerializeToString())
+        self.socket.send(message.SerializeToString())
         self._receive()
         spent = 1000 * (time.perf_counter() - began)
         if trigger:
@@ -85,7 +88,7 @@ class Session:
         """
         texts: list[str] = []
         while True:
-            message = ForwardMsg.FromString(self._socket.recv(timeout=120))
+            message = ForwardMsg.FromString(self.socket.recv(timeout=120))
             kind = message.WhichOneof("type")
             if kind == "page_info_changed":
                 self.query = message.page_info_changed.query_string

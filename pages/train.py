@@ -17,9 +17,7 @@ with frame.workshop("pages/train.py"):
     elif view.race:
         races.show(server.jobs(), owner, view.race)
     elif now:
-        wanted = setup.form(now)
-        if wanted:
-            setup.measure(*wanted, now.pairs)
+        setup.form(now)
     else:
         frame.lead(
             "Press **Train**: a small Transformer learns on this machine, and within seconds you "

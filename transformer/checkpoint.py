@@ -30,6 +30,10 @@ CONFIG, WEIGHTS, VOCABULARY, CARD = (
 FORMAT = 1
 CARD_BYTES = 65_536
 """Of a card, so much is read: its front matter comes first."""
+DTYPES = ("F32", "F16", "BF16", "F64")
+"""Types that weights may be stored in, as safetensors calls them; all are read as float32."""
+MOST_PLACES = 2**28
+"""Numbers in a table of positions, which no file bounds where they are sinusoids."""
 
 
 class CheckpointError(ValueError):
@@ -121,7 +125,9 @@ def load_config(folder: str | os.PathLike[str]) -> ModelConfig:
     path = _file(folder, CONFIG)
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError, UnicodeDecodeError) as error:
+    except RecursionError as error:
+        raise CheckpointError(f"{path} is nested too deeply to be a config") from error
+    except (OSError, ValueError) as error:  # JSON, UTF-8, a number of too many digits
         raise CheckpointError(f"{path} is cut off or is no JSON: {error}") from error
     if not isinstance(values, dict):
         raise CheckpointError(f"{path} must hold a JSON object, not {type(values).__name__}")
@@ -130,7 +136,7 @@ def load_config(folder: str | os.PathLike[str]) -> ModelConfig:
         raise CheckpointError(f"{path} has format {made_as!r}; this version reads format {FORMAT}")
     try:
         return ModelConfig.from_dict(values)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise CheckpointError(f"{path}: {error}") from error
 
 
@@ -151,10 +157,11 @@ def load_checkpoint(
         vocabulary.check(config)
     except ValueError as error:
         raise CheckpointError(f"{folder}: {error}") from error
+    weights = _file(folder, WEIGHTS)
+    _check_header(weights, config)
     with torch.random.fork_rng(devices=[]):  # random start values must not move the caller's
         model = Transformer(config)
-    expected = {name: tuple(p.shape) for name, p in model.named_parameters()}
-    model.load_state_dict(_read_weights(_file(folder, WEIGHTS), expected))
+    model.load_state_dict(_read_weights(weights))
     return model.to(device).eval().requires_grad_(False), vocabulary
 
 
@@ -175,6 +182,63 @@ def load_languages(folder: str | os.PathLike[str]) -> Languages | None:
     except ValueError as error:
         raise CheckpointError(f"{card}: {error}") from error
     return found or of_name(Path(folder).absolute().name)
+
+
+def check_checkpoint(folder: str | os.PathLike[str]) -> None:
+    """Whether config.json and the header of the weights fit together; reads no weight.
+
+    Raises:
+        CheckpointError: as `load_checkpoint`, for what can be seen so.
+    """
+    config = load_config(folder)
+    _file(folder, VOCABULARY)
+    _check_header(_file(folder, WEIGHTS), config)
+
+
+def _check_header(path: Path, config: ModelConfig) -> None:
+    """Names, types and shapes of the file's tensors, against a model of the config's shape on no
+    device: nothing of the size that a config claims is built before the file has as much."""
+    found = _header(path)
+    if config.n_layers > len(found) or config.max_len * config.d_model > MOST_PLACES:
+        raise CheckpointError(
+            f"{path} does not fit its config.json: {len(found)} tensors where the config asks for "
+            f"{config.n_layers:,} layers of {config.d_model:,} and {config.max_len:,} positions"
+        )
+    try:
+        with torch.device("meta"):
+            expected = {n: list(p.shape) for n, p in Transformer(config).named_parameters()}
+    except (RuntimeError, TypeError, OverflowError) as error:
+        raise CheckpointError(f"{path}: the config's sizes are no model's") from error
+    missing, unknown = expected.keys() - found.keys(), found.keys() - expected.keys()
+    if missing or unknown:
+        example = sorted(missing or unknown)[0]
+        raise CheckpointError(
+            f"{path} does not fit its config.json: {len(found)} tensors where the config asks for "
+            f"{len(expected)} ({example} is {'missing' if missing else 'not in the model'})"
+        )
+    for name, shape in expected.items():
+        kind, there = found[name]
+        if there != shape:
+            raise CheckpointError(
+                f"{path}: {name} has shape {tuple(there)}, config.json asks for {tuple(shape)}"
+            )
+        if kind not in DTYPES:
+            raise CheckpointError(
+                f"{path}: {name} is of type {kind}; weights are {', '.join(DTYPES)}"
+            )
+
+
+def _header(path: Path) -> dict[str, tuple[str, list[int]]]:
+    """Type and shape of every tensor, by name. Raises CheckpointError."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+            return {name: (each.get_dtype(), each.get_shape()) for name, each in slices.items()}
+    except (SafetensorError, OSError) as error:
+        size = path.stat().st_size
+        raise CheckpointError(
+            f"{path} ({size} bytes) is cut off or is not a safetensors file: {error}"
+        ) from error
 
 
 def checkpoint_hash(folder: str | os.PathLike[str]) -> str:
@@ -200,8 +264,8 @@ def _file(folder: str | os.PathLike[str], name: str) -> Path:
     return path / name
 
 
-def _read_weights(path: Path, expected: dict[str, tuple[int, ...]]) -> dict[str, Tensor]:
-    """All tensors as float32, each of the shape the config asks for and finite."""
+def _read_weights(path: Path) -> dict[str, Tensor]:
+    """All tensors as float32, each finite; the header has been checked."""
     try:
         with safe_open(path, framework="pt") as file:
             found = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
@@ -210,18 +274,6 @@ def _read_weights(path: Path, expected: dict[str, tuple[int, ...]]) -> dict[str,
         raise CheckpointError(
             f"{path} ({size} bytes) is cut off or is not a safetensors file: {error}"
         ) from error
-    missing, unknown = expected.keys() - found.keys(), found.keys() - expected.keys()
-    if missing or unknown:
-        example = sorted(missing or unknown)[0]
-        raise CheckpointError(
-            f"{path} does not fit its config.json: {len(found)} tensors where the config asks for "
-            f"{len(expected)} ({example} is {'missing' if missing else 'not in the model'})"
-        )
-    for name, shape in expected.items():
-        if tuple(found[name].shape) != shape:
-            raise CheckpointError(
-                f"{path}: {name} has shape {tuple(found[name].shape)}, config.json asks for {shape}"
-            )
     _check_finite(found, str(path))
     return found
 

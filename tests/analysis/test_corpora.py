@@ -73,6 +73,7 @@ def test_lines_pairs_and_links() -> None:
         (["a\tb", "b"], None, "line 2: it has no tab"),
         (["a\t"], None, "line 1: there is nothing after the tab"),
         (["a\tb\t0-0 0=1"], None, "line 1: '0=1' is no link"),
+        (["a\tb\t0-" + "9" * 5000], None, "is no link; a link is written 0-1"),
         (["a\tb\t0-1"], None, "line 1: the link 0-1 is outside"),
         (["a\tb"], ["0-0", "0-0"], "1 lines, its links 2"),
         (["a"], ["0-0"], "line 1"),

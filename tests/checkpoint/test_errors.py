@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from safetensors.torch import load_file, save_file
 
 from transformer.checkpoint import (
     CheckpointError,
+    check_checkpoint,
     checkpoint_hash,
     load_checkpoint,
     load_config,
@@ -97,6 +99,25 @@ SPOILT: dict[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
         edit_weights(lambda t: t[FFN][:1].fill_(float("-inf"))),
         (f"1 of the 24 numbers of {FFN} are not finite",),
     ),
+    "20,000 layers": (edit_config(n_layers=20_000), ("25 tensors where", "20,000 layers")),
+    "a huge d_ff": (edit_config(d_ff=4_000_000), ("has shape (24,", "asks for (4000000,")),
+    "a huge d_model": (edit_config(d_model=10**9), ("layers of 1,000,000,000",)),
+    "a huge max_len": (edit_config(max_len=10**12), ("1,000,000,000,000 positions",)),
+    "d_ff that no machine counts": (edit_config(d_ff=10**30), ("no model's",)),
+    "deep JSON": (write("config.json", "[" * 200_000), ("config.json",)),
+    "a number of 5,000 digits": (write("config.json", "9" * 5000), ("config.json",)),
+    "weights of bools": (
+        edit_weights(lambda t: t.update({FFN: torch.zeros(24, dtype=torch.bool)})),
+        (f"{FFN} is of type BOOL; weights are F32, F16, BF16, F64",),
+    ),
+    "weights of whole numbers": (
+        edit_weights(lambda t: t.update({FFN: torch.zeros(24, dtype=torch.int8)})),
+        (f"{FFN} is of type I8",),
+    ),
+    "complex weights": (
+        edit_weights(lambda t: t.update({FFN: torch.zeros(24, dtype=torch.complex64)})),
+        (f"{FFN} is of type C64",),
+    ),
     "no config": (remove("config.json"), ("has no config.json", "it holds README.md, model.saf")),
     "no vocabulary": (remove("vocabulary.model"), ("has no vocabulary.model",)),
     "no weights": (remove("model.safetensors"), ("has no model.safetensors",)),
@@ -158,3 +179,14 @@ def test_a_pickle_is_never_opened(name: str, tmp_path: Path, folder: Path) -> No
     assert not (tmp_path / "mark").exists()
     pickle.loads((folder / name).read_bytes())
     assert (tmp_path / "mark").exists()  # the trap was sharp
+
+
+def test_what_a_config_claims_is_not_built(folder: Path) -> None:
+    """Its numbers are known to be wrong before anything of their size is made."""
+    edit_config(d_ff=2_000_000_000)(folder)
+    began = time.process_time()
+    with pytest.raises(CheckpointError, match="asks for"):
+        load_checkpoint(folder)
+    with pytest.raises(CheckpointError, match="asks for"):
+        check_checkpoint(folder)
+    assert time.process_time() - began < 2

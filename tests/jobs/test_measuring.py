@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from transformer.jobs import JobError
@@ -16,6 +19,9 @@ what = sys.argv[1]
 print("one", flush=True)
 if what == "fails":
     raise ValueError("no such ruler")
+if what == "talks":
+    sys.stderr.write("no room here\\n" * 100_000)
+    raise ValueError("said enough")
 if what == "long":
     time.sleep(600)
 print("two", flush=True)
@@ -74,6 +80,34 @@ def test_what_takes_too_long_is_ended() -> None:
     hasty.start("long", "me")
     found = ended(hasty, "long")
     assert (found.status, found.reason) == ("failed", "it took too long")
+
+
+@pytest.mark.usefixtures("measuring")
+def test_much_on_standard_error_stops_nothing() -> None:
+    """More than a pipe holds, which nobody read until the end of the other one."""
+    talking = Measuring("ruler", limit=30)
+    talking.start("talks", "me")
+    found = ended(talking, "talks")
+    assert (found.status, found.reason) == ("failed", "ValueError: said enough")
+
+
+@pytest.mark.usefixtures("measuring")
+def test_it_ends_with_an_app_that_is_killed() -> None:
+    program = (
+        "import time\n"
+        "from transformer.jobs.measuring import Measuring\n"
+        "measuring = Measuring('ruler')\n"
+        "measuring.start('long', 'me')\n"
+        "print(measuring._process.pid, flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
+    ) as app:
+        assert app.stdout
+        ruler = psutil.Process(int(app.stdout.readline()))
+        app.kill()
+    ruler.wait(30)  # of its own accord, or psutil.TimeoutExpired
 
 
 def test_nothing_runs_nothing_is_stopped(measuring: Measuring) -> None:

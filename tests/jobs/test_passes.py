@@ -15,12 +15,13 @@ import pytest
 
 from transformer.analysis.corpora import Corpus
 from transformer.checkpoint import checkpoint_hash
-from transformer.jobs import JobError
+from transformer.jobs import JobError, Limits
 from transformer.jobs.corpus_pass import make
 from transformer.jobs.locks import attempt
 from transformer.jobs.pass_files import Pass, forget, read, write
+from transformer.jobs.pass_line import OF_A_VISITOR
 from transformer.jobs.passes import MEASURE as MEASURE_OF_THE_APP
-from transformer.jobs.passes import WAITING, Passes
+from transformer.jobs.passes import Passes
 
 MEASURE = "tests.jobs.measured:measure"
 PATIENCE = 60.0  # seconds, for a busy machine; what is there is seen at once
@@ -115,15 +116,15 @@ def test_too_many_are_refused_taken_back_and_one_that_ends_is_asked_for_anew(
     passes: Passes, ask: Callable[..., str], tmp_path: Path
 ) -> None:
     long, quick = ask("long"), ask("quick")
-    for number in range(WAITING - 1):
+    for number in range(OF_A_VISITOR - 2):
         ask("quick", number=number)
-    with pytest.raises(JobError, match=f"{WAITING} measurements are waiting"):
+    with pytest.raises(JobError, match=f"you have {OF_A_VISITOR} measurements under way"):
         ask("quick", number=-1)
     ask("quick", "you", number=3)  # the same question is the same pass
     half_way(passes, long)
     passes.cancel(quick, "me")
     assert passes.look(quick).status == "absent"
-    for number in range(WAITING - 1):
+    for number in range(OF_A_VISITOR - 2):
         for visitor in ("me", "you"):
             passes.cancel(Passes.key("0" * 16, "quick", CORPUS, {"number": number}), visitor)
     passes.cancel(long, "me")
@@ -133,6 +134,14 @@ def test_too_many_are_refused_taken_back_and_one_that_ends_is_asked_for_anew(
     while starts(tmp_path) != ["long", "long"]:
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def test_a_pass_that_takes_too_long_is_ended_and_says_so(tmp_path: Path) -> None:
+    limits = Limits(pass_minutes=1)
+    object.__setattr__(limits, "pass_minutes", 0.01)  # less than the operator may set
+    with Passes(tmp_path, limits, nice=0, measure=MEASURE) as passes:
+        key = passes.ask(tmp_path, "0" * 16, "long", CORPUS, visitor="me")
+        assert "took more than the 0.01 minutes" in until(passes, key, "failed").reason
 
 
 def test_what_fails_says_why_and_can_be_asked_for_again(

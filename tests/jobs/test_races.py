@@ -301,3 +301,11 @@ def test_a_race_is_run_by_workers(make_jobs: MakeJobs) -> None:
         assert [track(jobs, run).steps.tolist() for run in runs] == [[1, 2, 3]] * 2
         table, _ = standings(jobs, runs)
         assert list(table["n"]) == [0, 0]  # the stand-in takes no look
+
+
+@pytest.mark.parametrize("race", RACES)
+def test_all_entries_of_a_race_compute_in_one_precision(race: str) -> None:
+    """What "auto" finds faster would be a setting that differs between its runs."""
+    chosen = race_named(race)
+    found = {chosen.config(entry, 1, "x")["training"]["precision"] for entry in chosen.entries}
+    assert found == {"fp32"}

@@ -9,6 +9,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from transformer.jobs import services
+
 ROOT = Path(__file__).resolve().parents[2]
 Visit = Callable[..., AppTest]
 
@@ -31,4 +33,5 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         return app
 
     yield open_page
+    services.close_all()
     st.cache_resource.clear()

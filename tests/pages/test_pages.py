@@ -17,6 +17,7 @@ from transformer.figures.packing import split
 from transformer.figures.state import DEFAULTS
 from transformer.ui import frame
 from transformer.ui.address import View
+from transformer.ui.frame import JOINER
 
 PAGES = ("app.py", "pages/translate.py", "pages/attention.py")
 OURS = PAGES[1:]
@@ -36,7 +37,7 @@ def shown(app: AppTest) -> list[Any]:
 
 def messages(app: AppTest) -> list[str]:
     """Warnings and errors as people read them."""
-    return [box.value.replace("\\", "") for box in [*app.warning, *app.error]]
+    return [box.value.replace("\\", "").replace(JOINER, "") for box in [*app.warning, *app.error]]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -74,6 +75,36 @@ def test_a_broken_checkpoint_is_one_sentence(
     assert len(app.error) == 1
     assert "The checkpoint cut cannot be opened" in messages(app)[0]
     assert "1000 bytes" in messages(app)[0]
+    assert str(tmp_path) not in messages(app)[0]
+
+
+def test_a_broken_checkpoint_is_named_in_the_list_and_never_the_first_choice(
+    visit: Visit, tmp_path: Path, checkpoints: Path
+) -> None:
+    for name in ("a-cut-one", "b-of-a-list", "whole"):
+        shutil.copytree(checkpoints / "tiny", tmp_path / name)
+    weights = tmp_path / "a-cut-one" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    (tmp_path / "b-of-a-list" / "config.json").write_text("[]")
+    app = visit("pages/translate.py", tmp_path)
+    assert not messages(app)
+    (choice,) = (one for one in app.selectbox if one.label == "Model")
+    assert choice.value == "whole"
+    assert choice.options == [
+        "a-cut-one (cannot be opened)",
+        "b-of-a-list (cannot be opened)",
+        "whole",
+    ]
+
+
+def test_a_link_to_a_model_that_is_gone_says_so_among_several(
+    visit: Visit, tmp_path: Path, checkpoints: Path
+) -> None:
+    for name in ("first", "second"):
+        shutil.copytree(checkpoints / "tiny", tmp_path / name)
+    app = visit("pages/translate.py", tmp_path, model="third")
+    assert messages(app) == ["There is no checkpoint 'third'; this app has first, second."]
+    assert not messages(app.run())
 
 
 def test_the_translation_and_its_steps_are_those_of_the_translator(

@@ -15,7 +15,7 @@ from tests.pages.conftest import Visit
 from tests.pages.test_pages import messages, shown, view
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
-from transformer.jobs import Jobs, Limits, count_parameters
+from transformer.jobs import JobError, Jobs, Limits, count_parameters
 from transformer.jobs.races import RACES
 from transformer.model import Transformer
 from transformer.text import Vocabulary
@@ -95,10 +95,27 @@ def test_it_opens_by_its_address_with_ideas_and_says_what_to_do_first(
     for idea in ideas.IDEAS:
         assert idea.title in told(app)
         assert app.button(f"train-{idea.task}")
-    assert told(app).count("7 weights, 8 steps, about 9 s") == len(ideas.IDEAS)
+    assert told(app).count("steps, about 9 s") == len(ideas.IDEAS)
     assert "press **Train** on one of the cards" in told(app)
     assert not messages(app)
     assert not jobs.runs()
+
+
+@pytest.mark.parametrize(
+    ("found", "written"),
+    [
+        (None, "estimating the time …"),
+        ("a step needs more than the 3.0 GB", "a step needs more than the 3.0 GB"),
+        (server.Estimate(7, 8, 9.0), "about **9 s** here"),
+    ],
+)
+def test_the_form_is_there_whether_or_not_the_time_is_known(
+    visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch, found: Any, written: str
+) -> None:
+    monkeypatch.setattr(server, "estimated", lambda config, pairs=(): found)
+    app = form(visit(PAGE), "reverse")
+    assert written in told(app)
+    assert not button(app, "Train").disabled
 
 
 @pytest.mark.parametrize("idea", ideas.IDEAS, ids=lambda idea: idea.task)
@@ -141,6 +158,33 @@ def test_the_race_of_the_front_door_is_the_one_of_scores(
     assert app.query_params["race"]
     app = visit(PAGE)
     assert "Nothing trained yet" in told(app), "its runs are listed as a race"
+
+
+def test_a_run_on_somebodys_sentences_is_theirs_until_they_share_it(
+    visit: Visit, jobs: Jobs
+) -> None:
+    """Another visitor once read a diary on the run's page."""
+    secret = describe(title="My diary", settings={"d_model": 16, "n_heads": 2, "d_ff": 16})
+    name = jobs.submit(secret, OTHER, {"pairs.tsv": b"dear diary\tI know\n"})
+    trained(stand(jobs, name, "finished"))
+    public = put(jobs)
+
+    def refused() -> list[bool]:
+        page, model = visit(PAGE, run=name), visit("pages/translate.py", model=name)
+        return [
+            not any("My diary" in link.proto.label for link in visit(PAGE).get("page_link")),
+            "a b c" not in told(page) and "who has not shared it" in messages(page)[0],
+            f"no checkpoint '{name}'" in " ".join(messages(model)).replace("\\", ""),
+        ]
+
+    assert refused() == [True, True, True]
+    assert "A run" in told(visit(PAGE, run=public))
+    with pytest.raises(JobError, match="is not your run"):
+        jobs.share(name, "somebody else", True)
+    jobs.share(name, OTHER, True)
+    assert refused() == [False, False, False]
+    jobs.share(name, OTHER, False)
+    assert refused() == [True, True, True]
 
 
 def test_the_form_opens_with_the_idea_filled_in_and_trains_what_it_says(
@@ -224,9 +268,11 @@ def test_what_cannot_be_trained_is_one_sentence_beside_a_button_that_waits(
 
 
 def test_the_cost_stands_there_before_the_click(visit: Visit, jobs: Jobs) -> None:
-    put(jobs)
+    name = put(jobs)
     app = form(visit(PAGE), "reverse")
-    assert "**7** weights · **8** steps · about **9 s** here, after 1 other" in told(app)
+    weights = count_parameters(ModelConfig.from_dict(jobs.folder(name).config()["model"]))
+    assert f"**{round(weights, -3):,}** weights · **600** steps · about **9 s** here" in told(app)
+    assert "here, after 1 other in line" in told(app)
     config = ModelConfig.from_dict(describe("reverse")["model"])
     assert count_parameters(config) == sum(w.numel() for w in Transformer(config).parameters())
 

@@ -12,7 +12,7 @@ from transformer.config import ModelConfig, TrainingConfig
 from transformer.model import Transformer
 from transformer.text.tasks import TASKS
 from transformer.training.data import Corpus
-from transformer.training.estimate import PREPARING, estimate
+from transformer.training.estimate import PREPARING, Workload, estimate, workload
 from transformer.training.live import train_run
 from transformer.training.recipe import DEFAULTS, describe
 from transformer.training.run import RunFolder
@@ -107,6 +107,50 @@ def test_the_estimate_counts_and_is_within_a_factor(tmp_path: Path) -> None:
     train_run(tmp_path)
     took = run.state()["seconds"]
     assert took / 5 < seconds - PREPARING < 5 * took + 1
+
+
+@pytest.mark.parametrize(
+    ("pairs", "lengths"),
+    [
+        ([], (12, 12)),
+        ([("a b c d", "a b")] * 30, (7, 4)),  # a piece and a half each word, and `</s>`
+        ([("a b c d", "a b")] * 30 + [("a " * 9000, "b")] * 30, (7, 4)),  # these are left out
+        ([("x" * 100_000, "y")] * 30, (129, 129)),  # one word, and all of them too long
+        ([("x" * 80, "y z")] * 30, (21, 4)),
+    ],
+)
+def test_what_is_measured_is_what_would_be_trained(
+    pairs: list[tuple[str, str]], lengths: tuple[int, int]
+) -> None:
+    found = workload(describe(), pairs)
+    assert (found.n_src, found.n_tgt) == lengths
+    assert Workload.from_dict(found.to_dict()) == found
+
+
+@pytest.mark.parametrize("task", [None, *DEFAULTS])
+def test_a_live_run_has_a_precision_of_its_own_and_no_clock_chooses_one(task: str | None) -> None:
+    assert describe(task)["training"]["precision"] == "fp32"
+    asked = describe(task, settings={"precision": "auto"})
+    assert asked["training"]["precision"] == "auto"
+
+
+def test_the_same_seed_trains_the_same_model_and_the_run_says_what_it_was_made_with(
+    tmp_path: Path,
+) -> None:
+    shape = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "dropout": 0.1, "steps": 6}
+    weights = {}
+    for name, seed in (("first", 3), ("again", 3), ("other", 4)):
+        run = RunFolder(tmp_path / name)
+        run.path.mkdir()
+        options = {"n_train": 100, "n_valid": 10}
+        run.write_config(describe("reverse", settings={**shape, "seed": seed}, options=options))
+        assert train_run(run.path) == "finished"
+        state = run.state()
+        assert (state["precision"], state["threads"]) == ("fp32", 1)
+        assert state["torch"] == torch.__version__
+        assert state["units"] == torch.backends.cpu.get_cpu_capability()
+        weights[name] = (run.checkpoint_path / "model.safetensors").read_bytes()
+    assert weights["first"] == weights["again"] != weights["other"]
 
 
 def test_minutes_bound_the_estimate() -> None:

@@ -84,6 +84,26 @@ def test_validation_without_progress_uses_the_patience_up(
     assert trainer.run.state()["reason"] == "no better validation loss in 4 looks, at step 18"
 
 
+def test_a_look_at_a_sample_does_not_use_the_patience_up(
+    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The watched pairs are fewer, and may be easier than all of them ever are."""
+    looks = iter([3.0, 2.5, 2.0, 1.5, 1.25, 1.1])
+    monkeypatch.setattr(Trainer, "validation_loss", lambda self: next(looks))
+    trainer = make_trainer(steps=12, valid_every=2, patience=2)
+
+    class Easy:
+        def look(self, *_: object, **__: object) -> dict[str, float]:
+            return {"valid_loss": 0.5}
+
+        def before_update(self) -> None: ...
+
+    trainer.watch = Easy()  # type: ignore[assignment]
+    assert trainer.train() == "finished"
+    assert trainer.progress.step == 12
+    assert trainer.progress.best_valid == 1.1
+
+
 def test_minutes_end_a_run_and_its_cooldown_in_time(
     make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

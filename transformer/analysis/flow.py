@@ -29,9 +29,10 @@ from transformer.analysis.rollout import Heads, Stack, kept, matrices
 from transformer.inference.trace import Trace
 
 ONE = 2**30
-"""The whole number that stands for a capacity of 1, so that an edge is off by 2^-31 at most and a
-flow by that times the edges of its narrowest cut. scipy counts in 32 bits and would wrap around
-without a word; no flow is above 1, because no row is."""
+"""The whole number that stands for a capacity of 1. An edge is too narrow by 2^-30 at most, beside
+the float's own rounding, and a flow by that times the edges of its narrowest cut. scipy counts in
+32 bits and would wrap around without a word; no flow is above 1, because no row of whole numbers
+is, whatever a row of floats comes to."""
 
 Edges = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32]]
 
@@ -86,7 +87,7 @@ def joint(
     parts += _ladder(np.stack([m for layer in within for m in (layer, stay)]), above)
     for layer, across in enumerate(matrices(trace, "cross", heads)):
         level = above + 2 * (layer + 1) * n_tgt
-        parts.append(_edges((1 - residual) * across, level, n_layers * n_src))
+        parts.append(_edges((1 - residual) * across, level, n_layers * n_src, 1 - residual))
     outputs = above + 2 * n_layers * n_tgt + _checked(positions, n_tgt)
     inputs = np.concatenate([np.arange(n_src), above + np.arange(n_tgt)])
     found = _flows(parts, outputs, inputs)
@@ -104,9 +105,14 @@ def _ladder(layers: Stack, first: int) -> list[Edges]:
     return [_edges(m, first + (k + 1) * n, first + k * n) for k, m in enumerate(layers)]
 
 
-def _edges(capacity: Float[np.ndarray, "query key"], above: int, below: int) -> Edges:
-    """From the queries, numbered from `above` on, to the keys, from `below` on."""
-    whole = np.rint(capacity * ONE).astype(np.int32)
+def _edges(
+    capacity: Float[np.ndarray, "query key"], above: int, below: int, most: float = 1.0
+) -> Edges:
+    """From the queries, numbered from `above` on, to the keys, from `below` on; a query's come to
+    `most` together, or less."""
+    exact = capacity.astype(np.float64)
+    past = np.maximum(exact.sum(axis=-1, keepdims=True) / most, 1.0)
+    whole = np.floor(exact / past * ONE).astype(np.int32)
     query, key = whole.nonzero()
     return above + query, below + key, whole[query, key]
 

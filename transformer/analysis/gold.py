@@ -91,6 +91,10 @@ class Linked:
         return cls(source, target, tables[0], tables[1], gold)
 
 
+DIGITS = 6
+"""Of a word's number: no sentence has a million."""
+
+
 def parse_links(text: str) -> tuple[frozenset[Link], frozenset[Link]]:
     """Sure and possible links of a line in Pharaoh's format; see `Corpus.of_lines`.
 
@@ -102,7 +106,7 @@ def parse_links(text: str) -> tuple[frozenset[Link], frozenset[Link]]:
     for part in text.split():
         for between, found in (("-", sure), ("?", possible), ("p", possible)):
             source, here, target = part.partition(between)
-            if here and source.isdecimal() and target.isdecimal():
+            if here and all(n.isdecimal() and len(n) <= DIGITS for n in (source, target)):
                 found.add((int(source), int(target)))
                 break
         else:

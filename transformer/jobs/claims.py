@@ -11,6 +11,7 @@ from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import in_line
 from transformer.jobs.locks import attempt
 from transformer.jobs.queue import Queue
+from transformer.training.errors import out_of_memory
 from transformer.training.run import RunError, Status
 
 
@@ -76,7 +77,7 @@ def _verdict(
         if wish == "stop":
             return "cancelled", f"stopped after step {step}"
         return "queued", f"goes on after step {step}, when a worker is free"
-    if error is not None and (status == "running" or _is_memory(error)):
+    if error is not None and (status == "running" or out_of_memory(error)):
         return "failed", _sentence(folder, error)
     if status == "running":
         return "failed", f"the trainer ended without a word {_where(folder)}"
@@ -90,14 +91,8 @@ def _status(folder: JobFolder) -> str:
         return "running"
 
 
-def _is_memory(error: BaseException) -> bool:
-    """Out of memory, as Python, torch on a CPU and torch on a GPU say it."""
-    text = str(error).lower()
-    return isinstance(error, MemoryError) or "out of memory" in text or "allocate memory" in text
-
-
 def _sentence(folder: JobFolder, error: BaseException) -> str:
-    if _is_memory(error):
+    if out_of_memory(error):
         return (
             f"the memory was not enough at step {folder.last_step()}: begin a run with a smaller "
             "model or fewer positions a step"

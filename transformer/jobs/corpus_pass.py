@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from transformer.jobs import bounds
 from transformer.jobs.pass_files import ASK, FAILED, PROGRESS, RESULT, read, write
 
 _TELL = 0.2  # seconds at least between two words on how far it is
@@ -67,10 +68,11 @@ def _end_with_the_app() -> None:
 
 
 def main(given: list[str]) -> int:
-    """Arguments: the pass's folder, "module:function" of type `Measure`, niceness."""
-    folder, name, nice = given
+    """Arguments: the pass's folder, "module:function" of type `Measure`, niceness, bytes."""
+    folder, name, nice, memory = given
     if hasattr(os, "nice"):
         os.nice(int(nice))
+    bounds.memory(int(memory))
     threading.Thread(target=_end_with_the_app, daemon=True).start()
     module, function = name.split(":")
     return make(Path(folder), getattr(importlib.import_module(module), function))

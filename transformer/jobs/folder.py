@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 from typing import Any
 
@@ -13,12 +12,15 @@ from transformer.training.run import RunError, RunFolder, Status
 from transformer.training.saving import load_progress
 
 _TAIL = 16_384  # bytes: some fifty steps
+LARGEST = 1e300
 
 
 class JobFolder(RunFolder):
     """The files that the queue adds to those of a run.
 
-    job.json   {"turn": place in the order of coming, "worker": who took it last, "deleted"}
+    job.json   {"turn": place in the order of coming, "worker": who took it last, "deleted",
+               "address": where its owner asked from,
+               "shared": whether others may see it, if its owner has said so}
     job.lock   held by the worker from taking the run until it is done with it
     log.txt    what the trainer printed
 
@@ -79,9 +81,9 @@ class JobFolder(RunFolder):
             return []
         found = []
         for line in lines:
-            with contextlib.suppress(ValueError):
+            with contextlib.suppress(ValueError, RecursionError):
                 value = json.loads(line)
-                if isinstance(value, dict) and isinstance(value.get("step"), int):
+                if isinstance(value, dict) and is_number(value.get("step")):
                     found.append(value)
         return found
 
@@ -90,11 +92,20 @@ class JobFolder(RunFolder):
         return max((line["step"] for line in self.last_lines()), default=0)
 
 
+def is_number(*values: object) -> bool:
+    """Whether all of them are finite numbers that a float can hold, as a run of ours writes them;
+    what stands in a file may be anything."""
+    return all(
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and -LARGEST < value < LARGEST
+        for value in values
+    )
+
+
 def seconds_left(lines: list[dict[str, Any]]) -> float | None:
     """From how fast the share of the run that is over has grown; None before the second step."""
-    steps = [
-        line for line in lines if math.isfinite(line.get("share", math.nan)) and "seconds" in line
-    ]
+    steps = [line for line in lines if is_number(line.get("share"), line.get("seconds"))]
     if len(steps) < 2 or steps[-1]["share"] <= steps[0]["share"]:
         return None
     gained = float(steps[-1]["share"] - steps[0]["share"])

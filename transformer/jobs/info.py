@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from transformer.jobs.folder import JobFolder, seconds_left
+from transformer.jobs.folder import JobFolder, is_number, seconds_left
 from transformer.training.run import RunError, Status
 
 
@@ -24,6 +24,9 @@ class RunInfo:
         asked: "pause" or "stop" while a running run has not done it yet, or nothing.
         turn: the order of coming; a resumed run keeps its own.
         shipped: whether it came with the app; then it is nobody's.
+        shared: whether others than its owner may see it; a run on pairs that a visitor brought is
+            private until that visitor shares it.
+        address: where its owner asked from, in words of the page's; "" if that is not known.
     """
 
     name: str
@@ -39,6 +42,12 @@ class RunInfo:
     asked: str = ""
     turn: int = 0
     shipped: bool = False
+    address: str = ""
+    shared: bool = True
+
+    def seen_by(self, visitor: str) -> bool:
+        """Whether this visitor may look at it."""
+        return self.shared or (bool(visitor) and visitor == self.owner)
 
 
 def read(folder: JobFolder) -> RunInfo | None:
@@ -59,23 +68,33 @@ def read(folder: JobFolder) -> RunInfo | None:
         owner="" if folder.shipped else str(config.get("owner") or ""),
         status=status,
         reason=str(state.get("reason", "")),
-        step=max([_number(state.get("step")), *(line["step"] for line in lines[-1:])]),
-        created=float(created) if isinstance(created, int | float) else 0.0,
+        step=max([_number(state.get("step")), *(_number(line["step"]) for line in lines[-1:])]),
+        created=float(created) if created is not None and is_number(created) else 0.0,
         share=1.0 if status == "finished" else _last_share(lines),
         seconds_left=seconds_left(lines) if status == "running" else None,
         asked="" if asked == "run" else asked,
         turn=_number(turn),
         shipped=folder.shipped,
+        address=str(job.get("address") or ""),
+        shared=is_shared(config, job),
     )
 
 
+def is_shared(config: Mapping[str, Any], job: Mapping[str, Any]) -> bool:
+    """By its owner's word, or else unless it has pairs that came with it."""
+    data = config.get("data")
+    brought = isinstance(data, Mapping) and "pairs" in data
+    said = job.get("shared")
+    return said if isinstance(said, bool) else not (brought and config.get("owner"))
+
+
 def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
+    return int(value) if isinstance(value, int | float) and is_number(value) else 0
 
 
 def _last_share(lines: list[dict[str, Any]]) -> float | None:
-    shares = [line["share"] for line in lines if isinstance(line.get("share"), int | float)]
-    return min(1.0, float(shares[-1])) if shares else None
+    shares = [line["share"] for line in lines if is_number(line.get("share"))]
+    return min(1.0, max(0.0, float(shares[-1]))) if shares else None
 
 
 def _config(folder: JobFolder) -> dict[str, Any]:
@@ -98,17 +117,29 @@ def _state(folder: JobFolder) -> dict[str, Any]:
 def in_line(infos: Iterable[RunInfo]) -> list[RunInfo]:
     """The queued runs, next one first.
 
-    Every visitor's first run comes before anyone's second, counting those that train; among equals
-    it is first come, first served. Nobody waits for ever: once a visitor's run has ended, their
-    next one counts as a first, and stands before all that came later.
+    Every address's first run comes before anyone's second, counting those that train, and within
+    an address every visitor's first before anyone's second; an unknown address is that of its
+    visitor. Among equals it is first come, first served. Nobody waits for ever: once a visitor's
+    run has ended, their next one counts as a first, and stands before all that came later.
     """
     infos = list(infos)
-    before = Counter(info.owner for info in infos if info.status == "running")
+    running = [info for info in infos if info.status == "running"]
+    waiting = [info for info in infos if info.status == "queued"]
+    came = sorted(waiting, key=lambda info: (info.turn, info.name))
+    order = _in_turn(came, running, lambda info: info.owner)
+    return _in_turn(order, running, lambda info: info.address or f"visitor {info.owner}")
+
+
+def _in_turn(
+    waiting: list[RunInfo], running: list[RunInfo], whose: Callable[[RunInfo], str]
+) -> list[RunInfo]:
+    """First everyone's first, those that are `running` counted, by the order of coming."""
+    before = Counter(map(whose, running))
     keyed = []
-    for info in sorted((i for i in infos if i.status == "queued"), key=lambda i: (i.turn, i.name)):
-        keyed.append((before[info.owner], info.turn, info.name, info))
-        before[info.owner] += 1
-    return [info for *_, info in sorted(keyed, key=lambda key: key[:3])]
+    for place, info in enumerate(waiting):
+        keyed.append((before[whose(info)], place, info))
+        before[whose(info)] += 1
+    return [info for *_, info in sorted(keyed, key=lambda key: key[:2])]
 
 
 def with_places(infos: Iterable[RunInfo]) -> list[RunInfo]:

@@ -14,6 +14,7 @@ from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo
 from transformer.jobs.limits import Limits
 from transformer.jobs.queue import Queue, sentence
+from transformer.jobs.shares import Who
 from transformer.jobs.shipped import find, infos
 from transformer.jobs.workers import Workers
 
@@ -53,7 +54,8 @@ class Executor(Protocol):
 class Jobs:
     """The runs of one folder, for all sessions of one server; every method is safe in any thread.
 
-    Anyone may look at any run, whoever began one controls it. A visitor is an id that the page
+    Anyone may look at a run that is shared (`RunInfo.seen_by`: it is for the page to ask), whoever
+    began one controls it. A visitor is an id that the page
     makes and keeps; every JobError is a sentence for them.
     """
 
@@ -80,9 +82,7 @@ class Jobs:
         self._shipped = Path(shipped) if shipped else None
         self._queue = Queue(Path(root).resolve())
         self._executor = (
-            executor(self._queue, limits)
-            if executor
-            else Workers(self._queue, limits.processes, trainer, limits.nice)
+            executor(self._queue, limits) if executor else Workers(self._queue, limits, trainer)
         )
         claims.recover(self._queue, ())
 
@@ -105,18 +105,24 @@ class Jobs:
         self.close()
 
     def submit(
-        self, config: Mapping[str, Any], owner: str, files: Mapping[str, bytes] | None = None
+        self,
+        config: Mapping[str, Any],
+        owner: str,
+        files: Mapping[str, bytes] | None = None,
+        *,
+        address: str = "",
     ) -> str:
         """Put a run in line and return its name.
 
         Args:
             config: of the run's config.json: "model", "training", "data", "title", "probes".
             files: lie in the run folder beside it, by name.
+            address: where the owner asks from, in whatever words; "" if it is not known.
 
         Raises:
             JobError: when a limit is passed, with both numbers, or a setting is wrong.
         """
-        name = self._queue.add(config, owner, files or {}, self.limits)
+        name = self._queue.add(config, Who(owner, address), files or {}, self.limits)
         self._go()
         return name
 
@@ -168,6 +174,13 @@ class Jobs:
         self._queue.control(name, owner, command, learning_rate_factor, save)
         if command == "run":
             self._go()
+
+    def share(self, name: str, owner: str, shared: bool) -> None:
+        """Let others see one's own run, its sentences and its model, or no longer.
+
+        A run on pairs of its owner's is private at first. Raises JobError.
+        """
+        self._queue.share(name, owner, shared)
 
     def resume(self, name: str, owner: str) -> None:
         """Go on with one's own run that paused, failed or was stopped, from its last save.

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
 from transformer.config import ModelConfig, TrainingConfig, near
 from transformer.jobs.errors import JobError
+from transformer.jobs.shares import Who, of_address, refused
 
 FILE = "HEADS_UP_LIMITS"
 """Environment variable: the operator's file, instead of `limits.toml` beside the app."""
@@ -48,7 +49,13 @@ class Limits:
         minutes: most minutes of one run's training; a run that asks for none gets these.
         queued: most runs that wait, of all visitors together.
         runs_per_visitor: most runs that one visitor keeps, whatever became of them.
+        runs_per_address: the same for all visitors of one network address together; of those
+            that wait an address has half, and one that has none yet always gets a place.
+        disk_free: bytes of the runs' disk that no new run may take.
+        pass_minutes: most minutes that one measurement over a corpus may take.
         upload_bytes: most bytes of the files that come with one run.
+        memory: most bytes of memory of one process that trains or measures, where the system
+            (Linux, without a graphics card) can hold it to them.
     """
 
     workers: int = 0
@@ -59,7 +66,11 @@ class Limits:
     minutes: float = 20.0
     queued: int = 100
     runs_per_visitor: int = 40
+    runs_per_address: int = 200
+    disk_free: int = 1_000_000_000
+    pass_minutes: float = 15.0
     upload_bytes: int = 5_000_000
+    memory: int = 3_000_000_000
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -130,17 +141,38 @@ class Limits:
         if value > most:
             raise JobError(f"{what.format(f'{value:,}')}; this app allows at most {most:,}")
 
-    def room(self, *, waiting: int, kept: int) -> None:
-        """Raises JobError if `waiting` runs of all, or `kept` ones of this visitor, are enough."""
-        if kept >= self.runs_per_visitor:
+    def room(self, waiting: Sequence[Who], kept: Sequence[Who], who: Who) -> None:
+        """Raises JobError if there are enough runs, those that wait or those that are kept."""
+        mine = sum(one.visitor == who.visitor for one in kept)
+        if mine >= self.runs_per_visitor:
             raise JobError(
-                f"you keep {kept:,} runs and this app allows {self.runs_per_visitor:,}: delete one "
+                f"you keep {mine:,} runs and this app allows {self.runs_per_visitor:,}: delete one "
                 "first"
             )
-        if waiting >= self.queued:
+        beside = sum(bool(who.address) and one.address == who.address for one in kept)
+        if beside >= self.runs_per_address:
             raise JobError(
-                f"{waiting:,} runs are waiting and this app allows {self.queued:,}: try again when "
-                "one of them has begun"
+                f"{beside:,} runs are kept from your address and this app allows "
+                f"{self.runs_per_address:,}: delete one first"
+            )
+        match refused(waiting, who, self.queued):
+            case "address":
+                raise JobError(
+                    f"{of_address(self.queued):,} runs from your address are waiting, and this app "
+                    "allows no more: try again when one of them has begun"
+                )
+            case "all":
+                raise JobError(
+                    f"{len(waiting):,} runs are waiting and this app allows {self.queued:,}: try "
+                    "again when one of them has begun"
+                )
+
+    def disk(self, free: int) -> None:
+        """Raises JobError if less is free for runs than must stay."""
+        if free < self.disk_free:
+            raise JobError(
+                f"the disk of the runs has {free / 1e9:.1f} GB left and this app leaves "
+                f"{self.disk_free / 1e9:.1f}: delete a run first"
             )
 
 

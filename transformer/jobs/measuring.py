@@ -5,19 +5,34 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 from transformer.jobs.errors import JobError
 
 _HOUSE = Path(__file__).resolve().parents[2]
 ROOM = 16
 """Measurements that are kept; the oldest make room."""
+LAST = 4000
+"""Characters of what a process says at its end that are looked at."""
+
+
+# Runs a module as `python -m` does, and ends when the other end of standard input is closed.
+_WITH_THE_APP = """
+import os, runpy, sys, threading
+def watch():
+    while os.read(0, 4096):
+        pass
+    os._exit(1)
+threading.Thread(target=watch, daemon=True).start()
+runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
+"""
 
 
 @dataclass
@@ -71,16 +86,19 @@ class Measuring:
         with self._guard:
             if self._running:
                 raise JobError("somebody measures at the moment; try again in some seconds")
+            # A file, for a pipe that nobody empties would stop the process once it is full.
+            errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  closed by `_follow`
             try:
                 process = subprocess.Popen(
-                    [sys.executable, "-m", self._module, argument],
-                    stdin=subprocess.DEVNULL,
+                    [sys.executable, "-c", _WITH_THE_APP, self._module, argument],
+                    stdin=subprocess.PIPE,  # it hears of this process's end
                     stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
+                    stderr=errors,
                     text=True,
                     env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
                 )
             except OSError as error:
+                errors.close()
                 raise JobError(f"nothing can be measured: {error.strerror or error}") from error
             made = Measurement(argument, owner, time.monotonic())
             self._process, self._running = process, made
@@ -88,7 +106,7 @@ class Measuring:
             self._kept[argument] = made
             while len(self._kept) > ROOM:
                 self._kept.popitem(last=False)
-        threading.Thread(target=self._follow, args=(process, made), daemon=True).start()
+        threading.Thread(target=self._follow, args=(process, made, errors), daemon=True).start()
 
     def stop(self, owner: str) -> None:
         """End the one that runs, if it is `owner`'s; its lines so far are kept.
@@ -103,21 +121,23 @@ class Measuring:
                 self._running.status = "stopped"
                 self._process.kill()
 
-    def _follow(self, process: subprocess.Popen[str], made: Measurement) -> None:
+    def _follow(self, process: subprocess.Popen[str], made: Measurement, errors: IO[str]) -> None:
         """Take its lines until it ends."""
         assert process.stdout
-        assert process.stderr
         alarm = threading.Timer(self._limit, process.kill)
         alarm.daemon = True
         alarm.start()
         for line in process.stdout:
             made.lines.append(line)
-        said = process.stderr.read().strip().splitlines()
         code = process.wait()
+        errors.seek(0)
+        said = errors.read()[-LAST:].strip().splitlines()
         alarm.cancel()
         with suppress(OSError):
+            if process.stdin:
+                process.stdin.close()
             process.stdout.close()
-            process.stderr.close()
+            errors.close()
         with self._guard:
             if made.status == "running":
                 made.status = "failed" if code else "finished"

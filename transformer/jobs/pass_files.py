@@ -50,7 +50,7 @@ def read(path: Path) -> dict[str, Any]:
     """What `write` wrote; empty if there is nothing."""
     try:
         found = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

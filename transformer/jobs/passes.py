@@ -13,17 +13,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
 import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from transformer.analysis.corpora import Corpus
 from transformer.jobs.errors import JobError
-from transformer.jobs.limits import cores
+from transformer.jobs.limits import Limits, cores
 from transformer.jobs.locks import attempt
 from transformer.jobs.pass_files import (
     ASK,
@@ -38,26 +37,18 @@ from transformer.jobs.pass_files import (
     read,
     write,
 )
+from transformer.jobs.pass_line import Asked, Line
 from transformer.jobs.processes import start
+from transformer.jobs.shares import Who
 
 FOLDER = ".passes"
 FORM = 3
 """Grows when results hold something else than before: those that are kept are nobody's then."""
 KEPT = 80
 """Results that are kept, those looked at last; a thousand sentences are about 500 kB."""
-WAITING = 24
-"""Passes that may wait for their turn."""
 _LOOK = 0.5  # seconds between two looks whether another app has finished the same pass
+DEFAULTS = Limits()
 MEASURE = "transformer.jobs.corpus_pass:measure"
-
-
-@dataclass
-class _Asked:
-    ask: dict[str, Any]
-    visitors: set[str] = field(default_factory=set)
-    process: subprocess.Popen[bytes] | None = None
-    cancelled: bool = False
-    killed: bool = False
 
 
 class Passes:
@@ -67,21 +58,27 @@ class Passes:
     """
 
     def __init__(
-        self, root: str | os.PathLike[str], *, nice: int = 10, measure: str = MEASURE
+        self,
+        root: str | os.PathLike[str],
+        limits: Limits = DEFAULTS,
+        *,
+        nice: int = 10,
+        measure: str = MEASURE,
     ) -> None:
         """Clears away what a killed app left half done; starts nothing.
 
         Args:
             root: the folder of runs; results lie hidden in it.
+            limits: how long a pass may take, and how much memory.
             measure: "module:function" that makes the result, in the other process.
 
         Raises:
             JobError: if the folder cannot be made or written to.
         """
         self._folder = Path(root).resolve() / FOLDER
-        self._nice, self._measure = nice, measure
+        self._limits, self._nice, self._measure = limits, nice, measure
         self._guard = threading.Lock()
-        self._asked: dict[str, _Asked] = {}  # in the order of coming; the first one runs
+        self._line = Line()
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
         try:
@@ -110,35 +107,34 @@ class Passes:
         options: Mapping[str, Any] | None = None,
         *,
         visitor: str,
+        address: str = "",
     ) -> str:
         """Put a pass in line, unless there is its result, and return its key.
 
         Args:
             checkpoint: its folder; `digest`, its `checkpoint_hash`.
             what, options: as `analysis.reports.report` takes them.
-            visitor: who asks, and may cancel.
+            visitor, address: who asks, and may cancel, and where from.
 
         Raises:
-            JobError: if too many are waiting.
+            JobError: if too many are waiting, of all, of this visitor or of this address.
         """
         key = self.key(digest, what, corpus, options)
         with self._guard:
             if (self._folder / key / RESULT).is_file():
                 return key
-            if key not in self._asked:
-                if len(self._asked) > WAITING:
-                    raise JobError(
-                        f"{WAITING} measurements are waiting already; try again when one is done"
-                    )
+            asked = self._line.get(key)
+            if asked is None:
                 ask: dict[str, Any] = {
                     "checkpoint": str(Path(checkpoint).resolve()),
                     "hash": digest,
                     "what": what,
                 }
                 ask = {**ask, "options": dict(options or {}), "corpus": corpus.to_dict()}
-                self._asked[key] = _Asked(ask)
-            self._asked[key].visitors.add(visitor)
-            self._asked[key].cancelled = False
+                asked = Asked(ask, Who(visitor, address))
+                self._line.add(key, asked)
+            asked.visitors.add(visitor)
+            asked.cancelled, asked.looked = False, time.monotonic()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="passes", daemon=True)
                 self._thread.start()
@@ -148,9 +144,13 @@ class Passes:
         """How the pass stands, for a page that is drawn again."""
         folder = self._folder / key
         with self._guard:
-            asked = self._asked.get(key)
-            place = [*self._asked].index(key) if asked else 0
-        mine = asked is not None and visitor in asked.visitors
+            asked = self._line.get(key)
+            place = self._line.place(key) if asked else 0
+            mine = asked is not None and visitor in asked.visitors
+            if asked is not None and mine:
+                asked.looked = time.monotonic()
+            if place:
+                self._line.drop_left()
         if (folder / RESULT).is_file():
             return Pass(key, "done", 1.0)
         if asked is not None and not asked.cancelled:
@@ -177,25 +177,19 @@ class Passes:
     def cancel(self, key: str, visitor: str) -> None:
         """Take back one's own question; the pass ends when nobody waits for it any more."""
         with self._guard:
-            asked = self._asked.get(key)
+            asked = self._line.get(key)
             if asked is None or visitor not in asked.visitors:
                 return
             asked.visitors.discard(visitor)
-            if asked.visitors:
-                return
-            asked.cancelled = True
-            if asked.process is not None:
-                asked.killed = True
-                asked.process.kill()
-            elif next(iter(self._asked)) != key:
-                del self._asked[key]
+            if not asked.visitors:
+                self._line.end(key)
 
     def close(self) -> None:
         """End what is running; nothing of it stays."""
         self._closing.set()
         with self._guard:
             thread = self._thread
-            for asked in self._asked.values():
+            for asked in self._line.all():
                 asked.cancelled = asked.killed = True
                 if asked.process is not None:
                     asked.process.kill()
@@ -212,11 +206,12 @@ class Passes:
         """One pass after the other, until none is left."""
         while True:
             with self._guard:
-                key = next(iter(self._asked), "")
-                if not key or self._closing.is_set():
+                key = self._line.first()
+                asked = self._line.get(key)
+                if asked is None or self._closing.is_set():
                     self._thread = None
                     return
-            folder, asked = self._folder / key, self._asked[key]
+            folder = self._folder / key
             try:
                 reason = self._make(folder, asked)
                 forget(self._folder, KEPT)
@@ -228,11 +223,11 @@ class Passes:
                     if reason and not asked.killed and folder.is_dir():
                         write(folder / FAILED, {"reason": reason})
                     clear(folder)
-                del self._asked[key]
+                self._line.remove(key)
                 if again:
-                    self._asked[key] = _Asked(asked.ask, asked.visitors)
+                    self._line.add(key, Asked(asked.ask, asked.first, asked.visitors))
 
-    def _make(self, folder: Path, asked: _Asked) -> str:
+    def _make(self, folder: Path, asked: Asked) -> str:
         """Start the process and wait for its end; why there is no result, or nothing."""
         folder.mkdir(parents=True, exist_ok=True)
         while (lock := attempt(folder / LOCK)) is None:  # another app makes the same pass
@@ -246,15 +241,31 @@ class Passes:
             with self._guard:
                 if asked.cancelled:
                     return ""
-                given = [str(folder), self._measure, str(self._nice)]
+                given = [str(folder), self._measure, str(self._nice), str(self._limits.memory)]
                 threads = max(1, cores() // 2)
                 asked.process = start("transformer.jobs.corpus_pass", given, threads)
+            late = threading.Event()
+            alarm = threading.Timer(60 * self._limits.pass_minutes, _too_late, (asked, late))
+            alarm.daemon = True
+            alarm.start()
             assert asked.process.stdout
             asked.process.stdout.read()  # until it ends
             code = asked.process.wait()
+            alarm.cancel()
             asked.process.stdout.close()
             if asked.process.stdin:
                 asked.process.stdin.close()
             if ended(folder):
                 return ""
+            if late.is_set():
+                return (
+                    f"it took more than the {self._limits.pass_minutes:g} minutes that this app "
+                    "allows; take fewer sentences"
+                )
             return f"its process ended ({code}) before it was done; ask again"
+
+
+def _too_late(asked: Asked, late: threading.Event) -> None:
+    late.set()
+    if asked.process is not None:
+        asked.process.kill()

@@ -16,6 +16,7 @@ from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo, read, with_places
 from transformer.jobs.limits import Limits
 from transformer.jobs.locks import exclusive
+from transformer.jobs.shares import Who
 from transformer.training.control import Command
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -64,30 +65,31 @@ class Queue:
         raise JobError(f"there is no run {name[:60]!r}; it may have been deleted")
 
     def add(
-        self, config: Mapping[str, Any], owner: str, files: Mapping[str, bytes], limits: Limits
+        self, config: Mapping[str, Any], who: Who, files: Mapping[str, bytes], limits: Limits
     ) -> str:
         """Write the folder out of sight, then rename it: it is there whole, or not at all.
 
         Raises:
             JobError: if a limit is passed, a setting is wrong or the folder cannot be written.
         """
-        check_owner(owner)
+        check_owner(who.visitor)
         config = limits.checked(config, files)
         check_files(config, files)
         with sentence("the run could not be written"), self.held():
             infos = self.infos()
-            limits.room(
-                waiting=sum(info.status == "queued" for info in infos),
-                kept=sum(info.owner == owner for info in infos),
-            )
+            kept = [Who(info.owner, info.address) for info in infos]
+            waiting = [Who(i.owner, i.address) for i in infos if i.status == "queued"]
+            limits.room(waiting, kept, who)
+            limits.disk(shutil.disk_usage(self.root).free)
             name = self._new_name(str(config.get("title") or ""))
             made = JobFolder(self.root / f"{_COMING}{name}")
             try:
                 made.path.mkdir()
                 for file, content in files.items():
                     (made.path / file).write_bytes(content)
-                made.write_config({**config, "owner": owner, "created": time.time()})
-                made.change_job(turn=1 + max((info.turn for info in infos), default=0))
+                made.write_config({**config, "owner": who.visitor, "created": time.time()})
+                turn = 1 + max((info.turn for info in infos), default=0)
+                made.change_job(turn=turn, address=who.address)
                 made.lock_path.touch()
                 made.write_state("queued", "waits for a worker", step=0)
                 made.path.rename(self.root / name)
@@ -141,6 +143,11 @@ class Queue:
                 folder.change_state("paused", "paused before its turn")
             elif info.status == "paused" and command == "run":
                 folder.change_state("queued", "waits for a worker to go on")
+
+    def share(self, name: str, owner: str, shared: bool) -> None:
+        """Let others see one's own run, or no longer. Raises JobError."""
+        with self._own(name, owner) as (folder, _):
+            folder.change_job(shared=shared)
 
     def resume(self, name: str, owner: str) -> None:
         """Back into the line, at the run's old place in the order of coming. Raises JobError."""

@@ -20,6 +20,7 @@ from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo
 from transformer.jobs.jobs import Jobs
 from transformer.jobs.races import race_named
+from transformer.jobs.shares import Who, of_address, refused
 from transformer.training.run import RunError
 
 Floats = npt.NDArray[np.float64]
@@ -55,7 +56,14 @@ class RaceRun:
     steps: int
 
 
-def submit_race(jobs: Jobs, race: str, owner: str, seeds: Sequence[int] | None = None) -> str:
+def submit_race(
+    jobs: Jobs,
+    race: str,
+    owner: str,
+    seeds: Sequence[int] | None = None,
+    *,
+    address: str = "",
+) -> str:
     """Put all runs of a race in line, or none, and return the race's id.
 
     Each counts as one run of the visitor's, and waits in line like any other. Seed by seed, so
@@ -71,13 +79,14 @@ def submit_race(jobs: Jobs, race: str, owner: str, seeds: Sequence[int] | None =
     seeds = tuple(chosen.seeds if seeds is None else seeds)
     if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
         raise JobError(f"a race needs different seeds, 0 or more each, not {list(seeds)}")
-    _make_sure_of_room(jobs, owner, len(seeds) * len(chosen.entries))
+    _make_sure_of_room(jobs, Who(owner, address), len(seeds) * len(chosen.entries))
     race_id = f"{race}-{secrets.token_hex(4)}"
     names: list[str] = []
     try:
         for seed in seeds:
             for entry in chosen.entries:
-                names.append(jobs.submit(chosen.config(entry, seed, race_id), owner))
+                config = chosen.config(entry, seed, race_id)
+                names.append(jobs.submit(config, owner, address=address))
     except BaseException:
         for name in names:
             with suppress(JobError):
@@ -86,20 +95,24 @@ def submit_race(jobs: Jobs, race: str, owner: str, seeds: Sequence[int] | None =
     return race_id
 
 
-def _make_sure_of_room(jobs: Jobs, owner: str, wanted: int) -> None:
+def _make_sure_of_room(jobs: Jobs, who: Who, wanted: int) -> None:
     """Before anything is put in line; `Jobs.submit` holds each run to the same limits."""
     infos, limits = jobs.runs(), jobs.limits
-    kept = sum(info.owner == owner for info in infos)
-    waiting = sum(info.status == "queued" for info in infos)
+    kept = sum(info.owner == who.visitor for info in infos)
+    waiting = [Who(info.owner, info.address) for info in infos if info.status == "queued"]
     if kept + wanted > limits.runs_per_visitor:
         raise JobError(
             f"the race has {wanted} runs and you keep {kept}; this app allows "
             f"{limits.runs_per_visitor} together: delete some, or take fewer seeds"
         )
-    if waiting + wanted > limits.queued:
+    if full := refused(waiting, who, limits.queued, wanted):
+        most, whose = limits.queued, ""
+        if full == "address":
+            most, whose = of_address(most), " from your address"
+            waiting = [one for one in waiting if one.address == who.address]
         raise JobError(
-            f"the race has {wanted} runs and {waiting} are waiting; this app allows "
-            f"{limits.queued} in line: try again when some have begun, or take fewer seeds"
+            f"the race has {wanted} runs and {len(waiting)}{whose} are waiting; this app allows "
+            f"{most} in line: try again when some have begun, or take fewer seeds"
         )
 
 

@@ -14,8 +14,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-from transformer.jobs import claims
+from transformer.jobs import bounds, claims
 from transformer.jobs.queue import Queue
+from transformer.training.run import RunError
 
 _LOOK = 2.0  # seconds between two looks at the queue, for runs that another app put there
 _HEED = 0.1  # seconds between two looks whether the run is to pause
@@ -90,6 +91,8 @@ class Worker:
                 claims.give_back(self.queue, claim, error, self._interrupted)
             except OSError:
                 traceback.print_exc()  # whoever looks at the runs next finds it without a worker
+            if _failed(claim):  # a process that had no memory left may not have any later either
+                self._ending.set()
 
     def _train(self, path: Path, train: Train) -> BaseException | None:
         """What went wrong, if anything."""
@@ -117,6 +120,13 @@ class Worker:
         if self._training:
             self._interrupted = True
             _thread.interrupt_main(signal.SIGTERM)
+
+
+def _failed(claim: claims.Claim) -> bool:
+    try:
+        return bool(claim.folder.state()["status"] == "failed")
+    except (RunError, KeyError):
+        return True
 
 
 @contextmanager
@@ -154,8 +164,9 @@ def warm_up(threads: int) -> None:
 
 
 def main(given: list[str]) -> int:
-    """Arguments: the folder of runs, "module:function", a token, torch's threads, niceness."""
-    root, trainer, token, threads, nice = given
+    """Arguments: the folder of runs, "module:function", a token, torch's threads, niceness, bytes
+    of memory."""
+    root, trainer, token, threads, nice, most = given
     if hasattr(os, "nice"):
         os.nice(int(nice))
     worker = Worker(Queue(Path(root)), token)
@@ -165,6 +176,7 @@ def main(given: list[str]) -> int:
     module, function = trainer.split(":")
     train: Train = getattr(importlib.import_module(module), function)
     warm_up(int(threads))
+    bounds.memory(int(most))
     with suppress(BrokenPipeError):
         os.write(1, b"ready\n")
     os.dup2(2, 1)  # from here on nobody reads what it prints

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from contextlib import suppress
 
 from transformer.jobs import claims
-from transformer.jobs.limits import cores
+from transformer.jobs.limits import Limits, cores
 from transformer.jobs.processes import start
 from transformer.jobs.queue import Queue
 
@@ -24,10 +24,11 @@ class Workers:
     end of a pipe: when this process ends, however it does, they save and end too.
     """
 
-    def __init__(self, queue: Queue, count: int, trainer: str, nice: int) -> None:
+    def __init__(self, queue: Queue, limits: Limits, trainer: str) -> None:
         """`trainer` is "module:function". Nothing starts yet."""
-        self._queue, self._count, self._trainer, self._nice = queue, count, trainer, nice
-        self._threads_each = max(1, cores() // count)
+        self._queue, self._limits, self._trainer = queue, limits, trainer
+        self._count = limits.processes
+        self._threads_each = max(1, cores() // self._count)
         self._guard = threading.Lock()
         self._keepers: list[threading.Thread] = []
         self._alive: dict[str, subprocess.Popen[bytes]] = {}
@@ -105,8 +106,8 @@ class Workers:
 
     def _begin(self, token: str) -> subprocess.Popen[bytes] | None:
         """A new worker; None if they are being ended."""
-        threads = str(self._threads_each)
-        given = [str(self._queue.root), self._trainer, token, threads, str(self._nice)]
+        numbers = (self._threads_each, self._limits.nice, self._limits.memory)
+        given = [str(self._queue.root), self._trainer, token, *map(str, numbers)]
         with self._guard:
             if self._closing.is_set():
                 return None

@@ -17,11 +17,13 @@ from transformer.text import Batch
 from transformer.training.data import PAIRS_OF_A_TASK, task_named
 from transformer.training.distributed import World
 from transformer.training.learner import Learner
+from transformer.training.live import MAX_PIECES
 from transformer.training.machine import choose_precision, fitting_threads, keep_freed_memory
 from transformer.training.watch import SHARE
 
 SAMPLE = 200  # pairs whose lengths are looked at
 PREPARING = 2.0  # seconds from the start to the first step: text, vocabulary, model
+PER_WORD, CHARACTERS = 1.5, 4  # pieces of a word, and characters of a piece
 TRIALS, LONGEST = 9, 1.0  # steps that are measured at most, and seconds
 
 
@@ -33,10 +35,31 @@ class Estimate(NamedTuple):
     seconds: float
 
 
+class Workload(NamedTuple):
+    """What a step's time depends on: the model, the batch, the machine's settings, the lengths."""
+
+    model: ModelConfig
+    batch_tokens: int
+    precision: str
+    device: str
+    n_src: int
+    n_tgt: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {**self._asdict(), "model": self.model.to_dict()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Workload:
+        """The inverse of `to_dict`. Raises ValueError, TypeError or KeyError for anything else."""
+        return cls(**{**values, "model": ModelConfig.from_dict(values["model"])})
+
+
 def estimate(config: Mapping[str, Any], pairs: Sequence[tuple[str, str]] = ()) -> Estimate:
     """Of the run that config.json describes, if it has the machine as it is now.
 
-    Measures once for each shape, for about a second; then the answer is at hand.
+    Measures once for each shape, for about a second; then the answer is at hand. Takes what a
+    step of the run takes of memory and threads: a server asks `jobs.estimating` instead.
 
     Args:
         config: as `recipe.describe` makes it.
@@ -45,14 +68,12 @@ def estimate(config: Mapping[str, Any], pairs: Sequence[tuple[str, str]] = ()) -
     Raises:
         ValueError: for a config with a wrong value.
     """
-    model, training = (
-        ModelConfig.from_dict(config["model"]),
-        TrainingConfig.from_dict(config["training"]),
-    )
-    n_src, n_tgt = _lengths(config["data"], pairs)
-    weights, step = _measured(
-        model, training.batch_tokens, training.precision, config.get("device", "auto"), n_src, n_tgt
-    )
+    return total(config, *measured(workload(config, pairs)))
+
+
+def total(config: Mapping[str, Any], weights: int, step: float) -> Estimate:
+    """The whole run's estimate, from the seconds of a `step`. Raises ValueError."""
+    training = TrainingConfig.from_dict(config["training"])
     looks = 1 + SHARE / 2  # they may take 15%, and seldom do
     seconds = training.steps * step * looks
     if training.minutes:
@@ -60,28 +81,47 @@ def estimate(config: Mapping[str, Any], pairs: Sequence[tuple[str, str]] = ()) -
     return Estimate(weights, training.steps, PREPARING + seconds)
 
 
+def workload(config: Mapping[str, Any], pairs: Sequence[tuple[str, str]] = ()) -> Workload:
+    """What is to be measured for this run; counts, and computes nothing. Raises ValueError."""
+    training = TrainingConfig.from_dict(config["training"])
+    return Workload(
+        ModelConfig.from_dict(config["model"]),
+        training.batch_tokens,
+        training.precision,
+        str(config.get("device", "auto")),
+        *_lengths(config["data"], pairs),
+    )
+
+
 def _lengths(data: Mapping[str, Any], pairs: Sequence[tuple[str, str]]) -> tuple[int, int]:
-    """Usual pieces of a source and of a target, `</s>` counted."""
-    per_word = 1.0
+    """Usual pieces of a source and of a target, `</s>` counted, of the pairs that are trained on:
+    those that have a side of more than the run's `max_pieces` are left out there, and here."""
+    most = int(data.get("max_pieces", MAX_PIECES))
     if "task" in data:
         own = {k: v for k, v in data.get("options", {}).items() if k not in PAIRS_OF_A_TASK}
         task = task_named(data["task"])
         drawn = task.pairs(min(SAMPLE, task.count(**own)), 0, **own)
-        pairs = [(example.src, example.tgt) for example in drawn]
+        counted = [(len(each.src.split()), len(each.tgt.split())) for each in drawn]
     else:
-        per_word = 1.5
-    if not pairs:
+        counted = [(_pieces(src, most), _pieces(tgt, most)) for src, tgt in pairs[:SAMPLE]]
+    if not counted:
         return 12, 12
-    sides = zip(*pairs[:SAMPLE], strict=True)
-    n_src, n_tgt = (1 + round(per_word * fmean(len(t.split()) for t in side)) for side in sides)
+    kept = [both for both in counted if max(both) <= most] or [(most, most)]
+    n_src, n_tgt = (1 + round(fmean(side)) for side in zip(*kept, strict=True))
     return n_src, n_tgt
 
 
+def _pieces(text: str, most: int) -> int:
+    """About how many pieces a vocabulary of some thousand makes of a text; `most` + 1 for more."""
+    begin = text[: CHARACTERS * (most + 1)]
+    words = PER_WORD * len(begin.split())
+    return min(most + 1, round(max(words, len(begin) / CHARACTERS)))
+
+
 @lru_cache(maxsize=64)
-def _measured(
-    config: ModelConfig, batch_tokens: int, precision: str, device_name: str, n_src: int, n_tgt: int
-) -> tuple[int, float]:
+def measured(work: Workload) -> tuple[int, float]:
     """Weights, and seconds of a step; keeps the caller's random numbers as they were."""
+    config, batch_tokens, precision, device_name, n_src, n_tgt = work
     device = choose_device(device_name)
     keep_freed_memory()
     with torch.random.fork_rng(devices=[]):

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 
@@ -48,6 +49,16 @@ def fitting_threads(weights: int, batch_tokens: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def made_with() -> dict[str, Any]:
+    """What a run's numbers depend on besides its config: threads, torch, and the processor's vector
+    units, whose sums round differently. With all of it the same, a seed gives the same model."""
+    return {
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "units": torch.backends.cpu.get_cpu_capability(),
+    }
 
 
 SEEDS = 1 << 63  # torch's generators take no larger number

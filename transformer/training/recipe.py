@@ -15,8 +15,10 @@ PAIRS_FILE = "pairs.tsv"
 """Where a run keeps pairs of the user's own."""
 
 # Small models: no dropout to fight, a short warm-up, and a long fall of the rate, which is what
-# brings the last few percent (`python -m benchmarks.live`).
+# brings the last few percent (`python -m benchmarks.live`). A fixed precision, for what "auto"
+# finds faster may be another next time, and with it the model; of this size neither is.
 _LIVE: dict[str, Any] = {
+    "precision": "fp32",
     "dropout": 0.0,
     "steps": 800,
     "batch_tokens": 704,

@@ -27,7 +27,7 @@ from transformer.training.course import Course
 from transformer.training.distributed import World
 from transformer.training.errors import TrainingError
 from transformer.training.learner import Weights
-from transformer.training.machine import SEEDS, fitting_threads
+from transformer.training.machine import SEEDS, fitting_threads, made_with
 from transformer.training.run import RunFolder, Status
 from transformer.training.saving import Progress, load_progress, load_resume, save_resume
 from transformer.training.schedule import learning_rate
@@ -161,6 +161,7 @@ class _Rival:
             for distance in self.gap.distances
         ]
         self._looked = -1  # step of the last look
+        self._made_with: dict[str, Any] = {}
 
     def train(self) -> Status:
         """Until all steps are taken, or somebody wants the end."""
@@ -171,6 +172,7 @@ class _Rival:
         self._state("running")
         weights = sum(weight.numel() for weight in self.learner.model.parameters())
         with self.course.heard(), fitting_threads(weights, self.config.batch_tokens):
+            self._made_with = made_with()
             reason = self._loop()
             self._save()
         status: Status = "cancelled" if self.course.stopped else "finished"
@@ -300,4 +302,6 @@ class _Rival:
             step=self.progress.step,
             seconds=round(self.progress.seconds, 1),
             device=str(self.device),
+            precision=self.config.precision,
+            **self._made_with,
         )

@@ -160,7 +160,7 @@ class RunFolder(Seen):
             values = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
             raise RunError(f"{self.path} is not a run folder: it has no {name}") from error
-        except (OSError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        except (OSError, ValueError, RecursionError) as error:  # no JSON, no UTF-8, too deep
             raise RunError(f"{path} cannot be read: {error}") from error
         if not isinstance(values, dict):
             raise RunError(f"{path} must hold a JSON object, not {type(values).__name__}")

@@ -81,7 +81,7 @@ def whole_lines(path: Path) -> list[dict[str, Any]]:
     for raw in content.splitlines():
         try:
             line = json.loads(raw)
-        except ValueError:  # no JSON, or cut off within a character
+        except (ValueError, RecursionError):  # no JSON, cut off within a character, too deep
             continue
         if isinstance(line, dict):
             lines.append(line)
@@ -91,5 +91,5 @@ def whole_lines(path: Path) -> list[dict[str, Any]]:
 def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None

@@ -27,6 +27,7 @@ from transformer.training.machine import (
     choose_precision,
     fitting_threads,
     keep_freed_memory,
+    made_with,
     seed_draw,
 )
 from transformer.training.run import RunFolder, Status
@@ -99,6 +100,7 @@ class Trainer:
         # A look measures the validation loss as well; patience counts at steps of its own.
         self._validates = watched is None or config.patience > 0
         self._saved_step = -1
+        self._made_with: dict[str, Any] = {}
 
     def train(self) -> Status:
         """Run until the steps, the minutes or the patience are used up, or until told to stop.
@@ -112,6 +114,7 @@ class Trainer:
             weights = sum(weight.numel() for weight in self.learner.model.parameters())
             threads = fitting_threads(weights, self.config.batch_tokens)
             with self.course.heard(), threads:
+                self._made_with = made_with()
                 self._rewind()
                 reason = self._loop()
                 self._save()
@@ -186,7 +189,8 @@ class Trainer:
         share = self.course.share
         figures = self.watch.look(progress.step, share, progress.seconds, whole=whole)
         if figures:
-            progress.best_valid = min(progress.best_valid, figures["valid_loss"])
+            if not self._validates:  # else patience counts from the whole set, not from a sample
+                progress.best_valid = min(progress.best_valid, figures["valid_loss"])
             self.course.tick()
             self._log(**figures, elapsed=round(progress.seconds, 3))
 
@@ -269,4 +273,5 @@ class Trainer:
                 device=str(self.device),
                 precision=self.progress.precision,
                 processes=self.world.size,
+                **self._made_with,
             )

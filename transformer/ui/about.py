@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -107,10 +108,12 @@ def _of_languages(languages: Languages) -> About:
 
 def _examples(config: Mapping[str, Any], run: Path) -> tuple[str, ...]:
     """A few sentences that the run's own model knows."""
-    sources = [str(src) for src, _ in config.get("probes") or ()]
-    if not sources:
-        looks = Seen(run).examples()
-        sources = [example["src"] for look in looks[:1] for example in look["examples"]]
+    sources: list[str] = []
+    with suppress(TypeError, ValueError, KeyError):  # what stands in a file may be anything
+        sources = [str(src) for src, _ in config.get("probes") or ()]
+        if not sources:
+            looks = Seen(run).examples()
+            sources = [str(example["src"]) for look in looks[:1] for example in look["examples"]]
     return tuple(dict.fromkeys(sources))[:4]
 
 
@@ -121,7 +124,7 @@ def run_config(path: Path) -> Mapping[str, Any]:
     file = path.parent / "config.json"
     try:
         return _read_config(file, file.stat().st_mtime_ns)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
 
 

@@ -84,7 +84,9 @@ def _ask(model: Model, corpus: Corpus, names: list[str]) -> None:
     try:
         for name in names:
             what = f"finding-{name}"
-            passes().ask(folder, model.hash, what, corpus, visitor=visitor.known())
+            passes().ask(
+                folder, model.hash, what, corpus, visitor=visitor.known(), address=visitor.address()
+            )
     except JobError as error:
         st.session_state["findings-refused"] = frame.sentence(error)
 

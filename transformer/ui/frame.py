@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.ui import lessons, models, state
+from transformer.ui import lessons, models, state, threads  # noqa: F401  threads: set on import
 from transformer.ui.about import About, about
 from transformer.ui.address import EXAMPLE
 from transformer.ui.models import Model
@@ -28,6 +28,7 @@ PAGES = {
     "pages/train.py": "Train",
     "pages/findings.py": "Findings",
 }
+JOINER = "\u2060"
 _STYLE = Path(__file__).with_name("frame.css")
 
 
@@ -40,6 +41,7 @@ def page(file: str) -> Iterator[Model]:
     """
     with _frame(file) as problems:
         folders = models.checkpoints()
+        _known(folders, problems)
         with _way_around():
             offered = models.offered()
             if len(offered) > 1:
@@ -133,8 +135,13 @@ def lead(markdown: str) -> None:
 
 
 def plain(text: str) -> str:
-    """`text` so that Streamlit's Markdown shows it as it stands: no links, pictures or HTML."""
-    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text)
+    """`text` so that Streamlit's Markdown shows it as it stands: no links, pictures or HTML.
+
+    A bare address becomes a link even where every sign is escaped, because it is looked for in
+    what is left at the end: an invisible word joiner takes it apart.
+    """
+    shown = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text)
+    return re.sub(r"(?i)(https?(?=\\:)|www(?=\\\.)|\\@)", rf"\1{JOINER}", shown)
 
 
 def sentence(error: object) -> str:
@@ -147,10 +154,19 @@ def sentence(error: object) -> str:
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
+def _known(folders: dict[str, Path], problems: list[str]) -> None:
+    """A link to a model that is gone says so, before anything takes its place."""
+    name = state.view().model
+    if name and folders and name not in folders:
+        state.settle(model="")
+        known = ", ".join(models.offered())
+        problems.append(f"There is no checkpoint {name!r}; this app has {known}.")
+
+
 def _choose_model(offered: dict[str, str]) -> None:
     names = list(offered)
     if state.view().model not in names:
-        state.settle(model=names[0])
+        state.settle(model=models.default() if models.default() in names else names[0])
     st.selectbox(
         "Model",
         names,
@@ -165,13 +181,11 @@ def _turned_to(name: str, key: str) -> None:
     """Another model was chosen. A text of another task means nothing to it, nor does a translation
     into another language, nor a piece by its number in another vocabulary."""
     folders, chosen = models.checkpoints(), st.session_state[key]
+    first = state.view().model or models.default()
     view = state.view()
     if chosen is None:
         return
-    before, now = (
-        about(folders[one]) if one in folders else About()
-        for one in (view.model or next(iter(folders)), chosen)
-    )
+    before, now = (about(folders[one]) if one in folders else About() for one in (first, chosen))
     reset: dict[str, Any] = {"force": ""}
     if before.kind != now.kind:
         reset |= {"text": EXAMPLE, "other": "", "target": ""}
@@ -187,16 +201,12 @@ def _model(folders: dict[str, Path], problems: list[str]) -> Model:
     if not folders:
         _no_model()
         st.stop()
-    name = state.view().model or next(iter(folders))
-    if name not in folders:
-        known = ", ".join(models.offered())
-        problems.append(f"There is no checkpoint {name!r}; this app has {known}.")
-        name = next(iter(folders))
-        state.settle(model="")
+    name = state.view().model or models.default()
     try:
         model = models.load(name, folders[name])
     except (OSError, ValueError) as error:
-        st.error(plain(f"The checkpoint {name} cannot be opened. {error}"))
+        said = str(error).replace(str(folders[name]), name)  # no path of this server
+        st.error(plain(f"The checkpoint {name} cannot be opened. {said}"))
         st.stop()
     problems += state.fit(model.n_layers, model.n_heads)
     examples = model.about.examples
@@ -213,7 +223,7 @@ def _no_model() -> None:
         "`config.json`, `model.safetensors` and `vocabulary.model`."
     )
     st.code(
-        "python -m transformer train pairs.tsv --preset small --run runs/mine\n"
+        "python -m transformer train pairs.tsv --preset small --run-folder runs/mine\n"
         f"cp -r runs/mine/checkpoint {models.folder() / 'mine'}",
         language="bash",
     )

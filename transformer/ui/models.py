@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import gc
 import os
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 
 import streamlit as st
 
-from transformer.checkpoint import checkpoint_hash
+from transformer.checkpoint import check_checkpoint, checkpoint_hash
 from transformer.inference import Translator
 from transformer.jobs import runs_folder
+from transformer.jobs.folder import JobFolder
+from transformer.jobs.info import is_shared
 from transformer.jobs.shipped import RUNS, folders
 from transformer.ui import state, visitor
 from transformer.ui.about import About, about, run_config
@@ -22,6 +26,8 @@ FOLDER = "HEADS_UP_CHECKPOINTS"
 FIRST = "en-fr"
 """The checkpoint that is looked at until another is chosen, if it is there: addresses that name
 none mean it."""
+LOADED = 4
+"""Models that are kept in memory; the one loaded first makes room."""
 
 
 @dataclass(frozen=True)
@@ -55,15 +61,24 @@ def shipped_folder() -> Path:
 
 def checkpoints() -> dict[str, Path]:
     """Folders that look like a checkpoint, by name, in the alphabet's order but for `FIRST`; then
-    those of runs, by the run's name; then those of the runs that came with the app."""
+    those of runs that this visitor may see, by the run's name; then those of the runs that came
+    with the app."""
     alone = sorted(_folders(folder()), key=lambda path: (path.name != FIRST, path.name))
     found = {path.name: path for path in alone if (path / "config.json").is_file()}
-    of_runs = [path / "checkpoint" for path in _folders(runs_folder())]
+    of_runs = [path / "checkpoint" for path in _folders(runs_folder()) if _may_see(path)]
     of_runs += [run.checkpoint_path for run in folders(shipped_folder()) if run.has_own_checkpoint]
     for path in of_runs:
         if (path / "config.json").is_file():
             found.setdefault(path.parent.name, path)
     return found
+
+
+def _may_see(run: Path) -> bool:
+    """Whether this visitor may: a run on sentences of somebody's is theirs until they share it."""
+    config = run_config(run / "checkpoint")
+    if not config or config.get("owner") in ("", None, visitor.known()):
+        return True
+    return is_shared(config, JobFolder(run).job())
 
 
 def written(name: str) -> Path:
@@ -81,12 +96,37 @@ def offered() -> dict[str, str]:
     for name, path in checkpoints().items():
         config = run_config(path)
         if not config:
-            labels[name] = name
+            labels[name] = name if opens(path) else f"{name} (cannot be opened)"
         elif path.is_relative_to(shipped_folder()):
             labels[name] = f"toy: {config.get('title') or name}"
         elif name in (view.model, view.other_model) or (mine and config.get("owner") == mine):
             labels[name] = f"run: {config.get('title') or name} ({name})"
     return labels
+
+
+def default() -> str:
+    """The first checkpoint that can be opened, as far as that is seen without reading weights; the
+    first of all if none can."""
+    found = checkpoints()
+    return next((name for name, path in found.items() if opens(path)), next(iter(found)))
+
+
+def opens(path: Path) -> bool:
+    """Whether config.json and the weights' header fit together; looked at once."""
+    try:
+        files = [path / "config.json", path / "model.safetensors"]
+        return _opens(path, tuple(file.stat().st_mtime_ns for file in files))
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=1024)
+def _opens(path: Path, stamps: tuple[int, ...]) -> bool:
+    try:
+        check_checkpoint(path)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _folders(parent: Path) -> list[Path]:
@@ -114,10 +154,21 @@ def _hash(path: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
     return checkpoint_hash(path)
 
 
-@st.cache_resource(max_entries=4, show_spinner="Loading the model …")
+_loaded: OrderedDict[tuple[str, str], Translator] = OrderedDict()
+_loading = Lock()
+
+
 def _load(path: str, digest: str) -> Translator:
-    translator = Translator.load(path)
-    # What is loaded by now stays; collections need not walk through all of it again.
-    gc.collect()
-    gc.freeze()
-    return translator
+    """Once for all sessions, whatever they clear."""
+    key = path, digest
+    if found := _loaded.get(key):
+        return found
+    with st.spinner("Loading the model …"), _loading:
+        if key not in _loaded:
+            _loaded[key] = Translator.load(path)
+            while len(_loaded) > LOADED:
+                _loaded.popitem(last=False)
+            # What is loaded by now stays; collections need not walk through all of it again.
+            gc.collect()
+            gc.freeze()
+        return _loaded[key]

@@ -6,6 +6,8 @@ reload, a closed tab or another tab find the runs again. It never stands in an a
 
 from __future__ import annotations
 
+import hashlib
+import ipaddress
 import re
 import secrets
 from pathlib import Path
@@ -15,6 +17,8 @@ import streamlit as st
 COOKIE = "heads_up_visitor"
 _ID = re.compile(r"[A-Za-z0-9_-]{32}")
 _KEY, _WIDGET = "visitor", "visitor-cookie"
+
+_SECRET = secrets.token_bytes(16)  # so that no address can be read from what is kept
 
 _cookie = st.components.v2.component(
     "heads_up.visitor", js=Path(__file__).with_name("visitor.js").read_text(encoding="utf-8")
@@ -28,6 +32,23 @@ def known() -> str:
         if isinstance(found, str) and _ID.fullmatch(found):
             return found
     return ""
+
+
+def address() -> str:
+    """Where this visitor's browser speaks from, in a word that only says whether two are the same
+    while this server runs; "" for this machine itself.
+
+    Of an IPv6 address the network alone counts: its 2^64 addresses are one household's.
+    """
+    try:
+        found = ipaddress.ip_address(st.context.ip_address or "")
+    except ValueError:
+        return ""
+    if isinstance(found, ipaddress.IPv6Address):
+        found = found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False).network_address
+    if found.is_loopback:
+        return ""
+    return hashlib.blake2b(found.packed, key=_SECRET, digest_size=9).hexdigest()
 
 
 def owner() -> str:

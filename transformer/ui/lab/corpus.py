@@ -16,6 +16,8 @@ from threading import Lock
 import streamlit as st
 
 from transformer.analysis.corpora import MOST, Corpus, Sentence
+from transformer.jobs import services
+from transformer.jobs.shares import of_address
 from transformer.ui import frame, models, state, visitor
 from transformer.ui.address import CORPORA
 from transformer.ui.lab import ours
@@ -25,7 +27,7 @@ from transformer.ui.training.pairs import decoded
 BYTES = 1_000_000
 """Most of one upload."""
 BROUGHT = 64
-"""Uploads that the server remembers, one a visitor, those used last."""
+"""Uploads that the server remembers, one a visitor, those used last; an address has a half."""
 SHOWN = 8
 FORMS = """One sentence a line; or pairs, `source TAB target`; or these with a third column of links
 in Pharaoh's format, which word alignment is scored by:
@@ -43,26 +45,30 @@ class Uploads:
 
     def __init__(self, most: int = BROUGHT) -> None:
         self._most, self._lock = most, Lock()
-        self._kept: OrderedDict[str, Corpus] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[Corpus, str]] = OrderedDict()
 
     def of(self, owner: str) -> Corpus | None:
         with self._lock:
             if owner in self._kept:
                 self._kept.move_to_end(owner)
-            return self._kept.get(owner)
+            return self._kept.get(owner, (None, ""))[0]
 
-    def put(self, owner: str, corpus: Corpus) -> None:
+    def put(self, owner: str, corpus: Corpus, address: str = "") -> None:
+        """`address`: where the owner's browser speaks from; new cookies of one push out one
+        another, and nobody else."""
         with self._lock:
-            self._kept[owner] = corpus
+            self._kept[owner] = corpus, address
             self._kept.move_to_end(owner)
+            beside = [key for key, (_, where) in self._kept.items() if address and where == address]
+            if len(beside) > of_address(self._most):
+                del self._kept[beside[0]]
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
 
 
-@st.cache_resource(show_spinner=False)
 def uploads() -> Uploads:
     """One for all sessions of this server."""
-    return Uploads()
+    return services.once(Uploads)
 
 
 def chosen(model: Model) -> Corpus | None:
@@ -158,6 +164,10 @@ def _cut(corpus: Corpus, most: int) -> Corpus:
 def _bring(owner: str) -> None:
     """A file or a text of the visitor's own; what is refused is said."""
     with st.expander("Your sentences", expanded=uploads().of(owner) is None):
+        st.caption(
+            "No other visitor sees them, their links or their name; they are gone when the server "
+            "ends."
+        )
         left, right = st.columns(2)
         left.file_uploader(
             f"A .txt or .tsv file, UTF-8, at most {BYTES / 1e6:g} MB",
@@ -197,7 +207,8 @@ def _take(owner: str, content: bytes, name: str) -> None:
     try:
         if len(content) > BYTES:
             raise ValueError(f"{name} has {len(content):,} bytes; at most {BYTES:,} can be taken.")
-        uploads().put(owner, Corpus.of_lines(decoded(content, name).splitlines(), name))
+        brought = Corpus.of_lines(decoded(content, name).split("\n"), name)
+        uploads().put(owner, brought, visitor.address())
     except ValueError as error:
         st.session_state["corpus-refused"] = str(error)
     state.change(corpus="upload")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
-from transformer.jobs import JobError, Pass, Passes, runs_folder
+from transformer.jobs import JobError, Limits, Pass, Passes, runs_folder, services
+from transformer.jobs.limits import FILE
 from transformer.ui import frame, models, visitor
 from transformer.ui.models import Model
 
@@ -21,14 +23,13 @@ def passes() -> Passes:
     """The server's passes.
 
     Raises:
-        JobError: if the folder of runs cannot be used.
+        JobError: if the folder of runs cannot be used; ValueError, which it is, for limits.
     """
-    return _passes(str(runs_folder()))
+    return services.once(_passes, str(runs_folder()), os.environ.get(FILE, ""))
 
 
-@st.cache_resource(show_spinner=False, on_release=Passes.close)
-def _passes(folder: str) -> Passes:
-    return Passes(folder)
+def _passes(folder: str, limits: str) -> Passes:
+    return Passes(folder, Limits.load(limits or None))
 
 
 def measured(
@@ -61,7 +62,8 @@ def measured(
     def ask() -> None:
         # Known by now: `corpus.chosen` comes first.
         who = visitor.known()
-        passes().ask(folder, model.hash, what, corpus, options, visitor=who)
+        where = visitor.address()
+        passes().ask(folder, model.hash, what, corpus, options, visitor=who, address=where)
 
     watch(key, live, ask, button, about)
     return None

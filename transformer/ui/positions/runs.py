@@ -64,8 +64,8 @@ def learners() -> list[Learner]:
         try:
             stamp = (path / "model.safetensors").stat().st_mtime_ns
             positions, task, options = _about(path, stamp)
-        except (OSError, ValueError):
-            continue
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+            continue  # another page says what is wrong with it
         longest = dict(options).get("longest", 0)
         places = longest + 1 if longest else 0  # `</s>` and `<s>` take one
         found.append(Learner(name, label, path, positions, places, task, options, stamp))
@@ -125,7 +125,7 @@ def _begin() -> None:
             title=f"Reverse, {kind} positions",
         )
         try:
-            names[kind] = server.jobs().submit(config, visitor.known())
+            names[kind] = server.jobs().submit(config, visitor.known(), address=visitor.address())
         except JobError as error:
             st.session_state["positions-refused"] = frame.sentence(error)
             break

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
 from transformer.jobs import JobError, RunInfo
 from transformer.text.tasks import TASKS
+from transformer.training.run import RunError
 from transformer.ui import frame, models, state
 from transformer.ui.about import about
 from transformer.ui.training import draft, follow, runs, server
@@ -36,6 +38,17 @@ def kept(info: RunInfo, owner: str) -> None:
             _again(info)
         elif not mine:
             st.caption("Someone else's run: you may look at it; its owner controls it.")
+        if mine and "pairs" in _data(info.name):
+            key = f"shared-{info.name}"
+            st.session_state.setdefault(key, info.shared)
+            st.toggle(
+                "Shared",
+                key=key,
+                help="Others see this run, its name, its sentences and its model. If not, nobody "
+                "does but you, in this browser, and whoever runs this server.",
+                on_change=_share,
+                args=(info.name, owner, key),
+            )
         if mine:
             with st.popover("Delete …", icon=":material/delete:"):
                 st.write("Its curves, its film and its model will be gone for good.")
@@ -101,8 +114,7 @@ def _model_of(info: RunInfo) -> str:
 
 def others(info: RunInfo) -> dict[str, str]:
     """The other runs there are, name to label."""
-    jobs = server.jobs()
-    rest = [one for one in (*jobs.runs(), *jobs.shipped()) if one.name != info.name]
+    rest = [one for one in (*server.runs(), *server.jobs().shipped()) if one.name != info.name]
     return {one.name: f"{one.title} ({one.name})" for one in rest}
 
 
@@ -141,6 +153,21 @@ def _download(info: RunInfo) -> None:
         on_click="ignore",
         help="Checkpoint, settings and curves; every command of this app reads the checkpoint.",
     )
+
+
+def _data(name: str) -> Mapping[str, Any]:
+    try:
+        data = server.jobs().folder(name).config().get("data")
+    except (JobError, RunError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _share(name: str, owner: str, key: str) -> None:
+    try:
+        server.jobs().share(name, owner, bool(st.session_state[key]))
+    except JobError as error:
+        st.session_state["control-refused"] = frame.sentence(error)
 
 
 def _resume(name: str, owner: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from html import escape
 
 import streamlit as st
@@ -20,6 +21,10 @@ def pairs(now: Draft) -> None:
     """Widgets for the text; the draft has its pairs, or a sentence says what is wrong with it."""
     most = server.jobs().limits.upload_bytes
     st.markdown("**Your pairs**")
+    st.caption(
+        "Nobody else sees them, nor the run, its name or its model, until you share it on the "
+        "run's page; whoever runs this server can."
+    )
     now.text = st.text_area(
         "Paste them, a line each: source, a tab, target",
         now.text,
@@ -30,6 +35,7 @@ def pairs(now: Draft) -> None:
     file = st.file_uploader(
         f"or upload a .tsv or .csv file, UTF-8, at most {most / 1e6:g} MB",
         type=["tsv", "csv", "txt"],
+        max_upload_size=max(1, math.ceil(most / 1e6)),
         key=f"uploaded-{now.turn}",
     )
     try:

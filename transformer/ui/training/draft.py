@@ -137,7 +137,7 @@ def files(draft: Draft) -> dict[str, bytes]:
 def submit(wanted: Mapping[str, Any], beside: Mapping[str, bytes]) -> None:
     """Put a run in line and look at it, or keep the sentence that says why not; for callbacks."""
     try:
-        name = server.jobs().submit(wanted, visitor.known(), beside)
+        name = server.jobs().submit(wanted, visitor.known(), beside, address=visitor.address())
     except JobError as error:
         refuse(error)
         return

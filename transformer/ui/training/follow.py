@@ -50,7 +50,7 @@ class Follower:
     def _take(self, raw: bytes) -> None:
         try:
             line = json.loads(raw)
-        except ValueError:
+        except (ValueError, RecursionError):
             return
         if not isinstance(line, dict) or not isinstance(line.get("step"), int):
             return

@@ -8,7 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.jobs import JobError
+from transformer.config import ModelConfig
+from transformer.jobs import JobError, count_parameters
 from transformer.jobs.races import RACES
 from transformer.jobs.racing import submit_race
 from transformer.training.recipe import describe
@@ -18,6 +19,8 @@ from transformer.ui.training.probes import probes
 
 RACE = "scores"
 """The race of the front door."""
+EVERY = 0.7
+"""Seconds between two looks whether the times have been measured."""
 
 
 @dataclass(frozen=True)
@@ -116,14 +119,19 @@ def cards() -> list[tuple[Any, dict[str, Any]]]:
 
 
 def measure(places: list[tuple[Any, dict[str, Any]]]) -> None:
-    """Fill in what each idea would cost. The first time each is measured, for a moment; whatever
-    is clicked meanwhile comes first."""
-    for place, config in places:
-        found = server.estimated(config)
-        place.caption(
-            f"{words.weights(found.parameters)} weights, {found.steps:,} steps, "
-            f"about {words.duration(found.seconds)}"
-        )
+    """Fill in what each idea would cost, as it is measured beside the server."""
+    live = any(server.estimated(config) is None for _, config in places)
+    st.fragment(_filled, run_every=EVERY if live else None, key="idea-costs")(places, live)
+
+
+def _filled(places: list[tuple[Any, dict[str, Any]]], live: bool) -> None:
+    found = [server.estimated(config) for _, config in places]
+    if live and None not in found:
+        st.rerun()
+    for (place, config), one in zip(places, found, strict=True):
+        count = count_parameters(ModelConfig.from_dict(config["model"]))
+        about = f"{words.weights(count)} weights, {config['training']['steps']:,} steps"
+        place.caption(f"{about}, {words.estimated(one)}")
 
 
 def config_of(idea: Idea) -> dict[str, Any]:
@@ -144,7 +152,7 @@ def _race_cost() -> str:
 
 def _race() -> None:
     try:
-        name = submit_race(server.jobs(), RACE, visitor.known())
+        name = submit_race(server.jobs(), RACE, visitor.known(), address=visitor.address())
     except JobError as error:
         draft.refuse(error)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from html import escape
 from typing import Any
 
@@ -9,6 +10,7 @@ import streamlit as st
 
 from transformer.jobs import JobError, RunInfo
 from transformer.jobs.folder import JobFolder
+from transformer.training.run import RunError
 from transformer.ui import frame
 from transformer.ui.training import after, film, follow, runs, server, words
 
@@ -57,6 +59,7 @@ def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, st
         _status(info, lines)
         _controls(info, owner)
     _figures(info, lines)
+    _made_with(folder)
     after.together(info, lines, others)
     if runs.of_layers(name):  # no heads of a translator to film
         _examples(folder)
@@ -180,6 +183,14 @@ def _figures(info: RunInfo, lines: list[dict[str, Any]]) -> None:
         with st.container(horizontal=True, key="figures"):
             for label, written, about in shown:
                 st.metric(label, written, help=about, width="content")
+
+
+def _made_with(folder: JobFolder) -> None:
+    with suppress(RunError):
+        training = folder.config().get("training")
+        seed = training.get("seed", 1) if isinstance(training, dict) else "?"
+        if said := words.made_with(folder.state(), seed):
+            st.caption(frame.plain(said))
 
 
 def _examples(folder: JobFolder) -> None:

@@ -10,7 +10,7 @@ from transformer.analysis.races import ENOUGH
 from transformer.jobs import JobError, Jobs
 from transformer.jobs.races import RACES, Race
 from transformer.jobs.racing import RaceRun, race_runs, submit_race
-from transformer.ui import frame, state
+from transformer.ui import frame, state, visitor
 from transformer.ui.training import words
 from transformer.ui.training.race import show
 
@@ -77,7 +77,7 @@ def card(jobs: Jobs, race: Race, owner: str) -> None:
 
 def _start(jobs: Jobs, race: str, owner: str, count: int) -> None:
     try:
-        race_id = submit_race(jobs, race, owner, range(1, count + 1))
+        race_id = submit_race(jobs, race, owner, range(1, count + 1), address=visitor.address())
     except JobError as error:
         st.session_state[_REFUSED] = frame.sentence(error)
         return

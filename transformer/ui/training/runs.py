@@ -28,7 +28,7 @@ COLOURS: dict[str, Any] = {
 
 def listed(owner: str) -> None:
     """Own and others' runs, each a link to it."""
-    infos = [info for info in server.jobs().runs() if not _is_of_race(info)]
+    infos = [info for info in server.runs() if not _is_of_race(info)]
     mine = [info for info in infos if info.owner == owner]
     others = [info for info in infos if info.owner != owner]
     st.subheader("Your runs")

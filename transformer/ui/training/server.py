@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Mapping
 from typing import Any
 
-import streamlit as st
-
-from transformer.jobs import JobError, Jobs, Limits, RunInfo, runs_folder
+from transformer.jobs import JobError, Jobs, Limits, RunInfo, runs_folder, services
+from transformer.jobs.estimating import Estimating
 from transformer.jobs.info import read
 from transformer.jobs.limits import FILE
-from transformer.training.estimate import Estimate, estimate
-from transformer.ui import models
-
-_measuring = threading.Lock()
+from transformer.training.estimate import Estimate
+from transformer.ui import models, visitor
 
 
 def jobs() -> Jobs:
@@ -24,10 +20,10 @@ def jobs() -> Jobs:
     Raises:
         ValueError: if limits.toml or the folder of runs cannot be used.
     """
-    return _jobs(str(runs_folder()), os.environ.get(FILE, ""), str(models.shipped_folder()))
+    where = str(runs_folder()), os.environ.get(FILE, ""), str(models.shipped_folder())
+    return services.once(_jobs, *where)
 
 
-@st.cache_resource(show_spinner=False, on_release=Jobs.close)
 def _jobs(folder: str, limits: str, shipped: str) -> Jobs:
     """Workers end, and save, with this process: they hold the other end of a pipe."""
     made = Jobs(folder, Limits.load(limits or None), shipped=shipped)
@@ -39,15 +35,27 @@ def look(name: str) -> RunInfo:
     """One run as it stands, without reading all others unless it waits in line.
 
     Raises:
-        JobError: if there is none of this name.
+        JobError: if there is none of this name that this visitor may see.
     """
     found = read(jobs().folder(name))
     if found is None:
         raise JobError(f"there is no run {name!r}; it may have been deleted")
+    if not found.seen_by(visitor.known()):
+        raise JobError("this run learns from sentences of its owner's, who has not shared it")
     return jobs().run(name) if found.status == "queued" else found
 
 
-def estimated(config: Mapping[str, Any], pairs: tuple[tuple[str, str], ...] = ()) -> Estimate:
-    """As `training.estimate`, one at a time: a measurement sets torch's threads for a moment."""
-    with _measuring:
-        return estimate(config, pairs)
+def runs() -> list[RunInfo]:
+    """All runs that this visitor may see, the newest first. Raises JobError."""
+    return [info for info in jobs().runs() if info.seen_by(visitor.known())]
+
+
+def estimated(
+    config: Mapping[str, Any], pairs: tuple[tuple[str, str], ...] = ()
+) -> Estimate | str | None:
+    """As `Estimating.look`: None while it is measured, beside the server."""
+    return services.once(_estimating, jobs().limits.memory).look(config, pairs)
+
+
+def _estimating(memory: int) -> Estimating:
+    return Estimating(memory)

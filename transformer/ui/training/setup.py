@@ -11,11 +11,14 @@ import streamlit as st
 from transformer.config import ModelConfig
 from transformer.jobs.limits import count_parameters
 from transformer.text.tasks import TASKS
+from transformer.training.estimate import SAMPLE, Estimate
 from transformer.ui import frame
 from transformer.ui.training import bring, draft, server, words
 from transformer.ui.training.draft import Draft
 
 OWN = "Your own sentences"
+EVERY = 0.7
+"""Seconds between two looks whether a time has been measured."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,22 @@ TRAINING: tuple[Setting, ...] = (
     Number(
         "label_smoothing", "Label smoothing", "Share of the target spread over all.", 0, 0.9, 0.05
     ),
-    Number("seed", "Seed", "The same seed trains the same model.", 0, 2**31 - 1),
+    Number(
+        "seed",
+        "Seed",
+        "Draws weights, order and dropout. The same seed trains the same model on the same "
+        "processor with the same settings and versions, unless a limit of minutes ends it; a run's "
+        "page says what it was made with.",
+        0,
+        2**31 - 1,
+    ),
+    Choice(
+        "precision",
+        "Precision",
+        "Of the products. The faster one is measured when the run begins, and may be another on "
+        "another day.",
+        {"fp32": "float32", "bf16": "bfloat16", "auto": "whichever is faster here"},
+    ),
 )
 PIECES = Number("vocab_size", "Vocabulary", "Pieces to learn from your text.", 32, 8000, 100)
 
@@ -93,9 +111,8 @@ _PARTS = {
 }
 
 
-def form(now: Draft) -> tuple[Any, dict[str, Any]] | None:
-    """The whole form; returns a place for the time it would take and the config to measure, if
-    nothing is wrong with it."""
+def form(now: Draft) -> None:
+    """The whole form, and what the run would cost if nothing is wrong with it."""
     st.button("Back to the ideas", icon=":material/arrow_back:", type="tertiary", on_click=_leave)
     left, right = st.columns([2, 3], gap="large")
     with right:  # first, for the button waits for what is chosen here
@@ -108,8 +125,7 @@ def form(now: Draft) -> tuple[Any, dict[str, Any]] | None:
         _group("The training", now, (*TRAINING, _matrix(now)))
     with left:
         _task(now)
-        place, config = _go(now)
-    return (place, config) if config else None
+        _go(now)
 
 
 def _task(now: Draft) -> None:
@@ -205,10 +221,13 @@ def _widget(now: Draft, setting: Setting) -> None:
         )
 
 
-def _go(now: Draft) -> tuple[Any, dict[str, Any] | None]:
+def _go(now: Draft) -> None:
     """The button, and beside it either what the run would cost or why it cannot begin."""
     key = f"title-{now.turn}"
-    now.title = st.text_input("Name of the run", placeholder=draft.title(now), key=key)[:100]
+    whose = "Other visitors see it." if now.task else "Yours alone until you share the run."
+    now.title = st.text_input(
+        "Name of the run", placeholder=draft.title(now), key=key, help=whose, max_chars=100
+    )[:100]
     config, problem = None, ""
     try:
         config = draft.config(now)
@@ -231,28 +250,32 @@ def _go(now: Draft) -> tuple[Any, dict[str, Any] | None]:
                 on_click=draft.back,
                 args=(now, *now.chosen),
             )
-    place = st.empty()
     if problem:
         st.warning(frame.plain(problem))
     elif config:
-        count = count_parameters(ModelConfig.from_dict(config["model"]))
-        place.caption(_cost(count, config["training"]["steps"], "measuring the time …"))
-    return place, config
+        pairs = tuple(now.pairs[:SAMPLE])
+        live = server.estimated(config, pairs) is None
+        st.fragment(_cost, run_every=EVERY if live else None, key="cost")(config, pairs, live)
 
 
-def _cost(count: int, steps: int, time: str) -> str:
-    return f"**{words.weights(count)}** weights · **{steps:,}** steps · {time}"
-
-
-def measure(place: Any, config: dict[str, Any], pairs: list[tuple[str, str]]) -> None:
-    """Fill in how long it would take."""
-    found = server.estimated(config, tuple(pairs[:200]))
-    most = 60 * server.jobs().limits.minutes
-    short = ": the limit here, it will end before its last step" if found.seconds >= most else ""
-    waiting = sum(info.status == "queued" for info in server.jobs().runs())
-    line = f", after {waiting} other{'s' if waiting > 1 else ''} in line" if waiting else ""
-    time = f"about **{words.duration(found.seconds)}** here{short}{line}"
-    place.caption(_cost(found.parameters, found.steps, time))
+def _cost(config: dict[str, Any], pairs: tuple[tuple[str, str], ...], live: bool) -> None:
+    """What the run would cost; how long is measured beside the server, and looked for meanwhile."""
+    found = server.estimated(config, pairs)
+    if live and found is not None:
+        st.rerun()
+    count = count_parameters(ModelConfig.from_dict(config["model"]))
+    steps = config["training"]["steps"]
+    time = words.estimated(found)
+    if isinstance(found, Estimate):
+        most = 60 * server.jobs().limits.minutes
+        time = f"about **{words.duration(found.seconds)}** here"
+        if found.seconds >= most:
+            time += ": the limit here, it will end before its last step"
+        if waiting := sum(info.status == "queued" for info in server.jobs().runs()):
+            time += f", after {waiting} other{'s' if waiting > 1 else ''} in line"
+    elif isinstance(found, str):
+        time = frame.plain(found)
+    st.caption(f"**{words.weights(count)}** weights · **{steps:,}** steps · {time}")
 
 
 def _submit(now: Draft) -> None:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from typing import Any
+
+from transformer.training.estimate import Estimate
 
 
 def duration(seconds: float) -> str:
@@ -13,6 +17,26 @@ def duration(seconds: float) -> str:
     if minutes < 90:
         return f"{minutes} min"
     return f"{minutes // 60} h {minutes % 60} min"
+
+
+def estimated(found: Estimate | str | None) -> str:
+    """The time that a run will take, why it is not known, or that it is about to be."""
+    if found is None:
+        return "estimating the time …"
+    return found if isinstance(found, str) else f"about {duration(found.seconds)}"
+
+
+def made_with(state: Mapping[str, Any], seed: object) -> str:
+    """What a run's numbers depend on besides its settings, as its state.json has it; "" if it is
+    of an earlier version, which did not say."""
+    threads, units, torch = (state.get(name) for name in ("threads", "units", "torch"))
+    if not (isinstance(threads, int) and torch):
+        return ""
+    return (
+        f"Made with seed {seed} in {state.get('precision')} on {state.get('device')}, {threads} "
+        f"thread{'s' if threads != 1 else ''}, {units}, torch {torch}; what differs in one of them "
+        "may train another model from the same seed."
+    )
 
 
 def ago(created: float) -> str:

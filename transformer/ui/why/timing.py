@@ -12,7 +12,7 @@ import streamlit as st
 
 from transformer.analysis.timing import FITTED, LENGTHS, PASSES, Slope, Timing, frame, slopes
 from transformer.figures.complexity import Law, laws
-from transformer.jobs import JobError
+from transformer.jobs import JobError, services
 from transformer.jobs.measuring import Measurement, Measuring
 from transformer.ui import frame as page
 from transformer.ui import tables, visitor
@@ -28,10 +28,9 @@ EXPECTED = {"self-attention": 2, "recurrent": 1, "convolutional": 1, "restricted
 """Powers of n in Table 1."""
 
 
-@st.cache_resource(show_spinner=False)
 def measuring() -> Measuring:
     """One for all sessions of this server."""
-    return Measuring("transformer.analysis.timing")
+    return services.once(Measuring, "transformer.analysis.timing")
 
 
 def show() -> None:

@@ -1,0 +1,114 @@
+"""Shares of what is everybody's: by visitor, by address, and a place for whoever has none yet."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.jobs.conftest import MakeStill, asked
+from transformer.jobs import JobError
+from transformer.jobs.pass_line import LEFT, OF_A_VISITOR, PLACES, Asked, Line
+from transformer.jobs.shares import Who, refused
+
+
+def test_an_address_has_half_and_a_newcomer_a_place_even_where_all_is_taken() -> None:
+    cookies = [Who(f"cookie {n}", "A") for n in range(5)]
+    assert refused(cookies[:4], Who("another", "A"), 10) == ""
+    assert refused(cookies, Who("another", "A"), 10) == "address"
+    taken = cookies + [Who(f"visitor {n}", "B") for n in range(5)]
+    assert refused(taken, Who("one more", "B"), 10) == "address"
+    assert refused(taken, Who("first", "C"), 10) == ""
+    assert refused([*taken, Who("first", "C")], Who("second", "C"), 10) == "all"
+    assert refused(taken, Who("a race", "C"), 10, wanted=2) == "all"
+    assert refused(taken, Who("nobody knows from where"), 10) == "all"
+    assert refused([Who("v", f"{n}") for n in range(20)], Who("first", "new"), 10) == "all"
+
+
+def test_new_cookies_of_one_address_leave_half_of_the_line(still: MakeStill) -> None:
+    jobs = still(queued=6)
+    for number in range(3):
+        jobs.submit(asked(), f"cookie {number}", address="A")
+    with pytest.raises(JobError, match="3 runs from your address are waiting"):
+        jobs.submit(asked(), "cookie 3", address="A")
+    for number in range(3):
+        jobs.submit(asked(), f"visitor {number}", address="B")
+    late = jobs.submit(asked(), "newcomer", address="C")
+    # ... and it waits for one run of each other address, not for all there are.
+    assert jobs.run(late).place == 3
+    with pytest.raises(JobError, match="7 runs are waiting and this app allows 6"):
+        jobs.submit(asked(), "newcomer", address="C")
+
+
+def test_what_an_address_keeps_and_what_the_disk_has_left_are_bounded(still: MakeStill) -> None:
+    jobs = still(runs_per_address=2)
+    for number in range(2):
+        jobs.submit(asked(), f"cookie {number}", address="A")
+    with pytest.raises(JobError, match="2 runs are kept from your address and this app allows 2"):
+        jobs.submit(asked(), "cookie 2", address="A")
+    jobs.submit(asked(), "cookie 2", address="B")
+    full = still(disk_free=10**18)
+    with pytest.raises(JobError, match="GB left and this app leaves"):
+        full.submit(asked(), "ann")
+
+
+def put(line: Line, key: str, visitor: str, address: str = "") -> Asked:
+    made = Asked({}, Who(visitor, address), {visitor})
+    line.add(key, made)
+    return made
+
+
+def order(line: Line, keys: list[str]) -> list[str]:
+    return sorted((key for key in keys if line.get(key)), key=line.place)
+
+
+def test_everyones_first_pass_comes_before_anyones_second() -> None:
+    line = Line()
+    keys = ["a1", "a2", "a3", "b1", "c1", "b2"]
+    for key, visitor in zip(keys, "aaabcb", strict=True):
+        put(line, key, visitor)
+    assert order(line, keys) == ["a1", "b1", "c1", "a2", "b2", "a3"]
+    line = Line()
+    for number in range(4):  # one address with a new cookie each
+        put(line, f"a{number}", f"cookie {number}", "A")
+    put(line, "b", "newcomer", "B")
+    assert line.place("b") == 1
+
+
+def test_one_visitor_fills_no_line_and_nobody_all_of_it() -> None:
+    line = Line()
+    for number in range(OF_A_VISITOR):
+        put(line, f"a{number}", "ann")
+    with pytest.raises(JobError, match=f"you have {OF_A_VISITOR} measurements under way"):
+        put(line, "more", "ann")
+    line = Line()
+    for number in range(PLACES // 2):
+        put(line, f"a{number}", f"cookie {number}", "A")
+    with pytest.raises(JobError, match=f"{PLACES // 2} measurements from your address"):
+        put(line, "more", "another cookie", "A")
+    for number in range(PLACES // 2):
+        put(line, f"b{number}", f"visitor {number}")
+    with pytest.raises(JobError, match=f"{PLACES} measurements are under way already"):
+        put(line, "more", "from nobody knows where")
+    put(line, "new", "newcomer", "C")
+    assert line.place("new") <= 1 + len(Counter(one.group for one in line.all()))
+
+
+def test_what_nobody_looks_at_makes_room() -> None:
+    line = Line()
+    runs, waits, looked = (put(line, key, key) for key in ("runs", "waits", "looked"))
+    runs.looked = waits.looked = time.monotonic() - LEFT - 1
+    put(line, "new", "new")
+    assert runs.cancelled  # ends as soon as its thread sees it
+    assert not line.get("waits")
+    assert not looked.cancelled
+    assert order(line, ["runs", "looked", "new"]) == ["runs", "looked", "new"]
+
+
+def test_a_run_does_not_say_where_its_owner_asked_from(still: MakeStill, tmp_path: Path) -> None:
+    jobs = still()
+    name = jobs.submit(asked(), "ann", address="a word of the page's")
+    assert jobs.run(name).address == "a word of the page's"
+    assert "address" not in jobs.folder(name).config()

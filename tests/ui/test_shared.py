@@ -1,0 +1,84 @@
+"""What all visitors share, when one of them sends what any browser may send."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+import streamlit as st
+from streamlit.proto.BackMsg_pb2 import BackMsg
+
+from benchmarks.browser import served
+from benchmarks.sessions import Session
+from transformer.analysis.corpora import Corpus
+from transformer.jobs import services
+from transformer.ui import models
+from transformer.ui.lab import corpus, measuring
+from transformer.ui.training import server
+from transformer.ui.why import timing
+
+
+def workers(app: int) -> dict[int, str]:
+    """The processes beside the app, by number."""
+    found = {child.pid: " ".join(child.cmdline()) for child in psutil.Process(app).children()}
+    return {pid: line for pid, line in found.items() if "transformer.jobs" in line}
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_a_message_that_clears_the_caches_ends_no_process(
+    checkpoints: Path, tmp_path: Path
+) -> None:
+    """It needs no right, and once stopped all training: Streamlit released what its cache held."""
+    with (
+        served(checkpoints, HEADS_UP_RUNS=str(tmp_path / "runs")) as (address, process),
+        Session(address, "train") as visitor,
+    ):
+        until(lambda: any("jobs.worker" in line for line in workers(process.pid).values()))
+        before = {pid for pid, line in workers(process.pid).items() if "jobs.worker" in line}
+        message = BackMsg()
+        message.clear_cache = True
+        visitor.socket.send(message.SerializeToString())
+        with Session(address, "train"):  # another visitor, later: the server still answers
+            time.sleep(1)
+            assert before <= workers(process.pid).keys()
+
+
+def test_services_uploads_and_models_outlive_the_caches(
+    checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("HEADS_UP_CHECKPOINTS", str(checkpoints))
+    corpus.uploads().put("me", Corpus.of_lines(["one", "two"], "mine"))
+
+    def all_of_them() -> list[object]:
+        model = models.load("tiny", checkpoints / "tiny").translator
+        return [server.jobs(), measuring.passes(), timing.measuring(), corpus.uploads(), model]
+
+    try:
+        before = all_of_them()
+        st.cache_resource.clear()
+        st.cache_data.clear()
+        assert [*map(id, all_of_them())] == [*map(id, before)]
+        assert corpus.uploads().of("me") is not None
+        assert not server.jobs()._executor._closing.is_set()
+    finally:
+        services.close_all()
+
+
+def test_new_cookies_of_one_address_push_out_nobody_elses_upload() -> None:
+    kept, mine = corpus.Uploads(6), Corpus.of_lines(["mine"], "mine")
+    kept.put("me", mine, "B")
+    for number in range(20):
+        kept.put(f"cookie {number}", Corpus.of_lines(["x"], "x"), "A")
+    assert kept.of("me") is mine
+    assert kept.of("cookie 16") is None
+    assert all(kept.of(f"cookie {number}") is not None for number in (17, 18, 19))

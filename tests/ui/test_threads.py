@@ -1,0 +1,36 @@
+"""Torch's threads in the server, whatever the machine has and whichever session comes first."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+PROGRAM = """
+import threading, torch
+told, go = [], threading.Event()
+def late():
+    go.wait()
+    (torch.ones(300, 300) @ torch.ones(300, 300)).sum()
+    told.append(torch.get_num_threads())
+early = threading.Thread(target=late)
+early.start()
+session = threading.Thread(target=lambda: __import__("transformer.ui.frame"))
+session.start()
+session.join()
+go.set()
+early.join()
+after = threading.Thread(target=late)
+after.start()
+after.join()
+print(*told)
+"""
+
+
+def test_every_session_computes_with_one_thread() -> None:
+    """A thread that was there before, and one that comes after the first session imported us."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "4"}
+    found = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split() == ["1", "1"]

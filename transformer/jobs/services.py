@@ -1,0 +1,36 @@
+"""What all sessions of one server share, made once for each folder or setting, and never lost.
+
+Not in a cache of Streamlit's: any browser may have those cleared, without a right to anything.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+Service = TypeVar("Service")
+
+_made: dict[tuple[Any, ...], Any] = {}
+_guard = threading.RLock()  # one service may ask for another while it is made
+
+
+def once(make: Callable[..., Service], *given: Hashable) -> Service:
+    """What `make(*given)` gave the first time, for every session and thread of this process."""
+    key = (make, *given)
+    with _guard:
+        if key not in _made:
+            _made[key] = make(*given)
+        found: Service = _made[key]
+        return found
+
+
+def close_all() -> None:
+    """Close what was made and can be closed, the newest first, and forget all of it."""
+    with _guard:
+        services = [*_made.values()]
+        _made.clear()
+    for service in reversed(services):
+        close = getattr(service, "close", None)
+        if close is not None:
+            close()
