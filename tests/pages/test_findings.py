@@ -76,7 +76,7 @@ def test_verdicts_with_reason_figures_and_files(
     assert verdicts == ["refuted", *verdicts[1:2], *["can't be tested here"] * 2]
     for word in verdicts:
         assert f"{BADGES[word][1]} {word.capitalize()}" in told
-    shown = [box.proto.body for box in app.get("html") if "hu-effect" in box.proto.body]
+    shown = [box.proto.body for box in app.get("html") if 'class="hu-effect"' in box.proto.body]
     assert len(shown) == 2  # of what could be measured
     assert "The claim needs &gt; 90% of the rows" in shown[0]
     assert "% of the loss" in shown[1]

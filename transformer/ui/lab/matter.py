@@ -73,7 +73,7 @@ def _gradients(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
     )  # fmt: skip
     whole, part = COLUMNS[by]
     shown = table[part] if within else table[whole] / table[whole].max()
-    what = f"{'within the layer' if within else 'share of the greatest'}, by {by}s"
+    what = f"{'in the layer' if within else 'of the greatest'}, by {by}s"
     _three(model, corpus, table.assign(shown=shown), what, weights=True)
     st.caption(f"{ABOUT[by]} It is a guess at what happens without the head, from one pass.")
     _csv(table, "importance", model)
