@@ -132,7 +132,7 @@ def _distances(
     far: Float[np.ndarray, "figure draw"], errors: Float[np.ndarray, "figure"]
 ) -> Float[np.ndarray, "figure draw"]:
     """In standard errors."""
-    return np.abs(far) / np.where(errors > NOTHING, errors, np.inf)[:, None]
+    return np.asarray(np.abs(far) / np.where(errors > NOTHING, errors, np.inf)[:, None])
 
 
 def _reach(greatest: Float[np.ndarray, "draw"], sentences: int) -> float:
