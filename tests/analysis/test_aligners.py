@@ -107,7 +107,7 @@ def sharp(tiny: Translator) -> Translator:
     """A copy whose heads look at little else than one piece, now and then at `</s>`."""
     model = copy.deepcopy(tiny.model).requires_grad_(False)
     for layer in model.decoder.layers:
-        layer.cross_attn.w_qkv[: model.config.d_model] *= 30
+        layer.cross_attn.w_qkv[: model.config.d_model] *= 6
     return Translator(model, tiny.vocabulary)
 
 
