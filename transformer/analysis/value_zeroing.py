@@ -71,9 +71,10 @@ class _Above:
     def __call__(self, x: Float[Tensor, "query key d_model"]) -> Float[Tensor, "query key d_model"]:
         one = self.layer
         assert isinstance(one, EncoderLayer | DecoderLayer)
-        flat = x.flatten(0, 1)[None]
+        flat: Tensor = x.flatten(0, 1)[None]
         if self.memory is not None:
             assert isinstance(one, DecoderLayer)
             flat = one.cross_attn_norm(flat, one.cross_attn(flat, self.memory, None))
         flat = one.ffn_norm(flat, one.ffn(flat))
-        return flat.reshape(x.shape)
+        found: Tensor = flat.reshape(x.shape)
+        return found
