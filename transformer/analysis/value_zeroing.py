@@ -76,4 +76,5 @@ class _Above:
             assert isinstance(one, DecoderLayer)
             flat = one.cross_attn_norm(flat, one.cross_attn(flat, self.memory, None))
         flat = one.ffn_norm(flat, one.ffn(flat))
-        return flat.reshape(x.shape)
+        found: Tensor = flat.reshape(x.shape)
+        return found
