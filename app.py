@@ -6,12 +6,14 @@ import streamlit as st
 
 from transformer.ui import frame, readings, views
 from transformer.ui.address import EXAMPLE, View
+from transformer.ui.lessons.course import LESSONS
 
 WAYS = (
     (
         "pages/lessons.py",
         "**Lessons**: a way through the paper, step by step →",
-        "Fifteen prepared views, each with a question that it answers. New here? Begin with these.",
+        f"{len(LESSONS)} prepared views, each with a question that it answers. New here? Begin "
+        "with these.",
     ),
     (
         "pages/translate.py",
