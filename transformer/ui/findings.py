@@ -24,7 +24,7 @@ def show(model: Model) -> None:
     """All findings for the chosen model and corpus."""
     frame.lead(
         "What papers say about heads was measured on *their* models. Does it hold for this one? "
-        "Every rule was written down before it was tried, nothing here was computed beforehand, "
+        "Each rule and its floor stand beside the result, nothing here was computed beforehand, "
         "and a finding that fails tells as much as one that holds."
     )
     st.caption(
