@@ -11,6 +11,7 @@ from transformer.config import ModelConfig
 from transformer.jobs.limits import Limits
 from transformer.model.tagger import count_weights
 from transformer.training.live import train_run
+from transformer.training.machine import made_with
 from transformer.training.rivalry import LOOKS, STANDARD, VALID, describe
 from transformer.training.run import RunFolder
 
@@ -119,7 +120,10 @@ def test_a_run_stops_when_it_is_asked_to_and_says_so(tmp_path: Path) -> None:
         patch.setattr(RunFolder, "append_metrics", stopping)
         patch.setattr("transformer.training.control.LOOK_EVERY", 0.0)
         assert train_run(run.path) == "cancelled"
-    assert run.state() | {"seconds": 0} == {
+    state = run.state()
+    assert state.pop("precision") == "fp32"
+    assert made_with().keys() <= state.keys()
+    assert {k: v for k, v in state.items() if k not in made_with()} | {"seconds": 0} == {
         "status": "cancelled",
         "reason": "stopped after step 7",
         "step": 7,

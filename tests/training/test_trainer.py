@@ -33,6 +33,9 @@ def test_a_finished_run_is_all_in_its_folder(make_trainer: MakeTrainer) -> None:
     assert [line["share"] for line in steps] == [n / 12 for n in range(12)]
     state = run.state()
     assert state.pop("seconds") > 0
+    made = {key: state.pop(key) for key in made_with()}
+    assert made == made_with() | {"threads": made["threads"]}
+    assert made["threads"] >= 1
     assert state == {
         "status": "finished",
         "reason": "all 12 steps taken",

@@ -3,8 +3,8 @@
     gradient_importance(translator, corpus).to_frame()
     both = gradient_importances(translator, corpus)     # {"sentence": …, "position": …}
 
-Two readings of one formula, from the same pass. "sentence" is their equation 2 (section 4.1): a
-gate a head, the absolute value of its slope for each sentence. "position" is what their program
+Two readings of one formula, from the same pass. "sentence" is equation 2 of Michel et al. 2019,
+section 4.1: a gate a head, the absolute value of its slope for each sentence. "position" is what their program
 computes: a gate a head and position, the absolute value of each of these slopes. What a head does
 for one word of a sentence and against another cancels in the first and adds up in the second.
 

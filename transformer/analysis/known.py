@@ -34,7 +34,8 @@ def known_for(translator: Translator, corpus: Corpus, progress: Progress = silen
         best = board[board["aligner"] == "head"].iloc[0]
         diagonal = float(board.loc[board["aligner"] == "diagonal", "aer"].iloc[0])
         way = f"aligns words, by {best['by']} at its {best['to']}: alignment error"
-        lines.append((way, "cross", best["layer"], best["head"], best["aer"], diagonal, "diagonal"))
+        place = ("cross", int(best["layer"]), int(best["head"]))
+        lines.append((way, *place, float(best["aer"]), diagonal, "diagonal"))
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
@@ -46,7 +47,13 @@ def _positional(measured: HeadMeasures) -> Line:
     table = table[(table["kind"] == "encoder") & (table["offset"] != 0)]
     best = table.nlargest(1, "positional").iloc[0]
     place = ("encoder", int(best["layer"]), int(best["head"]))
-    return ("looks at one offset", *place, float(best["positional"]), best["offset"], "offset")
+    return (
+        "looks at one offset",
+        *place,
+        float(best["positional"]),
+        float(best["offset"]),
+        "offset",
+    )
 
 
 def _verb(measured: HeadMeasures) -> Iterator[Line]:

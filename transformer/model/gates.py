@@ -36,9 +36,9 @@ class HardConcrete(nn.Module):
         return torch.sigmoid(self.log_alpha - TEMPERATURE * math.log((1 - LOW) / (HIGH - 1)))
 
     def rounded(self) -> Float[Tensor, "gate"]:
-        """0 or 1, whichever is the more probable, as Voita et al. 2019 do when training is over
-        (section 6, a footnote; from memory). With γ and ζ as far beyond 0 as beyond 1, that is 1
-        where log α is above 0."""
+        """0 or 1, whichever is the more probable, as Voita et al. 2019, section 6, do when
+        training is over (a footnote; from memory). With γ and ζ as far beyond 0 as beyond 1, that
+        is 1 where log α is above 0."""
         return (self.wide() > self.closed()).to(self.log_alpha.dtype)
 
     def sample(self, rows: int, generator: torch.Generator) -> Float[Tensor, "rows gate"]:
@@ -48,7 +48,8 @@ class HardConcrete(nn.Module):
         return _cut(torch.sigmoid((noise + self.log_alpha) / TEMPERATURE))
 
     def forward(self) -> Float[Tensor, "gate"]:
-        """A gate when nothing is drawn any more: σ(log α), stretched and cut (their eq. 13)."""
+        """A gate when nothing is drawn any more (Louizos et al. 2018, eq. 13): σ(log α), stretched
+        and cut."""
         return _cut(torch.sigmoid(self.log_alpha))
 
 
