@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 from tests.training.conftest import MakeTrainer
 from transformer.checkpoint import load_checkpoint
 from transformer.training import trainer as trainer_module
+from transformer.training.machine import made_with
 from transformer.training.trainer import Trainer, TrainingError
 
 

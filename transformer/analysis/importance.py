@@ -4,9 +4,10 @@
     both = gradient_importances(translator, corpus)     # {"sentence": …, "position": …}
 
 Two readings of one formula, from the same pass. "sentence" is equation 2 of Michel et al. 2019,
-section 4.1: a gate a head, the absolute value of its slope for each sentence. "position" is what their program
-computes: a gate a head and position, the absolute value of each of these slopes. What a head does
-for one word of a sentence and against another cancels in the first and adds up in the second.
+section 4.1: a gate a head, the absolute value of its slope for each sentence. "position" is what
+their program computes: a gate a head and position, the absolute value of each of these slopes.
+What a head does for one word of a sentence and against another cancels in the first and adds up
+in the second.
 
 What really happens without a head is in `ablation`: the gradient is a guess at it, from one pass.
 """
