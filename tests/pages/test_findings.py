@@ -20,7 +20,8 @@ from transformer.analysis.reports import report
 from transformer.analysis.verdicts import Word
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs.pass_files import FAILED, RESULT, write
-from transformer.jobs.passes import FOLDER, WAITING, Passes
+from transformer.jobs.pass_line import OF_A_VISITOR
+from transformer.jobs.passes import FOLDER, Passes
 from transformer.ui.verdicts import BADGES
 
 PAGE, N = "pages/findings.py", 12
@@ -107,7 +108,7 @@ def test_what_failed_says_why(visit: Visit, checkpoints: Path, tmp_path: Path) -
 
 
 def test_all_of_them_may_wait_together() -> None:
-    assert len(FINDINGS) <= WAITING
+    assert len(FINDINGS) <= OF_A_VISITOR
 
 
 def test_every_verdict_has_a_sign_and_a_colour_of_its_own() -> None:

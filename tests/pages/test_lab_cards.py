@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import io
 import json
 import math
@@ -181,7 +182,7 @@ def test_the_card_has_the_heads_numbers_and_its_offsets(
     for name, value in card["measures"].items():
         if name in COLOURS and value is not None:
             even = said(name, measured["chance"]["encoder"].get(name))
-            row = f">{COLOURS[name]}</th><td>{said(name, value)}</td><td>{even}</td>"
+            row = f">{html.escape(COLOURS[name])}</th><td>{said(name, value)}</td><td>{even}</td>"
             assert row in written
     bars = json.loads(app.get("plotly_chart")[0].proto.spec)["data"][0]
     total = sum(rows for _, rows in measured["offsets"][at])

@@ -67,7 +67,7 @@ def start(app: AppTest) -> None:
 
 def test_a_race_of_layers_is_started_shown_stopped_and_deleted(visit: Visit, jobs: Jobs) -> None:
     app = visit(PAGE, part="race")
-    assert "5 settings × 1 seed = 5 runs" in told(app)
+    assert "7 settings × 1 seed = 7 runs" in told(app)
     start(app)
     (race_id,) = {run.race_id for run in race_runs(jobs)}
     assert app.query_params["race"] == race_id
@@ -84,7 +84,7 @@ def test_a_race_of_layers_is_started_shown_stopped_and_deleted(visit: Visit, job
         (path / "state.json").write_text(json.dumps(state))
     race._infos.clear()  # it keeps what it read for a second
     app.run()
-    assert "All 5 runs are finished." in told(app)
+    assert "All 7 runs are finished." in told(app)
     assert "<td>6 positions</td><td>100.0%</td><td>12.5%, chance 12.5%</td>" in told(app)
     assert {one.proto.label for one in app.get("download_button")} == {
         "Accuracy by distance as CSV",

@@ -11,9 +11,9 @@ from typing import Any
 from transformer.jobs.errors import JobError
 from transformer.jobs.shares import Who, of_address, refused
 
-PLACES = 36
+PLACES = 44
 """Passes under way, the one that runs and those that wait; an address may have half of them."""
-OF_A_VISITOR = 16
+OF_A_VISITOR = 20
 """Passes that one visitor may have asked for at a time: enough for every finding at once."""
 LEFT = 180.0
 """Seconds after which a pass that none of its visitors looks at makes room for others."""

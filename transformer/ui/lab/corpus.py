@@ -217,7 +217,9 @@ def _take(owner: str, content: bytes, name: str) -> None:
 def _told(corpus: Corpus, which: str) -> None:
     """How many, what is known of them, and how they look."""
     many, own = len(corpus), sum(not each.target for each in corpus.sentences)
-    name = frame.plain(corpus.name if which == "upload" else corpus.name.capitalize())
+    name = frame.plain(
+        corpus.name if which == "upload" else corpus.name[:1].upper() + corpus.name[1:]
+    )
     told = [f"{name}: {many:,} sentence{'s' if many > 1 else ''}"]
     told.append(f"{corpus.n_gold:,} with gold links" if corpus.n_gold else "no gold links")
     if own:

@@ -25,7 +25,7 @@ def corpus(model: Model, most: int) -> Corpus:
 
 def are_linked(model: Model) -> bool:
     """Whether we have sentences with links by hand for this model."""
-    return spelling(model) == "text" and model.about.writes in LANGUAGES
+    return spelling(model) == "text" and _written(model) in LANGUAGES
 
 
 def linked(model: Model, most: int) -> Corpus:
