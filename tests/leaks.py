@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterable, Mapping
@@ -82,6 +83,10 @@ def stop(processes: Iterable[psutil.Process], patience: float = 2.0) -> list[str
     while waiting and time.monotonic() < deadline:
         time.sleep(0.02)
         waiting &= children()
+    told = []
     for process in waiting:
-        process.kill()
-    return [f"process {process.pid} still ran" for process in waiting]
+        with contextlib.suppress(psutil.NoSuchProcess):
+            command = " ".join(process.cmdline())[-200:]
+            process.kill()
+            told.append(f"process {process.pid} still ran: {command}")
+    return told

@@ -16,7 +16,6 @@ from types import FrameType
 
 from transformer.jobs import bounds, claims
 from transformer.jobs.queue import Queue
-from transformer.training.run import RunError
 
 _LOOK = 2.0  # seconds between two looks at the queue, for runs that another app put there
 _HEED = 0.1  # seconds between two looks whether the run is to pause
@@ -91,8 +90,6 @@ class Worker:
                 claims.give_back(self.queue, claim, error, self._interrupted)
             except OSError:
                 traceback.print_exc()  # whoever looks at the runs next finds it without a worker
-            if _failed(claim):  # a process that had no memory left may not have any later either
-                self._ending.set()
 
     def _train(self, path: Path, train: Train) -> BaseException | None:
         """What went wrong, if anything."""
@@ -120,13 +117,6 @@ class Worker:
         if self._training:
             self._interrupted = True
             _thread.interrupt_main(signal.SIGTERM)
-
-
-def _failed(claim: claims.Claim) -> bool:
-    try:
-        return bool(claim.folder.state()["status"] == "failed")
-    except (RunError, KeyError):
-        return True
 
 
 @contextmanager
