@@ -18,9 +18,9 @@ def test_a_race_of_layers_is_watched_survives_a_reload_and_is_stopped(app: str, 
     expect(page.get_by_text("chance 12.5%", exact=True)).to_be_visible()  # the first look is there
     page.reload()
     grid = page.locator("table", has_text="Where the runs stand")
-    expect(grid.locator("tbody tr")).to_have_count(5)
+    expect(grid.locator("tbody tr")).to_have_count(7)
     page.get_by_role("button", name="Stop the whole race").click()
-    expect(grid.get_by_text("cancelled")).to_have_count(5)
+    expect(grid.get_by_text("cancelled")).to_have_count(7)
     expect(page.get_by_role("button", name="Stop the whole race")).to_have_count(0)
     page.get_by_role("button", name="Delete", exact=True).click()
     page.get_by_role("button", name="Delete the race").click()
