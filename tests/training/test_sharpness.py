@@ -1,4 +1,4 @@
-"""The price on blurred attention: its value, its gradient, and which rows it counts."""
+"""Prices on attention: their values, their gradient, and which rows they count."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.model import Transformer
 from transformer.text import Batch
 from transformer.training.distributed import World
 from transformer.training.learner import Learner
-from transformer.training.sharpness import Blur, blur
+from transformer.training.sharpness import AttentionPrice, likeness, spread
 
 CONFIG = ModelConfig(vocab_size=20, d_model=16, n_layers=2, n_heads=4, d_ff=32, dropout=0.0)
 
@@ -27,14 +27,31 @@ def batch() -> Batch:
 
 def test_closed_forms() -> None:
     even, one = torch.full((1, 1, 1, 8), 1 / 8), torch.eye(8)[None, None]
-    assert blur(even).item() == pytest.approx(1 - 1 / 8, rel=1e-6)
-    assert blur(one).abs().max() == 0
+    assert spread(even).item() == pytest.approx(1 - 1 / 8, rel=1e-6)
+    assert spread(one).abs().max() == 0
+    assert likeness(one.expand(1, 3, 8, 8)).allclose(torch.ones(8))  # three heads, all alike
+    shifted = torch.stack([torch.eye(8).roll(n, 1) for n in range(3)])[None]
+    assert likeness(shifted).abs().max() < 1e-6  # each at rest elsewhere
+    assert likeness(even.expand(1, 2, 1, 8)).item() == pytest.approx(1 / 8, rel=1e-6)
+    assert likeness(one).tolist() == [[0.0] * 8]  # one head has no other
+
+
+def test_likeness_is_the_mean_over_all_pairs_of_heads() -> None:
+    torch.manual_seed(0)
+    weights = torch.randn(2, 4, 3, 5, dtype=torch.float64).softmax(-1)
+    pairs = [
+        (weights[:, one] * weights[:, other]).sum(-1)
+        for one in range(4)
+        for other in range(4)
+        if one != other
+    ]
+    torch.testing.assert_close(likeness(weights), torch.stack(pairs).mean(0))
 
 
 def test_padding_has_no_part_and_all_heads_count_alike() -> None:
     torch.manual_seed(0)
     model = Transformer(CONFIG).double().eval()
-    seen = Blur(CONFIG.n_layers)
+    seen = AttentionPrice(CONFIG.n_layers, 1.0, 0.0)
     pairs = batch()
     model(pairs.src, pairs.tgt_in, hooks=seen.hooks)
     found = seen.mean(pairs.src != 0, pairs.tgt_out != 0).item()
@@ -58,13 +75,14 @@ def test_padding_has_no_part_and_all_heads_count_alike() -> None:
     assert found == pytest.approx(sum(means) / 3, rel=1e-6)  # taken in float32
 
 
-def test_the_learners_gradient_is_that_of_loss_plus_price() -> None:
+@pytest.mark.parametrize(("blur", "overlap"), [(0.7, 0.0), (0.0, 0.7), (0.4, 0.9)])
+def test_the_learners_gradient_is_that_of_loss_plus_price(blur: float, overlap: float) -> None:
     torch.manual_seed(0)
     model = Transformer(CONFIG)
     learner = Learner(model, torch.float32, World())
     plain = learner.gradients(batch(), 5, 0.0)
     without = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
-    priced = learner.gradients(batch(), 5, 0.0, 0.7)
+    priced = learner.gradients(batch(), 5, 0.0, blur, overlap)
     assert priced == plain  # the loss is told without the price
     name = "encoder.layers.1.self_attn.w_qkv"
     weight = dict(model.named_parameters())[name]
@@ -72,17 +90,17 @@ def test_the_learners_gradient_is_that_of_loss_plus_price() -> None:
     found = (weight.grad - without[name])[3, 5].item()
 
     def price(step: float) -> float:
-        seen, exact = Blur(2), Transformer(CONFIG).double().eval()
+        seen, exact = AttentionPrice(2, blur, overlap), Transformer(CONFIG).double().eval()
         exact.load_state_dict(model.state_dict())
         with torch.no_grad():
             dict(exact.named_parameters())[name][3, 5] += step
             exact(batch().src, batch().tgt_in, hooks=seen.hooks)
-            return 0.7 * exact_mean(seen)
+            return exact_mean(seen)
 
-    def exact_mean(seen: Blur) -> float:
+    def exact_mean(seen: AttentionPrice) -> float:
         real = {"encoder": batch().src != 0}
         means = [
-            torch.stack(rows).movedim(2, 0)[:, :, real.get(kind, batch().tgt_out != 0)].mean()
+            torch.stack(rows).movedim(0, 2)[real.get(kind, batch().tgt_out != 0)].mean()
             for kind, rows in seen._rows.items()
         ]
         return float(sum(means)) / 3
@@ -93,19 +111,20 @@ def test_the_learners_gradient_is_that_of_loss_plus_price() -> None:
     assert found == pytest.approx(slope, rel=1e-3, abs=1e-7)
 
 
-def test_a_priced_model_becomes_sharper() -> None:
+@pytest.mark.parametrize("prices", [(1.0, 0.0), (0.0, 1.0)])
+def test_what_has_a_price_becomes_less(prices: tuple[float, float]) -> None:
     torch.manual_seed(0)
     model = Transformer(CONFIG)
     learner = Learner(model, torch.float32, World())
 
     def measured() -> float:
-        seen = Blur(2)
+        seen = AttentionPrice(2, *prices)
         with torch.no_grad():
             model.eval()(batch().src, batch().tgt_in, hooks=seen.hooks)
         return seen.mean(batch().src != 0, batch().tgt_out != 0).item()
 
     before = measured()
     for _ in range(60):
-        learner.gradients(batch(), 5, 0.0, 2.0)
+        learner.gradients(batch(), 5, 0.0, 2 * prices[0], 2 * prices[1])
         learner.update(0.003, 1.0)
-    assert measured() < before / 2
+    assert measured() < before * (0.5 if prices[0] else 0.8)

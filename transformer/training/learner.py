@@ -16,7 +16,7 @@ from transformer.model.masks import padding_mask, target_mask
 from transformer.text import Batch
 from transformer.training.distributed import World
 from transformer.training.loss import smoothed_cross_entropy
-from transformer.training.sharpness import Blur
+from transformer.training.sharpness import AttentionPrice
 
 
 @dataclass(frozen=True)
@@ -106,14 +106,20 @@ class Learner(Weights[Transformer]):
         self.world = world
 
     def gradients(
-        self, batch: Batch | None, positions: int, smoothing: float, blur_price: float = 0.0
+        self,
+        batch: Batch | None,
+        positions: int,
+        smoothing: float,
+        blur_price: float = 0.0,
+        overlap_price: float = 0.0,
     ) -> Sums:
         """Set `.grad` of the exact weights to the mean loss's gradient over the global batch.
 
         Args:
             batch: this process's share; None if there is nothing for it.
             positions: target positions of the whole batch, over all processes.
-            blur_price: of spread-out attention, in nats; `Sums` has the loss without it.
+            blur_price, overlap_price: of attention (`AttentionPrice`), in nats; `Sums` has the loss
+                without them.
         """
         sums = torch.zeros(2, device=self._device)
         if not self.working.training:  # asked first: to say it to every module takes a millisecond
@@ -121,13 +127,15 @@ class Learner(Weights[Transformer]):
         for weight in self._copies:
             weight.grad = None
         if batch is not None:
-            blur = Blur(self.model.config.n_layers) if blur_price else None
-            smoothed, plain = self._loss(batch, smoothing, blur.hooks if blur else None)
+            price = None
+            if blur_price or overlap_price:
+                price = AttentionPrice(self.model.config.n_layers, blur_price, overlap_price)
+            smoothed, plain = self._loss(batch, smoothing, price.hooks if price else None)
             loss = smoothed / positions
-            if blur:
+            if price:
                 src, tgt = (ids != self.model.config.pad_id for ids in (batch.src, batch.tgt_out))
                 share = tgt.sum() / positions  # of this process
-                loss = loss + blur_price * share * blur.mean(src, tgt)
+                loss = loss + share * price.mean(src, tgt)
             loss.backward()
             sums = torch.stack([smoothed.detach(), plain])
         gradients = []

@@ -203,7 +203,9 @@ class Trainer:
         mine = indices[self.world.rank :: self.world.size]
         batch = self._make_batch(epoch, mine).to(self.device) if len(mine) else None
         positions = int(epoch.tgt_lengths[indices].sum())
-        sums = self.learner.gradients(batch, positions, config.label_smoothing, config.blur_price)
+        sums = self.learner.gradients(
+            batch, positions, config.label_smoothing, config.blur_price, config.overlap_price
+        )
         rate = learning_rate(
             progress.step,
             d_model=self.learner.model.config.d_model,
