@@ -6,9 +6,12 @@ early saves of a checkpoint's own training.
     python docs/shipped_runs.py --run RUN --name NAME    # a run that is there
     python docs/shipped_runs.py --save CHECKPOINT --step 500 --name training-en-fr
         --checkpoint en-fr --probes pairs.tsv [--figures '{"valid_loss": 1.31, "bleu": 31.2}']
+    python docs/shipped_runs.py --pruned RUN --checkpoint en-de
 
-The last adds one step to a film of real training: the attention of a few probes (source TAB
-target) by the checkpoint as it was at that step, what it writes for them, and its figures.
+The fourth adds one step to a film of real training: the attention of a few probes (source TAB
+target) by the checkpoint as it was at that step, what it writes for them, and its figures. The
+fifth prunes the saves that a run kept and writes their scores beside the checkpoint that came of
+it, for the finding `tolerance`.
 """
 
 from __future__ import annotations
@@ -22,6 +25,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from transformer import Translator  # noqa: E402
+from transformer.analysis.corpora import corpus_for  # noqa: E402
+from transformer.analysis.findings import (  # noqa: E402
+    FINDINGS,
+    saves_of,
+    scores_of,
+    write_scores,
+)
+from transformer.analysis.findings.finding import spread  # noqa: E402
+from transformer.analysis.findings.saves import SCORES  # noqa: E402
 from transformer.jobs.shipping import early_save, pack  # noqa: E402
 from transformer.text.corpus import read_pairs  # noqa: E402
 from transformer.text.tasks import TASKS  # noqa: E402
@@ -47,18 +60,30 @@ def toy(task: str) -> Path:
         return pack(run.path, RUNS / f"toy-{task}")
 
 
+def pruned(run: Path, checkpoint: Path) -> None:
+    """BLEU of a run's saves with all heads and without some, on 60 sentences of the corpus."""
+    corpus = corpus_for(checkpoint, Translator.load(checkpoint).vocabulary)
+    scores = scores_of(saves_of(run), spread(corpus, FINDINGS["tolerance"].most))
+    write_scores(checkpoint / SCORES, scores)
+    for one in scores:
+        print(f"step {one.step}: BLEU {one.whole.score:.1f}, pruned {one.pruned.score:.1f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tasks", nargs="*", metavar="TASK")
     parser.add_argument("--run", type=Path)
     parser.add_argument("--save", type=Path, metavar="CHECKPOINT")
+    parser.add_argument("--pruned", type=Path, metavar="RUN")
     parser.add_argument("--name")
     parser.add_argument("--step", type=int)
     parser.add_argument("--checkpoint", help="the checkpoint that came of it, by its name")
     parser.add_argument("--probes", help="a file: source, a tab, target on each line")
     parser.add_argument("--figures", type=json.loads, default={}, metavar="JSON")
     asked = parser.parse_args()
-    if asked.save:
+    if asked.pruned:
+        pruned(asked.pruned, ROOT / "checkpoints" / asked.checkpoint)
+    elif asked.save:
         pairs = list(read_pairs(asked.probes))
         target = RUNS / asked.name
         early_save(target, asked.save, asked.step, asked.checkpoint, pairs, asked.figures)

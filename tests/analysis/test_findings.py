@@ -32,10 +32,12 @@ from transformer.analysis.findings.blanked import (
     rank_correlations,
 )
 from transformer.analysis.findings.finding import spread
+from transformer.analysis.findings.saves import SCORES, SavedScores, write_scores
 from transformer.analysis.hits import Hits
 from transformer.analysis.passes import silent
 from transformer.analysis.reports import report
 from transformer.analysis.rollout import encoder, joint
+from transformer.checkpoint import save_checkpoint
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.training.run import RunFolder
@@ -276,18 +278,58 @@ def test_tolerance_compares_the_first_and_the_last_checkpoint(
         pruning_over_training([(10, tiny)], corpus)
 
 
-def test_a_run_keeps_its_last_saves(tiny: Translator, tmp_path: Path) -> None:
+def test_a_run_keeps_its_last_saves_and_early_ones(tiny: Translator, tmp_path: Path) -> None:
     run = RunFolder(tmp_path / "run")
     last = LastWeights(run, 2)
-    models = {step: copy.deepcopy(tiny.model).requires_grad_(False) for step in (10, 20, 30)}
+    models = {step: copy.deepcopy(tiny.model).requires_grad_(False) for step in range(10, 80, 10)}
     for step, model in models.items():
         model.embedding.weight.mul_(1 + step / 100)
         last.add(model, step)
+    assert len(last) == 2
     last.save_mean(tiny.model.config, tiny.vocabulary, "# A run\n")
     found = saves_of(run.path)
-    assert [step for step, _ in found] == [20, 30]
+    assert [step for step, _ in found] == [10, 20, 40, 60, 70]
     for step, translator in found:
         torch.testing.assert_close(translator.model.embedding.weight, models[step].embedding.weight)
+    mean = (models[60].embedding.weight + models[70].embedding.weight) / 2
+    averaged = Translator.load(run.path / "checkpoint").model.embedding.weight
+    torch.testing.assert_close(averaged, mean, rtol=2**-10, atol=1e-6)
+
+
+def test_a_checkpoint_brings_what_its_early_saves_scored(
+    tiny: Translator, corpus: Corpus, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    save_checkpoint(folder, tiny.model, tiny.vocabulary, "# Mine\n")
+    tolerance = FINDINGS["tolerance"]
+    found = tolerance.run(Translator.load(folder), corpus)
+    assert found.verdict == "can't be tested here"
+    assert "several steps" in found.reason
+    good = ["a b c d e f"] * 12
+    half = [*good[:6], *["x y z"] * 6]
+    saved = [
+        SavedScores(100, Bleu(good, good), Bleu(half, good)),
+        SavedScores(400, Bleu(good, good), Bleu(good, good)),
+    ]
+    write_scores(folder / SCORES, saved)
+    found = tolerance.run(Translator.load(folder), corpus)
+    assert found.verdict == "holds"
+    assert found.figures["step"].tolist() == [100, 400]
+    assert found.figures["kept"].iloc[1] == 1
+    assert found.figures["bleu_pruned"].iloc[0] == pytest.approx(saved[0].pruned.score)
+    for broken in (
+        "[",
+        "{}",
+        '{"step": 1, "whole": [[1]], "pruned": [[1]]}',
+        '{"step": 1, "whole": [[-1,0,0,0,0,0,0,0,0,0]], "pruned": [[1,0,0,0,0,0,0,0,0,0]]}',
+        "[" * 10_000,
+        "",
+    ):
+        (folder / SCORES).write_text(broken)
+        found = tolerance.run(Translator.load(folder), corpus)
+        assert found.effect is None
+        assert "cannot be used" in found.reason
+        assert str(tmp_path) not in found.reason
 
 
 def test_a_report_holds_all_of_it(tiny: Translator, corpus: Corpus) -> None:

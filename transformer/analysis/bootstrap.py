@@ -173,6 +173,13 @@ class Bleu:
             dtype=np.float64,
         )
 
+    @classmethod
+    def of_counts(cls, counts: Float[np.ndarray, "sentence 10"]) -> Bleu:
+        """From `counts` of another: four of n-grams that match, four of all, and both lengths."""
+        made = cls.__new__(cls)
+        made.counts = counts
+        return made
+
     @property
     def score(self) -> float:
         """Of the whole corpus, 0 to 100, as sacrebleu's `corpus_score` has it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Unpack
 
 import torch
@@ -46,6 +47,7 @@ class Translator:
             raise ValueError("the model is in training mode; call model.eval() first")
         self.model, self.vocabulary = model, vocabulary
         self.device: torch.device = model.embedding.weight.device
+        self.folder: Path | None = None  # that it was loaded from
         self._decoder = Decoder(model, precision)
         self._pieces = tuple(vocabulary.tokens(range(len(vocabulary))))
 
@@ -62,7 +64,9 @@ class Translator:
             CheckpointError: a ValueError that says what is wrong with the folder.
             ValueError: for a device that is not there.
         """
-        return cls(*load_checkpoint(path, choose_device(device)), precision)
+        made = cls(*load_checkpoint(path, choose_device(device)), precision)
+        made.folder = Path(path)
+        return made
 
     def translate(
         self,

@@ -37,7 +37,7 @@ class RunFolder(Seen):
     snapshots/, examples.jsonl, inspect.json: what `watch.py` saw (`seen.py` reads them)
     vocabulary.model, train.arrow, valid.arrow: the text, encoded
     resume.safetensors  weights, Adam's moments and where the run stands
-    weights/        the last saved weights, to average
+    weights/        the last saved weights, to average, and a few early ones
     checkpoint/     the model as every page and command can load it
     lock            the process that trains here
     """

@@ -77,7 +77,11 @@ def _cannot_resume(run: RunFolder, why: str) -> RunError:
 
 
 class LastWeights:
-    """The weights of the last `count` saved steps, a file each, and their mean (section 6.1)."""
+    """The weights of the last `count` saved steps, a file each, and their mean (section 6.1).
+
+    Where several are kept, a few early ones stay as well, for what can only be seen over training:
+    the first, and those at twice, four times, eight times … its step.
+    """
 
     def __init__(self, run: RunFolder, count: int) -> None:
         self.run, self.folder, self.count = run, run.path / "weights", count
@@ -87,7 +91,8 @@ class LastWeights:
         weights = {name: p.detach().cpu().contiguous() for name, p in model.named_parameters()}
         _save(weights, self.folder / f"{step:08d}.safetensors")
         for old in self._files()[: -self.count]:
-            old.unlink()
+            if not self._early(old):
+                old.unlink()
 
     def rewind(self, step: int) -> None:
         """Forget what was saved after `step`."""
@@ -97,7 +102,7 @@ class LastWeights:
 
     def mean(self) -> dict[str, Tensor]:
         """The average of what is there, in float32."""
-        files = self._files()
+        files = self._files()[-self.count :]
         total: dict[str, Tensor] = {}
         for path in files:
             for name, tensor in load_file(path).items():
@@ -111,7 +116,12 @@ class LastWeights:
         save_checkpoint(self.run.checkpoint_path, model, vocabulary, card, dtype=torch.float16)
 
     def __len__(self) -> int:
-        return len(self._files())
+        """How many there are to average."""
+        return min(self.count, len(self._files()))
+
+    def _early(self, path: Path) -> bool:
+        times, rest = divmod(int(path.stem), int(self._files()[0].stem))
+        return self.count > 1 and rest == 0 and times & (times - 1) == 0
 
     def _files(self) -> list[Path]:
         return sorted(self.folder.glob("[0-9]*.safetensors"))

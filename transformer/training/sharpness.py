@@ -4,9 +4,9 @@ A small model on little text can leave its heads wide: nothing in the translatio
 choose. A small price on spread does, at little cost in quality (for sparser attention by other
 means see Correia et al. 2019, "Adaptively Sparse Transformers"). Sharp heads then like to rest,
 all on one end mark; a price on overlap lets one head of a layer do so and sends the others
-elsewhere (Li et al. 2018, "Multi-Head Attention with Disagreement Regularization", disagreement on
-attended positions; from memory). Neither says where to look. Both change what the heads look like,
-so a card of a model trained with them says so.
+elsewhere (Li et al. 2018, "Multi-Head Attention with Disagreement Regularization": of their three
+terms the one on attended positions). Neither says where to look. Both change what the heads look
+like, so a card of a model trained with them says so.
 """
 
 from __future__ import annotations

@@ -24,8 +24,9 @@ def show(model: Model) -> None:
     """All findings for the chosen model and corpus."""
     frame.lead(
         "What papers say about heads was measured on *their* models. Does it hold for this one? "
-        "Each rule and its floor stand beside the result, nothing here was computed beforehand, "
-        "and a finding that fails tells as much as one that holds."
+        "Each rule and its floor stand beside the result, nothing here was computed beforehand "
+        "(but what early saves of a training scored), and a finding that fails tells as much as "
+        "one that holds."
     )
     st.caption(
         "A claim **holds** if all of the effect's 95% interval lies on its side of a floor, the "

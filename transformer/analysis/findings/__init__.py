@@ -20,7 +20,13 @@ from transformer.analysis.findings.faithful import (
 from transformer.analysis.findings.finding import Finding, Published, Untestable
 from transformer.analysis.findings.positional import POSITIONAL_HEADS
 from transformer.analysis.findings.removal import FRAGILE_KIND, LAST_CROSS, SINGLE_HEADS
-from transformer.analysis.findings.training import TOLERANCE, pruning_over_training, saves_of
+from transformer.analysis.findings.saves import write_scores
+from transformer.analysis.findings.training import (
+    TOLERANCE,
+    pruning_over_training,
+    saves_of,
+    scores_of,
+)
 from transformer.analysis.findings.words import (
     DIAGONAL,
     INPUT_HEADS,
@@ -61,4 +67,6 @@ __all__ = [
     "blank_out",
     "pruning_over_training",
     "saves_of",
+    "scores_of",
+    "write_scores",
 ]

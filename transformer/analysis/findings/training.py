@@ -21,6 +21,7 @@ from transformer.analysis.findings.finding import (
     enough,
     size,
 )
+from transformer.analysis.findings.saves import SCORES, SavedScores, read_scores
 from transformer.analysis.importance import gradient_importance
 from transformer.analysis.passes import Progress, silent
 from transformer.analysis.verdicts import Effect
@@ -51,30 +52,46 @@ def pruning_over_training(
             least 1), or a short corpus.
     """
     enough(len(corpus))
-    drawn = draws(len(corpus))
-    lines, kept = [], []
+    return judged(scores_of(saves, corpus, progress))
+
+
+def scores_of(
+    saves: Sequence[tuple[int, Translator]], corpus: Corpus, progress: Progress = silent
+) -> list[SavedScores]:
+    """BLEU of each save, by its step, with all heads and without those that matter least to it."""
+    found = []
     for number, (step, translator) in enumerate(sorted(saves, key=lambda save: save[0])):
         progress(number / len(saves), f"pruning the checkpoint of step {step}")
         exact = Translator(translator.model, translator.vocabulary, "fp32")
         references = references_of(exact, corpus)
         order = gradient_importance(translator, corpus).normalised().order()
         whole = bleu_of(exact, corpus, references)
-        if whole.score < LEAST_BLEU:
-            continue
-        less = bleu_of(
-            without_heads(exact, order[: round(PRUNED * len(order))]), corpus, references
-        )
-        ratios = less.drawn(drawn) / np.maximum(whole.drawn(drawn), 1e-9)
-        lines.append((step, less.score / whole.score, whole.score, less.score))
-        kept.append(ratios)
+        less = without_heads(exact, order[: round(PRUNED * len(order))])
+        found.append(SavedScores(step, whole, bleu_of(less, corpus, references)))
     progress(1.0, "pruned")
-    if len(lines) < 2:
+    return found
+
+
+def judged(scores: Sequence[SavedScores]) -> Finding:
+    """The finding, from what each save scored.
+
+    Raises:
+        Untestable: if fewer than two of them translate at all.
+    """
+    able = [one for one in scores if one.whole.score >= LEAST_BLEU]
+    if len(able) < 2:
         raise Untestable(
-            f"{len(lines)} of {len(saves)} checkpoints reach a BLEU of {LEAST_BLEU:g}; two are "
+            f"{len(able)} of {len(scores)} checkpoints reach a BLEU of {LEAST_BLEU:g}; two are "
             "needed, from different steps of one run."
         )
-    table = pd.DataFrame(lines, columns=["step", "kept", "bleu", "bleu_pruned"])
-    found = Drawn(table["kept"].to_numpy(dtype=np.float64), np.stack(kept), len(corpus))
+    sentences = len(able[0].whole.counts)
+    drawn = draws(sentences)
+    table = pd.DataFrame(
+        [(x.step, x.pruned.score / x.whole.score, x.whole.score, x.pruned.score) for x in able],
+        columns=["step", "kept", "bleu", "bleu_pruned"],
+    )
+    kept = [x.pruned.drawn(drawn) / np.maximum(x.whole.drawn(drawn), 1e-9) for x in able]
+    found = Drawn(table["kept"].to_numpy(dtype=np.float64), np.stack(kept), sentences)
     each = found.together()
     table.insert(2, "low", [one.low for one in each])
     table.insert(3, "high", [one.high for one in each])
@@ -90,14 +107,14 @@ def pruning_over_training(
         f"{first.step:.0f} and {last.kept:.0%} at step {last.step:.0f}: a "
         f"difference of {size(effect, 0)}."
     )
-    return Finding(table, effect, reason, len(corpus))
+    return Finding(table, effect, reason, sentences)
 
 
 def saves_of(run: str | os.PathLike[str]) -> list[tuple[int, Translator]]:
-    """The weights that a run keeps to average, each with its step: the last few saves.
+    """The weights that a run keeps, each with its step: a few early saves and the last ones.
 
-    From the shell five are kept (`average` of its settings), `save_every` steps apart; a run that
-    is longer has forgotten its beginning, and one from the Train page keeps the last alone.
+    From the shell the last five are kept (`average` of its settings), `save_every` steps apart,
+    and those at once, twice, four times … that step; one from the Train page keeps the last alone.
 
     Raises:
         CheckpointError: a ValueError, if the run has no checkpoint yet.
@@ -112,10 +129,15 @@ def saves_of(run: str | os.PathLike[str]) -> list[tuple[int, Translator]]:
 
 
 def _test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
+    folder = translator.folder
+    if folder is not None and (folder / SCORES).is_file():
+        return judged(read_scores(folder / SCORES))
+    if folder is not None and folder.name == "checkpoint" and (folder.parent / "weights").is_dir():
+        return pruning_over_training(saves_of(folder.parent), corpus, progress)
     raise Untestable(
-        "This needs the model at several steps of its training, and a checkpoint is its end alone. "
-        "From Python, analysis.findings.pruning_over_training takes several: the weights that a "
-        "run from the shell keeps (saves_of), or copies of its checkpoint folder made meanwhile."
+        "This needs the model at several steps of its training, and this checkpoint is its end "
+        "alone. The checkpoint of a run from the shell can be tested where it was made; from "
+        "Python, analysis.findings.pruning_over_training takes several."
     )
 
 
@@ -126,7 +148,8 @@ TOLERANCE = Published(
     "From two or more checkpoints of one run the 40% of heads go that matter least (gradient "
     "measure). The effect is by how many points the share of BLEU that is left is greater at the "
     "last one than at the first (paired bootstrap over sentences). It holds if that is surely "
-    "above 1 point, and is refuted if it is surely below.",
+    "above 1 point, and is refuted if it is surely below. A checkpoint may bring what its early "
+    "saves scored; its own sentences count then, whatever corpus is chosen.",
     _test,
     most=60,
     chart=Chart("step", "kept", "step of training", "BLEU that is left", percent=True),
