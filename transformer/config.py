@@ -158,8 +158,8 @@ class TrainingConfig(_Record):
         join: share of the examples that are two to four random pairs end to end (paper: none).
         blur_price: λ of λ·(1 - Σ α²) in the loss, nats, for the rows of attention in the mean:
             it makes heads choose (paper: none; `sharpness.py`).
-        overlap_price: λ of λ·Σ α·α' in the loss, nats, for pairs of heads of a layer in the mean:
-            it makes them differ (paper: none).
+        likeness_price: λ of λ·Σ ᾱ² in the loss, nats, for the mean row ᾱ of each head: it sends
+            different queries to different keys (paper: none).
         clip_norm: largest gradient norm; 0 means no clipping.
         valid_every: steps between two looks at the validation loss.
         save_every: steps between two checkpoints.
@@ -178,7 +178,7 @@ class TrainingConfig(_Record):
     label_smoothing: float = 0.1
     join: float = 0.0
     blur_price: float = 0.0
-    overlap_price: float = 0.0
+    likeness_price: float = 0.0
     clip_norm: float = 1.0
     valid_every: int = 500
     save_every: int = 500
@@ -193,7 +193,7 @@ class TrainingConfig(_Record):
             1, "steps", "batch_tokens", "warmup", "valid_every", "save_every", "average"
         )
         self._check_at_least(0, "minutes", "learning_rate", "clip_norm", "patience", "seed")
-        self._check_at_least(0, "blur_price", "overlap_price")
+        self._check_at_least(0, "blur_price", "likeness_price")
         for name in ("cooldown", "label_smoothing", "join"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(

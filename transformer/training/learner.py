@@ -111,15 +111,15 @@ class Learner(Weights[Transformer]):
         positions: int,
         smoothing: float,
         blur_price: float = 0.0,
-        overlap_price: float = 0.0,
+        likeness_price: float = 0.0,
     ) -> Sums:
         """Set `.grad` of the exact weights to the mean loss's gradient over the global batch.
 
         Args:
             batch: this process's share; None if there is nothing for it.
             positions: target positions of the whole batch, over all processes.
-            blur_price, overlap_price: of attention (`AttentionPrice`), in nats; `Sums` has the loss
-                without them.
+            blur_price, likeness_price: of attention (`AttentionPrice`), in nats; `Sums` has the
+                loss without them.
         """
         sums = torch.zeros(2, device=self._device)
         if not self.working.training:  # asked first: to say it to every module takes a millisecond
@@ -128,14 +128,15 @@ class Learner(Weights[Transformer]):
             weight.grad = None
         if batch is not None:
             price = None
-            if blur_price or overlap_price:
-                price = AttentionPrice(self.model.config.n_layers, blur_price, overlap_price)
+            if blur_price or likeness_price:
+                src, tgt = (ids != self.model.config.pad_id for ids in (batch.src, batch.tgt_out))
+                n_layers = self.model.config.n_layers
+                price = AttentionPrice(n_layers, src, tgt, blur=blur_price, likeness=likeness_price)
             smoothed, plain = self._loss(batch, smoothing, price.hooks if price else None)
             loss = smoothed / positions
             if price:
-                src, tgt = (ids != self.model.config.pad_id for ids in (batch.src, batch.tgt_out))
                 share = tgt.sum() / positions  # of this process
-                loss = loss + share * price.mean(src, tgt)
+                loss = loss + share * price.mean()
             loss.backward()
             sums = torch.stack([smoothed.detach(), plain])
         gradients = []

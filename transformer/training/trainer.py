@@ -204,7 +204,7 @@ class Trainer:
         batch = self._make_batch(epoch, mine).to(self.device) if len(mine) else None
         positions = int(epoch.tgt_lengths[indices].sum())
         sums = self.learner.gradients(
-            batch, positions, config.label_smoothing, config.blur_price, config.overlap_price
+            batch, positions, config.label_smoothing, config.blur_price, config.likeness_price
         )
         rate = learning_rate(
             progress.step,
