@@ -10,7 +10,7 @@ from tests import imports
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# A new room is given its floor here, and its line in the README's map.
+# A new room is given its floor here; docs/map.py shows it.
 FLOORS = {
     "app": 7,
     "pages": 7,

@@ -1,4 +1,4 @@
-"""The README keeps its word: its examples run, its map is the house, its links lead somewhere."""
+"""README and docs keep their word: examples run, the map is the house, links lead somewhere."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from tests.test_floors import FLOORS
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+TAUGHT = [ROOT / "README.md", ROOT / "docs/python.md", ROOT / "docs/shell.md"]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 
 
 class Block(NamedTuple):
@@ -35,14 +37,19 @@ def section(title: str) -> str:
     return README.split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 
-EXAMPLES = [block for block in blocks(README) if block.language in ("sh", "python")]
+EXAMPLES = [
+    block
+    for page in TAUGHT
+    for block in blocks(page.read_text(encoding="utf-8"))
+    if block.language in ("sh", "python")
+]
 
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy to run in, so that the examples write beside nobody's files."""
     there = tmp_path_factory.mktemp("clone")
-    for room in ("transformer", "checkpoints"):
+    for room in ("transformer", "checkpoints"):  # all that the examples name
         shutil.copytree(ROOT / room, there / room, ignore=shutil.ignore_patterns("__pycache__"))
     return there
 
@@ -72,54 +79,51 @@ def test_the_two_commands_are_those_of_make_and_ci() -> None:
     assert (ROOT / ".ci/run").read_text().splitlines()[-1] == "make test"
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
-def test_links_within_the_repository_lead_somewhere(page: str) -> None:
-    targets = re.findall(r"\]\(([^)#]+)", (ROOT / page).read_text(encoding="utf-8"))
-    inside = [target for target in targets if not target.startswith("https://")]
-    assert [target for target in inside if not (ROOT / target).exists()] == []
+def test_every_example_is_found() -> None:
+    assert {block.language for block in EXAMPLES} == {"sh", "python"}
+    assert len(EXAMPLES) >= 9
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_within_the_repository_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8"))
+    inside = [target for target in targets if not target.startswith(("https://", "http://"))]
+    assert [target for target in inside if not (page.parent / target).exists()] == []
+
+
+def test_the_readme_is_short_enough_to_be_read() -> None:
+    assert len(README.splitlines()) <= 150
 
 
 def test_every_benchmark_has_its_line_and_every_line_its_benchmark() -> None:
     files = (ROOT / "benchmarks").glob("*.py")
     there = {file.stem for file in files if "__main__" in file.read_text(encoding="utf-8")}
-    assert set(re.findall(r"python -m benchmarks\.(\w+)", section("Measured"))) == there
+    measured = (ROOT / "docs/measured.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"python -m benchmarks\.(\w+)", measured)) == there
 
 
-def read_map() -> dict[str, str]:
-    """The README's map, path to the rest of its line; a folder's path ends in a slash."""
-    found: dict[str, str] = {}
-    folders = [""]
-    for line in blocks(section("A map of the rooms"))[0].code.splitlines():
-        depth = (len(line) - len(line.lstrip())) // 2
-        name, rest = line.split(maxsplit=1)
-        path = folders[depth] + name
-        folders[depth + 1 :] = [path]
-        found[path] = rest
-    return found
+def test_the_map_is_what_the_files_say() -> None:
+    done = subprocess.run(
+        [sys.executable, "docs/map.py", "--check"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
 
 
-def test_the_map_is_the_house() -> None:
-    """What is on the map exists; a folder that the map looks into is listed there in full."""
-    on_map = set(read_map())
-    assert [path for path in sorted(on_map) if not (ROOT / path).exists()] == []
-    looked_into = {path[: path.rstrip("/").rfind("/") + 1] for path in on_map}
-    there = set()
-    for folder in looked_into:
-        for path in (ROOT / folder).iterdir():
-            if path.name.startswith((".", "__")) or path.name == "runs":
-                continue
-            if path.is_dir():
-                there.add(f"{folder}{path.name}/")
-            elif path.suffix in (".py", ".js", ".css", ".html"):
-                there.add(f"{folder}{path.name}")
-    assert sorted(there - on_map) == []
+def test_every_file_says_what_it_is() -> None:
+    code = (ROOT / "docs/map.md").read_text(encoding="utf-8").split("```text\n")[1]
+    silent = [line for line in code.splitlines() if re.fullmatch(r" *\S+\.(py|js) *", line)]
+    assert silent == []
 
 
-def test_the_map_shows_the_floors_that_the_tests_hold() -> None:
-    shown = {
-        re.sub(r"(\.py|/)$", "", path).replace("/", "."): int(rest[0])
-        for path, rest in read_map().items()
-        if rest[0].isdigit()
-    }
+def test_the_readme_shows_the_floors_that_the_tests_hold() -> None:
+    rooms = blocks(section("The rooms"))[0].code
+    shown: dict[str, int] = {}
+    for line in rooms.splitlines():
+        if found := re.match(r"([\w/., ]+?) +(\d) ", line):
+            for path in found[1].split(", "):
+                name = re.sub(r"(\.py|/)$", "", path.strip()).replace("/", ".")
+                shown[name] = int(found[2])
+            assert all((ROOT / path.strip()).exists() for path in found[1].split(", "))
     assert shown == {room: FLOORS[room] for room in shown}
+    assert len(shown) >= 10
     assert [*shown.values()] == sorted(shown.values(), reverse=True)
