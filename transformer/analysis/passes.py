@@ -15,6 +15,7 @@ from transformer.inference import Decoding, Translator
 from transformer.inference.decoding import Decoder
 from transformer.inference.options import check_source
 from transformer.model.masks import padding_mask
+from transformer.text.padding import by_length, pad, shift_right
 
 ROWS = 64
 """Most sentences side by side."""
@@ -95,7 +96,7 @@ def batches(
     pairs: Sequence[Pair], *, pad_id: int, bos_id: int, n_heads: int, device: torch.device
 ) -> Iterator[Batch]:
     """All pairs once, those of like length together, at most `ROWS` of them and `CELLS` weights."""
-    order = sorted(range(len(pairs)), key=lambda n: (len(pairs[n].src), len(pairs[n].out)))
+    order = by_length([len(pair.src) for pair in pairs], [len(pair.out) for pair in pairs])
     group: list[int] = []
     longest = 0
     for number in [*order, -1]:  # -1: the last group is full too
@@ -111,15 +112,12 @@ def batches(
 def _batch(
     numbers: list[int], pairs: list[Pair], pad_id: int, bos_id: int, device: torch.device
 ) -> Batch:
-    def padded(rows: list[list[int]]) -> Tensor:
-        longest = max(map(len, rows))
-        return torch.tensor([row + [pad_id] * (longest - len(row)) for row in rows], device=device)
-
+    outputs = [pair.out for pair in pairs]
     return Batch(
         numbers,
-        src=padded([pair.src for pair in pairs]),
-        tgt=padded([[bos_id, *pair.out[:-1]] for pair in pairs]),
-        out=padded([pair.out for pair in pairs]),
+        src=pad([pair.src for pair in pairs], pad_id, device),
+        tgt=pad(shift_right(outputs, bos_id), pad_id, device),
+        out=pad(outputs, pad_id, device),
         n_src=torch.tensor([len(pair.src) for pair in pairs], device=device),
         n_tgt=torch.tensor([len(pair.out) for pair in pairs], device=device),
     )

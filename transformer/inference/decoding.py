@@ -28,6 +28,7 @@ from transformer.inference.search import Choose, Prefixed, forced, greedy, searc
 from transformer.inference.single import SingleSession
 from transformer.model import Transformer
 from transformer.model.masks import padding_mask
+from transformer.text.padding import by_length, pad, shift_right
 
 MAX_ROWS = 64
 """Most sentences side by side; more gain no speed on a CPU and cost memory."""
@@ -70,7 +71,7 @@ class Decoder:
     @torch.inference_mode()
     def encode(self, sources: Sequence[list[int]], hooks: Hooks | None = None) -> Memory:
         """One pass of the encoder over sources padded to the longest."""
-        src = self._padded(sources)
+        src = pad(sources, self.config.pad_id, self.device)
         mask = padding_mask(src, self.config.pad_id)
         lengths = [len(source) for source in sources]
         half = not hooks and self.engine.half(len(sources)) is not None
@@ -157,7 +158,8 @@ class Decoder:
 
     def inputs(self, outputs: Sequence[list[int]]) -> Int[Tensor, "rows tgt"]:
         """What the decoder reads to write `outputs`: `<s>`, then all but the last (section 3.1)."""
-        return self._padded([[self.config.bos_id, *output[:-1]] for output in outputs])
+        rows = shift_right(outputs, self.config.bos_id)
+        return pad(rows, self.config.pad_id, self.device)
 
     @torch.inference_mode()
     def logits(
@@ -216,17 +218,12 @@ class Decoder:
             return PlainSession(self.model, memory.states, memory.src_mask, hooks)
         return self.engine.many(memory.states, memory.src_mask, max_len)
 
-    def _padded(self, rows: Sequence[list[int]]) -> Int[Tensor, "rows length"]:
-        longest = max(map(len, rows))
-        padded = [row + [self.config.pad_id] * (longest - len(row)) for row in rows]
-        return torch.tensor(padded, device=self.device)
-
 
 def _batches(lengths: Sequence[int], beam_size: int) -> list[list[int]]:
     """Numbers of the sources, grouped by length; each group fits `MAX_ROWS` and `MAX_POSITIONS`."""
     groups: list[list[int]] = []
     most = max(1, MAX_ROWS // beam_size)
-    for number in sorted(range(len(lengths)), key=lambda i: lengths[i]):
+    for number in by_length(lengths):
         full = not groups or len(groups[-1]) >= most
         if full or (len(groups[-1]) + 1) * lengths[number] > MAX_POSITIONS:
             groups.append([])

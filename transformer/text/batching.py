@@ -13,7 +13,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from transformer.text.examples import Pairs
-from transformer.text.store import Ids
+from transformer.text.padding import pad, shift_right
 
 Indices = npt.NDArray[np.int64]
 
@@ -119,22 +119,10 @@ def make_batch(
     pairs = [store.pair(index.__index__()) for index in indices]
     if not pairs:
         raise ValueError("0 pairs make no batch; give at least 1 index.")
-    sources, targets = [src for src, _ in pairs], [tgt for _, tgt in pairs]
-    tgt_out = _padded(targets, pad_id)
-    tgt_in = np.full_like(tgt_out, pad_id)
-    tgt_in[:, 0] = bos_id
-    for row, ids in enumerate(targets):
-        tgt_in[row, 1 : len(ids)] = ids[:-1]
+    sources, targets = [src.tolist() for src, _ in pairs], [tgt.tolist() for _, tgt in pairs]
     return Batch(
-        src=torch.from_numpy(_padded(sources, pad_id)),
-        tgt_in=torch.from_numpy(tgt_in),
-        tgt_out=torch.from_numpy(tgt_out),
+        src=pad(sources, pad_id),
+        tgt_in=pad(shift_right(targets, bos_id), pad_id),
+        tgt_out=pad(targets, pad_id),
         n_tokens=sum(map(len, sources)) + sum(map(len, targets)),
     )
-
-
-def _padded(rows: list[Ids], pad_id: int) -> npt.NDArray[np.int64]:
-    table = np.full((len(rows), max(map(len, rows))), pad_id, dtype=np.int64)
-    for row, ids in enumerate(rows):
-        table[row, : len(ids)] = ids
-    return table

@@ -12,6 +12,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from transformer.inference import Translator
+from transformer.text.padding import by_length
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def evaluate(
         options: of `Translator.translate_batch`, as beam_size=4.
     """
     # Neighbours of one length finish together, so little of a batch is spent on padding.
-    order = sorted(range(len(sources)), key=lambda number: len(sources[number]))
+    order = by_length([len(source) for source in sources])
     hypotheses = [""] * len(sources)
     tokens, began = 0, time.perf_counter()
     for start in range(0, len(order), batch_size):

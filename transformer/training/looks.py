@@ -20,6 +20,7 @@ from transformer.inference.options import Decoding, output_limit
 from transformer.inference.trace import WEIGHTS
 from transformer.model import Transformer
 from transformer.text import Vocabulary
+from transformer.text.padding import by_length, pad, shift_right
 from transformer.training.moments import DEFAULT
 from transformer.training.seen import Snapshot
 
@@ -121,7 +122,7 @@ class Sight:
     def _teacher_forced(self, most: int) -> dict[str, Any]:
         """Loss and token accuracy over the first `most` pairs, and AER where there is gold."""
         pairs, gold = self._valid[:most], self.watched.gold[:most]
-        order = sorted(range(len(pairs)), key=lambda n: (len(pairs[n][0]), len(pairs[n][1])))
+        order = by_length([len(src) for src, _ in pairs], [len(tgt) for _, tgt in pairs])
         kinds = ("cross",) if gold else ()
         nll, right, positions = 0.0, 0, 0
         kept: list[npt.NDArray[np.floating]] = []
@@ -170,10 +171,10 @@ class Sight:
         """Logits and target ids (pairs, tgt), and by kind (pairs, layers, heads, query, key)."""
         self.model.eval()
         config = self.model.config
-        src, out = (self._padded([pair[side] for pair in pairs]) for side in (0, 1))
-        tgt = torch.full_like(out, config.pad_id)
-        tgt[:, 0], tgt[:, 1:] = config.bos_id, out[:, :-1]
-        tgt[tgt == config.eos_id] = config.pad_id
+        targets = [tgt for _, tgt in pairs]
+        src = pad([src for src, _ in pairs], config.pad_id, self.device)
+        tgt = pad(shift_right(targets, config.bos_id), config.pad_id, self.device)
+        out = pad(targets, config.pad_id, self.device)
         kept: dict[str, Tensor] = {}
         sites = {
             kind: [WEIGHTS[kind].format(layer) for layer in range(config.n_layers)]
@@ -204,8 +205,3 @@ class Sight:
             (text, output.decoded.finished and text.split() == tgt.split())
             for text, output, tgt in zip(texts, outputs, wanted, strict=True)
         ]
-
-    def _padded(self, rows: list[list[int]]) -> Tensor:
-        longest = max(map(len, rows))
-        padded = [row + [self.model.config.pad_id] * (longest - len(row)) for row in rows]
-        return torch.tensor(padded, device=self.device)

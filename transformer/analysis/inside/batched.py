@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from transformer.hooks import Hooks
 from transformer.inference import Translator
 from transformer.model.masks import padding_mask, target_mask
+from transformer.text.padding import pad, shift_right
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ def batched(
     if not sources or len(sources) != len(targets):
         raise ValueError(f"there are {len(sources)} sentences and {len(targets)} translations")
     config, encode = translator.model.config, translator.vocabulary.encode
-    src = _padded([encode(text) for text in sources], config.pad_id)
-    # Shifted right by one: `<s>` first, the last piece is only ever a target.
-    tgt = _padded([[config.bos_id, *encode(text)[:-1]] for text in targets], config.pad_id)
+    src = pad([encode(text) for text in sources], config.pad_id)
+    # The last piece is only ever a target.
+    tgt = pad(shift_right([encode(text) for text in targets], config.bos_id), config.pad_id)
     of_source = attention.startswith("encoder") or attention.endswith("cross_attn")
     rows, keys = tgt if attention.startswith("decoder") else src, src if of_source else tgt
     mask = padding_mask(src, config.pad_id) if of_source else target_mask(tgt, config.pad_id)
@@ -118,8 +118,3 @@ def _steps(seen: dict[str, Tensor], mask: Tensor) -> tuple[Step, ...]:
         ("times W^O", ("B", "L", "d_model"), seen["output"]),
     )
     return tuple(Step(what, axes, tuple(tensor.shape)) for what, axes, tensor in found)
-
-
-def _padded(rows: Sequence[Sequence[int]], pad_id: int) -> Tensor:
-    """(B, longest)"""
-    return pad_sequence([torch.tensor(row) for row in rows], True, pad_id)
