@@ -8,7 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-TEMPERATURE, LOW, HIGH = 2 / 3, -0.1, 1.1  # β, γ and ζ of their section 4.1
+# β, γ and ζ of their section 4.1, and of their program (github.com/AMLab-Amsterdam).
+TEMPERATURE, LOW, HIGH = 2 / 3, -0.1, 1.1
 
 
 class HardConcrete(nn.Module):
