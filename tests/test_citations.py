@@ -53,4 +53,4 @@ def test_a_line_says_what_is_claimed_and_whether_it_was_checked() -> None:
     for one, entry in citations.listed().items():
         assert entry.keys() == {"claim", "checked"}, one
         assert entry["claim"].strip(), one
-        assert entry["checked"] in ("text", "outline", "memory"), one
+        assert entry["checked"] in ("text", "retold", "outline", "memory"), one

@@ -1,8 +1,8 @@
 """Which language a model reads and which it writes, as a model card says it.
 
 A card is a README.md that may begin with a block of YAML between two lines of `---` (the front
-matter of the model hub's cards, huggingface.co/docs/hub/model-cards, from memory). Of that block
-one entry matters here, in this order: what is read, what is written.
+matter of the model hub's cards, huggingface.co/docs/hub/model-cards). Of that block one entry
+matters here, in this order: what is read, what is written.
 
     ---
     language: [en, fr]

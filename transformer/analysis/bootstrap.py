@@ -7,7 +7,7 @@ Where many figures are looked at, some will seem large by chance. `Drawn.togethe
 intervals that hold for all of them at once: each figure's distance from its value is counted in
 its own standard errors, and the greatest of these distances in a drawn corpus, over all figures,
 is what 95 % of the corpora must not exceed (the "max-t" bootstrap of multiple testing, as in
-Romano and Wolf 2005, from memory).
+Romano and Wolf 2005).
 """
 
 from __future__ import annotations

@@ -29,12 +29,12 @@ from scipy.special import digamma
 from transformer.analysis.alignment import Link
 
 NULL = 0.08
-"""p₀, the share of target words that come from none; the one of their program, from memory."""
+"""p₀, the share of target words that come from none, as in github.com/clab/fast_align, theirs."""
 TENSION, LEAST_TENSION, MOST_TENSION = 4.0, 0.1, 20.0
 """Where λ begins, and between which bounds it is sought."""
 ROUNDS = 5
 SPARSE = 0.01
-"""α of the Dirichlet prior; the one of their program, from memory."""
+"""α of the Dirichlet prior, as in their program."""
 UNSEEN = 1e-9
 """t of two words that were never seen together: the diagonal decides among such."""
 
@@ -85,7 +85,7 @@ def normaliser(i: Ints, n_src: npt.ArrayLike, n_tgt: npt.ArrayLike, tension: flo
     """Z_λ(i) = Σ_j e^{λ h(i, j)} for target place i from 1, without going through the j.
 
     To both sides of the diagonal the terms fall by the same factor e^{-λ/n} from word to word, so
-    each side is a geometric series (their section 3.1, from memory).
+    each side is a geometric series (their section 3.1; the number is from memory).
     """
     place, n, m = (np.asarray(of, dtype=np.float64) for of in (i, n_src, n_tgt))
     below = np.floor(place * n / m + 1e-9)  # the last source word not beyond the diagonal

@@ -86,7 +86,8 @@ def gradient_importances(
     than short ones; the mean is over sentences. "position": L(x) is the loss of a sentence in nats,
     ξ_h,t gates what the head writes at position t, and the mean of |∂L(x)/∂ξ_h,t| is over all
     positions of the corpus: in their program the gradient of a head's output times the output,
-    summed within a position and no further (github.com/pmichel31415, from memory).
+    summed within a position and no further (github.com/pmichel31415, as copies of it have it; an
+    early one multiplies the two sums, over the dimensions, instead of summing products).
 
     Args:
         progress: as in `passes`; what it raises ends the work.

@@ -4,11 +4,11 @@ Voita et al. 2019, section 5.2: a head's accuracy on a relation, in one directio
 greatest weight (`</s>` aside) is on the token at the other end. Subjects mostly stand one or two
 places before their verbs, so a head that only counts places would score too: the head must be at
 least 10% better than the most frequent offset. The paper leaves open whether that is of the
-accuracy or in points; here it is 10 points, which asks more. (Rule and section from memory.)
+accuracy or in points; here it is 10 points, which asks more.
 
 A word may have several pieces: every row of its pieces counts, and a weight on any piece of the
 other word is a hit, for heads and for offsets alike. In the same way, without a grammar: the
-pieces of one word, which Correia et al. 2019 saw a head bring together (from memory).
+pieces of one word, which Correia et al. 2019 saw a head bring together.
 """
 
 from __future__ import annotations

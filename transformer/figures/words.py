@@ -11,7 +11,7 @@ import numpy.typing as npt
 from jaxtyping import Float
 
 BEGIN = "▁"
-"""What SentencePiece puts before a piece that begins a word (Kudo and Richardson 2018, section 3.2,
+"""What SentencePiece puts before a piece that begins a word (Kudo and Richardson 2018, section 3.1,
 https://arxiv.org/abs/1808.06226)."""
 
 CONTROL = frozenset({"<s>", "</s>", "<pad>", "<unk>"})

@@ -8,7 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-TEMPERATURE, LOW, HIGH = 2 / 3, -0.1, 1.1  # β, γ and ζ of their section 4.1
+# β, γ and ζ of their section 4.1, and of their program (github.com/AMLab-Amsterdam).
+TEMPERATURE, LOW, HIGH = 2 / 3, -0.1, 1.1
 
 
 class HardConcrete(nn.Module):
@@ -37,8 +38,8 @@ class HardConcrete(nn.Module):
 
     def rounded(self) -> Float[Tensor, "gate"]:
         """0 or 1, whichever is the more probable, as Voita et al. 2019, section 6, do when
-        training is over (a footnote; from memory). With γ and ζ as far beyond 0 as beyond 1, that
-        is 1 where log α is above 0."""
+        training is over. With γ and ζ as far beyond 0 as beyond 1, that is 1 where log α is above
+        0."""
         return (self.wide() > self.closed()).to(self.log_alpha.dtype)
 
     def sample(self, rows: int, generator: torch.Generator) -> Float[Tensor, "rows gate"]:

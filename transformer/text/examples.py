@@ -1,9 +1,9 @@
 """What one epoch reads: pairs of one or several stores, drawn by weight, some of them joined.
 
 A model that has only seen single short sentences is lost on a paragraph: its positions beyond the
-longest sentence never occurred. Joining random pairs into one example repairs that without other
-text (Kondo et al. 2021, "Sentence Concatenation Approach to Data Augmentation for Neural Machine
-Translation"; from memory).
+longest sentence never occurred. Joining two pairs into one example helps without other text
+(Kondo et al. 2021, "Sentence Concatenation Approach to Data Augmentation for Neural Machine
+Translation"); here they are random ones.
 """
 
 from __future__ import annotations

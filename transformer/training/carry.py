@@ -1,7 +1,7 @@
 """The checkpoint that a run begins with, of the same vocabulary or carried over to another one.
 
 A model of one language pair is a good beginning for another, whatever the languages (Kocmi and
-Bojar 2018, "Trivial Transfer Learning for Low-Resource Neural Machine Translation"; from memory).
+Bojar 2018, "Trivial Transfer Learning for Low-Resource Neural Machine Translation").
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def learn_gates(
     seed: int = 1,
     progress: Progress = silent,
 ) -> LearnedGates:
-    """Minimise loss + penalty · Σ P(gate ≠ 0) over the gates (their eq. 5).
+    """Minimise loss + penalty · Σ P(gate ≠ 0) over the gates (their section 6.1).
 
     Args:
         corpus: sentences to learn from; a target that is missing is the model's own translation.

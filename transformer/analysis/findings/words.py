@@ -207,7 +207,7 @@ DIAGONAL = _published(
 STATISTICAL = _published(
     "alignment-statistical",
     "Attention weights line words up better than a statistical aligner.",
-    "Chen et al. 2020 (from memory: their tables compare with fast_align and GIZA++)",
+    "after Chen et al. 2020, where a module that is trained on such weights beats GIZA++",
     "The effect is by how much the weights of the best head or layer err less than IBM model 1 "
     "with the diagonal prior of Dyer et al. 2013, learned from the same sentences without their "
     f"links; from {TAUGHT} pairs on, and from others of our grammar where the sentences are its.",

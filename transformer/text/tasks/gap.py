@@ -1,7 +1,8 @@
 """The copy task with a growing gap: a word, blanks, and as many marks where it is asked for.
 
-After the copying task of Hochreiter and Schmidhuber (1997), where what counts is how long a symbol
-can be kept. Every symbol of one sequence stands as many positions before its mark.
+After the tasks of Hochreiter and Schmidhuber (1997, section 5.2), where the first symbol must be
+told again at the end, so that what counts is how long it can be kept. Every symbol of one sequence
+stands as many positions before its mark.
 """
 
 from __future__ import annotations
