@@ -13,8 +13,11 @@ from transformer.config import ModelConfig, TrainingConfig
 from transformer.text import Vocabulary
 from transformer.training.data import Corpus, Prepared, prepare
 from transformer.training.distributed import World
+from transformer.training.looks import Watched
 from transformer.training.run import RunFolder
-from transformer.training.trainer import Trainer
+from transformer.training.saving import load_progress
+from transformer.training.trainer import Report, Trainer
+from transformer.training.translation import Card, Translation
 
 SMALL: dict[str, Any] = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32, "dropout": 0.1}
 QUICK: dict[str, Any] = {
@@ -28,6 +31,31 @@ QUICK: dict[str, Any] = {
     "precision": "fp32",
 }
 MakeTrainer = Callable[..., Trainer]
+
+
+def trainer_of(
+    run: RunFolder,
+    model_config: ModelConfig,
+    config: TrainingConfig,
+    data: Prepared,
+    *,
+    card: Card = lambda progress, averaged: "",
+    watched: Watched | None = None,
+    report: Report = lambda line: None,
+) -> Trainer:
+    """A trainer of a translation model on the CPU, new or resuming."""
+    device, world, progress = torch.device("cpu"), World(), load_progress(run)
+    task = Translation(
+        run, model_config, config, data, progress,
+        device=device, world=world, card=card, watched=watched,
+    )  # fmt: skip
+    return Trainer(run, config, task, progress, device=device, world=world, report=report)
+
+
+def translation(trainer: Trainer) -> Translation:
+    """Its task."""
+    assert isinstance(trainer.task, Translation)
+    return trainer.task
 
 
 @pytest.fixture(scope="session")
@@ -54,13 +82,11 @@ def make_trainer(tmp_path: Path, data: Prepared) -> MakeTrainer:
         name: str = "run", shape: dict[str, Any] | None = None, report: Any = None, **config: Any
     ) -> Trainer:
         model_config = ModelConfig(vocab_size=len(data.vocabulary), **(SMALL | (shape or {})))
-        return Trainer(
+        return trainer_of(
             RunFolder(tmp_path / name),
             model_config,
             TrainingConfig(**(QUICK | config)),
             data,
-            device=torch.device("cpu"),
-            world=World(),
             card=lambda progress, averaged: f"step {progress.step}, mean of {averaged}",
             report=report or (lambda line: None),
         )

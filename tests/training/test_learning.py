@@ -8,14 +8,11 @@ import random
 from pathlib import Path
 
 import pytest
-import torch
 
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.text import TokenStore, Vocabulary
 from transformer.training.data import Prepared
-from transformer.training.distributed import World
 from transformer.training.run import RunFolder
-from transformer.training.trainer import Trainer
 
 
 def test_it_learns_to_reverse(tmp_path: Path) -> None:
@@ -34,7 +31,7 @@ def test_it_learns_to_reverse(tmp_path: Path) -> None:
     }
     data = Prepared(vocabulary, stores["train"], stores["valid"])
     assert set(stores["train"].tgt_lengths) == {5}
-    trainer = Trainer(
+    trainer = trainer_of(
         RunFolder(tmp_path / "run"),
         ModelConfig(vocab_size=284, d_model=32, n_layers=1, n_heads=4, d_ff=64, dropout=0.0),
         TrainingConfig.from_dict(
@@ -43,13 +40,10 @@ def test_it_learns_to_reverse(tmp_path: Path) -> None:
             | {"precision": "fp32"}
         ),
         data,
-        device=torch.device("cpu"),
-        world=World(),
-        card=lambda progress, averaged: "",
     )
-    before = trainer.validation_loss()
+    before = trainer.task.validation_loss()
     assert before == pytest.approx(math.log(284), abs=0.7)
     assert trainer.train() == "finished"
     blind = 4 * math.log(8) / 5
-    assert trainer.validation_loss() < blind / 4
-    assert trainer.progress.best_valid == trainer.validation_loss()
+    assert trainer.task.validation_loss() < blind / 4
+    assert trainer.progress.best_valid == trainer.task.validation_loss()

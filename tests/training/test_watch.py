@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 import torch
 
-from tests.training.conftest import QUICK, SMALL, losses
+from tests.training.conftest import QUICK, SMALL, losses, trainer_of, translation
 from transformer.checkpoint import load_checkpoint
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.inference import Translator
 from transformer.inference.trace import WEIGHTS
 from transformer.model import Transformer
 from transformer.training.data import Prepared
-from transformer.training.distributed import World
 from transformer.training.looks import Sight, Watched
 from transformer.training.run import RunFolder
 from transformer.training.trainer import Trainer
@@ -31,22 +30,20 @@ def watched(pairs: list[tuple[str, str]]) -> Watched:
 
 
 def make(folder: Path, data: Prepared, watched: Watched | None, **config: Any) -> Trainer:
-    return Trainer(
+    return trainer_of(
         RunFolder(folder),
         ModelConfig(vocab_size=len(data.vocabulary), **SMALL),
         TrainingConfig(**(QUICK | config)),
         data,
-        device=torch.device("cpu"),
-        world=World(),
-        card=lambda progress, averaged: "",
         watched=watched,
     )
 
 
 def generous(trainer: Trainer) -> Trainer:
     """With a clock that stands still for looks, so that none has to wait."""
-    assert trainer.watch is not None
-    trainer.watch.clock = lambda: 0.0
+    watch = translation(trainer).watch
+    assert watch is not None
+    watch.clock = lambda: 0.0
     return trainer
 
 
@@ -115,7 +112,7 @@ def test_looks_are_dense_at_first_and_then_even(
     tmp_path: Path, data: Prepared, watched: Watched
 ) -> None:
     trainer = generous(make(tmp_path, data, watched, steps=100))
-    watch = trainer.watch
+    watch = translation(trainer).watch
     assert watch is not None
     seen: list[int] = []
     measured: list[int] = []
@@ -133,7 +130,7 @@ def test_looks_keep_to_their_share_of_the_time(
 ) -> None:
     """A step takes 0.1 s, seeing 0.05 s and measuring 2 s, on a clock of the test's own."""
     trainer = make(tmp_path, data, watched)
-    watch = trainer.watch
+    watch = translation(trainer).watch
     assert watch is not None
     now = 0.0
 
@@ -148,13 +145,36 @@ def test_looks_keep_to_their_share_of_the_time(
     looks = 0
     for step in range(1001):
         looks += bool(watch.look(step, step / 1000, now))
-        if step > 200:
+        if step > 400:  # the second measurement is paid back
             assert watch.spent <= SHARE * now + 0.2
         now += 0.1
     assert 5 <= looks <= 9  # (100 s + looks) · 15% / 2 s, less what seeing takes
     spent = watch.spent
     assert watch.look(1000, 1.0, now, whole=True) == {"n": 1}  # the end is seen whatever it takes
     assert watch.spent == pytest.approx(spent + 2.05)
+
+
+def test_a_slow_first_look_does_not_starve_the_film(
+    tmp_path: Path, data: Prepared, watched: Watched
+) -> None:
+    """The first takes 5 s, cold and on a busy machine; each later one 0.05 s."""
+    watch = translation(make(tmp_path, data, watched)).watch
+    assert watch is not None
+    now, prices, seen = 0.0, iter([5.0]), []
+
+    def take(step: int) -> dict[str, Any]:
+        nonlocal now
+        now += next(prices, 0.05)
+        seen.append(step)
+        return {}
+
+    watch.clock = lambda: now
+    watch._see = take  # type: ignore[method-assign]
+    watch.sight.measure = lambda **_: {}  # type: ignore[method-assign]
+    for step in range(1001):
+        watch.look(step, step / 1000, now)
+        now += 0.1
+    assert len(seen) > 20  # what the first took is paid back after some 30 s of 100
 
 
 def test_what_a_resumed_run_will_see_again_is_forgotten(

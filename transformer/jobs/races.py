@@ -9,7 +9,7 @@ from typing import Any
 
 from transformer.analysis.races import Claim, Measure
 from transformer.config import near
-from transformer.training import rivalry
+from transformer.training import layer_race
 from transformer.training.recipe import describe
 
 
@@ -184,7 +184,7 @@ _ALL = (
             "after the other: watch what distance does to its accuracy. LSTM and GRU are recurrent "
             "too, with gates that decide what is kept and what is forgotten."
         ),
-        task=rivalry.TASK,
+        task=layer_race.TASK,
         shared={},
         entries={
             "self-attention": {"layer": "self-attention"},
@@ -207,7 +207,7 @@ _ALL = (
         ),
         minutes=4,
         measure="accuracy",
-        describe=rivalry.describe,
+        describe=layer_race.describe,
     ),
 )
 RACES: Mapping[str, Race] = MappingProxyType({race.name: race for race in _ALL})

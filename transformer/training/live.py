@@ -13,9 +13,9 @@ from transformer.analysis.alignment import Link
 from transformer.training.console import say
 from transformer.training.data import Corpus, prepare
 from transformer.training.errors import told
+from transformer.training.layer_race import train_layers
 from transformer.training.looks import Watched
 from transformer.training.moments import DEFAULT
-from transformer.training.rivalry import train_layers
 from transformer.training.run import BusyError, RunError, RunFolder, Status
 from transformer.training.start import train_in
 from transformer.training.words import fitted_vocabulary

@@ -16,7 +16,9 @@ from transformer.training.data import Corpus, open_prepared
 from transformer.training.distributed import join_world, own_device
 from transformer.training.looks import Watched
 from transformer.training.run import RunFolder, Status
+from transformer.training.saving import load_progress
 from transformer.training.trainer import Report, Trainer
+from transformer.training.translation import Translation
 
 
 def train_in(
@@ -52,22 +54,24 @@ def train_in(
         model = asked["model"] | ({"vocab_size": size} if size else {})
         if world.leads and spoken:
             report = stack.enter_context(Console())
-        trainer = Trainer(
+        config, progress = TrainingConfig.from_dict(asked["training"]), load_progress(run)
+        task = Translation(
             run,
             ModelConfig.from_dict(model),
-            TrainingConfig.from_dict(asked["training"]),
+            config,
             data,
+            progress,
             device=device,
             world=world,
             card=lambda progress, averaged: model_card(
                 {**asked, "model": model}, progress, n_pairs=data.n_train, averaged=averaged
             ),
-            report=report,
             start=start and start(data.vocabulary),
             watched=watched if world.leads or size is None else Watched((), ()),
         )
+        trainer = Trainer(run, config, task, progress, device=device, world=world, report=report)
         if world.leads and spoken:
-            say(_summary(trainer, trainer.config))
+            say(_summary(task))
         status = trainer.train()
     if world.leads and spoken:
         where = f"; the model is {run.checkpoint_path}" if trainer.progress.step else ""
@@ -75,13 +79,13 @@ def train_in(
     return status
 
 
-def _summary(trainer: Trainer, config: TrainingConfig) -> str:
-    parameters = sum(weight.numel() for weight in trainer.learner.model.parameters())
-    measured = " (measured: the faster here)" if config.precision == "auto" else ""
-    size, step = trainer.world.size, trainer.progress.step
+def _summary(task: Translation) -> str:
+    parameters = sum(weight.numel() for weight in task.learner.model.parameters())
+    measured = " (measured: the faster here)" if task.config.precision == "auto" else ""
+    size, step = task.world.size, task.progress.step
     return (
-        f"{trainer.data.n_train:,} pairs, {parameters:,} parameters, on {trainer.device} in "
-        f"{trainer.progress.precision}{measured}"
+        f"{task.data.n_train:,} pairs, {parameters:,} parameters, on {task.device} in "
+        f"{task.progress.precision}{measured}"
         + (f", {size} processes" if size > 1 else "")
         + (f", resuming after step {step:,}" if step else "")
     )

@@ -45,7 +45,8 @@ class Watch:
         self.sight = Sight(learner.model, vocabulary, watched)
         self.moments = Moments(learner, watched.inspect) if watched.inspect else None
         self.spent = 0.0
-        self._price = {"see": 0.0, "measure": 0.0}  # seconds of the last time
+        self._price: dict[str, float] = {}  # seconds of the fastest so far
+        self._cold = {"see", "measure"}  # the first of each says nothing of the next
         # Share of the run at which the next look is due; unknown until a resumed run goes on.
         self._next = -1.0 if resumed else 0.0
         self._due = {"see": False, "measure": False}
@@ -80,14 +81,18 @@ class Watch:
         return {}
 
     def _allowed(self, part: str, elapsed: float) -> bool:
-        would = self.spent + self._price[part]
+        would = self.spent + self._price.get(part, 0.0)
         return self._due[part] and would <= GRACE + SHARE * elapsed
 
     def _timed(self, part: str, act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         began = self.clock()
         found = act()
-        self._price[part] = self.clock() - began
-        self.spent += self._price[part]
+        seconds = self.clock() - began
+        if part in self._cold:
+            self._cold.remove(part)
+        else:
+            self._price[part] = min(seconds, self._price.get(part, seconds))
+        self.spent += seconds
         self._due[part] = False
         return found
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import fields
 from typing import Any
@@ -23,14 +22,13 @@ from transformer.device import choose_device
 from transformer.model.tagger import Tagger, count_weights, fitted, reach
 from transformer.text.tasks.gap import NOTHING, Gap, Tagged
 from transformer.training.console import Console
-from transformer.training.course import Course
 from transformer.training.distributed import World
-from transformer.training.errors import TrainingError
 from transformer.training.learner import Weights
-from transformer.training.machine import SEEDS, fitting_threads, made_with
+from transformer.training.machine import SEEDS
 from transformer.training.run import RunFolder, Status
-from transformer.training.saving import Progress, load_progress, load_resume, save_resume
-from transformer.training.schedule import learning_rate
+from transformer.training.saving import Progress, load_progress
+from transformer.training.train_task import TrainTask
+from transformer.training.trainer import Report, Trainer
 
 TASK = "gap"
 STANDARD = "self-attention"
@@ -125,27 +123,30 @@ def train_layers(run: RunFolder, asked: Mapping[str, Any], *, spoken: bool = Fal
         TrainingError: if the loss is no longer a number; then the state is "failed".
     """
     with run.held(), ExitStack() as stack:
-        report: Callable[[dict[str, Any]], None] = lambda _: None  # noqa: E731
-        if spoken:
-            report = stack.enter_context(Console())
-        return _Rival(run, asked, report).train()
+        report: Report = stack.enter_context(Console()) if spoken else lambda _: None
+        config, progress = TrainingConfig.from_dict(asked["training"]), load_progress(run)
+        device = choose_device(asked.get("device", "cpu"))
+        task = LayerRace(run, asked, config, progress, device)
+        return Trainer(
+            run, config, task, progress, device=device, world=World(), report=report
+        ).train()
 
 
-class _Rival:
-    """One run: its model, its task, and where it stands."""
+class LayerRace(TrainTask):
+    """One layer of the race: its stack, fresh sequences at every step, looks by distance."""
 
     def __init__(
         self,
         run: RunFolder,
         asked: Mapping[str, Any],
-        report: Callable[[dict[str, Any]], None],
+        config: TrainingConfig,
+        progress: Progress,
+        device: torch.device,
     ) -> None:
-        self.run, self.report = run, report
-        self.config = TrainingConfig.from_dict(asked["training"])
+        self.run, self.config, self.progress, self.device = run, config, progress, device
         self.gap = _gap(asked["data"].get("options", {}))
-        self.device = choose_device(asked.get("device", "cpu"))
-        self.progress: Progress = load_progress(run)
-        torch.manual_seed(self.config.seed % SEEDS)
+        progress.precision = config.precision
+        torch.manual_seed(config.seed % SEEDS)
         layer = asked["layer"]
         model = Tagger(
             layer["name"],
@@ -154,62 +155,22 @@ class _Rival:
             k=layer["k"],
             r=layer["r"],
         )
-        self.learner = Weights(model.to(self.device), torch.float32)
-        self.course = Course(run, self.config, self.progress, World(), self.device)
+        self.learner = Weights(model.to(device), torch.float32)
         self.valid = [
             self.gap.draw(np.random.default_rng(distance), VALID, distance=distance)
             for distance in self.gap.distances
         ]
         self._looked = -1  # step of the last look
-        self._made_with: dict[str, Any] = {}
 
-    def train(self) -> Status:
-        """Until all steps are taken, or somebody wants the end."""
-        if self.progress.step:
-            load_resume(self.run, self.learner)
-        self.run.rewind(self.progress.step)
+    def rewind(self, step: int) -> None:
+        """The run has dropped later looks already."""
         self._looked = max((look["step"] for look in self.run.examples()), default=-1)
-        self._state("running")
-        weights = sum(weight.numel() for weight in self.learner.model.parameters())
-        with self.course.heard(), fitting_threads(weights, self.config.batch_tokens):
-            self._made_with = made_with()
-            reason = self._loop()
-            self._save()
-        status: Status = "cancelled" if self.course.stopped else "finished"
-        self._state(status, reason)
-        return status
 
-    def _loop(self) -> str:
-        course, progress = self.course, self.progress
-        every = max(1, self.config.steps // LOOKS)
-        while True:
-            course.agree()
-            if course.paused:
-                self._pause()
-            if course.save:
-                self._save()
-            reason = course.reason_to_end()
-            if (progress.step % every == 0 or reason) and not course.stopped:
-                self._look()
-            if reason:
-                return reason
-            self._step()
-            course.tick()
-            if progress.step % self.config.save_every == 0:
-                self._save()
-
-    def _pause(self) -> None:
-        self._save()
-        self._state("paused", f"paused after step {self.progress.step}")
-        self.course.wait(lambda: None)
-        self._state("running")
-
-    def _step(self) -> None:
-        config, progress = self.config, self.progress
-        began = time.perf_counter()
-        progress.step += 1
+    def gradients(self) -> dict[str, float]:
+        """Of sequences that no other step sees."""
+        config = self.config
         # Each step has numbers of its own, so that a resumed run draws the same sequences.
-        rng = np.random.default_rng([config.seed, progress.step])
+        rng = np.random.default_rng([config.seed, self.progress.step])
         count = max(1, config.batch_tokens // self.gap.length)
         ids, tags, _ = self._on_device(self.gap.draw(rng, count))
         for weight in self.learner.model.parameters():
@@ -217,38 +178,16 @@ class _Rival:
         logits = self.learner.model(ids)
         loss = functional.cross_entropy(logits.flatten(0, 1), tags.flatten(), ignore_index=NOTHING)
         loss.backward()
-        rate = learning_rate(
-            progress.step,
-            d_model=self.learner.model.config.d_model,
-            warmup=config.warmup,
-            peak=config.learning_rate,
-            progress=self.course.share,
-            cooldown=config.cooldown,
-        )
-        rate *= self.course.factor
-        norm = self.learner.update(rate, config.clip_norm)
-        if not math.isfinite(norm):
-            raise TrainingError(
-                f"the loss was {loss.item()} and the gradient's norm {norm} at step "
-                f"{progress.step}: lower the learning rate, or raise warmup above {config.warmup}"
-            )
-        self._log(
-            loss=loss.item(),
-            learning_rate=rate,
-            gradient_norm=norm,
-            tokens=ids.numel(),
-            seconds=time.perf_counter() - began,
-            share=self.course.share,
-        )
+        return {"loss": loss.item(), "tokens": ids.numel()}
 
     @torch.no_grad()
-    def _look(self) -> None:
+    def look(self, share: float, *, whole: bool) -> dict[str, Any]:
         """At sequences of their own, the same at every look, distance by distance."""
-        if self._looked == self.progress.step:
-            return
-        self._looked = self.progress.step
-        losses, whole, single, by_distance = [], [], [], {}
-        examples = []
+        step, every = self.progress.step, max(1, self.config.steps // LOOKS)
+        if self._looked == step or (step % every and not whole):
+            return {}
+        self._looked = step
+        losses, whole_right, by_distance, examples = [], [], {}, []
         for distance, drawn in zip(self.gap.distances, self.valid, strict=True):
             ids, tags, _ = self._on_device(drawn)
             asked = tags != NOTHING
@@ -257,19 +196,18 @@ class _Rival:
             said = logits.argmax(-1)
             right = said == wanted
             losses.append(functional.cross_entropy(logits.flatten(0, 1), wanted.flatten()).item())
-            whole.append(right.all(-1).float().mean().item())
+            whole_right.append(right.all(-1).float().mean().item())
             by_distance[str(distance)] = right.float().mean().item()
-            single.append(by_distance[str(distance)])
             examples.append(self._example(drawn, said[0].tolist(), wanted[0].tolist()))
-        self.course.tick()
-        self._log(
-            valid_loss=float(np.mean(losses)),
-            sequence_accuracy=float(np.mean(whole)),
-            token_accuracy=float(np.mean(single)),
-            by_distance=by_distance,
-            elapsed=round(self.progress.seconds, 3),
-        )
-        chosen = examples[:: -(-len(examples) // EXAMPLES)]
+        self._write_examples(examples[:: -(-len(examples) // EXAMPLES)])
+        return {
+            "valid_loss": float(np.mean(losses)),
+            "sequence_accuracy": float(np.mean(whole_right)),
+            "token_accuracy": float(np.mean([*by_distance.values()])),
+            "by_distance": by_distance,
+        }
+
+    def _write_examples(self, chosen: list[dict[str, Any]]) -> None:
         with self.run.examples_path.open("a", encoding="utf-8") as file:
             line = {"step": self.progress.step, "examples": chosen}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
@@ -285,23 +223,3 @@ class _Rival:
     def _on_device(self, drawn: Tagged) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         ids, tags, distances = (torch.from_numpy(part).to(self.device) for part in drawn)
         return ids, tags, distances
-
-    def _save(self) -> None:
-        if self.progress.step:
-            save_resume(self.run, self.learner, self.progress)
-
-    def _log(self, **figures: Any) -> None:
-        line = {"step": self.progress.step, **figures}
-        self.run.append_metrics(line)
-        self.report(line)
-
-    def _state(self, status: Status, reason: str = "") -> None:
-        self.run.write_state(
-            status,
-            reason,
-            step=self.progress.step,
-            seconds=round(self.progress.seconds, 1),
-            device=str(self.device),
-            precision=self.config.precision,
-            **self._made_with,
-        )

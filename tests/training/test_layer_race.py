@@ -10,9 +10,9 @@ import pytest
 from transformer.config import ModelConfig
 from transformer.jobs.limits import Limits
 from transformer.model.tagger import count_weights
+from transformer.training.layer_race import LOOKS, STANDARD, VALID, describe
 from transformer.training.live import train_run
 from transformer.training.machine import made_with
-from transformer.training.rivalry import LOOKS, STANDARD, VALID, describe
 from transformer.training.run import RunFolder
 
 SMALL: dict[str, Any] = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
@@ -129,6 +129,7 @@ def test_a_run_stops_when_it_is_asked_to_and_says_so(tmp_path: Path) -> None:
         "step": 7,
         "seconds": 0,
         "device": "cpu",
+        "processes": 1,
     }
     assert train_run(run.path) == "finished"  # and goes on from there
     assert [step for step, _ in losses(run)] == [*range(1, 21)]
