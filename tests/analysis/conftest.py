@@ -1,10 +1,12 @@
-"""The tiny model with its vocabulary, for tests that ask it in words."""
+"""The tiny model with its vocabulary, for tests that ask it in words, and one with all its terms."""
 
 from __future__ import annotations
 
 import pytest
 
+from tests.analysis.made import TARGET, TEXT, lively
 from transformer import Translator
+from transformer.inference.trace import Trace
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 
@@ -12,3 +14,15 @@ from transformer.text import Vocabulary
 @pytest.fixture(scope="session")
 def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
     return Translator(tiny_model, vocabulary)
+
+
+@pytest.fixture(scope="session")
+def model(tiny_model: Transformer) -> Transformer:
+    """In which no term is zero by chance."""
+    return lively(tiny_model)
+
+
+@pytest.fixture(scope="session")
+def trace(model: Transformer, vocabulary: Vocabulary) -> Trace:
+    """One sentence through it."""
+    return Translator(model, vocabulary).trace(TEXT, TARGET)

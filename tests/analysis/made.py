@@ -29,6 +29,15 @@ def lively(model: Transformer) -> Transformer:
     return model.eval()
 
 
+def without_values(model: Transformer, attention: str) -> Transformer:
+    """The same model, in which the values of every attention of this name are 0."""
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if name.endswith(f"{attention}.w_qkv"):
+                weight[-model.config.d_model :] = 0
+    return model
+
+
 def painted(
     encoder: np.ndarray, decoder: np.ndarray | None = None, cross: np.ndarray | None = None
 ) -> Trace:

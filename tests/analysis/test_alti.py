@@ -6,9 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
-import torch
 
-from tests.analysis.made import KINDS, TARGET, TEXT, lively
+from tests.analysis.made import KINDS, TARGET, TEXT, lively, without_values
 from transformer.analysis import alti, norms
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.inference.translator import Translator
@@ -16,16 +15,6 @@ from transformer.model import Transformer
 from transformer.text.vocabulary import Vocabulary
 
 CASES = list(itertools.product(KINDS, range(2)))
-
-
-@pytest.fixture(scope="module")
-def model(tiny_model: Transformer) -> Transformer:
-    return lively(tiny_model)
-
-
-@pytest.fixture(scope="module")
-def trace(model: Transformer, vocabulary: Vocabulary) -> Trace:
-    return Translator(model, vocabulary).trace(TEXT, TARGET)
 
 
 def stream(trace: Trace, kind: str, layer: int) -> np.ndarray:
@@ -121,11 +110,7 @@ def test_a_source_that_says_nothing_has_no_share(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
     """The values of every cross attention are 0: the decoder is a language model, all prefix."""
-    deaf = lively(tiny_model)
-    with torch.no_grad():
-        for name, weight in deaf.named_parameters():
-            if name.endswith("cross_attn.w_qkv"):
-                weight[-64:] = 0
+    deaf = without_values(lively(tiny_model), "cross_attn")
     found = alti.joint(deaf, Translator(deaf, vocabulary).trace(TEXT, TARGET))
     assert not found.source.any()
     np.testing.assert_allclose(found.target.sum(axis=-1), 1)

@@ -6,24 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from tests.analysis.made import KINDS, TARGET, TEXT, lively
+from tests.analysis.made import KINDS
 from transformer.analysis import norms
 from transformer.analysis.beside import QUANTITIES, Beside, agreement, beside
 from transformer.analysis.gradients import Gradients, gradients
 from transformer.inference.trace import Trace
-from transformer.inference.translator import Translator
 from transformer.model import Transformer
-from transformer.text.vocabulary import Vocabulary
-
-
-@pytest.fixture(scope="module")
-def model(tiny_model: Transformer) -> Transformer:
-    return lively(tiny_model)
-
-
-@pytest.fixture(scope="module")
-def trace(model: Transformer, vocabulary: Vocabulary) -> Trace:
-    return Translator(model, vocabulary).trace(TEXT, TARGET)
 
 
 @pytest.fixture(scope="module")

@@ -5,24 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.analysis.made import TARGET, TEXT, lively
 from transformer.analysis import alti, flow, rollout
 from transformer.analysis.gradients import gradients
 from transformer.analysis.made_of import METHODS, made_of, shares, source_share
 from transformer.inference.trace import Trace
-from transformer.inference.translator import Translator
 from transformer.model import Transformer
-from transformer.text.vocabulary import Vocabulary
-
-
-@pytest.fixture(scope="module")
-def model(tiny_model: Transformer) -> Transformer:
-    return lively(tiny_model)
-
-
-@pytest.fixture(scope="module")
-def trace(model: Transformer, vocabulary: Vocabulary) -> Trace:
-    return Translator(model, vocabulary).trace(TEXT, TARGET)
 
 
 @pytest.mark.parametrize("position", [0, 3])

@@ -9,22 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.made import KINDS, TARGET, TEXT, lively
+from tests.analysis.made import KINDS, TARGET, TEXT, lively, without_values
 from transformer import Hooks, Translator
 from transformer.analysis import norms, value_zeroing
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.model import Transformer
 from transformer.text import Vocabulary
-
-
-@pytest.fixture(scope="module")
-def model(tiny_model: Transformer) -> Transformer:
-    return lively(tiny_model)
-
-
-@pytest.fixture(scope="module")
-def trace(model: Transformer, vocabulary: Vocabulary) -> Trace:
-    return Translator(model, vocabulary).trace(TEXT, TARGET)
 
 
 def outputs(model: Transformer, trace: Trace, kind: str, layer: int, off: int | None) -> Tensor:
@@ -68,11 +58,7 @@ def test_where_nothing_is_said_nothing_is_missed(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
     """The values of every attention are 0."""
-    deaf = lively(tiny_model)
-    with torch.no_grad():
-        for name, weight in deaf.named_parameters():
-            if name.endswith("w_qkv"):
-                weight[-64:] = 0
+    deaf = without_values(lively(tiny_model), "_attn")
     trace = Translator(deaf, vocabulary).trace(TEXT, TARGET)
     for kind in KINDS:
         assert not value_zeroing.scores(deaf, trace, kind, 1).any()
