@@ -1,4 +1,4 @@
-"""The tiny model with its vocabulary, for tests that ask it in words, and one with all its terms."""
+"""The tiny model with its vocabulary, for tests that ask it in words; a lively one and its trace."""
 
 from __future__ import annotations
 
