@@ -1,4 +1,4 @@
-"""The tiny model with its vocabulary, for tests that ask it in words; a lively one and its trace."""
+"""The tiny model with its vocabulary, for tests that ask it in words; one with all its terms."""
 
 from __future__ import annotations
 
