@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -168,3 +170,13 @@ def test_a_sound_house_has_no_fault(tmp_path: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(source)
     assert faults(tmp_path) == []
+
+
+def test_a_translator_is_imported_without_the_pages_and_plotly() -> None:
+    program = "import sys; from transformer import Hooks, Translator; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = {name.split(".")[0] for name in done.stdout.split()}
+    assert loaded & {"plotly", "streamlit", "sacrebleu", "scipy"} == set()
+    assert {"torch", "transformer"} <= loaded

@@ -1,17 +1,27 @@
 """Arrays and labels in, a view for the browser out. Knows no torch, no model and no streamlit, so
-that a page, a notebook and a file on disk show the same."""
+that a page, a notebook and a file on disk show the same. Plotly is loaded when a figure of it is
+asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from transformer.figures.align import align, difference
-from transformer.figures.curves import curves
 from transformer.figures.explorer import explorer_data, explorer_page
 from transformer.figures.film import film_data, film_page
 from transformer.figures.moments import moments_data, moments_page
-from transformer.figures.plots import heatmap
 from transformer.figures.shown import Shown
 from transformer.figures.side import Side, prefixed
 from transformer.figures.steps import steps_data, translation_data
 from transformer.figures.views import module, style, translation_page
 from transformer.figures.words import merge, special, word_labels, words
+
+if TYPE_CHECKING:
+    from transformer.figures.curves import curves
+    from transformer.figures.plots import heatmap
+
+_PLOTLY = {"curves": "transformer.figures.curves", "heatmap": "transformer.figures.plots"}
 
 __all__ = [
     "Shown",
@@ -37,3 +47,9 @@ __all__ = [
     "word_labels",
     "words",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PLOTLY:
+        return getattr(import_module(_PLOTLY[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
