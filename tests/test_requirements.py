@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,17 @@ def test_every_pin_is_exact(name: str) -> None:
 def test_what_is_pinned_is_what_the_tests_ran_with(name: str) -> None:
     for package, requirement in pins(name).items():
         assert requirement.specifier.contains(importlib.metadata.version(package)), package
+
+
+def test_the_package_asks_for_the_same_within_ranges() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    ranges = {one.name: one for one in map(Requirement, project["dependencies"])}
+    exact = pins("requirements.txt")
+    assert ranges.keys() == exact.keys()
+    for name, requirement in exact.items():
+        (pin,) = requirement.specifier
+        assert ranges[name].specifier.contains(pin.version), name
+        assert {part.operator for part in ranges[name].specifier} == {">=", "<"}, name
 
 
 def test_what_the_app_imports_is_what_it_pins() -> None:
