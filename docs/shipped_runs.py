@@ -38,14 +38,15 @@ from transformer.analysis.findings.saves import SCORES  # noqa: E402
 from transformer.jobs.shipping import early_save, pack  # noqa: E402
 from transformer.text.corpus import read_pairs  # noqa: E402
 from transformer.text.tasks import TASKS  # noqa: E402
-from transformer.training import watch  # noqa: E402
 from transformer.training.live import train_run  # noqa: E402
 from transformer.training.recipe import describe  # noqa: E402
 from transformer.training.run import RunFolder  # noqa: E402
 from transformer.ui.training.probes import probes  # noqa: E402
 
 RUNS = ROOT / "checkpoints" / "runs"
-watch.GRACE = float("inf")  # no look waits for its price: the film is what these are made for
+evaluation_callback.GRACE = float(
+    "inf"
+)  # no look waits for its price: the film is what these are made for
 
 
 def toy(task: str) -> Path:

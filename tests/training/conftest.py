@@ -13,7 +13,7 @@ from transformer.config import ModelConfig, TrainingConfig
 from transformer.text import Vocabulary
 from transformer.training.data import Corpus, Prepared, prepare
 from transformer.training.distributed import World
-from transformer.training.looks import Watched
+from transformer.training.evaluator import ProbeSet
 from transformer.training.run import RunFolder
 from transformer.training.saving import load_progress
 from transformer.training.trainer import Report, Trainer
@@ -40,14 +40,14 @@ def trainer_of(
     data: Prepared,
     *,
     card: Card = lambda progress, averaged: "",
-    watched: Watched | None = None,
+    probe_set: ProbeSet | None = None,
     report: Report = lambda line: None,
 ) -> Trainer:
     """A trainer of a translation model on the CPU, new or resuming."""
     device, world, progress = torch.device("cpu"), World(), load_progress(run)
     task = Translation(
         run, model_config, config, data, progress,
-        device=device, world=world, card=card, watched=watched,
+        device=device, world=world, card=card, probe_set=probe_set,
     )  # fmt: skip
     return Trainer(run, config, task, progress, device=device, world=world, report=report)
 

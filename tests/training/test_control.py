@@ -13,7 +13,7 @@ import pytest
 
 from tests.training.conftest import MakeTrainer, losses
 from transformer.training import control as control_module
-from transformer.training.control import Control, Steering
+from transformer.training.control import Control, ControlFile
 from transformer.training.run import RunFolder
 
 Say = Callable[[dict[str, Any]], None]
@@ -75,7 +75,7 @@ def test_the_file_is_read_when_it_changed_and_not_too_often(
         reads.append(now[0])
         return run.control()
 
-    steering = Steering(tmp_path / "control.json", read)
+    steering = ControlFile(tmp_path / "control.json", read)
     assert reads == []  # there is no file
     run.write_control(command="pause")
     assert steering.look().command == "run"
@@ -167,7 +167,7 @@ def test_a_run_killed_in_a_pause_goes_on_from_there(
     whole.train()
     trainer = make_trainer(report=pause)
     with monkeypatch.context() as patch:
-        patch.setattr("transformer.training.course.time.sleep", kill)
+        patch.setattr("transformer.training.run_control.time.sleep", kill)
         with pytest.raises(KilledError):
             trainer.train()
     trainer.run.write_control(command="run")

@@ -71,12 +71,12 @@ def test_two_processes_take_the_steps_of_one(corpus: Path, tmp_path: Path) -> No
 def test_one_process_alone_is_the_world() -> None:
     with join_world(torch.device("cpu")) as world:
         assert world == World(rank=0, size=1)
-        assert world.leads
+        assert world.is_main
         tensor = torch.ones(2)
-        world.sum_([tensor])
-        world.wait()
+        world.all_reduce([tensor])
+        world.barrier()
         assert tensor.tolist() == [1, 1]
-        assert world.agree([1.5, 2.0], torch.device("cpu")) == [1.5, 2.0]
+        assert world.broadcast([1.5, 2.0], torch.device("cpu")) == [1.5, 2.0]
     assert not World(rank=1, size=2).leads
 
 

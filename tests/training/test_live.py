@@ -13,7 +13,7 @@ from tests.training.conftest import losses
 from transformer.inference import Translator
 from transformer.training import start as start_module
 from transformer.training.command import train_run
-from transformer.training.errors import TrainingError, told
+from transformer.training.errors import TrainingError, as_training_error
 from transformer.training.recipe import describe
 from transformer.training.run import RunError, RunFolder
 
@@ -169,5 +169,5 @@ def test_a_mistake_of_ours_is_raised_and_kept(
 
 def test_only_what_the_machine_lacks_is_reworded() -> None:
     error = RuntimeError("CUDA error")
-    assert told(error, 1, 1) is error
-    assert isinstance(told(MemoryError(), 3, 4096), TrainingError)
+    assert as_training_error(error, 1, 1) is error
+    assert isinstance(as_training_error(MemoryError(), 3, 4096), TrainingError)

@@ -104,7 +104,7 @@ def test_a_look_at_a_sample_does_not_use_the_patience_up(
 
         def before_update(self) -> None: ...
 
-    translation(trainer).watch = Easy()  # type: ignore[assignment]
+    translation(trainer).callback = Easy()  # type: ignore[assignment]
     assert trainer.train() == "finished"
     assert trainer.progress.step == 12
     assert trainer.progress.best_valid == 1.1

@@ -129,7 +129,7 @@ def _train_task(options: argparse.Namespace) -> int:
         claim(run, config)
     if run.control().command != "run":
         run.write_control(command="run")
-    if train_run(run.path, spoken=True) == "failed":
+    if train_run(run.path, verbose=True) == "failed":
         raise RuntimeError(run.state()["reason"])
     return 0
 

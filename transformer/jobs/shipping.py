@@ -18,9 +18,9 @@ import numpy as np
 
 from transformer.checkpoint import load_checkpoint
 from transformer.figures.film import film_steps
-from transformer.training.looks import Sight, Watched
+from transformer.training.evaluator import Evaluator, ProbeSet
 from transformer.training.run import RunFolder
-from transformer.training.seen import Snapshot
+from transformer.training.snapshots import Snapshot
 
 FRAMES = 20
 """Steps of the film."""
@@ -97,9 +97,9 @@ def early_save(
     title = f"The training of {checkpoint}"
     about = {"title": title, "checkpoint": checkpoint, "model": model.config.to_dict()}
     _write(run.path / "config.json", {**about, "probes": probes})
-    sight = Sight(model, vocabulary, Watched(probes=pairs, valid=pairs))
-    write_snapshot(run, step, sight.attention(), sight.labels())
-    looked = {"step": step, "examples": sight.examples()}
+    evaluator = Evaluator(model, vocabulary, ProbeSet(probes=pairs, valid=pairs))
+    write_snapshot(run, step, evaluator.attention(), evaluator.labels())
+    looked = {"step": step, "examples": evaluator.examples()}
     for path, lines, line in (
         (run.examples_path, run.examples(), looked),
         (run.metrics_path, run.metrics(), {"step": step, **figures}),

@@ -14,8 +14,8 @@ from transformer.training.card import model_card
 from transformer.training.carry import load_start
 from transformer.training.console import say
 from transformer.training.data import Corpus, prepare
+from transformer.training.evaluator import ProbeSet
 from transformer.training.live import MAX_WATCHED, train_run
-from transformer.training.looks import Watched
 from transformer.training.run import RunError, RunFolder
 from transformer.training.start import train_in
 
@@ -44,7 +44,7 @@ def train_command(
     Args:
         added: further tables to train on, and how often an epoch reads each.
         learn_vocabulary: begin with the weights of `start_from`, but not with its pieces.
-        probes: a table of pairs whose attention is kept as the model learns (`Watch`).
+        probes: a table of pairs whose attention is kept as the model learns (`EvaluationCallback`).
         languages: codes of the two sides, for the model's card; a resumed run keeps those it has.
 
     Raises ValueError, OSError or RuntimeError with a sentence for the user.
@@ -69,14 +69,14 @@ def train_command(
         if start_from
         else None
     )
-    watched = _watched(probes, valid) if probes else None
+    probe_set = _watched(probes, valid) if probes else None
 
-    def begin(corpus: Corpus) -> Watched | None:
+    def begin(corpus: Corpus) -> ProbeSet | None:
         claim(run, asked)
         if start and not learn_vocabulary and not run.vocabulary_path.is_file():
             start.vocabulary.save(run.vocabulary_path)
         prepare(run, corpus, vocab_size=model_config.vocab_size, max_len=max_pieces, tell=say)
-        return watched
+        return probe_set
 
     corpus = functools.partial(Corpus.of_files, train, valid, list(added))
     train_in(
@@ -85,12 +85,12 @@ def train_command(
     return 0
 
 
-def _watched(probes: str, valid: list[str] | None) -> Watched:
+def _watched(probes: str, valid: list[str] | None) -> ProbeSet:
     """Pairs to look at while the run learns, and validation pairs to measure by."""
     if not valid:
         raise ValueError("--probes is looked at together with validation pairs: give --valid too")
     held_out = list(itertools.islice(read_pairs(*valid), MAX_WATCHED))
-    return Watched(list(read_pairs(probes)), held_out, language=True)
+    return ProbeSet(list(read_pairs(probes)), held_out, language=True)
 
 
 def claim(run: RunFolder, asked: dict[str, Any]) -> None:

@@ -54,7 +54,7 @@ class Control:
         return cls(command, float(factor), save)
 
 
-class Steering:
+class ControlFile:
     """The control file as the trainer reads it: cheap enough to ask at every step.
 
     The file's time and size are looked at every 0.1 s at most, its content when they changed.

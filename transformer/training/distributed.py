@@ -28,11 +28,11 @@ class World:
     size: int = 1
 
     @property
-    def leads(self) -> bool:
+    def is_main(self) -> bool:
         """The first process writes the files and speaks to the user."""
         return self.rank == 0
 
-    def sum_(self, tensors: list[Tensor]) -> None:
+    def all_reduce(self, tensors: list[Tensor]) -> None:
         """Put the sum over all processes into every tensor, in one exchange."""
         if self.size == 1:
             return
@@ -43,7 +43,7 @@ class World:
             tensor.copy_(flat[offset : offset + tensor.numel()].view_as(tensor))
             offset += tensor.numel()
 
-    def agree(self, values: list[float], device: torch.device) -> list[float]:
+    def broadcast(self, values: list[float], device: torch.device) -> list[float]:
         """The first process's values, on all: clocks and signals differ between processes."""
         if self.size == 1:
             return values
@@ -52,7 +52,7 @@ class World:
         dist.broadcast(shared, src=0)
         return [float(value) for value in shared]
 
-    def wait(self) -> None:
+    def barrier(self) -> None:
         """Until every process is here."""
         if self.size > 1:
             dist.barrier()

@@ -9,7 +9,7 @@ class TrainingError(RuntimeError):
     """Training cannot go on; one sentence says why and at which step."""
 
 
-def told(error: Exception, step: int, batch_tokens: int) -> Exception:
+def as_training_error(error: Exception, step: int, batch_tokens: int) -> Exception:
     """A TrainingError where the machine is what failed, a full disk or memory; else `error`."""
     if isinstance(error, OSError):
         return TrainingError(

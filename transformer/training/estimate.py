@@ -16,10 +16,10 @@ from transformer.model import Transformer
 from transformer.text import Batch
 from transformer.training.data import PAIRS_OF_A_TASK, task_named
 from transformer.training.distributed import World
+from transformer.training.evaluation_callback import SHARE
 from transformer.training.learner import Learner
 from transformer.training.live import MAX_PIECES
 from transformer.training.machine import choose_precision, fitting_threads, keep_freed_memory
-from transformer.training.watch import SHARE
 
 SAMPLE = 200  # pairs whose lengths are looked at
 PREPARING = 2.0  # seconds from the start to the first step: text, vocabulary, model

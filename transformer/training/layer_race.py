@@ -23,7 +23,7 @@ from transformer.model.tagger import Tagger, count_weights, fitted, reach
 from transformer.text.tasks.gap import NOTHING, Gap, Tagged
 from transformer.training.console import Console
 from transformer.training.distributed import World
-from transformer.training.learner import Weights
+from transformer.training.learner import MixedPrecision
 from transformer.training.machine import SEEDS
 from transformer.training.run import RunFolder, Status
 from transformer.training.saving import Progress, load_progress
@@ -114,7 +114,7 @@ def _sizes(gap: Gap) -> dict[str, int]:
     return {field.name: getattr(gap, field.name) for field in fields(Gap)}
 
 
-def train_layers(run: RunFolder, asked: Mapping[str, Any], *, spoken: bool = False) -> Status:
+def train_layers(run: RunFolder, asked: Mapping[str, Any], *, verbose: bool = False) -> Status:
     """Train or resume the run that `describe` described, in this process.
 
     Raises:
@@ -123,7 +123,7 @@ def train_layers(run: RunFolder, asked: Mapping[str, Any], *, spoken: bool = Fal
         TrainingError: if the loss is no longer a number; then the state is "failed".
     """
     with run.held(), ExitStack() as stack:
-        report: Report = stack.enter_context(Console()) if spoken else lambda _: None
+        report: Report = stack.enter_context(Console()) if verbose else lambda _: None
         config, progress = TrainingConfig.from_dict(asked["training"]), load_progress(run)
         device = choose_device(asked.get("device", "cpu"))
         task = LayerRace(run, asked, config, progress, device)
@@ -155,7 +155,7 @@ class LayerRace(TrainTask):
             k=layer["k"],
             r=layer["r"],
         )
-        self.learner = Weights(model.to(device), torch.float32)
+        self.learner = MixedPrecision(model.to(device), torch.float32)
         self.valid = [
             self.gap.draw(np.random.default_rng(distance), VALID, distance=distance)
             for distance in self.gap.distances

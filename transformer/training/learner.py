@@ -31,7 +31,7 @@ class Sums:
 Model = TypeVar("Model", bound=nn.Module)
 
 
-class Weights(Generic[Model]):
+class MixedPrecision(Generic[Model]):
     """A model's exact weights in float32, a working copy in `dtype`, and Adam.
 
     Casting all weights once a step is cheaper than autocast, which casts at every use, and small
@@ -98,7 +98,7 @@ class Weights(Generic[Model]):
         self.copy_weights()
 
 
-class Learner(Weights[Transformer]):
+class Learner(MixedPrecision[Transformer]):
     """Forward and backward of the paper's model run on the working copy, on several processes."""
 
     def __init__(self, model: Transformer, dtype: torch.dtype, world: World) -> None:
@@ -144,7 +144,7 @@ class Learner(Weights[Transformer]):
             gradient = torch.zeros_like(exact) if weight.grad is None else weight.grad.float()
             exact.grad = gradient
             gradients.append(gradient)
-        self.world.sum_([sums, *gradients])
+        self.world.all_reduce([sums, *gradients])
         return self._totals(sums, positions)
 
     @torch.no_grad()
@@ -159,7 +159,7 @@ class Learner(Weights[Transformer]):
         self.working.eval()
         for batch in batches:
             sums += torch.stack(self._loss(batch.to(self._device), 0.0))
-        self.world.sum_([sums])
+        self.world.all_reduce([sums])
         return self._totals(sums, positions)
 
     @staticmethod

@@ -12,9 +12,9 @@ from typing import Any
 from transformer.analysis.alignment import Link
 from transformer.training.console import say
 from transformer.training.data import Corpus, prepare
-from transformer.training.errors import told
+from transformer.training.errors import as_training_error
+from transformer.training.evaluator import ProbeSet
 from transformer.training.layer_race import train_layers
-from transformer.training.looks import Watched
 from transformer.training.moments import DEFAULT
 from transformer.training.run import BusyError, RunError, RunFolder, Status
 from transformer.training.start import train_in
@@ -25,11 +25,11 @@ MAX_WATCHED = 500  # validation pairs that looks are taken at
 PROBES = 4
 
 
-def train_run(path: str | os.PathLike[str], *, spoken: bool = False) -> Status:
+def train_run(path: str | os.PathLike[str], *, verbose: bool = False) -> Status:
     """Train or resume the run in this process, steered by its control.json.
 
     Args:
-        spoken: whether to tell on standard error how it goes.
+        verbose: whether to tell on standard error how it goes.
 
     Returns:
         "finished", "cancelled" or, with the reason in state.json, "failed".
@@ -43,19 +43,19 @@ def train_run(path: str | os.PathLike[str], *, spoken: bool = False) -> Status:
     _forget_old_stop(run)
     try:
         if "layer" in asked:
-            return train_layers(run, asked, spoken=spoken)
+            return train_layers(run, asked, verbose=verbose)
         return train_in(
             run,
             asked,
             lambda: corpus_of(run, asked),
-            lambda corpus: _begin(run, asked, corpus, say if spoken else _silent),
+            lambda corpus: _begin(run, asked, corpus, say if verbose else _silent),
             device_name=asked.get("device", "auto"),
-            spoken=spoken,
+            verbose=verbose,
         )
     except BusyError:
         raise
     except Exception as error:
-        failure = told(error, 0, asked["training"].get("batch_tokens", 4096))
+        failure = as_training_error(error, 0, asked["training"].get("batch_tokens", 4096))
         if isinstance(failure, ValueError | RuntimeError):
             _say_failed(run, str(failure))
             return "failed"
@@ -115,7 +115,7 @@ def corpus_of(run: RunFolder, asked: dict[str, Any]) -> Corpus:
 
 def _begin(
     run: RunFolder, asked: dict[str, Any], corpus: Corpus, tell: Callable[[str], None]
-) -> Watched | None:
+) -> ProbeSet | None:
     """Encode the text, if it is not yet, and choose what to look at."""
     data, wanted = asked["data"], asked["model"]["vocab_size"]
     own = "train" not in data
@@ -135,7 +135,7 @@ def _begin(
         if max(len(encode(side)) for side in pair) <= max_len:
             valid.append(pair)
             gold += corpus.gold[number : number + 1]
-    return Watched(
+    return ProbeSet(
         probes=[(src, tgt) for src, tgt in asked.get("probes") or _probes(valid)],
         valid=valid,
         gold=gold,

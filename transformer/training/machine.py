@@ -77,7 +77,7 @@ def choose_precision(asked: str, device: torch.device, world: World) -> tuple[st
     """ "bf16" or "fp32" as asked, or for "auto" the faster one; the same on every process."""
     if asked == "auto":
         faster = float(fastest_precision(device) == torch.bfloat16)
-        asked = "bf16" if world.agree([faster], device)[0] else "fp32"
+        asked = "bf16" if world.broadcast([faster], device)[0] else "fp32"
     return asked, {"bf16": torch.bfloat16, "fp32": torch.float32}[asked]
 
 

@@ -63,7 +63,7 @@ class StopSignal:
         self.came = False
 
     @contextmanager
-    def heard(self) -> Iterator[None]:
+    def handle_signals(self) -> Iterator[None]:
         """Within the block, these signals set `came` and do nothing else."""
 
         def note(number: int, frame: FrameType | None) -> None:

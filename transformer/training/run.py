@@ -13,7 +13,7 @@ from typing import Any, Literal
 from transformer.text.files import atomic_path
 from transformer.training.control import Control
 from transformer.training.process import AlreadyLockedError, locked
-from transformer.training.seen import Seen, whole_lines
+from transformer.training.snapshots import Snapshots, whole_lines
 
 Status = Literal["queued", "running", "paused", "finished", "cancelled", "failed"]
 
@@ -26,7 +26,7 @@ class BusyError(RunError):
     """Another process trains in the folder."""
 
 
-class RunFolder(Seen):
+class RunFolder(Snapshots):
     """The files of one run. Every write is to a temporary name and then renamed, but metrics,
     which grow by whole lines.
 
@@ -34,7 +34,8 @@ class RunFolder(Seen):
     metrics.jsonl   one line a step: {"step", "loss", …}; validation lines have "valid_loss"
     state.json      {"status", "reason", "step", …}, brought up to date with every save
     control.json    what a person asks of the trainer while it runs (`control.py`)
-    snapshots/, examples.jsonl, inspect.json: what `watch.py` saw (`seen.py` reads them)
+    snapshots/, examples.jsonl, inspect.json: what `evaluation_callback.py` saw; `snapshots.py`
+                    reads them
     vocabulary.model, train.arrow, valid.arrow: the text, encoded
     resume.safetensors  weights, Adam's moments and where the run stands
     weights/        the last saved weights, to average, and a few early ones

@@ -17,7 +17,7 @@ from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.files import atomic_path
-from transformer.training.learner import Weights
+from transformer.training.learner import MixedPrecision
 from transformer.training.run import RunError, RunFolder
 
 
@@ -34,7 +34,7 @@ class Progress:
     precision: str = ""  # what "auto" chose: a resumed run does not choose again
 
 
-def save_resume(run: RunFolder, learner: Weights[Any], progress: Progress) -> None:
+def save_resume(run: RunFolder, learner: MixedPrecision[Any], progress: Progress) -> None:
     """One file, written whole or not at all. Raises OSError."""
     tensors = {name: tensor.cpu().contiguous() for name, tensor in learner.tensors().items()}
     _save(tensors, run.resume_path, {"progress": json.dumps(asdict(progress))})
@@ -55,7 +55,7 @@ def load_progress(run: RunFolder) -> Progress:
         raise _cannot_resume(run, f"it is cut off or of another kind ({error})") from error
 
 
-def load_resume(run: RunFolder, learner: Weights[Any]) -> None:
+def load_resume(run: RunFolder, learner: MixedPrecision[Any]) -> None:
     """Put the learner back to where `save_resume` wrote it.
 
     Raises:

@@ -14,7 +14,7 @@ from transformer.training.card import model_card
 from transformer.training.console import Console, say
 from transformer.training.data import Corpus, open_prepared
 from transformer.training.distributed import join_world, own_device
-from transformer.training.looks import Watched
+from transformer.training.evaluator import ProbeSet
 from transformer.training.run import RunFolder, Status
 from transformer.training.saving import load_progress
 from transformer.training.trainer import Report, Trainer
@@ -25,11 +25,11 @@ def train_in(
     run: RunFolder,
     asked: dict[str, Any],
     corpus: Callable[[], Corpus],
-    begin: Callable[[Corpus], Watched | None],
+    begin: Callable[[Corpus], ProbeSet | None],
     *,
     device_name: str,
     start: Callable[[Vocabulary], Transformer] | None = None,
-    spoken: bool = True,
+    verbose: bool = True,
 ) -> Status:
     """Train or resume the run, on as many processes as torchrun started.
 
@@ -38,21 +38,21 @@ def train_in(
         start: the model to begin with, of the run's vocabulary.
         corpus, begin: called in the first process, `begin` when the folder is this run's alone;
             it leaves the encoded text there.
-        spoken: whether to tell on standard error how it goes.
+        verbose: whether to tell on standard error how it goes.
     """
     device = own_device(choose_device(device_name))
     with join_world(device) as world, ExitStack() as stack:
         report: Report = lambda _: None  # noqa: E731
-        watched: Watched | None = None
-        if world.leads:
+        probe_set: ProbeSet | None = None
+        if world.is_main:
             text = corpus()
             stack.enter_context(run.held())
-            watched = begin(text)
-        world.wait()
+            probe_set = begin(text)
+        world.barrier()
         data = open_prepared(run, list(asked["data"].get("added", {}).values()))
         size = len(data.vocabulary) if "train" not in asked["data"] else None
         model = asked["model"] | ({"vocab_size": size} if size else {})
-        if world.leads and spoken:
+        if world.is_main and verbose:
             report = stack.enter_context(Console())
         config, progress = TrainingConfig.from_dict(asked["training"]), load_progress(run)
         task = Translation(
@@ -67,13 +67,13 @@ def train_in(
                 {**asked, "model": model}, progress, n_pairs=data.n_train, averaged=averaged
             ),
             start=start and start(data.vocabulary),
-            watched=watched if world.leads or size is None else Watched((), ()),
+            probe_set=probe_set if world.is_main or size is None else ProbeSet((), ()),
         )
         trainer = Trainer(run, config, task, progress, device=device, world=world, report=report)
-        if world.leads and spoken:
+        if world.is_main and verbose:
             say(_summary(task))
         status = trainer.train()
-    if world.leads and spoken:
+    if world.is_main and verbose:
         where = f"; the model is {run.checkpoint_path}" if trainer.progress.step else ""
         say(f"{status}: {run.state()['reason']}{where}")
     return status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from transformer.training.learner import Weights
+from transformer.training.learner import MixedPrecision
 
 
 class TrainTask:
@@ -15,7 +15,7 @@ class TrainTask:
         validates: whether `validation_loss` is to be asked every `valid_every` steps.
     """
 
-    learner: Weights[Any]
+    learner: MixedPrecision[Any]
     validates = False
 
     def gradients(self) -> dict[str, float]:

@@ -11,11 +11,11 @@ from typing import Any
 import torch
 
 from transformer.config import TrainingConfig
-from transformer.training.course import Course
 from transformer.training.distributed import World
-from transformer.training.errors import TrainingError, told
+from transformer.training.errors import TrainingError, as_training_error
 from transformer.training.machine import fitting_threads, keep_freed_memory, made_with
 from transformer.training.run import RunFolder, Status
+from transformer.training.run_control import RunControl
 from transformer.training.saving import Progress, load_resume, save_resume
 from transformer.training.schedule import learning_rate
 from transformer.training.train_task import TrainTask
@@ -46,7 +46,7 @@ class Trainer:
         self.run, self.config, self.task, self.progress = run, config, task, progress
         self.learner = task.learner
         self.device, self.world, self.report = device, world, report
-        self.course = Course(run, config, progress, world, device)
+        self.control = RunControl(run, config, progress, world, device)
         self._saved_step = -1
         self._made_with: dict[str, Any] = {}
 
@@ -61,18 +61,18 @@ class Trainer:
         try:
             weights = sum(weight.numel() for weight in self.learner.model.parameters())
             threads = fitting_threads(weights, self.config.batch_tokens)
-            with self.course.heard(), threads:
+            with self.control.handle_signals(), threads:
                 self._made_with = made_with()
                 self._rewind()
                 reason = self._loop()
                 self._save()
         except Exception as error:
-            failure = told(error, self.progress.step, self.config.batch_tokens)
+            failure = as_training_error(error, self.progress.step, self.config.batch_tokens)
             self._fail(failure)
             if failure is error:
                 raise
             raise failure from error
-        status: Status = "cancelled" if self.course.stopped else "finished"
+        status: Status = "cancelled" if self.control.stopped else "finished"
         self._write_state(status, reason)
         return status
 
@@ -80,7 +80,7 @@ class Trainer:
         """Go back to the last save: what a killed run did after it is done again."""
         if self.progress.step:
             load_resume(self.run, self.learner)
-        if self.world.leads:
+        if self.world.is_main:
             self.run.rewind(self.progress.step)
             self.task.rewind(self.progress.step)
         self._write_state("running")
@@ -91,20 +91,20 @@ class Trainer:
 
     def _loop(self) -> str:
         """Take steps until there is a reason to end, and return it."""
-        config, progress, course = self.config, self.progress, self.course
+        config, progress, control = self.config, self.progress, self.control
         while True:
-            course.agree()
-            if course.paused:
+            control.agree()
+            if control.paused:
                 self._pause()
-            if course.save:
+            if control.save:
                 self._save()
-            if reason := course.reason_to_end():
-                if not course.stopped:
+            if reason := control.reason_to_end():
+                if not control.stopped:
                     self._look(whole=True)
                 return reason
             self._look()
             self._step()
-            course.tick()
+            control.tick()
             if self.task.validates and progress.step % config.valid_every == 0:
                 self._validate()
             if progress.step % config.save_every == 0:
@@ -117,25 +117,25 @@ class Trainer:
             self._write_state("paused", f"paused after step {self.progress.step}")
 
         def save() -> None:
-            if self.course.save:
+            if self.control.save:
                 self._save()
                 say()
 
-        if self.world.leads and self.progress.step:
+        if self.world.is_main and self.progress.step:
             save_resume(self.run, self.learner, self.progress)
         say()
-        self.course.wait(save)
+        self.control.wait(save)
         self._write_state("running")
 
     def _look(self, *, whole: bool = False) -> None:
         """What the task sees, if it is time for a look."""
-        figures = self.task.look(self.course.share, whole=whole)
+        figures = self.task.look(self.control.share, whole=whole)
         if figures:
-            self.course.tick()
+            self.control.tick()
             self._log(**figures, elapsed=round(self.progress.seconds, 3))
 
     def _step(self) -> None:
-        config, progress, course = self.config, self.progress, self.course
+        config, progress, control = self.config, self.progress, self.control
         began = time.perf_counter()
         progress.step += 1
         figures = self.task.gradients()
@@ -144,10 +144,10 @@ class Trainer:
             d_model=self.learner.model.config.d_model,
             warmup=config.warmup,
             peak=config.learning_rate,
-            progress=course.share,
+            progress=control.share,
             cooldown=config.cooldown,
         )
-        rate *= course.factor
+        rate *= control.factor
         self.task.before_update()
         norm = self.learner.update(rate, config.clip_norm)
         if not math.isfinite(figures["loss"]) or not math.isfinite(norm):
@@ -158,10 +158,10 @@ class Trainer:
         self._log(
             **figures,
             learning_rate=rate,
-            learning_rate_factor=course.factor,
+            learning_rate_factor=control.factor,
             gradient_norm=norm,
             seconds=time.perf_counter() - began,
-            share=course.share,
+            share=control.share,
         )
 
     def _validate(self) -> None:
@@ -172,22 +172,22 @@ class Trainer:
 
     def _save(self) -> None:
         """The state to resume from, and what the task keeps of the model."""
-        if self.world.leads and self.progress.step not in (0, self._saved_step):
+        if self.world.is_main and self.progress.step not in (0, self._saved_step):
             self.task.keep_weights(self.progress.step)
             save_resume(self.run, self.learner, self.progress)
             self.task.save_model()
             self._write_state("running")
             self._saved_step = self.progress.step
-        self.world.wait()
+        self.world.barrier()
 
     def _log(self, **figures: Any) -> None:
-        if self.world.leads:
+        if self.world.is_main:
             line = {"step": self.progress.step, **figures}
             self.run.append_metrics(line)
             self.report(line)
 
     def _write_state(self, status: Status, reason: str = "") -> None:
-        if self.world.leads:
+        if self.world.is_main:
             self.run.write_state(
                 status,
                 reason,

@@ -13,13 +13,13 @@ from transformer.model import Transformer
 from transformer.text import make_batch
 from transformer.training.data import Prepared, batches_from, epoch_plan
 from transformer.training.distributed import World
+from transformer.training.evaluation_callback import EvaluationCallback
+from transformer.training.evaluator import ProbeSet
 from transformer.training.learner import Learner
-from transformer.training.looks import Watched
 from transformer.training.machine import SEEDS, choose_precision, seed_draw
 from transformer.training.run import RunFolder
 from transformer.training.saving import LastWeights, Progress
 from transformer.training.train_task import TrainTask
-from transformer.training.watch import Watch
 
 Card = Callable[[Progress, int], str]  # where the run stands, how many weights are averaged
 
@@ -42,10 +42,10 @@ class Translation(TrainTask):
         world: World,
         card: Card,
         start: Transformer | None = None,
-        watched: Watched | None = None,
+        probe_set: ProbeSet | None = None,
     ) -> None:
         """`card` makes the checkpoint's model card. A new run begins with the weights of `start`,
-        if given, instead of random ones. Of `watched` the first process writes down what it sees.
+        if given, instead of random ones. Of `probe_set` the first process writes down what it sees.
 
         Raises:
             ValueError: if vocabulary and model do not fit, or there is no such matrix to inspect.
@@ -64,12 +64,14 @@ class Translation(TrainTask):
             make_batch, pad_id=model_config.pad_id, bos_id=model_config.bos_id
         )
         self.last = LastWeights(run, config.average)
-        self.watch: Watch | None = None
-        if watched is not None and world.leads:
+        self.callback: EvaluationCallback | None = None
+        if probe_set is not None and world.is_main:
             resumed = progress.step > 0
-            self.watch = Watch(run, self.learner, data.vocabulary, watched, resumed=resumed)
+            self.callback = EvaluationCallback(
+                run, self.learner, data.vocabulary, probe_set, resumed=resumed
+            )
         # A look measures the validation loss as well; patience counts at steps of its own.
-        self.validates = watched is None or config.patience > 0
+        self.validates = probe_set is None or config.patience > 0
 
     @functools.cached_property
     def _batches(self) -> Any:
@@ -95,16 +97,16 @@ class Translation(TrainTask):
         }
 
     def before_update(self) -> None:
-        """The watch shows the step of one matrix."""
-        if self.watch is not None:
-            self.watch.before_update()
+        """The callback shows the step of one matrix."""
+        if self.callback is not None:
+            self.callback.before_update()
 
     def look(self, share: float, *, whole: bool) -> dict[str, Any]:
-        """What the watch sees."""
-        if self.watch is None:
+        """What the callback sees."""
+        if self.callback is None:
             return {}
         progress = self.progress
-        figures = self.watch.look(progress.step, share, progress.seconds, whole=whole)
+        figures = self.callback.look(progress.step, share, progress.seconds, whole=whole)
         if figures and not self.validates:  # else patience counts from the whole set, no sample
             progress.best_valid = min(progress.best_valid, figures["valid_loss"])
         return figures

@@ -13,7 +13,7 @@ from typing import Any
 
 from transformer.checkpoint import CheckpointError, load_languages
 from transformer.languages import Languages, called
-from transformer.training.seen import Seen
+from transformer.training.snapshots import Snapshots
 from transformer.ui.address import EXAMPLES
 
 SAME = {
@@ -112,7 +112,7 @@ def _examples(config: Mapping[str, Any], run: Path) -> tuple[str, ...]:
     with suppress(TypeError, ValueError, KeyError):  # what stands in a file may be anything
         sources = [str(src) for src, _ in config.get("probes") or ()]
         if not sources:
-            looks = Seen(run).examples()
+            looks = Snapshots(run).examples()
             sources = [str(example["src"]) for look in looks[:1] for example in look["examples"]]
     return tuple(dict.fromkeys(sources))[:4]
 

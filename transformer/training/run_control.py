@@ -9,14 +9,14 @@ from contextlib import contextmanager
 import torch
 
 from transformer.config import TrainingConfig
-from transformer.training.control import NAP, Steering
+from transformer.training.control import NAP, ControlFile
 from transformer.training.distributed import World
 from transformer.training.process import StopSignal
 from transformer.training.run import RunFolder
 from transformer.training.saving import Progress
 
 
-class Course:
+class RunControl:
     """The clock and the wishes of one run, the same on all its processes.
 
     Attributes, as of the last `agree()`:
@@ -38,15 +38,15 @@ class Course:
         self.config, self.progress = config, progress
         self.world, self.device = world, device
         self._signal = StopSignal()
-        self._steering = Steering(run.path / "control.json", run.control)
+        self._steering = ControlFile(run.path / "control.json", run.control)
         self.share, self.factor = 0.0, 1.0
         self.stopped = self.paused = self.save = False
 
     @contextmanager
-    def heard(self) -> Iterator[None]:
+    def handle_signals(self) -> Iterator[None]:
         """Within the block the clock runs and signals are taken as wishes."""
         self._started = time.perf_counter() - self.progress.seconds
-        with self._signal.heard():
+        with self._signal.handle_signals():
             yield
 
     def tick(self) -> None:
@@ -67,7 +67,7 @@ class Course:
             asked.learning_rate_factor,
             float(self._steering.wants_save()),
         ]
-        share, stopped, paused, factor, save = self.world.agree(values, self.device)
+        share, stopped, paused, factor, save = self.world.broadcast(values, self.device)
         self.share, self.factor = share, factor
         self.stopped, self.paused, self.save = bool(stopped), bool(paused), bool(save)
 
@@ -77,7 +77,7 @@ class Course:
         `act` is called after each nap, for wishes that come in a pause.
         """
         while self.paused:
-            if self.world.leads:
+            if self.world.is_main:
                 time.sleep(NAP)
             self._started = time.perf_counter() - self.progress.seconds
             self.agree()

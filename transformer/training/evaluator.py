@@ -22,7 +22,7 @@ from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.padding import by_length, pad, shift_right
 from transformer.training.moments import DEFAULT
-from transformer.training.seen import Snapshot
+from transformer.training.snapshots import Snapshot
 
 EXAMPLES = 8  # translated again at every look
 SAMPLE = 128  # pairs that a look decodes freely
@@ -31,7 +31,7 @@ ROOM = 5  # an output may be so many pieces longer than the longest reference
 
 
 @dataclass(frozen=True)
-class Watched:
+class ProbeSet:
     """What is looked at in one run.
 
     Attributes:
@@ -50,14 +50,14 @@ class Watched:
     inspect: str = DEFAULT
 
 
-class Sight:
+class Evaluator:
     """Looks at one model through its vocabulary. Puts the model into evaluation mode."""
 
-    def __init__(self, model: Transformer, vocabulary: Vocabulary, watched: Watched) -> None:
-        self.model, self.vocabulary, self.watched = model, vocabulary, watched
+    def __init__(self, model: Transformer, vocabulary: Vocabulary, probe_set: ProbeSet) -> None:
+        self.model, self.vocabulary, self.probe_set = model, vocabulary, probe_set
         self.device = model.embedding.weight.device
-        self._probes = [self._ids(*pair) for pair in watched.probes]
-        self._valid = [self._ids(*pair) for pair in watched.valid]
+        self._probes = [self._ids(*pair) for pair in probe_set.probes]
+        self._valid = [self._ids(*pair) for pair in probe_set.valid]
         longest = max((len(tgt) for _, tgt in self._valid), default=1)
         limit = min(longest + ROOM, output_limit(512, model.config, None))
         self._decoding = Decoding(max_len=limit, candidates=1)
@@ -94,7 +94,7 @@ class Sight:
 
     def examples(self) -> list[dict[str, Any]]:
         """The examples translated freely, as they are now."""
-        pairs = self.watched.valid[:EXAMPLES]
+        pairs = self.probe_set.valid[:EXAMPLES]
         outputs = self._translate(len(pairs))
         return [
             {"src": src, "tgt": tgt, "output": text, "right": right}
@@ -112,8 +112,8 @@ class Sight:
         count = min(SAMPLE, len(self._valid))
         outputs = self._translate(count)
         found["sequence_accuracy"] = sum(right for _, right in outputs) / count
-        if self.watched.language:
-            references = [tgt for _, tgt in self.watched.valid[:count]]
+        if self.probe_set.language:
+            references = [tgt for _, tgt in self.probe_set.valid[:count]]
             bleu = BLEU(force=True).corpus_score([text for text, _ in outputs], [references])
             found["bleu"] = bleu.score
         return found
@@ -121,7 +121,7 @@ class Sight:
     @torch.no_grad()
     def _teacher_forced(self, most: int) -> dict[str, Any]:
         """Loss and token accuracy over the first `most` pairs, and AER where there is gold."""
-        pairs, gold = self._valid[:most], self.watched.gold[:most]
+        pairs, gold = self._valid[:most], self.probe_set.gold[:most]
         order = by_length([len(src) for src, _ in pairs], [len(tgt) for _, tgt in pairs])
         kinds = ("cross",) if gold else ()
         nll, right, positions = 0.0, 0, 0
@@ -150,8 +150,8 @@ class Sight:
 
         Of the first 128 pairs alone: to count links takes longer than the pass itself.
         """
-        gold = self.watched.gold
-        words = {n: tuple(len(side.split()) for side in self.watched.valid[n]) for n in order}
+        gold = self.probe_set.gold
+        words = {n: tuple(len(side.split()) for side in self.probe_set.valid[n]) for n in order}
         fits = [
             place
             for place, n in enumerate(order)
@@ -200,7 +200,7 @@ class Sight:
         sources = [src for src, _ in self._valid[:count]]
         outputs = Decoder(self.model, "fp32").run(sources, self._decoding)
         texts = [self.vocabulary.decode(output.decoded.ids) for output in outputs]
-        wanted = [tgt for _, tgt in self.watched.valid[:count]]
+        wanted = [tgt for _, tgt in self.probe_set.valid[:count]]
         return [
             (text, output.decoded.finished and text.split() == tgt.split())
             for text, output, tgt in zip(texts, outputs, wanted, strict=True)

@@ -18,46 +18,46 @@ from transformer.inference import Translator
 from transformer.inference.trace import WEIGHTS
 from transformer.model import Transformer
 from transformer.training.data import Prepared
-from transformer.training.looks import Sight, Watched
+from transformer.training.evaluation_callback import SHARE
+from transformer.training.evaluator import Evaluator, ProbeSet
 from transformer.training.run import RunFolder
 from transformer.training.trainer import Trainer
-from transformer.training.watch import SHARE
 
 
 @pytest.fixture
-def watched(pairs: list[tuple[str, str]]) -> Watched:
-    return Watched(probes=pairs[:2], valid=pairs[2:12], language=True)
+def probe_set(pairs: list[tuple[str, str]]) -> ProbeSet:
+    return ProbeSet(probes=pairs[:2], valid=pairs[2:12], language=True)
 
 
-def make(folder: Path, data: Prepared, watched: Watched | None, **config: Any) -> Trainer:
+def make(folder: Path, data: Prepared, probe_set: ProbeSet | None, **config: Any) -> Trainer:
     return trainer_of(
         RunFolder(folder),
         ModelConfig(vocab_size=len(data.vocabulary), **SMALL),
         TrainingConfig(**(QUICK | config)),
         data,
-        watched=watched,
+        probe_set=probe_set,
     )
 
 
 def generous(trainer: Trainer) -> Trainer:
     """With a clock that stands still for looks, so that none has to wait."""
-    watch = translation(trainer).watch
-    assert watch is not None
-    watch.clock = lambda: 0.0
+    callback = translation(trainer).callback
+    assert callback is not None
+    callback.clock = lambda: 0.0
     return trainer
 
 
 def test_what_is_seen_is_what_the_translator_says(
-    tmp_path: Path, data: Prepared, watched: Watched
+    tmp_path: Path, data: Prepared, probe_set: ProbeSet
 ) -> None:
     """The last snapshot, examples and figures, against the checkpoint's own traces."""
-    trainer = generous(make(tmp_path, data, watched, steps=12, average=1))
+    trainer = generous(make(tmp_path, data, probe_set, steps=12, average=1))
     trainer.train()
     run = trainer.run
     translator = Translator(trainer.learner.model.eval(), data.vocabulary, "fp32")
     snapshot, labels = run.snapshot(12), run.labels()
     assert set(snapshot) == {f"{n}.{kind}" for n in range(2) for kind in WEIGHTS}
-    for number, (src, tgt) in enumerate(watched.probes):
+    for number, (src, tgt) in enumerate(probe_set.probes):
         trace = translator.trace(src, tgt)
         assert labels[number] == {
             "src": list(trace.src_tokens),
@@ -69,13 +69,15 @@ def test_what_is_seen_is_what_the_translator_says(
             assert found.dtype == np.float16
             expected = np.stack([trace.weights(kind, k) for k in range(trace.n_layers)])
             np.testing.assert_allclose(found, expected, atol=1e-3)
-    longest = max(len(data.vocabulary.encode(tgt)) for _, tgt in watched.valid)
-    texts = [translator.translate(src, max_len=longest + 5) for src, _ in watched.valid]
+    longest = max(len(data.vocabulary.encode(tgt)) for _, tgt in probe_set.valid)
+    texts = [translator.translate(src, max_len=longest + 5) for src, _ in probe_set.valid]
     last = run.examples()[-1]
     assert last["step"] == 12
     assert [example["output"] for example in last["examples"]] == [t.text for t in texts[:8]]
-    assert [example["src"] for example in last["examples"]] == [src for src, _ in watched.valid[:8]]
-    forced = [translator.translate(src, target=tgt) for src, tgt in watched.valid]
+    assert [example["src"] for example in last["examples"]] == [
+        src for src, _ in probe_set.valid[:8]
+    ]
+    forced = [translator.translate(src, target=tgt) for src, tgt in probe_set.valid]
     n_tokens = sum(len(one.ids) for one in forced)
     line = [line for line in run.metrics() if "sequence_accuracy" in line][-1]
     nll = -sum(one.log_probability for one in forced)
@@ -89,16 +91,16 @@ def test_what_is_seen_is_what_the_translator_says(
 
 
 def test_looks_change_nothing_that_is_learned(
-    tmp_path: Path, data: Prepared, watched: Watched
+    tmp_path: Path, data: Prepared, probe_set: ProbeSet
 ) -> None:
     """Nor does being stopped between them."""
     alone = make(tmp_path / "alone", data, None)
     alone.train()
-    seen = generous(make(tmp_path / "seen", data, watched))
+    seen = generous(make(tmp_path / "seen", data, probe_set))
     seen.train()
-    first = generous(make(tmp_path / "again", data, watched, steps=7))
+    first = generous(make(tmp_path / "again", data, probe_set, steps=7))
     first.train()
-    again = generous(make(tmp_path / "again", data, watched))
+    again = generous(make(tmp_path / "again", data, probe_set))
     again.train()
     steps = [[one for one in losses(t.run) if one[0] > 0] for t in (alone, seen, again)]
     assert steps[0] == steps[1] == steps[2]
@@ -109,29 +111,29 @@ def test_looks_change_nothing_that_is_learned(
 
 
 def test_looks_are_dense_at_first_and_then_even(
-    tmp_path: Path, data: Prepared, watched: Watched
+    tmp_path: Path, data: Prepared, probe_set: ProbeSet
 ) -> None:
-    trainer = generous(make(tmp_path, data, watched, steps=100))
-    watch = translation(trainer).watch
-    assert watch is not None
+    trainer = generous(make(tmp_path, data, probe_set, steps=100))
+    callback = translation(trainer).callback
+    assert callback is not None
     seen: list[int] = []
     measured: list[int] = []
-    watch._see = lambda step: seen.append(step) or {}  # type: ignore[func-returns-value,assignment]
-    watch.sight.measure = lambda **_: {"n": 1}  # type: ignore[method-assign]
+    callback._see = lambda step: seen.append(step) or {}  # type: ignore[func-returns-value,assignment]
+    callback.evaluator.measure = lambda **_: {"n": 1}  # type: ignore[method-assign]
     for step in range(401):
-        if watch.look(step, step / 400, float(step)):
+        if callback.look(step, step / 400, float(step)):
             measured.append(step)
     assert seen == sorted({0, 1, 2, 4, 8, 16, 32, 64, *range(0, 401, 10)})
     assert measured == [*range(10, 401, 10)]
 
 
 def test_looks_keep_to_their_share_of_the_time(
-    tmp_path: Path, data: Prepared, watched: Watched
+    tmp_path: Path, data: Prepared, probe_set: ProbeSet
 ) -> None:
     """A step takes 0.1 s, seeing 0.05 s and measuring 2 s, on a clock of the test's own."""
-    trainer = make(tmp_path, data, watched)
-    watch = translation(trainer).watch
-    assert watch is not None
+    trainer = make(tmp_path, data, probe_set)
+    callback = translation(trainer).callback
+    assert callback is not None
     now = 0.0
 
     def take(seconds: float) -> dict[str, int]:
@@ -139,27 +141,29 @@ def test_looks_keep_to_their_share_of_the_time(
         now += seconds
         return {"n": 1}
 
-    watch.clock = lambda: now
-    watch._see = lambda step: take(0.05)  # type: ignore[method-assign,assignment,return-value]
-    watch.sight.measure = lambda **_: take(2.0)  # type: ignore[method-assign]
+    callback.clock = lambda: now
+    callback._see = lambda step: take(0.05)  # type: ignore[method-assign,assignment,return-value]
+    callback.evaluator.measure = lambda **_: take(2.0)  # type: ignore[method-assign]
     looks = 0
     for step in range(1001):
-        looks += bool(watch.look(step, step / 1000, now))
+        looks += bool(callback.look(step, step / 1000, now))
         if step > 400:  # the second measurement is paid back
-            assert watch.spent <= SHARE * now + 0.2
+            assert callback.spent <= SHARE * now + 0.2
         now += 0.1
     assert 5 <= looks <= 9  # (100 s + looks) · 15% / 2 s, less what seeing takes
-    spent = watch.spent
-    assert watch.look(1000, 1.0, now, whole=True) == {"n": 1}  # the end is seen whatever it takes
-    assert watch.spent == pytest.approx(spent + 2.05)
+    spent = callback.spent
+    assert callback.look(1000, 1.0, now, whole=True) == {
+        "n": 1
+    }  # the end is seen whatever it takes
+    assert callback.spent == pytest.approx(spent + 2.05)
 
 
 def test_a_slow_first_look_does_not_starve_the_film(
-    tmp_path: Path, data: Prepared, watched: Watched
+    tmp_path: Path, data: Prepared, probe_set: ProbeSet
 ) -> None:
     """The first takes 5 s, cold and on a busy machine; each later one 0.05 s."""
-    watch = translation(make(tmp_path, data, watched)).watch
-    assert watch is not None
+    callback = translation(make(tmp_path, data, probe_set)).callback
+    assert callback is not None
     now, prices, seen = 0.0, iter([5.0]), []
 
     def take(step: int) -> dict[str, Any]:
@@ -168,19 +172,19 @@ def test_a_slow_first_look_does_not_starve_the_film(
         seen.append(step)
         return {}
 
-    watch.clock = lambda: now
-    watch._see = take  # type: ignore[method-assign]
-    watch.sight.measure = lambda **_: {}  # type: ignore[method-assign]
+    callback.clock = lambda: now
+    callback._see = take  # type: ignore[method-assign]
+    callback.evaluator.measure = lambda **_: {}  # type: ignore[method-assign]
     for step in range(1001):
-        watch.look(step, step / 1000, now)
+        callback.look(step, step / 1000, now)
         now += 0.1
     assert len(seen) > 20  # what the first took is paid back after some 30 s of 100
 
 
 def test_what_a_resumed_run_will_see_again_is_forgotten(
-    tmp_path: Path, data: Prepared, watched: Watched
+    tmp_path: Path, data: Prepared, probe_set: ProbeSet
 ) -> None:
-    trainer = generous(make(tmp_path, data, watched))
+    trainer = generous(make(tmp_path, data, probe_set))
     trainer.train()
     assert max(trainer.run.snapshots()) == 12
     trainer.run.forget_seen(5)
@@ -189,12 +193,12 @@ def test_what_a_resumed_run_will_see_again_is_forgotten(
 
 
 def test_reading_survives_what_is_half_written(
-    tmp_path: Path, data: Prepared, watched: Watched
+    tmp_path: Path, data: Prepared, probe_set: ProbeSet
 ) -> None:
     run = RunFolder(tmp_path / "none")
     assert (run.snapshots(), run.snapshot(3), run.labels()) == ([], {}, [])
     assert (run.examples(), run.inspect(), run.metrics()) == ([], {}, [])
-    trainer = generous(make(tmp_path / "run", data, watched, steps=2))
+    trainer = generous(make(tmp_path / "run", data, probe_set, steps=2))
     trainer.train()
     run = trainer.run
     whole = run.examples()
@@ -211,6 +215,6 @@ def test_reading_survives_what_is_half_written(
 
 def test_an_output_that_was_cut_off_is_not_right(data: Prepared) -> None:
     model = Transformer(ModelConfig(vocab_size=len(data.vocabulary), **SMALL))
-    sight = Sight(model, data.vocabulary, Watched(probes=(), valid=[("The baker", "Le")]))
-    example = sight.examples()[0]
+    evaluator = Evaluator(model, data.vocabulary, ProbeSet(probes=(), valid=[("The baker", "Le")]))
+    example = evaluator.examples()[0]
     assert (example["src"], example["tgt"], example["right"]) == ("The baker", "Le", False)

@@ -18,8 +18,8 @@ from transformer.text.files import atomic_path
 Snapshot = dict[str, npt.NDArray[np.float16]]
 
 
-class Seen:
-    """The part of a run folder that `watch.py` writes.
+class Snapshots:
+    """The part of a run folder that `evaluation_callback.py` writes.
 
     snapshots/00000120.npz  attention of the probes at that step, `{probe}.{kind}`:
                             (layers, heads, query, key), float16; kinds as in `Trace.weights`

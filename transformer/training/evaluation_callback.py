@@ -11,8 +11,8 @@ import numpy as np
 
 from transformer.text import Vocabulary
 from transformer.text.files import atomic_path
+from transformer.training.evaluator import Evaluator, ProbeSet
 from transformer.training.learner import Learner
-from transformer.training.looks import Sight, Watched
 from transformer.training.moments import Moments
 from transformer.training.run import RunFolder
 
@@ -22,7 +22,7 @@ SHARE = 0.15  # of a run's time that looks may take
 GRACE = 0.2  # seconds of looks before that is counted
 
 
-class Watch:
+class EvaluationCallback:
     """Writes snapshots/, examples.jsonl and inspect.json; gives figures for metrics.jsonl.
 
     A look has two parts. Seeing (snapshots, examples, moments) is cheap and comes at steps 0, 1,
@@ -36,14 +36,14 @@ class Watch:
         run: RunFolder,
         learner: Learner,
         vocabulary: Vocabulary,
-        watched: Watched,
+        probe_set: ProbeSet,
         *,
         resumed: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.run, self.clock = run, clock
-        self.sight = Sight(learner.model, vocabulary, watched)
-        self.moments = Moments(learner, watched.inspect) if watched.inspect else None
+        self.evaluator = Evaluator(learner.model, vocabulary, probe_set)
+        self.moments = Moments(learner, probe_set.inspect) if probe_set.inspect else None
         self.spent = 0.0
         self._price: dict[str, float] = {}  # seconds of the fastest so far
         self._cold = {"see", "measure"}  # the first of each says nothing of the next
@@ -77,7 +77,7 @@ class Watch:
         if whole or self._allowed("see", elapsed):
             self._timed("see", lambda: self._see(step))
         if whole or self._allowed("measure", elapsed):
-            return self._timed("measure", lambda: self.sight.measure(whole=whole))
+            return self._timed("measure", lambda: self.evaluator.measure(whole=whole))
         return {}
 
     def _allowed(self, part: str, elapsed: float) -> bool:
@@ -101,13 +101,13 @@ class Watch:
         labels = run.snapshots_path / "labels.json"
         if not labels.is_file():
             with atomic_path(labels) as temporary:
-                temporary.write_text(json.dumps(self.sight.labels()) + "\n", encoding="utf-8")
+                temporary.write_text(json.dumps(self.evaluator.labels()) + "\n", encoding="utf-8")
         with (
             atomic_path(run.snapshots_path / f"{step:08d}.npz") as temporary,
             temporary.open("wb") as file,
         ):
-            np.savez(file, **self.sight.attention())  # type: ignore[arg-type]
-        line = {"step": step, "examples": self.sight.examples()}
+            np.savez(file, **self.evaluator.attention())  # type: ignore[arg-type]
+        line = {"step": step, "examples": self.evaluator.examples()}
         with run.examples_path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
         if self.moments and (update := self.moments.after_update()):
