@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from transformer.figures.hands import bars, hands, shares
+from transformer.figures.clocks import bars, hands, shares
 from transformer.figures.positions import Curve, lines, table
 
 HOSTILE = "<b>x</b> %{x} <img src=x onerror=alert(1)>"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.figures.made import HOSTILE, made
 from transformer.figures import Side
-from transformer.figures.altered import LEAST, effects, pairs
+from transformer.figures.before_after import LEAST, effects, pairs
 from transformer.figures.packing import split, weights_of
 from transformer.figures.switchboard import heads_of, switchboard_data
 

@@ -14,7 +14,7 @@ import streamlit as st
 from transformer.analysis.cells import Cells, blank_cells
 from transformer.analysis.gates import Head, site
 from transformer.analysis.norms import moved
-from transformer.figures.altered import effects
+from transformer.figures.before_after import effects
 from transformer.figures.moves import Quantity, moves_data
 from transformer.inference import Trace, Translator
 from transformer.ui import controls, readings, state, tables, views

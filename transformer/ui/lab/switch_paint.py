@@ -9,7 +9,7 @@ import streamlit as st
 
 from transformer.analysis.gates import Head
 from transformer.analysis.interventions import Comparison
-from transformer.figures.altered import pairs
+from transformer.figures.before_after import pairs
 from transformer.figures.positions import Numbers
 from transformer.inference import Trace
 from transformer.ui import state

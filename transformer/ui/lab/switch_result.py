@@ -15,7 +15,7 @@ import streamlit as st
 
 from transformer.analysis.interventions import Comparison
 from transformer.figures import Side, explorer_page, module, style
-from transformer.figures.altered import pairs
+from transformer.figures.before_after import pairs
 from transformer.figures.switchboard import switchboard_data
 from transformer.inference.results import Translation
 from transformer.ui import frame, models, state, tables

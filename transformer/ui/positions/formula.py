@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis import positions
-from transformer.figures.hands import hands
+from transformer.figures.clocks import hands
 from transformer.figures.positions import Curve, lines, table
 from transformer.ui import readings, state
 from transformer.ui.address import RANGES

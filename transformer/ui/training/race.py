@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.analysis.races import RULE, Verdict
-from transformer.figures.lanes import lanes
+from transformer.figures.race_curves import lanes
 from transformer.jobs import Jobs, RunInfo
 from transformer.jobs.races import Race, race_named
 from transformer.jobs.racing import (

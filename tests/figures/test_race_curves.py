@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from transformer.figures.curves import DARK, LIGHT
-from transformer.figures.lanes import MOST, Curve, lanes, mean
+from transformer.figures.race_curves import MOST, Curve, lanes, mean
 
 
 def curve(*points: tuple[float, float]) -> Curve:
