@@ -14,7 +14,7 @@ from transformer.analysis.paths import (
     layers_needed,
     lengths,
     path_length,
-    reach,
+    receptive_field,
     steps,
 )
 from transformer.model.rivals import RIVALS, RivalConfig, stack
@@ -47,7 +47,7 @@ def by_walking(name: str, n: int, n_layers: int, k: int, r: int) -> list[set[int
 def test_gradients_reach_what_a_walk_over_offsets_reaches(
     name: str, n: int, k: int, r: int
 ) -> None:
-    found = reach(name, n, 4, k, r)
+    found = receptive_field(name, n, 4, k, r)
     assert [set(row.nonzero().flatten().tolist()) for row in found] == by_walking(name, n, 4, k, r)
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from transformer.config import ModelConfig
-from transformer.model.tagger import Tagger, count_weights, fitted, reach
+from transformer.model.tagger import Tagger, count_weights, match_parameters, receptive_field
 
 SHAPE = ModelConfig(vocab_size=9, d_model=8, n_layers=2, n_heads=2, d_ff=16, dropout=0.0)
 LAYERS: dict[str, dict[str, int]] = {
@@ -45,7 +45,7 @@ def test_a_stack_hears_as_far_as_its_reach_and_no_further(
     (gradient,) = torch.autograd.grad(logits.square().sum(), embedded)
     heard = gradient[0].abs().sum(-1) > 0
     furthest = length - 1 - int(heard.nonzero()[0])
-    assert furthest == min(reach(layer, n_layers, **sizes), length - 1)
+    assert furthest == min(receptive_field(layer, n_layers, **sizes), length - 1)
 
 
 def test_a_block_of_self_attention_is_an_encoder_layer() -> None:
@@ -77,7 +77,7 @@ def test_a_block_of_self_attention_is_an_encoder_layer() -> None:
 def test_all_get_as_many_weights_as_self_attention(layer: str, sizes: dict[str, int]) -> None:
     config = replace(SHAPE, d_model=32, d_ff=128)
     wanted = count_weights("self-attention", config, 5)
-    found = made(layer, fitted(layer, config, 5, wanted, **sizes), **sizes)
+    found = made(layer, match_parameters(layer, config, 5, wanted, **sizes), **sizes)
     weights = sum(weight.numel() for weight in found.parameters())
     assert abs(weights / wanted - 1) < 0.005
     assert count_weights(layer, found.config, 5, **sizes) == weights
@@ -85,7 +85,7 @@ def test_all_get_as_many_weights_as_self_attention(layer: str, sizes: dict[str, 
 
 def test_a_layer_that_is_too_large_for_the_others_is_refused() -> None:
     with pytest.raises(ValueError, match=r"convolutional has [\d,]+ weights without an FFN, more"):
-        fitted("convolutional", SHAPE, 5, 1000, k=31)
+        match_parameters("convolutional", SHAPE, 5, 1000, k=31)
     with pytest.raises(ValueError, match="no layer 'pooling'"):
         Tagger("pooling", SHAPE, 5)
 
@@ -97,7 +97,7 @@ def test_counting_draws_no_random_number() -> None:
 
 
 def test_reach_in_numbers() -> None:
-    assert reach("convolutional", 2, k=7) == 6
-    assert reach("restricted", 2, r=17) == 16
-    assert reach("dilated", 2, k=7) == 15
-    assert reach("recurrent", 1) == reach("self-attention", 1) == math.inf
+    assert receptive_field("convolutional", 2, k=7) == 6
+    assert receptive_field("restricted", 2, r=17) == 16
+    assert receptive_field("dilated", 2, k=7) == 15
+    assert receptive_field("recurrent", 1) == receptive_field("self-attention", 1) == math.inf

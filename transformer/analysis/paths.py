@@ -20,7 +20,9 @@ WIDTH = 4
 """d of the layers that are measured: who hears of whom does not depend on it."""
 
 
-def reach(name: str, n: int, n_layers: int, k: int = 3, r: int = 15) -> Bool[Tensor, "layers n"]:
+def receptive_field(
+    name: str, n: int, n_layers: int, k: int = 3, r: int = 15
+) -> Bool[Tensor, "layers n"]:
     """Which inputs the last position hears of, layer by layer.
 
     Row i is about a stack of i layers, row 0 about none: True where the gradient of the last
@@ -54,9 +56,9 @@ def layers_needed(name: str, n: int, k: int = 3, r: int = 15, most: int = 600) -
         return 0
     wanted = path_length(name, n, k, r)
     if wanted == math.inf:  # nothing arrives: a few layers show it as well as many
-        return math.inf if not reach(name, n, 3, k, r)[-1, 0] else math.nan
+        return math.inf if not receptive_field(name, n, 3, k, r)[-1, 0] else math.nan
     # One layer more than the formula says: had it said too little, or too much, that would show.
-    found = reach(name, n, min(int(wanted) + 1, most), k, r)[:, 0].nonzero()
+    found = receptive_field(name, n, min(int(wanted) + 1, most), k, r)[:, 0].nonzero()
     return int(found[0]) if len(found) else math.nan
 
 

@@ -22,7 +22,7 @@ def by_distance(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
 
     Columns: "entry", "seed", "step" of the look; "distance", positions from a letter to its mark;
     "accuracy", share of the letters that were right there; "reach", the greatest distance that
-    the stack can carry anything over (`model.tagger.reach`), infinite for some; "chance", what
+    the stack can carry anything over (`model.tagger.receptive_field`), infinite for some; "chance", what
     guessing gives; "weights" and "d_ff" of the model.
     """
     lines = []

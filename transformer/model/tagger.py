@@ -65,7 +65,7 @@ def count_weights(layer: str, config: ModelConfig, tags: int, *, k: int = 3, r: 
     return sum(weight.numel() for weight in model.parameters())
 
 
-def fitted(
+def match_parameters(
     layer: str, config: ModelConfig, tags: int, weights: int, *, k: int = 3, r: int = 5
 ) -> ModelConfig:
     """`config` with the d_ff that brings the number of weights nearest to `weights`.
@@ -81,7 +81,7 @@ def fitted(
     return replace(config, d_ff=d_ff)
 
 
-def reach(layer: str, n_layers: int, *, k: int = 3, r: int = 5) -> float:
+def receptive_field(layer: str, n_layers: int, *, k: int = 3, r: int = 5) -> float:
     """The greatest distance over which a stack can carry anything to the right, in positions.
 
     (k−1)/2 a layer for a kernel, (r−1)/2 for a neighbourhood; with dilations of m = (k+1)/2 to

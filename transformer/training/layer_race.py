@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from transformer.config import ModelConfig, TrainingConfig, near
 from transformer.device import choose_device
-from transformer.model.tagger import Tagger, count_weights, fitted, reach
+from transformer.model.tagger import Tagger, count_weights, match_parameters, receptive_field
 from transformer.text.tasks.gap import NOTHING, Gap, Tagged
 from transformer.training.console import Console
 from transformer.training.distributed import World
@@ -84,8 +84,8 @@ def describe(
     model = ModelConfig.from_dict({**shape, "vocab_size": gap.symbols, "max_len": gap.length})
     layer, sizes = str(wanted["layer"]), {"k": int(wanted["k"]), "r": int(wanted["r"])}
     weights = count_weights(STANDARD, model, gap.letters)
-    model = fitted(layer, model, gap.letters, weights, **sizes)
-    far = reach(layer, model.n_layers, **sizes)
+    model = match_parameters(layer, model, gap.letters, weights, **sizes)
+    far = receptive_field(layer, model.n_layers, **sizes)
     training = {name: value for name, value in wanted.items() if name in of_training}
     return {
         **more,

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from transformer.analysis.paths import STACKS, lengths, path_length, reach, steps
+from transformer.analysis.paths import STACKS, lengths, path_length, receptive_field, steps
 from transformer.figures.complexity import Law, laws, reached
 from transformer.ui import frame, tables
 from transformer.ui.address import View
@@ -152,4 +152,4 @@ def _lengths(n: int, k: int, r: int) -> pd.DataFrame:
 def _reach(name: str, n: int, k: int, r: int) -> np.ndarray:
     """As deep as it needs, and no deeper than 1 where it never arrives."""
     deep = path_length(name, n, k, r)
-    return np.asarray(reach(name, n, int(deep) if np.isfinite(deep) else 2, k, r).numpy())
+    return np.asarray(receptive_field(name, n, int(deep) if np.isfinite(deep) else 2, k, r).numpy())
