@@ -22,8 +22,8 @@ def by_distance(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
 
     Columns: "entry", "seed", "step" of the look; "distance", positions from a letter to its mark;
     "accuracy", share of the letters that were right there; "reach", the greatest distance that
-    the stack can carry anything over (`model.tagger.receptive_field`), infinite for some; "chance", what
-    guessing gives; "weights" and "d_ff" of the model.
+    the stack can carry anything over (`model.tagger.receptive_field`), infinite for some;
+    "chance", what guessing gives; "weights" and "d_ff" of the model.
     """
     lines = []
     for run in runs:
