@@ -130,6 +130,6 @@ def test_lengths_are_a_row_a_stack_and_length() -> None:
 
 
 def test_an_unknown_stack_is_refused() -> None:
-    for call in (reach, layers_needed, path_length):
+    for call in (receptive_field, layers_needed, path_length):
         with pytest.raises(ValueError, match="There is no"):
             call("lstm", 5, 1)
