@@ -4,6 +4,7 @@ early saves of a checkpoint's own training.
     python docs/shipped_runs.py                          # all toys, some minutes
     python docs/shipped_runs.py reverse sort             # these
     python docs/shipped_runs.py --run RUN --name NAME    # a run that is there
+        [--checkpoint en-de --probes pairs.tsv]          # ... and the checkpoint that came of it
     python docs/shipped_runs.py --save CHECKPOINT --step 500 --name training-en-fr
         --checkpoint en-fr --probes pairs.tsv [--figures '{"valid_loss": 1.31, "bleu": 31.2}']
     python docs/shipped_runs.py --pruned RUN --checkpoint en-de
@@ -90,7 +91,8 @@ def main() -> None:
         early_save(target, asked.save, asked.step, asked.checkpoint, pairs, asked.figures)
         told(target)
     elif asked.run:
-        told(pack(asked.run, RUNS / asked.name))
+        pairs = list(read_pairs(asked.probes)) if asked.probes else []
+        told(pack(asked.run, RUNS / asked.name, checkpoint=asked.checkpoint or "", pairs=pairs))
     else:
         for task in asked.tasks or TASKS:
             told(toy(task))

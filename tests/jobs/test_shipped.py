@@ -93,6 +93,20 @@ def test_a_packed_run_holds_nothing_else(trained: RunFolder, root: Path) -> None
     assert [path.name for path in root.iterdir()] == ["toy-reverse"]
 
 
+def test_a_run_of_a_checkpoint_names_it_and_keeps_no_sentence(
+    trained: RunFolder, tmp_path: Path
+) -> None:
+    pairs = [("a b", "b a")]
+    made = RunFolder(pack(trained.path, tmp_path / "film", checkpoint="en-de", pairs=pairs))
+    config = made.config()
+    assert (config["checkpoint"], config["probes"]) == ("en-de", [["a b", "b a"]])
+    assert {"data", "device"} & config.keys() == set()
+    assert made.snapshots() == trained.snapshots()
+    assert made.metrics()
+    assert not made.checkpoint_path.exists()
+    assert made.examples() == []
+
+
 def test_packed_again_it_replaces_the_old_one(trained: RunFolder, root: Path) -> None:
     (root / "toy-reverse" / "left.txt").write_text("old")
     pack(trained.path, root / "toy-reverse")

@@ -33,12 +33,23 @@ _STATE = ("status", "reason", "step", "precision")
 _CONFIG = ("title", "languages", "model", "training", "data", "probes", "inspect", "device")
 
 
-def pack(run_path: str | os.PathLike[str], target: str | os.PathLike[str]) -> Path:
+def pack(
+    run_path: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    checkpoint: str = "",
+    pairs: Sequence[tuple[str, str]] = (),
+) -> Path:
     """Write the folder `target` whole, in place of one that stands there; returns it.
 
     Left out are the text, the state to resume from, whose run it is, and when and in what time it
     was trained, which says more of the machine than of the run; thinned are the film, evenly over
     the doublings of its steps, and the curves.
+
+    Args:
+        checkpoint: the name of the one that came of the run, beside the runs: it is named and not
+            copied, and nothing is kept of the run's sentences or of where its files lay.
+        pairs: its probes, source and target, where the config does not have them.
 
     Raises:
         RunError: if `run_path` holds no run.
@@ -51,16 +62,21 @@ def pack(run_path: str | os.PathLike[str], target: str | os.PathLike[str]) -> Pa
     with tempfile.TemporaryDirectory(dir=made.parent, prefix=f".{made.name}.") as folder:
         new = RunFolder(Path(folder) / "run")
         new.path.mkdir()
-        _write(new.path / "config.json", {name: config[name] for name in _CONFIG if name in config})
+        about = {name: config[name] for name in _CONFIG if name in config}
+        if checkpoint:
+            about = {name: about[name] for name in about if name not in ("data", "device")}
+            about |= _named(checkpoint) | {"probes": [list(pair) for pair in pairs]}
+        _write(new.path / "config.json", about)
         _write(new.path / "state.json", {name: state[name] for name in _STATE if name in state})
         _write_lines(new.metrics_path, thinned(run.metrics()))
-        kept = [look for look in run.examples() if look["step"] in {*steps}]
-        _write_lines(new.examples_path, kept or run.examples()[-1:])
+        if not checkpoint:
+            kept = [look for look in run.examples() if look["step"] in {*steps}]
+            _write_lines(new.examples_path, kept or run.examples()[-1:])
         if run.inspect():
             _write(new.inspect_path, run.inspect())
         for step in steps:
             write_snapshot(new, step, run.snapshot(step), run.labels())
-        if run.checkpoint_path.is_dir():
+        if run.checkpoint_path.is_dir() and not checkpoint:
             shutil.copytree(run.checkpoint_path, new.checkpoint_path)
         if made.exists():
             shutil.rmtree(made)
@@ -94,9 +110,8 @@ def early_save(
     if run.exists and run.config()["probes"] != probes:
         raise ValueError(f"{run.path} has other probes; a film keeps to its own")
     run.path.mkdir(parents=True, exist_ok=True)
-    title = f"The training of {checkpoint}"
-    about = {"title": title, "checkpoint": checkpoint, "model": model.config.to_dict()}
-    _write(run.path / "config.json", {**about, "probes": probes})
+    about = {**_named(checkpoint), "model": model.config.to_dict(), "probes": probes}
+    _write(run.path / "config.json", about)
     evaluator = Evaluator(model, vocabulary, ProbeSet(probes=pairs, valid=pairs))
     write_snapshot(run, step, evaluator.attention(), evaluator.labels())
     looked = {"step": step, "examples": evaluator.examples()}
@@ -111,6 +126,10 @@ def early_save(
         run.path / "state.json",
         {"status": "finished", "reason": f"saved at step {last:,}", "step": last},
     )
+
+
+def _named(checkpoint: str) -> dict[str, str]:
+    return {"title": f"The training of {checkpoint}", "checkpoint": checkpoint}
 
 
 def write_snapshot(
