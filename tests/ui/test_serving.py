@@ -26,6 +26,7 @@ from transformer.jobs.queue import Queue
 from transformer.jobs.shares import Who
 from transformer.jobs.workers import Workers
 from transformer.training.recipe import describe
+from transformer.ui import serving
 from transformer.ui.training import server
 from transformer.ui.visitor import COOKIE, new_id
 
@@ -148,3 +149,28 @@ def test_workers_start_only_for_runs_that_wait(
         assert started
     finally:
         services.close_all()
+
+
+@pytest.mark.parametrize(
+    ("bound", "told"),
+    [
+        ("localhost", ["http://localhost:8501"]),
+        ("0.0.0.0", ["http://localhost:8501", "http://192.168.1.20:8501"]),
+        ("fe80::1", ["http://[fe80::1]:8501"]),
+    ],
+)
+def test_the_address_is_told_and_the_first_one_opened(
+    bound: str,
+    told: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    opened: list[str] = []
+    options = {"server.address": bound, "server.headless": False}
+    monkeypatch.setattr(serving.st, "get_option", options.get)
+    monkeypatch.setattr(serving, "get_url", lambda host: f"http://{host}:8501")
+    monkeypatch.setattr(serving.net_util, "get_internal_ip", lambda: "192.168.1.20")
+    monkeypatch.setattr(serving.cli_util, "open_browser", opened.append)
+    serving._announce()
+    assert [word for word in capsys.readouterr().out.split() if "//" in word] == told
+    assert opened == told[:1]
