@@ -16,7 +16,7 @@ from statistics import median
 import psutil
 from playwright.sync_api import Browser, Page
 
-from benchmarks.browser import ROOT, chromium, served, settled
+from benchmarks.browser import ROOT, chromium, served, settled, wait_until
 from transformer import Translator
 
 SENTENCES = [
@@ -91,12 +91,12 @@ def translate(page: Page, text: str) -> float:
     def act() -> None:
         box.fill(text)
         box.press("Enter")
-        page.wait_for_function(
+        wait_until(
+            page,
             "(old) => { for (const node of document.querySelectorAll('*')) {"
             " const found = node.shadowRoot && node.shadowRoot.querySelector('.hu-pieces');"
             " if (found) return found.innerText !== old; } return false; }",
             arg=before,
-            polling=5,
         )
         steps.first.wait_for()
 

@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -79,3 +80,16 @@ def chromium() -> Iterator[Browser]:
 def settled(page: Page) -> None:
     """Until the page's script has run to its end."""
     page.locator(f"[data-test-script-state={QUIET}]").wait_for()
+
+
+def wait_until(page: Page, script: str, arg: Any = None, patience: float = 60) -> None:
+    """Until this expression, or function of `arg`, is true in the page.
+
+    Playwright's own `wait_for_function` evaluates text in the page, which the app's policy forbids.
+    Raises TimeoutError.
+    """
+    deadline = time.monotonic() + patience
+    while not page.evaluate(script, arg):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"It did not become true within {patience} s: {script}.")
+        page.wait_for_timeout(5)

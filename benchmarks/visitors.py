@@ -27,7 +27,7 @@ from urllib.parse import quote
 from playwright.sync_api import Browser, Page
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
-from benchmarks.browser import ROOT, chromium, served
+from benchmarks.browser import ROOT, chromium, served, wait_until
 from benchmarks.sessions import Session
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.folder import JobFolder
@@ -129,7 +129,7 @@ def press_in_browsers(pages: list[Page]) -> list[tuple[str, str]]:
         )
     found = []
     for page in pages:
-        page.wait_for_function("location.search.includes('run=')")
+        wait_until(page, "location.search.includes('run=')")
         page.get_by_text(re.compile("in line|Next in line|Step |Getting ready")).first.wait_for()
         name = re.search(r"run=([\w.-]+)", page.url)
         found.append((name[1] if name else "", page.locator("body").inner_text()))

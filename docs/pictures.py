@@ -19,7 +19,7 @@ from playwright.sync_api import Browser
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.browser import chromium, served, settled  # noqa: E402
+from benchmarks.browser import chromium, served, settled, wait_until  # noqa: E402
 
 RAIN = "text=If it rains, we will stay at home."
 PAGES = {
@@ -68,7 +68,7 @@ def photograph(
     settled(page)
     page.evaluate("document.fonts.ready")
     # Charts and tables are fetched and drawn after the script has ended.
-    page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')")
+    wait_until(page, "!document.querySelector('[data-testid=stSkeleton]')")
     page.wait_for_timeout(1500)
     page.mouse.move(0, 0)
     if whole:

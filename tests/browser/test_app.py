@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import served, settled
+from benchmarks.browser import served, settled, wait_until
 from tests.browser.conftest import NewPage
 from transformer import Translator
 from transformer.inference import Trace
@@ -30,7 +30,8 @@ def address(page: Page) -> tuple[str, dict[str, str]]:
 
 
 def wait_for_address(page: Page, path: str, **params: str) -> None:
-    page.wait_for_function(
+    wait_until(
+        page,
         """([path, params]) => {
           const now = Object.fromEntries(new URLSearchParams(location.search));
           const same = Object.keys(params).length === Object.keys(now).length;

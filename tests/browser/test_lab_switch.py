@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from benchmarks.browser import settled
+from benchmarks.browser import settled, wait_until
 from tests.browser.conftest import NewPage
 from tests.browser.test_app import address
 
@@ -28,8 +28,8 @@ def head(page: Page, name: str) -> Locator:
 
 
 def off(page: Page, wanted: str) -> None:
-    page.wait_for_function(
-        "(off) => (new URLSearchParams(location.search).get('off') ?? '') === off", arg=wanted
+    wait_until(
+        page, "(off) => (new URLSearchParams(location.search).get('off') ?? '') === off", arg=wanted
     )
     settled(page)
 
@@ -70,7 +70,7 @@ def test_the_head_that_moved_is_looked_at_below(app: str, page: Page) -> None:
     moved = page.locator(".st-key-moved-heads [role=radio]")
     expect(moved).to_have_count(24)
     page.get_by_role("radio", name=re.compile("Encoder–decoder, layer 1, head 2")).click()
-    page.wait_for_function("() => location.search.includes('layer=1')")
+    wait_until(page, "() => location.search.includes('layer=1')")
     settled(page)
     assert {"kind": "cross", "layer": "1", "head": "2"}.items() <= {
         "kind": "cross",

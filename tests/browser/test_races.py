@@ -7,6 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from benchmarks.browser import wait_until
+
 pytestmark = pytest.mark.browser
 
 
@@ -15,7 +17,7 @@ def test_a_race_is_watched_by_its_address_and_stopped_as_a_whole(app: str, page:
     page.get_by_text("1, a first look").click()
     expect(page.get_by_text("2 settings × 1 seed = 2 runs")).to_be_visible()
     page.locator(".st-key-start-race-warm-up").get_by_role("button").click()
-    page.wait_for_function("location.search.includes('race=warm-up')")
+    wait_until(page, "location.search.includes('race=warm-up')")
     grid = page.locator("table", has_text="Where the runs stand")
     expect(grid.get_by_text(re.compile(r"step \d+ of 600"))).to_be_visible()
     expect(page.locator(".js-plotly-plot .scatterlayer path.js-line").first).to_be_visible()
@@ -28,6 +30,6 @@ def test_a_race_is_watched_by_its_address_and_stopped_as_a_whole(app: str, page:
     expect(words).to_be_visible()
     page.get_by_role("button", name="Delete", exact=True).click()
     page.get_by_role("button", name="Delete the race").click()
-    page.wait_for_function("!location.search.includes('race=')")
+    wait_until(page, "!location.search.includes('race=')")
     expect(page.get_by_text("0 of 2 runs over")).to_have_count(0)
     expect(page.get_by_role("heading", name="Races")).to_be_visible()

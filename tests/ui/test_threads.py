@@ -26,6 +26,8 @@ after.join()
 print(*told)
 """
 
+SERVER = "import app, torch; print(torch.get_num_threads())"
+
 
 def test_every_session_computes_with_one_thread() -> None:
     """A thread that was there before, and one that comes after the first session imported us."""
@@ -34,3 +36,11 @@ def test_every_session_computes_with_one_thread() -> None:
         [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
     )
     assert found.stdout.split() == ["1", "1"]
+
+
+def test_the_server_sets_it_before_there_is_a_session() -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": "4"}
+    found = subprocess.run(
+        [sys.executable, "-c", SERVER], env=environment, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split() == ["1"]

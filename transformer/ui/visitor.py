@@ -1,7 +1,7 @@
 """Who somebody is: an id that this browser keeps, and that nobody else sees or guesses.
 
-It is made here, of 192 random bits, and kept by the browser in a cookie of this app, so that a
-reload, a closed tab or another tab find the runs again. It never stands in an address.
+It is 192 random bits in a cookie that comes with the page (`gate.py`) and that no script can read,
+so that a reload, a closed tab or another tab find the runs again. It never stands in an address.
 """
 
 from __future__ import annotations
@@ -10,26 +10,24 @@ import hashlib
 import ipaddress
 import re
 import secrets
-from pathlib import Path
 
 import streamlit as st
 
 COOKIE = "heads_up_visitor"
-_ID = re.compile(r"[A-Za-z0-9_-]{32}")
-_KEY, _WIDGET = "visitor", "visitor-cookie"
+ID = re.compile(r"[A-Za-z0-9_-]{32}")
+_KEY = "visitor"
 
 _SECRET = secrets.token_bytes(16)  # so that no address can be read from what is kept
 
-_cookie = st.components.v2.component(
-    "heads_up.visitor", js=Path(__file__).with_name("visitor.js").read_text(encoding="utf-8")
-)
+
+def new_id() -> str:
+    return secrets.token_urlsafe(24)
 
 
 def known() -> str:
-    """This visitor's id; "" for one who has none yet."""
-    told = st.session_state.get(_WIDGET, {}).get("id")
-    for found in (told, st.session_state.get(_KEY), st.context.cookies.get(COOKIE)):
-        if isinstance(found, str) and _ID.fullmatch(found):
+    """This visitor's id; "" for one who has none yet, because the browser keeps no cookies."""
+    for found in (st.context.cookies.get(COOKIE), st.session_state.get(_KEY)):
+        if isinstance(found, str) and ID.fullmatch(found):
             return found
     return ""
 
@@ -52,10 +50,7 @@ def address() -> str:
 
 
 def owner() -> str:
-    """This visitor's id, made now for a new one and handed to the browser to keep."""
-    found = known() or secrets.token_urlsafe(24)
+    """This visitor's id; without a cookie one that is made now and lasts as long as the session."""
+    found = known() or new_id()
     st.session_state[_KEY] = found
-    with st.container(key="unseen"):
-        # A second tab, opened before the first one's id was kept, takes over what is kept.
-        _cookie(key=_WIDGET, data={"name": COOKIE, "id": found}, on_id_change=lambda: None)
     return found

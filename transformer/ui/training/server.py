@@ -20,15 +20,27 @@ def jobs() -> Jobs:
     Raises:
         ValueError: if limits.toml or the folder of runs cannot be used.
     """
+    found = _one()
+    found.start()
+    return found
+
+
+def go_on() -> None:
+    """Before anybody opens a page: start workers if an earlier server left runs, in line or with a
+    worker of its own that is still saving. Raises ValueError as `jobs` does."""
+    found = _one()
+    if any(info.status in ("queued", "running") for info in found.runs()):
+        found.start()
+
+
+def _one() -> Jobs:
     where = str(runs_folder()), os.environ.get(FILE, ""), str(models.shipped_folder())
     return services.once(_jobs, *where)
 
 
 def _jobs(folder: str, limits: str, shipped: str) -> Jobs:
     """Workers end, and save, with this process: they hold the other end of a pipe."""
-    made = Jobs(folder, Limits.load(limits or None), shipped=shipped)
-    made.start()
-    return made
+    return Jobs(folder, Limits.load(limits or None), shipped=shipped)
 
 
 def look(name: str) -> RunInfo:

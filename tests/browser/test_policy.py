@@ -1,0 +1,77 @@
+"""The Content-Security-Policy in a real browser: no page breaks it, and it keeps its promises."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from benchmarks.browser import settled, wait_until
+from tests.browser.conftest import NewPage
+from transformer.ui.frame import PAGES
+from transformer.ui.visitor import COOKIE, ID
+
+pytestmark = pytest.mark.browser
+
+WATCH = """
+  window.broken = [];
+  document.addEventListener("securitypolicyviolation", (event) =>
+    broken.push(`${event.effectiveDirective}: ${event.blockedURI} ${event.sourceFile}`));
+"""
+
+
+def test_no_page_breaks_the_policy(app: str, page: Page) -> None:
+    """A module, a style, a font or a picture that it forbids: the console would say so as well."""
+    page.add_init_script(WATCH)
+    for file in PAGES:
+        page.goto(f"{app}/{'' if file == 'app.py' else file[len('pages/') : -len('.py')]}")
+        page.get_by_role("heading", level=1).wait_for()
+        settled(page)
+        expect(page.get_by_test_id("stSkeleton")).to_have_count(0)  # what is fetched after the page
+        assert page.evaluate("broken") == [], file
+
+
+def test_what_the_policy_forbids_does_not_happen(app: str, new_page: NewPage) -> None:
+    context = new_page().context
+    page = context.new_page()  # of which no complaint in the console is expected
+    page.add_init_script(WATCH)
+    page.goto(app)
+    page.get_by_role("heading", level=1).wait_for()
+    page.evaluate(
+        """() => {
+          const script = document.createElement("script");
+          script.textContent = "window.ran = true";
+          document.head.append(script);
+          setTimeout(() => { window.ran = new Function("return true")(); });  // not the test's own
+          const picture = new Image();
+          picture.src = "http://localhost:9/outside.png";
+        }"""
+    )
+    wait_until(page, "broken.length >= 3")
+    assert page.evaluate("window.ran") is None
+    found = " ".join(page.evaluate("broken"))
+    for directive in ("script-src-elem: inline", "script-src: eval", "img-src: http://localhost:9"):
+        assert directive in found
+
+
+def test_no_other_site_shows_the_app_in_a_frame(app: str, new_page: NewPage) -> None:
+    page = new_page().context.new_page()
+    frame = f'<iframe src="{app}"></iframe>'
+    page.route(
+        "http://other.localhost:1/",
+        lambda route: route.fulfill(body=frame, content_type="text/html"),
+    )
+    page.goto("http://other.localhost:1/")
+    page.wait_for_timeout(1000)
+    assert not any(inner.url.startswith(app) for inner in page.frames)
+
+
+def test_no_script_reads_the_cookie_that_says_who_one_is(app: str, page: Page) -> None:
+    page.goto(app)
+    page.get_by_role("heading", level=1).wait_for()
+    kept = {cookie["name"]: cookie for cookie in page.context.cookies()}[COOKIE]
+    assert ID.fullmatch(kept["value"])
+    assert kept["httpOnly"]
+    assert COOKIE not in page.evaluate("document.cookie")
+    page.goto(f"{app}/translate")
+    page.get_by_role("heading", level=1).wait_for()
+    assert kept["value"] in [cookie["value"] for cookie in page.context.cookies()]

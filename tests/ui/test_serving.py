@@ -1,0 +1,176 @@
+"""The server as `streamlit run app.py` starts it, and what it does before anybody opens a page."""
+
+from __future__ import annotations
+
+import http.client
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+from websockets.typing import Origin
+
+from benchmarks.browser import served
+from benchmarks.sessions import Session
+from transformer.jobs import services
+from transformer.jobs.folder import JobFolder
+from transformer.jobs.info import RunInfo, read
+from transformer.jobs.limits import Limits
+from transformer.jobs.queue import Queue
+from transformer.jobs.shares import Who
+from transformer.jobs.workers import Workers
+from transformer.training.recipe import describe
+from transformer.ui import serving
+from transformer.ui.training import server
+from transformer.ui.visitor import COOKIE, new_id
+
+SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
+STREAM = "/_stcore/stream"
+STEPS = 400
+PATIENCE = 120.0  # seconds, for a busy machine
+
+
+@pytest.fixture(scope="module")
+def address(checkpoints: Path) -> Iterator[str]:
+    """A server that listens to everybody, as in a classroom."""
+    runs = str(checkpoints.parent / "runs-served")
+    with served(checkpoints, HEADS_UP_RUNS=runs, STREAMLIT_SERVER_ADDRESS="0.0.0.0") as (at, _):
+        yield at
+
+
+def get(address: str, path: str, **headers: str) -> tuple[int, dict[str, str], str]:
+    """Status, headers and text of an answer."""
+    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=30)
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    text = answer.read().decode(errors="replace")
+    connection.close()
+    return answer.status, {name.lower(): value for name, value in answer.getheaders()}, text
+
+
+def test_pages_assets_and_errors_carry_the_headers(address: str) -> None:
+    static = get(address, "/", Accept="text/html")[2].split('src="./static/')[1].split('"')[0]
+    for path in ("/", "/train", "/_stcore/health", f"/static/{static}", "/media/none", "/a//..//b"):
+        _, headers, _ = get(address, path)
+        assert "frame-ancestors 'self'" in headers["content-security-policy"], path
+        assert headers["x-content-type-options"] == "nosniff", path
+        assert headers["referrer-policy"] == "same-origin", path
+    assert "'sha256-" in headers["content-security-policy"]
+    assert get(address, "/_stcore/metrics")[0] == 404
+
+
+def test_a_foreign_host_or_origin_gets_neither_page_nor_session(address: str) -> None:
+    port = urlsplit(address).port
+    assert get(address, "/", Host=f"evil.example:{port}")[0] == 421
+    way = socket.create_connection(("localhost", port))
+    with way, pytest.raises(InvalidStatus), connect(f"ws://evil.example:{port}{STREAM}", sock=way):
+        pass
+    stream = address.replace("http", "ws", 1) + STREAM
+    # Streamlit itself takes any page of this machine, whichever server it comes from.
+    with pytest.raises(InvalidStatus), connect(stream, origin=Origin("http://localhost:1")):
+        pass
+    with connect(stream, origin=Origin(address)):
+        pass
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="127.0.0.2 is this machine on Linux alone")
+def test_an_address_of_this_machine_needs_no_name(address: str) -> None:
+    other = address.replace("localhost", "127.0.0.2")
+    assert get(other, "/")[0] == 200
+    with Session(other, "train") as visitor:
+        assert visitor.elements
+    assert get(other, "/", Host="127.0.0.3")[0] == 421
+
+
+def test_the_cookie_of_the_page_is_who_the_session_is(address: str) -> None:
+    kept = new_id()
+    found = get(address, "/train", Accept="text/html", Cookie=f"{COOKIE}={kept}")[1]["set-cookie"]
+    assert found.startswith(f"{COOKIE}={kept};")
+    assert "HttpOnly" in found
+
+
+def waiting(runs: Path, steps: int) -> JobFolder:
+    """A run in line that nobody takes yet."""
+    options = {"n_train": 400, "n_valid": 20}
+    config = describe("copy", settings={**SMALL, "steps": steps}, options=options, title="Copy")
+    queue = Queue(runs)
+    return queue.folder(queue.add(config, Who("me", ""), {}, Limits()))
+
+
+def until(run: JobFolder, status: str, step: int = 0) -> RunInfo:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        info = read(run)
+        assert info is not None
+        if info.status == status and info.step >= step:
+            return info
+        time.sleep(0.01)
+    pytest.fail(f"still {read(run)}")
+
+
+def test_runs_in_line_go_on_after_a_restart_and_nobody_opens_a_page(
+    checkpoints: Path, tmp_path: Path
+) -> None:
+    """Killed or ended in the middle of a run, and started again at once."""
+    run = waiting(tmp_path, STEPS)
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        step = run.last_step()
+        with served(checkpoints, HEADS_UP_RUNS=str(tmp_path)) as (_, process):
+            until(run, "running", step + 10)
+            process.send_signal(number)
+            process.wait(30)
+    assert until(run, "queued").step >= 20  # at its end, a server waits until its runs are saved
+    behind = waiting(tmp_path, 5)
+    with served(checkpoints, HEADS_UP_RUNS=str(tmp_path)):
+        assert until(run, "finished").step == STEPS
+        until(behind, "finished")
+    losses = [line["step"] for line in run.metrics() if "loss" in line]
+    assert losses == [*range(1, STEPS + 1)]
+
+
+def test_workers_start_only_for_runs_that_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes some hundred megabytes, and a server of readers has none to spare."""
+    started: list[bool] = []
+    monkeypatch.setattr(Workers, "start", lambda self: started.append(True))
+    monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path))
+    try:
+        server.go_on()
+        assert not started
+        waiting(tmp_path, 5)
+        server.go_on()
+        assert started
+    finally:
+        services.close_all()
+
+
+@pytest.mark.parametrize(
+    ("bound", "told"),
+    [
+        ("localhost", ["http://localhost:8501"]),
+        ("0.0.0.0", ["http://localhost:8501", "http://192.168.1.20:8501"]),
+        ("fe80::1", ["http://[fe80::1]:8501"]),
+    ],
+)
+def test_the_address_is_told_and_the_first_one_opened(
+    bound: str,
+    told: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    opened: list[str] = []
+    options = {"server.address": bound, "server.headless": False}
+    monkeypatch.setattr(serving.st, "get_option", options.get)
+    monkeypatch.setattr(serving, "get_url", lambda host: f"http://{host}:8501")
+    monkeypatch.setattr(serving.net_util, "get_internal_ip", lambda: "192.168.1.20")
+    monkeypatch.setattr(serving.cli_util, "open_browser", opened.append)
+    serving._announce()
+    assert [word for word in capsys.readouterr().out.split() if "//" in word] == told
+    assert opened == told[:1]

@@ -1,0 +1,179 @@
+"""The gate before every page: who comes in, and what every answer carries.
+
+Between uvicorn and Streamlit, in the words of ASGI (asgi.readthedocs.io). What is refused here has
+reached nothing of Streamlit's, neither a page nor a session nor an upload.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from transformer.ui.visitor import COOKIE, ID, new_id
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+Refusal = tuple[int, str]
+
+CLOSED = ("/_stcore/metrics",)
+"""What Streamlit would tell everybody: sessions, memory, how often each page was opened."""
+KEPT = 400 * 24 * 3600
+"""Seconds that a browser keeps the visitor's cookie; none keeps one longer."""
+
+
+class Gate:
+    """Lets through what is meant for this server and comes from its own pages."""
+
+    def __init__(
+        self, app: Asgi, *, hosts: Collection[str], origins: Collection[str], policy: str
+    ) -> None:
+        """
+        Args:
+            hosts: names that this server goes by, "*.example.org" for all below one, "*" for any.
+                The address that a request came in at needs no name.
+            origins: of other pages that may speak to it, such as "https://school.example".
+            policy: the Content-Security-Policy of every answer.
+        """
+        self._app = app
+        self._hosts = {host.strip().strip("[]").rstrip(".").lower() for host in hosts}
+        self._origins = {origin.strip().rstrip("/").lower() for origin in origins}
+        self._headers = [
+            (b"content-security-policy", policy.encode()),
+            (b"x-frame-options", b"SAMEORIGIN"),
+            (b"x-content-type-options", b"nosniff"),
+            (b"referrer-policy", b"same-origin"),
+            (b"cross-origin-resource-policy", b"same-origin"),
+        ]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            if self._refusal(scope):
+                await receive()
+                await send({"type": "websocket.close", "code": 1008})
+            else:
+                await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, send)
+        else:  # the server's start and end
+            await self._app(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers, begun = [*self._headers], False
+        refusal = self._refusal(scope)
+        page = not refusal and _is_page(scope)
+        if page:
+            # Nobody between here and the browser may keep what names a visitor.
+            headers += [(b"cache-control", b"private, no-cache"), (b"set-cookie", _cookie(scope))]
+
+        async def dressed(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                ours = {name for name, _ in headers} - {b"set-cookie"}
+                theirs = [pair for pair in message["headers"] if pair[0].lower() not in ours]
+                message = {**message, "headers": theirs + headers}
+            await send(message)
+
+        if refusal:
+            return await _say(dressed, *refusal)
+        try:
+            await self._app(scope, receive, dressed)
+        except Exception:
+            if not begun:
+                await _say(dressed, 500, "This went wrong; the app's terminal says why.")
+            raise
+
+    def _refusal(self, scope: Scope) -> Refusal | None:
+        """Status and sentence for a request that is not let in."""
+        host = _one(scope, b"host")
+        if not self._is_ours(host, scope):
+            return 421, (
+                "This server does not go by the name that your browser asked for. Whoever started "
+                "it can add the name: --server.allowedHosts NAME."
+            )
+        if not self._is_from_us(scope, host):
+            return (
+                403,
+                "A page of another site asked for this, and this server answers only to its own.",
+            )
+        if any(closed in scope["path"] for closed in CLOSED):
+            return 404, "There is nothing here."
+        return None
+
+    def _is_ours(self, host: str, scope: Scope) -> bool:
+        """Whether this Host is one of our names, or the very address that the request came in at:
+        no foreign name can be pointed at that one, for it is none."""
+        name = _hostname(host)
+        if not name:
+            return False
+        if "*" in self._hosts or name in self._hosts:
+            return True
+        if any(known.startswith("*.") and name.endswith(known[1:]) for known in self._hosts):
+            return True
+        here = _address((scope.get("server") or ("", None))[0])
+        return here is not None and _address(name) == here
+
+    def _is_from_us(self, scope: Scope, host: str) -> bool:
+        """A browser says which page asks, wherever that matters. What is no browser may leave it
+        out, and has no cookie to be borrowed."""
+        if not any(name == b"origin" for name, _ in scope["headers"]):
+            return True
+        origin = _one(scope, b"origin").lower()
+        return origin in {f"http://{host.lower()}", f"https://{host.lower()}"} | self._origins
+
+
+def _one(scope: Scope, name: bytes) -> str:
+    """The header's value; "" if it is missing or comes more than once."""
+    values = [value for key, value in scope["headers"] if key == name]
+    return values[0].decode("latin-1") if len(values) == 1 else ""
+
+
+def _hostname(host: str) -> str:
+    """Without port, brackets and a last dot, in small letters; "" for what is no host."""
+    try:
+        parts = urlsplit(f"//{host}")
+        name, _ = parts.hostname or "", parts.port  # the port is read to see that it is one
+    except ValueError:
+        return ""
+    return name.rstrip(".").lower() if parts.netloc == host and "@" not in host else ""
+
+
+def _address(text: object) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        found = ipaddress.ip_address(str(text))
+    except ValueError:
+        return None
+    # Of a socket for both kinds, an IPv4 address comes dressed up as an IPv6 one.
+    return getattr(found, "ipv4_mapped", None) or found
+
+
+def _is_page(scope: Scope) -> bool:
+    """Whether a browser opens this in a tab: it asks for HTML, as it does for nothing else."""
+    return scope["method"] == "GET" and "text/html" in _one(scope, b"accept")
+
+
+def _cookie(scope: Scope) -> bytes:
+    """The visitor's id, to be kept: the one that the browser sent, or else a new one.
+
+    `Lax` and not `Strict`: with the latter, a link in a mail or on a school's page would open the
+    app without the cookie, and the new one set then would part a visitor from their runs.
+    """
+    sent = b";".join(value for key, value in scope["headers"] if key == b"cookie").decode("latin-1")
+    pairs = dict(pair.strip().partition("=")[::2] for pair in sent.split(";"))
+    kept = pairs.get(COOKIE, "")
+    found = kept if ID.fullmatch(kept) else new_id()
+    secure = "; Secure" if scope.get("scheme") == "https" else ""
+    return f"{COOKIE}={found}; Path=/; Max-Age={KEPT}; HttpOnly; SameSite=Lax{secure}".encode()
+
+
+async def _say(send: Send, status: int, sentence: str) -> None:
+    body = (sentence + "\n").encode()
+    kind = (b"content-type", b"text/plain; charset=utf-8")
+    length = (b"content-length", str(len(body)).encode())
+    await send({"type": "http.response.start", "status": status, "headers": [kind, length]})
+    await send({"type": "http.response.body", "body": body})
