@@ -19,7 +19,9 @@ import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is first imported; `forked` needs it
+os.environ.setdefault(
+    "OMP_NUM_THREADS", "1"
+)  # read when torch is first imported; `forked` needs it
 
 import torch
 
@@ -54,7 +56,8 @@ def attacked(door: Door, seed: int, seconds: float, most: int | None = None) -> 
     with tempfile.TemporaryDirectory() as folder:
         try:
             with door.open(Path(folder)) as opened:
-                while time.monotonic() < began + seconds and found.tried != most:
+                until = time.monotonic() + seconds
+                while time.monotonic() < until and found.tried != most:
                     wrong = attack(opened, seed + found.tried)
                     found.wrong += [(seed + found.tried, wrong)] if wrong else []
                     found.tried += 1

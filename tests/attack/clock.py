@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -12,17 +13,15 @@ from pathlib import Path
 from unittest.mock import patch
 
 from tests.attack.door import Attack, forked
-from tests.attack.models import small_checkpoint
 from tests.attack.training import STEPS, config, fresh, undisturbed, whole
 from tests.jobs.conftest import Still
 from transformer.analysis.corpora import Corpus
-from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.jobs import Jobs, Limits, Passes, claims
 from transformer.jobs.info import in_line
 from transformer.jobs.pass_files import RESULT, forget, write
 from transformer.jobs.queue import Queue
 from transformer.training.live import train_run
-from transformer.ui.about import about
+from transformer.ui.about import run_config
 from transformer.ui.training.words import ago
 
 PATIENCE = 120.0
@@ -44,7 +43,6 @@ class Clock:
 @contextmanager
 def opened(folder: Path) -> Iterator[Attack]:
     undisturbed(STEPS)
-    small_checkpoint(folder / "models")
     ways = (the_queue, the_queue, the_passes, the_caches)
     trained = 0
 
@@ -104,15 +102,14 @@ def the_passes(chance: random.Random, folder: Path) -> None:
 
 
 def the_caches(chance: random.Random, folder: Path) -> None:
-    """What is read of a checkpoint is what stands there now, although its file is older."""
-    path = folder / "models" / "tiny"
-    model, vocabulary = load_checkpoint(path)
-    sign = chance.choice(("German", "French", "Latin"))
-    save_checkpoint(path, model, vocabulary, f"# {sign}\n")
-    stamp = time.time()
-    os.utime(path / "config.json", (stamp, stamp))
-    assert about(path) == about(path)
-    assert (path / "README.md").read_text() == f"# {sign}\n"
+    """What is read of a run is what stands there now, although its file is older than before."""
+    run = folder / "cached"
+    run.mkdir(exist_ok=True)
+    for number in range(4):
+        (run / "config.json").write_text(json.dumps({"title": f"{number}"}))
+        stamp = time.time() + chance.random()
+        os.utime(run / "config.json", (stamp, stamp))
+        assert run_config(run / "checkpoint") == {"title": f"{number}"}
 
 
 def a_run(folder: Path) -> None:

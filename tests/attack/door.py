@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 import random
-import resource
 import select
 import signal
 import time
@@ -115,6 +114,8 @@ def forked(
 
 def _act(act: Callable[[], Any], end: int, memory: int | None, file: int | None) -> None:
     """The child's life."""
+    import resource
+
     said: tuple[Any, str] = None, "it could not even say what was wrong"
     try:
         for number in (signal.SIGINT, signal.SIGTERM):

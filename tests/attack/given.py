@@ -24,6 +24,7 @@ from transformer.ui.address import View
 from transformer.ui.frame import plain
 from transformer.ui.training.pairs import decoded, parsed
 
+
 def texts(chance: random.Random, folder: Path) -> None:
     """Pasted and uploaded text: pairs, corpora with gold links, what is shown of it."""
     brought = text(chance) + "\t" + text(chance)

@@ -22,8 +22,8 @@ from tests.jobs.conftest import Still
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import report
 from transformer.checkpoint import load_checkpoint, save_checkpoint
-from transformer.jobs import JobError, Jobs, Limits, Passes
 from transformer.inference import Translator
+from transformer.jobs import JobError, Jobs, Limits, Passes
 from transformer.jobs.corpus_pass import Tell, make
 from transformer.jobs.pass_files import ASK, FAILED, RESULT, read, write
 from transformer.training.live import train_run

@@ -56,7 +56,9 @@ def sound(run: JobFolder, asked: dict[str, Any]) -> None:
     saved = run.saved_step()
     assert not run.resume_path.exists() or saved > 0, "the save cannot be read"
     assert saved <= trained, f"saved at {saved}, but {trained} lines of metrics"
-    for line in run.metrics_path.read_bytes().split(b"\n")[:-1] if run.metrics_path.exists() else ():
+    for line in (
+        run.metrics_path.read_bytes().split(b"\n")[:-1] if run.metrics_path.exists() else ()
+    ):
         json.loads(line)
     if run.checkpoint_path.exists():
         load_checkpoint(run.checkpoint_path)
@@ -73,4 +75,5 @@ def whole(run: JobFolder, steps: int = STEPS) -> None:
 
 
 def _first(found: list[float], expected: list[float]) -> int:
-    return next((n for n, pair in enumerate(zip(found, expected), 1) if pair[0] != pair[1]), -1)
+    pairs = zip(found, expected, strict=False)
+    return next((n for n, (one, other) in enumerate(pairs, 1) if one != other), -1)

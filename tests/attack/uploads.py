@@ -58,9 +58,7 @@ def cell(chance: random.Random) -> str:
 def opened(folder: Path) -> Iterator[Attack]:
     """The page's functions, the shell's, and the queue that keeps files beside a run."""
     longest = 0.0
-    jobs = Jobs(
-        folder / "runs", Limits(disk_free=1), executor=lambda queue, limits: Still()
-    )
+    jobs = Jobs(folder / "runs", Limits(disk_free=1), executor=lambda queue, limits: Still())
 
     def once(chance: random.Random) -> None:
         nonlocal longest
