@@ -55,10 +55,3 @@ def test_any_other_name_is_refused_with_the_right_ones(machine: Machine, name: s
     machine(2, True)
     with pytest.raises(ValueError, match=rf"one of auto, cpu, cuda, mps .*, not '{name}'$"):
         choose_device(name)
-
-
-def test_a_device_is_taken_and_what_is_none_is_named() -> None:
-    assert choose_device(torch.device("cpu")) == torch.device("cpu")  # type: ignore[arg-type]
-    for odd in (None, 3, ["cpu"]):
-        with pytest.raises(ValueError, match="device must be one of"):
-            choose_device(odd)  # type: ignore[arg-type]

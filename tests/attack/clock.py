@@ -1,4 +1,4 @@
-"""A clock that goes back, jumps ahead and stands still: under the queue, passes, caches and runs."""
+"""A clock that goes back, jumps ahead and stands still, under the queue, passes and runs."""
 
 from __future__ import annotations
 
