@@ -53,7 +53,7 @@ def attack(attacked: Attack, seed: int) -> str:
 def attacked(door: Door, seed: int, seconds: float, most: int | None = None) -> Figures:
     """Attack one door for so many seconds, or with `most` inputs if that is less."""
     found, began = Figures(), time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         try:
             with door.open(Path(folder)) as opened:
                 until = time.monotonic() + seconds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.attack import clock, given, kills, messages, scarce, twice, typed, uploads
+from tests.attack import clock, full, given, kills, memory, messages, twice, typed, uploads
 from tests.attack.door import Door, simple
 
 DOORS: dict[str, Door] = {
@@ -17,7 +17,7 @@ DOORS: dict[str, Door] = {
     "trainers killed": Door(kills.trainers, share=6.0, rounds=4),
     "servers killed": Door(kills.servers, share=4.0, rounds=2),
     "two servers": Door(twice.opened, share=2.0, rounds=2),
-    "a full disk": Door(scarce.disk, share=2.0, rounds=4),
-    "no memory left": Door(scarce.memory, rounds=5),
+    "a full disk": Door(full.opened, share=2.0, rounds=4),
+    "no memory left": Door(memory.opened, rounds=5),
     "a clock put back": Door(clock.opened, rounds=20),
 }

@@ -68,6 +68,7 @@ def opened(folder: Path) -> Iterator[Attack]:
         beside.end()
         server.goes_on()
         beside.is_well()
+    server.has_ended()
 
 
 def known(address: str, page: str) -> list[str]:
@@ -93,6 +94,12 @@ class Server:
             if found or time.monotonic() > deadline:
                 return found
             time.sleep(0.1)
+
+    def has_ended(self) -> None:
+        """Wait for its workers, which save when it is gone."""
+        workers = [psutil.Process(pid) for pid in self._workers if psutil.pid_exists(pid)]
+        _, left = psutil.wait_procs(workers, 60)
+        assert not left, f"still there after the server: {left}"
 
     def goes_on(self) -> None:
         """Raises AssertionError unless the same worker takes further steps of the run."""

@@ -1,4 +1,4 @@
-"""What runs out: a disk that is really full, and memory that really ends."""
+"""A disk that is really full, under runs, passes, checkpoints and the queue."""
 
 from __future__ import annotations
 
@@ -7,25 +7,21 @@ import random
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.attack.door import Attack, Ended, forked
+from tests.attack.door import Attack, forked
 from tests.attack.hostile import told
 from tests.attack.models import small_checkpoint
-from tests.attack.training import STEPS, config, fresh, losses, sound, undisturbed, whole
-from tests.attack.typed import typed
+from tests.attack.training import STEPS, config, fresh, sound, undisturbed, whole
 from tests.checkpoint.models import files, tiny
 from tests.jobs.conftest import Still
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.reports import report
 from transformer.checkpoint import load_checkpoint, save_checkpoint
-from transformer.inference import Translator
 from transformer.jobs import JobError, Jobs, Limits, Passes
-from transformer.jobs.corpus_pass import Tell, make
-from transformer.jobs.pass_files import ASK, FAILED, RESULT, read, write
+from transformer.jobs.corpus_pass import Tell
 from transformer.training.live import train_run
 
 SIZE = 8 * 2**20  # bytes of the small disk
@@ -69,7 +65,7 @@ class Disk:
 
 
 @contextmanager
-def disk(folder: Path) -> Iterator[Attack]:
+def opened(folder: Path) -> Iterator[Attack]:
     """Runs, passes, checkpoints and the queue, while there is no room, and when there is again."""
     small = Disk(folder)
     undisturbed(STEPS)
@@ -136,7 +132,7 @@ def a_checkpoint(chance: random.Random, small: Disk, vocabulary: Any) -> None:
 
 def a_pass(chance: random.Random, small: Disk, vocabulary: Any) -> None:
     """It says that there was no room, and is made when there is."""
-    function = "tests.attack.scarce:measured"
+    function = "tests.attack.full:measured"
     corpus = Corpus.of_lines([f"sentence {chance.random()}"], "x")
     with Passes(small.path, Limits(), measure=function) as passes:
         with small.full(chance.randrange(60_000)) as most:
@@ -194,75 +190,3 @@ def a_queue(chance: random.Random, small: Disk, vocabulary: Any) -> None:
         assert len(jobs.runs()) == ended.value
     jobs.submit(config(), "bob")
     assert len([info for info in jobs.runs() if info.status == "queued"]) == ended.value + 1
-
-
-@contextmanager
-def memory(folder: Path) -> Iterator[Attack]:
-    """Commands, runs and passes that are given too little memory, held by the system."""
-    small_checkpoint(folder)
-    undisturbed(STEPS)  # what is imported late is imported now, as a warm worker has it
-    corpus = Corpus.of_lines([f"I see {n} cats ." for n in range(200)], "x")
-    small = {"d_model": 128, "d_ff": 512, "n_layers": 2, "batch_tokens": 4096}
-    (folder / "many.txt").write_text("I see a cat and a dog .\n" * 300)
-    (folder / "pairs.tsv").write_text("".join(f"I see {n} .\tJe vois {n} .\n" for n in range(300)))
-    words = {
-        "translate": ["translate", "--checkpoint", "tiny", "--beam", "16"],
-        "analyse": ["analyse", "tiny", "--corpus", "many.txt"],
-        "evaluate": ["evaluate", "tiny", "pairs.tsv", "--batch", "300", "--max-len", "60"],
-        "inspect": ["inspect", "tiny"],
-    }
-    ends = {"enough": 0, "too little": 0}
-
-    def a_command(room: int, name: str) -> None:
-        stdin = (folder / "many.txt").read_bytes() if name == "translate" else b""
-        note(forked(lambda: typed(words[name], stdin, folder), PATIENCE, room))
-
-    def a_run(room: int) -> None:
-        run = fresh(folder / "run", config(3, **small))
-        try:
-            ended = forked(lambda: train_run(run.path), PATIENCE, room)
-            if ended.value == "failed":
-                assert "memory was not enough" in run.state()["reason"], run.state()
-                ends["too little"] += 1
-            else:
-                note(ended)
-            assert losses(run) or ended.value != "finished"
-        finally:
-            shutil.rmtree(run.path)
-
-    def a_pass(room: int) -> None:
-        made = folder / "pass"
-        made.mkdir()
-        try:
-            ask = {"checkpoint": str(folder / "tiny"), "hash": "", "what": "heads", "options": {}}
-            write(made / ASK, {**ask, "corpus": corpus.to_dict()})
-            note(forked(lambda: make(made, hungry), PATIENCE, room))
-            result, failed = read(made / RESULT), read(made / FAILED)
-            assert result or failed.get("reason"), "neither a result nor a reason"
-            ends["too little"] += bool(failed)
-        finally:
-            shutil.rmtree(made)
-
-    def note(ended: Ended) -> None:
-        assert not ended.error, ended.error
-        assert not ended.late, "it never ended"
-        assert ended.code == 0, f"ended by {ended.code}"
-        ends["enough"] += 1
-
-    def once(chance: random.Random) -> None:
-        room = int(chance.choice((1e6, 1e7, 1e8)) * chance.random())
-        uses: tuple[Callable[[], None], ...] = (
-            lambda: a_command(room, chance.choice([*words])),
-            lambda: a_run(room),
-            lambda: a_pass(room),
-        )
-        chance.choice(uses)()
-
-    yield Attack(once)
-
-
-def hungry(ask: Mapping[str, Any], progress: Tell) -> dict[str, Any]:
-    """A real measurement."""
-    translator = Translator.load(ask["checkpoint"])
-    corpus = Corpus.from_dict(ask["corpus"])
-    return report(translator, corpus, ask["what"], {}, progress).to_dict()
