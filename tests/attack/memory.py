@@ -30,12 +30,12 @@ def opened(folder: Path) -> Iterator[Attack]:
     undisturbed(STEPS)  # what is imported late is imported now, as a warm worker has it
     corpus = Corpus.of_lines([f"I see {n} cats ." for n in range(200)], "x")
     small = {"d_model": 128, "d_ff": 512, "n_layers": 2, "batch_tokens": 4096}
-    (folder / "many.txt").write_text("I see a cat and a dog .\n" * 300)
-    (folder / "pairs.tsv").write_text("".join(f"I see {n} .\tJe vois {n} .\n" for n in range(300)))
+    (folder / "many.txt").write_text("I see a cat and a dog .\n" * 40)
+    (folder / "pairs.tsv").write_text("".join(f"I see {n} .\tJe vois {n} .\n" for n in range(60)))
     words = {
-        "translate": ["translate", "--checkpoint", "tiny", "--beam", "16"],
+        "translate": ["translate", "--checkpoint", "tiny", "--beam", "16", "--max-len", "30"],
         "analyse": ["analyse", "tiny", "--corpus", "many.txt"],
-        "evaluate": ["evaluate", "tiny", "pairs.tsv", "--batch", "300", "--max-len", "60"],
+        "evaluate": ["evaluate", "tiny", "pairs.tsv", "--batch", "60", "--max-len", "30"],
         "inspect": ["inspect", "tiny"],
     }
     ends = {"enough": 0, "too little": 0}
@@ -85,7 +85,7 @@ def opened(folder: Path) -> Iterator[Attack]:
         )
         chance.choice(uses)()
 
-    yield Attack(once)
+    yield Attack(once, lambda: f"{ends['too little']} runs and passes said that it was too little")
 
 
 def hungry(ask: Mapping[str, Any], progress: Tell) -> dict[str, Any]:

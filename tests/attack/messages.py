@@ -39,9 +39,10 @@ def opened(folder: Path) -> Iterator[Attack]:
     root = folder / "runs"
     looking = Jobs(root, Limits(disk_free=1), executor=lambda queue, limits: Still())
     run = looking.submit(config(10**8, save_every=10**6), "somebody")
-    with served(folder / "checkpoints", HEADS_UP_RUNS=str(root)) as (address, process):
+    log = folder / "server.log"
+    with served(folder / "checkpoints", log=log, HEADS_UP_RUNS=str(root)) as (address, process):
         ids = {page: known(address, page) for page in ("train", "translate", "attention")}
-        beside = Visitor(address)
+        beside = Visitor(address, log)
         server = Server(address, process.pid, looking, run)
         server.goes_on()
         beside.start()
@@ -118,8 +119,8 @@ class Server:
 class Visitor:
     """Opens pages one after the other, and notes how long it waits for each."""
 
-    def __init__(self, address: str) -> None:
-        self._address, self._over = address, threading.Event()
+    def __init__(self, address: str, log: Path) -> None:
+        self._address, self._log, self._over = address, log, threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
         self.visits, self.longest, self.wrong = 0, 0.0, ""
         self._visit("translate")  # the first loads the model
@@ -133,7 +134,8 @@ class Visitor:
 
     def is_well(self) -> None:
         """Raises AssertionError if a visit failed or took too long."""
-        assert not self.wrong, f"another visitor: {self.wrong}"
+        wrong, self.wrong = self.wrong, ""
+        assert not wrong, f"another visitor: {wrong}"
         assert self.longest <= LONGEST, f"another visitor waited {self.longest:.1f} s"
 
     def _look(self) -> None:
@@ -143,7 +145,10 @@ class Visitor:
             try:
                 self._visit(pages[self.visits % len(pages)])
             except Exception as error:
-                self.wrong = f"{type(error).__name__}: {error}"
+                said = self._log.read_text(errors="replace")
+                at = said.rfind("compilation error")
+                said = said[at if at >= 0 else max(0, len(said) - 1200) :][:1200]
+                self.wrong = self.wrong or f"{type(error).__name__}: {error}\n{said}"
             self.longest = max(self.longest, time.monotonic() - began)
             self.visits += 1
 
