@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help app test lint format pictures benchmarks browser clean
+.PHONY: help app test lint format pictures benchmarks audit browser clean
 
 help:
 	@echo "make app         open the app in a browser (first time: installs it in .venv)"
@@ -13,6 +13,7 @@ help:
 	@echo "make lint        ruff and mypy alone;  make format  puts the layout right"
 	@echo "make pictures    photograph the app for the README"
 	@echo "make benchmarks  measure speed beside other engines (first time: installs them)"
+	@echo "make audit       look up known holes of every installed package (asks pypi.org)"
 	@echo "make clean       remove .venv and what the tools left behind"
 
 app: .venv/app.stamp
@@ -47,6 +48,10 @@ benchmarks: .venv/benchmarks.stamp
 		$(BIN)/python -m benchmarks.$$(basename $$file .py); \
 	done
 
+# The tool stands in an environment of its own and looks into ours, so that nothing it needs is audited or shipped.
+audit: .venv/audit.stamp
+	.venv/audit/bin/pip-audit --path "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
+
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -69,6 +74,12 @@ $(BIN)/python:
 
 .venv/benchmarks.stamp: requirements-benchmarks.txt .venv/dev.stamp
 	$(BIN)/python -m pip install -r requirements-benchmarks.txt
+	@touch $@
+
+AUDIT := pip-audit==2.10.0
+.venv/audit.stamp: Makefile .venv/dev.stamp
+	$(BIN)/python -m venv --clear .venv/audit
+	.venv/audit/bin/python -m pip install $(AUDIT)
 	@touch $@
 
 # The browser tests take the Chromium of the machine, or else Playwright's own copy. Ubuntu's apt

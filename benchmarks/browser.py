@@ -30,19 +30,27 @@ FLAGS = [
 
 
 @contextmanager
-def served(checkpoints: Path, **env: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """The app, started as a person starts it; gives its address and its process."""
+def served(
+    checkpoints: Path, *, log: Path | None = None, **env: str
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The app, started as a person starts it; gives its address and its process.
+
+    `log`: a file for what it says on standard error, which is thrown away without one.
+    """
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
+    said = log.open("wb") if log else None
     server = subprocess.Popen(
         [*command, "--server.port", str(port)],
         cwd=ROOT,
         env={**os.environ, "HEADS_UP_CHECKPOINTS": str(checkpoints), **env},
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=said or subprocess.DEVNULL,
     )
+    if said:
+        said.close()
     address = f"http://localhost:{port}"
     try:
         wait_for(f"{address}/_stcore/health", server)

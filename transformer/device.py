@@ -13,7 +13,7 @@ def choose_device(name: str = "auto") -> torch.device:
     Raises:
         ValueError: for a name that is none of `DEVICES`, or a device this machine lacks.
     """
-    kind, colon, number = name.partition(":")
+    kind, colon, number = str(name).partition(":")
     if kind not in DEVICES or (colon and (kind == "auto" or not number.isdecimal())):
         raise ValueError(f"device must be one of {', '.join(DEVICES)} (or cuda:1), not {name!r}")
     count = {

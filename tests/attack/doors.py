@@ -1,143 +1,23 @@
-"""Doors that visitors and their files come in by, and what hostile ones bring: each of these may
-be refused in a sentence, and nothing else may happen."""
+"""All doors, by name."""
 
 from __future__ import annotations
 
-import json
-import random
-import shutil
-from collections.abc import Callable
-from dataclasses import fields
-from pathlib import Path
-from typing import Any
-
-from tests.checkpoint.models import tiny
-from transformer.analysis.corpora import Corpus
-from transformer.checkpoint import CheckpointError, check_checkpoint, save_checkpoint
-from transformer.jobs.folder import JobFolder
-from transformer.jobs.info import read
-from transformer.text import Vocabulary
-from transformer.text.tasks import TASKS
-from transformer.training.estimate import workload
-from transformer.training.recipe import describe
-from transformer.ui.address import View
-from transformer.ui.frame import plain, sentence
-from transformer.ui.training.pairs import decoded, parsed
-
-Door = Callable[[random.Random, Path], None]
-
-BITS = (
-    *("", " ", "\t", "\n", "\r\n", "\0", "\x1b[2J", "\u200b", "\u202e", "\ufeff", "\ud800", "\x85"),
-    *("é", "e\u0301", "😀", "の", "a" * 2000, "9" * 5000, "-1", "1e309", "NaN", "null", "[]", "{}"),
-    *("<script>", "![x](http://x)", "$$", "`", "../..", "%00", "' OR 1", "0-0", "1?2", "▁", "</s>"),
-    *("https://evil.example", "www.evil.example", "me@evil.example", "0" * 400, "true", ",", ";"),
-)
-VALUES: tuple[Any, ...] = (
-    *(None, True, False, 0, -1, 1, 2**31, 10**30, 10**400, 0.5, -0.0, 1e308, float("inf")),
-    *(float("nan"), "", "x", "running", "9" * 5000, [], [1], [[]], {}, {"a": 1}, [None] * 3),
-)
-
-
-def text(chance: random.Random) -> str:
-    return "".join(chance.choices(BITS, k=chance.randint(0, 8)))
-
-
-def told(error: Exception) -> None:
-    """A refusal is a sentence that can be shown."""
-    shown = plain(sentence(error))
-    assert shown.strip()
-    assert "Traceback" not in shown
-
-
-def texts(chance: random.Random, folder: Path) -> None:
-    """Pasted and uploaded text: pairs, corpora with gold links, what is shown of it."""
-    brought = text(chance) + "\t" + text(chance)
-    lines = "\n".join([brought] * chance.choice((1, 25)))
-    raw = lines.encode("utf-8", "surrogatepass")
-    for use in (
-        lambda: workload(describe(), parsed(decoded(raw, "x"), "x", 100_000)),
-        lambda: Corpus.of_lines(lines.split("\n"), "x"),
-    ):
-        try:
-            use()
-        except ValueError as error:
-            told(error)
-    shown = plain(brought)
-    assert "<script>" not in shown
-
-
-def links(chance: random.Random, folder: Path) -> None:
-    """The address of a view: whatever stands in it, a view comes of it that writes itself."""
-    names = [field.name for field in fields(View)]
-    params = {chance.choice([*names, text(chance)]): text(chance) for _ in range(6)}
-    view, problems = View.from_params(params)
-    assert all(isinstance(problem, str) for problem in problems)
-    again, worse = View.from_params(view.to_params())
-    assert again == view
-    assert not worse
-
-
-def spoil(chance: random.Random, values: dict[str, Any]) -> str:
-    """JSON with one value of another type or size somewhere, or cut off, or something else."""
-    kind = chance.randrange(8)
-    if kind == 0:
-        return chance.choice(("", "[]", "3", "[" * 100_000, '"x"', "9" * 5000, "\0", "nul"))
-    inner, name = values, chance.choice([*values])
-    while isinstance(inner[name], dict) and inner[name] and chance.random() < 0.8:
-        inner = inner[name]
-        name = chance.choice([*inner])
-    inner[name] = chance.choice(VALUES)
-    written = json.dumps(values)
-    return written[: chance.randrange(len(written))] if kind == 1 else written
-
-
-def checkpoints(chance: random.Random, folder: Path) -> None:
-    """A checkpoint whose config lies, or whose weights are cut off or turned over."""
-    made = folder / "checkpoint"
-    if not made.exists():
-        vocabulary = Vocabulary.of_symbols(TASKS["reverse"].symbols)
-        save_checkpoint(made, tiny(len(vocabulary)), vocabulary, "# Card\n")
-        shutil.copytree(made, folder / "whole")
-    for name in ("config.json", "model.safetensors"):
-        shutil.copy(folder / "whole" / name, made / name)
-    if chance.random() < 0.5:
-        config = json.loads((made / "config.json").read_text())
-        (made / "config.json").write_text(spoil(chance, config))
-    else:
-        raw = bytearray((made / "model.safetensors").read_bytes())
-        for _ in range(chance.randint(1, 4)):
-            raw[chance.randrange(min(len(raw), 4000))] = chance.randrange(256)
-        (made / "model.safetensors").write_bytes(raw[: chance.choice((len(raw), 100, 9, 0))])
-    try:
-        check_checkpoint(made)
-    except CheckpointError as error:
-        told(error)
-
-
-def runs(chance: random.Random, folder: Path) -> None:
-    """A run folder with a spoilt file: it is listed, as failed if need be."""
-    run = JobFolder(folder / "run")
-    run.path.mkdir(exist_ok=True)
-    files: dict[str, dict[str, Any]] = {
-        "config.json": {**describe("copy", title="A run"), "owner": "me", "created": 1.0},
-        "state.json": {"status": "running", "reason": "", "step": 3, "seconds": 1.0},
-        "job.json": {"turn": 1, "worker": "w", "address": "a", "shared": True},
-        "control.json": {"command": "run", "learning_rate_factor": 1.0, "save": 0},
-    }
-    line = {"step": 3, "loss": 1.0, "share": 0.1, "seconds": 0.1, "tokens": 9}
-    spoilt = chance.choice([*files, "metrics.jsonl"])
-    for name, values in files.items():
-        written = spoil(chance, values) if name == spoilt else json.dumps(values)
-        (run.path / name).write_text(written, encoding="utf-8")
-    last = spoil(chance, dict(line)) if spoilt == "metrics.jsonl" else json.dumps(line)
-    (run.path / "metrics.jsonl").write_text(f"{json.dumps(line)}\n{last}\n", encoding="utf-8")
-    found = read(run)
-    assert found is None or (isinstance(found.title, str) and isinstance(found.step, int))
-
+from tests.attack import clock, full, given, kills, memory, messages, twice, typed, uploads
+from tests.attack.door import Door, simple
 
 DOORS: dict[str, Door] = {
-    "texts": texts,
-    "links": links,
-    "checkpoints": checkpoints,
-    "run folders": runs,
+    "texts": simple(given.texts, share=0.5),
+    "links": simple(given.links, share=0.5),
+    "checkpoints": simple(given.checkpoints, share=0.5),
+    "run folders": simple(given.runs, share=0.5),
+    "uploads": Door(uploads.opened, rounds=40),
+    "messages": Door(messages.opened, share=2.0, rounds=50),
+    "command line": Door(typed.commands, share=2.0, rounds=10),
+    "calls": Door(typed.calls, share=0.5),
+    "trainers killed": Door(kills.trainers, share=6.0, rounds=4),
+    "servers killed": Door(kills.servers, share=4.0, rounds=2),
+    "two servers": Door(twice.opened, share=2.0, rounds=2),
+    "a full disk": Door(full.opened, share=2.0, rounds=4),
+    "no memory left": Door(memory.opened, rounds=5),
+    "a clock put back": Door(clock.opened, rounds=20),
 }

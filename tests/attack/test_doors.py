@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import sys
 
 import pytest
 
-from tests.attack.__main__ import attack
+from tests.attack.__main__ import attacked
 from tests.attack.doors import DOORS
 
-TRIED = 150
+SECONDS = 30.0  # at most, once the door is open
+FORKED = {name for name in DOORS if name not in ("texts", "links", "checkpoints", "run folders")}
 
 
 @pytest.mark.parametrize("name", DOORS)
-def test_what_comes_in_is_taken_or_refused_in_a_sentence(name: str, tmp_path: Path) -> None:
-    found = {seed: attack(DOORS[name], seed, tmp_path) for seed in range(TRIED)}
-    assert not {seed: text for seed, text in found.items() if text}
+def test_nothing_gets_in_and_nothing_is_lost(name: str) -> None:
+    if name in FORKED and not sys.platform.startswith("linux"):
+        pytest.skip("needs fork, limits of resources and kill -9 as Linux has them")
+    found = attacked(DOORS[name], seed=0, seconds=SECONDS, most=DOORS[name].rounds)
+    assert not found.wrong, "\n".join(f"seed {seed}: {wrong}" for seed, wrong in found.wrong)
+    assert found.tried

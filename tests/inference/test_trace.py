@@ -307,3 +307,7 @@ def test_other_models_can_be_traced(score: str, positions: str, vocabulary: Voca
     trace = Translator(model, vocabulary).trace(TEXT, max_len=7)
     for kind in KINDS:
         np.testing.assert_allclose(trace.weights(kind, 1).sum(axis=-1), 1.0, atol=1e-6)
+
+
+def test_true_is_the_second_head_and_no_mask(trace: Trace) -> None:
+    assert trace.to_frame("cross", 0, True).equals(trace.to_frame("cross", 0, 1))

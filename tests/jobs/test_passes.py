@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import signal
@@ -18,7 +19,7 @@ from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import JobError, Limits
 from transformer.jobs.corpus_pass import make
 from transformer.jobs.locks import attempt
-from transformer.jobs.pass_files import Pass, forget, read, write
+from transformer.jobs.pass_files import LACKING, NO_ROOM, Pass, forget, read, write
 from transformer.jobs.pass_line import OF_A_VISITOR
 from transformer.jobs.passes import MEASURE as MEASURE_OF_THE_APP
 from transformer.jobs.passes import Passes
@@ -201,6 +202,41 @@ def test_old_results_make_room(tmp_path: Path) -> None:
     (tmp_path / "running").mkdir()
     forget(tmp_path, 2)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "d", "running"]
+
+
+def test_a_clock_put_back_takes_no_new_result(tmp_path: Path) -> None:
+    """What was looked at in the future goes first, and what has just been made stays."""
+    for name in ("a", "b", "new"):
+        write(tmp_path / name / "result.json", {})
+    ahead = time.time() + 1e6
+    os.utime(tmp_path / "a" / "result.json", (ahead, ahead))
+    os.utime(tmp_path / "new" / "result.json", (1, 1))
+    forget(tmp_path, 2, new=tmp_path / "new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "new"]
+
+
+def test_a_full_disk_is_said_even_if_it_takes_no_word(
+    passes: Passes, ask: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("transformer.jobs.passes.write", full)
+        key = ask("words")
+        assert until(passes, key, "failed").reason == (
+            "it could not be made: No space left on device"
+        )
+    assert ask("words") == key  # there is room again
+    assert until(passes, key, "done")
+
+    made = tmp_path / "made"
+    write(made / "ask.json", {})
+    monkeypatch.setattr("transformer.jobs.corpus_pass.write", full)
+    assert make(made, lambda ask, progress: {}) == NO_ROOM
+    monkeypatch.undo()
+    assert make(made, full) == 1
+    assert read(made / "failed.json") == {"reason": LACKING}
 
 
 def test_what_a_process_makes_of_a_real_checkpoint(checkpoints: Path, tmp_path: Path) -> None:

@@ -240,6 +240,15 @@ def test_a_run_reads_only_what_came_with_it(data: Any, message: str, still: Make
         still().submit(asked(data=data), "ann", {"pairs.tsv": b"a\tb\n"})
 
 
+def test_the_newest_is_shown_first_though_the_clock_was_put_back(
+    still: MakeStill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs, now = still(), iter((2e9, 1e9, 1.5e9))
+    monkeypatch.setattr("time.time", lambda: next(now))
+    names = [jobs.submit(asked(), "ann") for _ in range(3)]
+    assert [info.name for info in jobs.runs()] == names[::-1]
+
+
 @pytest.mark.parametrize(
     "refused", ["config.json", "job.json", "state.json", "pairs.tsv", "rename"]
 )

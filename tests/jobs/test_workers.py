@@ -12,12 +12,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from tests.jobs.conftest import PATIENCE, STANDIN, MakeJobs, MakeStill, asked, until, warm
-from transformer.jobs import Jobs, Limits
+from transformer.jobs import Jobs, Limits, claims, worker
+from transformer.jobs.folder import JobFolder
+from transformer.jobs.queue import Queue
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -201,6 +204,33 @@ def test_app_and_worker_are_killed_together(still: MakeStill, tmp_path: Path) ->
     )
     looking.resume(name, "ann")
     assert looking.run(name).place == 1
+
+
+def test_a_run_is_given_back_when_the_disk_has_room_again(
+    still: MakeStill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody else knows why it ended: a run that no word was said of would seem to train on."""
+    jobs = still()
+    name = jobs.submit(asked(), "ann")
+    queue = Queue(jobs.folder(name).path.parent)
+    claim = claims.take(queue, "worker")
+    assert claim is not None
+    tries = iter([OSError(28, "No space left on device")] * 3)
+    write = JobFolder.change_state
+
+    def full(folder: JobFolder, *said: Any) -> None:
+        for error in tries:
+            assert folder.is_held
+            raise error
+        write(folder, *said)
+
+    monkeypatch.setattr(JobFolder, "change_state", full)
+    monkeypatch.setattr(worker, "_LOOK", 0.01)
+    worker.Worker(queue, "worker")._give_back(claim, OSError(28, "No space left on device"))
+    info = jobs.run(name)
+    assert info.status == "failed"
+    assert "No space left on device" in info.reason
+    assert not jobs.folder(name).is_held
 
 
 def test_thirty_press_train_at_once_in_two_apps(make_jobs: MakeJobs) -> None:

@@ -1,4 +1,5 @@
 import gzip
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.text import CorpusError, parse_pairs, read_pairs, read_references
+from transformer.text.corpus import LONGEST
 
 SIDE = (
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r\0"), min_size=1)
@@ -93,6 +95,26 @@ def test_a_bad_table_is_refused_by_line(tmp_path: Path, case: str, zipped: bool)
 def test_pasted_text_is_named_as_the_caller_names_it() -> None:
     with pytest.raises(CorpusError, match=r"^your text, line 3 has no tab"):
         list(parse_pairs(["a\tb", "c\td", "e f"], "your text"))
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_line_of_many_megabytes_is_refused_before_it_is_in_memory(
+    tmp_path: Path, zipped: bool
+) -> None:
+    """A file of 200 kB may unpack to one such line."""
+    path = tmp_path / "bomb"
+    content = b"a\tb\n" + b"a" * 200 * 10**6
+    path.write_bytes(gzip.compress(content) if zipped else content)
+    tracemalloc.start()
+    try:
+        with pytest.raises(CorpusError, match="line 2 has more than 1,000,000 bytes; put each"):
+            list(read_pairs(path))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 20 * 10**6
+    path.write_bytes(b"a\t" + b"b" * (LONGEST - 3) + b"\nc\td\n")  # as long as it may be
+    assert [len(target) for _, target in read_pairs(path)] == [LONGEST - 3, 1]
 
 
 def test_missing_files_and_folders_are_refused_before_reading(tmp_path: Path) -> None:

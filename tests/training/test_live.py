@@ -154,6 +154,21 @@ def test_a_machine_that_fails_is_a_sentence(
     assert reason in run.state()["reason"]
 
 
+def test_a_disk_that_takes_no_word_is_raised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    run = begin(tmp_path)
+    run.write_state("queued")
+    monkeypatch.setattr(start_module, "Trainer", full)
+    monkeypatch.setattr(RunFolder, "write_state", full)
+    with pytest.raises(TrainingError, match="No space left on device"):
+        train_run(tmp_path)
+    assert run.state()["status"] == "queued"
+
+
 def test_a_mistake_of_ours_is_raised_and_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

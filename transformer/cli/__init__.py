@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from transformer.cli.analyse import add_analyse
 from transformer.cli.evaluate import add_evaluate
@@ -13,6 +14,7 @@ from transformer.cli.gates import add_gates
 from transformer.cli.inspect import add_inspect
 from transformer.cli.train import add_train
 from transformer.cli.translate import add_translate
+from transformer.training.errors import out_of_memory
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -29,13 +31,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `… | head` has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (ValueError, OSError, RuntimeError) as error:
-        print(f"error: {error}", file=sys.stderr)
+    except (ValueError, OSError, RuntimeError, MemoryError) as error:
+        said = "there is not enough memory for it" if out_of_memory(error) else shown(str(error))
+        print(f"error: {said}", file=sys.stderr)
         return 1
 
 
+def shown(text: str) -> str:
+    """`text` as one line that does nothing to a terminal, whatever a file's name or line holds."""
+    signs = (sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+    return "".join(signs)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(shown(message))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m transformer", description="Translate, train, measure and look into models."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

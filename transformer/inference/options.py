@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from numbers import Integral, Real
 from typing import Any, TypedDict, get_args
 
 from transformer.config import ModelConfig, near
@@ -18,6 +20,9 @@ EXTRA_LENGTH = 50
 
 MOST = {"beam_size": 64, "max_len": MAX_SOURCE + EXTRA_LENGTH, "candidates": 100}
 """Upper ends of options that cost memory."""
+
+STEEPEST = 100
+"""Of α in the length penalty: what it makes of the longest output is still a float."""
 
 SAMPLING = ("temperature", "top_k", "top_p", "seed")
 
@@ -63,6 +68,8 @@ class Decoding:
     candidates: int = 8
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            _check_kind(field.name, getattr(self, field.name), str(field.type))
         if self.method is None:
             object.__setattr__(self, "method", "beam" if self.beam_size > 1 else "greedy")
         if self.method not in get_args(Method):
@@ -76,8 +83,10 @@ class Decoding:
                 raise ValueError(f"{name} must be at least 1{most}, not {value}")
         if self.beam_size > 1 and self.method != "beam":
             raise ValueError(f"beam_size {self.beam_size} needs method 'beam', not {self.method!r}")
-        if not math.isfinite(self.length_penalty):
-            raise ValueError(f"length_penalty must be a finite number, not {self.length_penalty}")
+        if not -STEEPEST <= self.length_penalty <= STEEPEST:
+            raise ValueError(
+                f"length_penalty must be from -{STEEPEST} to {STEEPEST}, not {self.length_penalty}"
+            )
         if self.temperature is not None and not 0 < self.temperature < math.inf:
             raise ValueError(f"temperature must be above 0, not {self.temperature}")
         if self.top_p is not None and not 0 < self.top_p <= 1:
@@ -98,6 +107,23 @@ class Decoding:
             if name not in known:
                 raise ValueError(f"there is no option {name!r}{near(name, known)}")
         return cls(**options)
+
+
+_KINDS: dict[str, tuple[type, str]] = {
+    "int": (Integral, "a whole number"),
+    "float": (Real, "a number"),
+    "str": (str, "a name"),
+}
+
+
+def _check_kind(name: str, value: object, kind: str) -> None:
+    """Raises ValueError for an option's value of another type than its field's."""
+    wanted, said = next(found for name, found in _KINDS.items() if name in kind)
+    if (value is None and "None" in kind) or (
+        isinstance(value, wanted) and not isinstance(value, bool)
+    ):
+        return
+    raise ValueError(f"{name} must be {said}, not {reprlib.repr(value)}")
 
 
 def source_limit(config: ModelConfig) -> int:

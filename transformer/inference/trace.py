@@ -5,6 +5,7 @@ A trace is finished and needs no model: the figures and the analysis read it, a 
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -111,6 +112,7 @@ class Trace(Mapping[str, Array]):
 
         Raises:
             ValueError: for another kind, a layer that is not there, or weights not recorded.
+            TypeError: for a layer that is no whole number.
         """
         return self[self._site(kind, layer)]
 
@@ -129,6 +131,7 @@ class Trace(Mapping[str, Array]):
         and cross attention also predicted_token. Positions keep repeated tokens apart.
         """
         weights = self.weights(kind, layer)
+        head = None if head is None else int(operator.index(head))  # True is 1, never a mask
         if head is not None and not 0 <= head < len(weights):
             raise ValueError(f"there is no head {head}; the heads are 0 to {len(weights) - 1}")
         heads = np.arange(len(weights)) if head is None else np.array([head])
@@ -223,7 +226,7 @@ class Trace(Mapping[str, Array]):
 
     def _site(self, kind: str, layer: int) -> str:
         self._check_kind(kind)
-        if not 0 <= layer < self.n_layers:
+        if not 0 <= operator.index(layer) < self.n_layers:
             raise ValueError(f"there is no layer {layer}; the layers are 0 to {self.n_layers - 1}")
         name = WEIGHTS[kind].format(layer)
         if name not in self.tensors:

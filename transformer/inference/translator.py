@@ -88,6 +88,7 @@ class Translator:
 
         Raises:
             ValueError: for empty text, text longer than 512 pieces, or options that do not fit.
+            TypeError: for a text that is no string, or ids that are no whole numbers.
         """
         targets = None if target is None else [target]
         begin = _prefix(prefix, options, targets)
@@ -156,6 +157,8 @@ class Translator:
 
     def _encode(self, texts: list[str]) -> list[list[int]]:
         for text in texts:
+            if not isinstance(text, str):
+                raise TypeError(f"a text must be a string, not {type(text).__name__}")
             if not text.strip():
                 raise ValueError("There is no text to translate; write a sentence first.")
         sources = self.vocabulary.encode_batch(texts, threads=1)

@@ -52,17 +52,18 @@ def give_back(
 
     A run that the worker has `interrupted`, to pause it or because the app ends, is not cancelled:
     it is paused if that was asked, else it waits in line again.
+
+    Raises:
+        OSError: if that cannot be written; then the run is still the worker's.
     """
     folder = claim.folder
     with queue.held():
-        try:
-            if folder.job().get("deleted"):
-                claim.lock.close()  # first, for a system that cannot remove open files
-                queue.remove(folder)
-            elif verdict := _verdict(folder, error, interrupted):
-                folder.change_state(*verdict)
-        finally:
-            claim.lock.close()
+        if folder.job().get("deleted"):
+            claim.lock.close()  # first, for a system that cannot remove open files
+            queue.remove(folder)
+        elif verdict := _verdict(folder, error, interrupted):
+            folder.change_state(*verdict)
+        claim.lock.close()
 
 
 def _verdict(

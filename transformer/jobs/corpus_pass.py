@@ -6,17 +6,29 @@ failed.json, at the end: whole files or none.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from transformer.jobs import bounds
-from transformer.jobs.pass_files import ASK, FAILED, PROGRESS, RESULT, read, write
+from transformer.jobs.pass_files import (
+    ASK,
+    FAILED,
+    LACKING,
+    NO_ROOM,
+    PROGRESS,
+    RESULT,
+    read,
+    write,
+)
+from transformer.training.errors import out_of_memory
 
 _TELL = 0.2  # seconds at least between two words on how far it is
 Tell = Callable[[float, str], None]
@@ -44,21 +56,37 @@ def measure(ask: Mapping[str, Any], progress: Tell) -> dict[str, Any]:
 
 
 def make(folder: Path, function: Measure) -> int:
-    """The pass of this folder; 0 if there is a result, 1 if there is a reason why not."""
+    """The pass of this folder; 0 if there is a result, 1 if there is a reason why not, and
+    `NO_ROOM` if there is no room even for that."""
     told = 0.0
 
     def progress(share: float, doing: str) -> None:
         nonlocal told
         if time.monotonic() >= told + _TELL:
-            write(folder / PROGRESS, {"share": share, "doing": doing})
+            with suppress(OSError):  # a full disk: the result may still find room
+                write(folder / PROGRESS, {"share": share, "doing": doing})
             told = time.monotonic()
 
     try:
         write(folder / RESULT, function(read(folder / ASK), progress))
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
-        write(folder / FAILED, {"reason": str(error) or "there is not enough memory for it"})
+        reason = _why(error)
+        try:
+            write(folder / FAILED, {"reason": reason})
+        except OSError:
+            return NO_ROOM
         return 1
     return 0
+
+
+def _why(error: Exception) -> str:
+    """What went wrong, without a path of this machine."""
+    if out_of_memory(error):
+        return "there is not enough memory for it"
+    if isinstance(error, OSError):
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        return LACKING if full else str(error.strerror or error)
+    return str(error) or type(error).__name__
 
 
 def _end_with_the_app() -> None:

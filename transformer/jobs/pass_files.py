@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,9 @@ from transformer.text.files import atomic_path
 
 LOCK = "lock"  # held by the app whose process makes the pass
 ASK, PROGRESS, RESULT, FAILED = "ask.json", "progress.json", "result.json", "failed.json"
-
+NO_ROOM = 3
+"""Exit code of a pass that could not even write why it failed."""
+LACKING = "there is no room left on the disk; ask again once there is"
 
 Status = Literal["absent", "waiting", "running", "done", "failed"]
 
@@ -72,14 +75,19 @@ def clear(folder: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def forget(root: Path, kept: int) -> None:
-    """Remove all folders that have ended but the `kept` that were looked at last."""
+def forget(root: Path, kept: int, new: Path | None = None) -> None:
+    """Remove all folders that have ended but the `kept` that were looked at last.
+
+    What was looked at in the future, before the clock was put back, goes first; `new` stays.
+    """
+    now = time.time()
     ends = [
         path
         for folder in root.iterdir()
         for path in (folder / RESULT, folder / FAILED)
-        if path.is_file()
+        if folder != new and path.is_file()
     ]
-    ends.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in ends[kept:]:
+    looked = {path: path.stat().st_mtime for path in ends}
+    ends.sort(key=lambda path: looked[path] if looked[path] <= now + 60 else 0.0, reverse=True)
+    for path in ends[kept - (new is not None) :]:
         shutil.rmtree(path.parent, ignore_errors=True)

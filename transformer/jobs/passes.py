@@ -27,7 +27,9 @@ from transformer.jobs.locks import attempt
 from transformer.jobs.pass_files import (
     ASK,
     FAILED,
+    LACKING,
     LOCK,
+    NO_ROOM,
     PROGRESS,
     RESULT,
     Pass,
@@ -80,6 +82,7 @@ class Passes:
         self._guard = threading.Lock()
         self._line = Line()
         self._thread: threading.Thread | None = None
+        self._unwritten: dict[str, str] = {}
         self._closing = threading.Event()
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -159,9 +162,9 @@ class Passes:
             told = read(folder / PROGRESS)
             doing = str(told.get("doing", "starting"))
             return Pass(key, "running", float(told.get("share", 0.0)), doing, mine=mine)
-        failed = read(folder / FAILED)
+        failed = read(folder / FAILED).get("reason") or self._unwritten.get(key)
         if failed:
-            return Pass(key, "failed", reason=str(failed.get("reason", "")))
+            return Pass(key, "failed", reason=str(failed))
         return Pass(key, "absent")
 
     def result(self, key: str) -> dict[str, Any]:
@@ -214,18 +217,29 @@ class Passes:
             folder = self._folder / key
             try:
                 reason = self._make(folder, asked)
-                forget(self._folder, KEPT)
             except OSError as error:
                 reason = f"it could not be made: {error.strerror or error}"
+            with suppress(OSError):  # another app may be at it
+                forget(self._folder, KEPT, new=folder)
             with self._guard:
                 again = asked.killed and not asked.cancelled  # asked for anew while it ended
+                self._say(key, "" if asked.killed else reason)
                 with suppress(OSError):
-                    if reason and not asked.killed and folder.is_dir():
-                        write(folder / FAILED, {"reason": reason})
                     clear(folder)
                 self._line.remove(key)
                 if again:
                     self._line.add(key, Asked(asked.ask, asked.first, asked.visitors))
+
+    def _say(self, key: str, reason: str) -> None:
+        """Why there is no result, in its folder, or kept here while the disk takes no word."""
+        self._unwritten.pop(key, None)
+        if reason:
+            try:
+                write(self._folder / key / FAILED, {"reason": reason})
+            except OSError:
+                self._unwritten[key] = reason
+        for old in [*self._unwritten][:-KEPT]:
+            del self._unwritten[old]
 
     def _make(self, folder: Path, asked: Asked) -> str:
         """Start the process and wait for its end; why there is no result, or nothing."""
@@ -262,6 +276,8 @@ class Passes:
                     f"it took more than the {self._limits.pass_minutes:g} minutes that this app "
                     "allows; take fewer sentences"
                 )
+            if code == NO_ROOM:
+                return LACKING
             return f"its process ended ({code}) before it was done; ask again"
 
 

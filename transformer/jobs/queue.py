@@ -54,7 +54,8 @@ class Queue:
     def infos(self) -> list[RunInfo]:
         """All runs with their places, the newest first."""
         infos = with_places(info for folder in self.folders() if (info := read(folder)))
-        return sorted(infos, key=lambda info: (info.created, info.turn, info.name), reverse=True)
+        # By turn before the time, for a clock may be put back; the command line's have neither.
+        return sorted(infos, key=lambda info: (info.turn, info.created, info.name), reverse=True)
 
     def folder(self, name: str) -> JobFolder:
         """Raises JobError for a name that no run here has, whatever it may point at."""

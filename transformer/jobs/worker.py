@@ -86,10 +86,21 @@ class Worker:
         finally:
             over.set()
             heeding.join()
-            try:
-                claims.give_back(self.queue, claim, error, self._interrupted)
-            except OSError:
-                traceback.print_exc()  # whoever looks at the runs next finds it without a worker
+            self._give_back(claim, error)
+
+    def _give_back(self, claim: claims.Claim, error: BaseException | None) -> None:
+        """Say how the run went; on a full disk not before there is room, for nobody else knows."""
+        told = False
+        with claim.lock:
+            while not claim.lock.closed:
+                try:
+                    return claims.give_back(self.queue, claim, error, self._interrupted)
+                except OSError:
+                    if not told:
+                        traceback.print_exc()
+                    told = True
+                if self._ending.wait(_LOOK):
+                    return None  # whoever looks at the runs next finds it without a worker
 
     def _train(self, path: Path, train: Train) -> BaseException | None:
         """What went wrong, if anything."""

@@ -10,6 +10,9 @@ from pathlib import Path
 Pair = tuple[str, str]
 PathLike = str | os.PathLike[str]
 
+LONGEST = 1_000_000
+"""Bytes of a line."""
+
 
 class CorpusError(ValueError):
     """A corpus cannot be read; the message is one sentence with the file and the line."""
@@ -114,8 +117,15 @@ def read_lines(path: PathLike) -> Iterator[str]:
     try:
         with open(path, "rb") as plain:
             zipped = str(path).endswith(".gz") or plain.peek(2)[:2] == b"\x1f\x8b"
-            lines: Iterable[bytes] = gzip.GzipFile(fileobj=plain) if zipped else plain
+            file = gzip.GzipFile(fileobj=plain) if zipped else plain
+            # Not the file's own iteration: a small .gz may hold one line of many gigabytes.
+            lines = iter(lambda: file.readline(LONGEST + 1), b"")
             for number, raw in enumerate(lines, start=1):
+                if len(raw) > LONGEST:
+                    raise CorpusError(
+                        f"{path}, line {number} has more than {LONGEST:,} bytes; put each sentence "
+                        "on a line of its own."
+                    )
                 if number == 1:
                     raw = raw.removeprefix(b"\xef\xbb\xbf")
                 line = raw.decode("utf-8")

@@ -37,6 +37,7 @@ def train_run(path: str | os.PathLike[str], *, verbose: bool = False) -> Status:
     Raises:
         RunError: if the folder holds no readable config.json; BusyError, which is one, if another
             process trains there. Nothing is written then.
+        TrainingError: if not even the state could be written, as on a full disk; it has the reason.
     """
     run = RunFolder(path)
     asked = _checked(run)
@@ -57,7 +58,8 @@ def train_run(path: str | os.PathLike[str], *, verbose: bool = False) -> Status:
     except Exception as error:
         failure = as_training_error(error, 0, asked["training"].get("batch_tokens", 4096))
         if isinstance(failure, ValueError | RuntimeError):
-            _say_failed(run, str(failure))
+            if not _say_failed(run, str(failure)):
+                raise failure from error
             return "failed"
         _say_failed(run, f"{type(error).__name__}: {error}")
         raise
@@ -84,16 +86,19 @@ def _forget_old_stop(run: RunFolder) -> None:
             run.write_control(command="run")
 
 
-def _say_failed(run: RunFolder, reason: str) -> None:
-    """Unless the trainer has said it already, with step and device."""
-    with suppress(OSError):
+def _say_failed(run: RunFolder, reason: str) -> bool:
+    """Unless the trainer has said it already, with step and device; whether it could be written."""
+    try:
+        before = run.state()
+    except RunError:
+        before = {}
+    if (before.get("status"), before.get("reason")) != ("failed", reason):
+        more = {k: v for k, v in before.items() if k not in ("status", "reason")}
         try:
-            before = run.state()
-        except RunError:
-            before = {}
-        if (before.get("status"), before.get("reason")) != ("failed", reason):
-            more = {k: v for k, v in before.items() if k not in ("status", "reason")}
             run.write_state("failed", reason, **more)
+        except OSError:
+            return False
+    return True
 
 
 def corpus_of(run: RunFolder, asked: dict[str, Any]) -> Corpus:

@@ -205,13 +205,17 @@ def _take_text(owner: str) -> None:
 def _take(owner: str, content: bytes, name: str) -> None:
     st.session_state["corpus-refused"] = ""
     try:
-        if len(content) > BYTES:
-            raise ValueError(f"{name} has {len(content):,} bytes; at most {BYTES:,} can be taken.")
-        brought = Corpus.of_lines(decoded(content, name).split("\n"), name)
-        uploads().put(owner, brought, visitor.address())
+        uploads().put(owner, taken(content, name), visitor.address())
     except ValueError as error:
         st.session_state["corpus-refused"] = str(error)
     state.change(corpus="upload")
+
+
+def taken(content: bytes, name: str) -> Corpus:
+    """The corpus of a file or a text that is called `name`. Raises ValueError."""
+    if len(content) > BYTES:
+        raise ValueError(f"{name} has {len(content):,} bytes; at most {BYTES:,} can be taken.")
+    return Corpus.of_lines(decoded(content, name).split("\n"), name)
 
 
 def _told(corpus: Corpus, which: str) -> None:

@@ -1,0 +1,124 @@
+"""A clock that goes back, jumps ahead and stands still, under the queue, passes and runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+from tests.attack.door import Attack, forked
+from tests.attack.training import STEPS, config, fresh, undisturbed, whole
+from tests.jobs.conftest import Still
+from transformer.analysis.corpora import Corpus
+from transformer.jobs import Jobs, Limits, Passes, claims
+from transformer.jobs.info import in_line
+from transformer.jobs.pass_files import RESULT, forget, write
+from transformer.jobs.queue import Queue
+from transformer.training.live import train_run
+from transformer.ui.about import run_config
+from transformer.ui.training.words import ago
+
+PATIENCE = 120.0
+JUMPS = (0.0, 1.0, -1.0, 3600.0, -3600.0, 4e8, -4e8, -1e12)
+
+
+class Clock:
+    """Stands in for `time.time`; every look finds it somewhere else."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance, self._now = chance, 1.7e9
+
+    def __call__(self) -> float:
+        if self._chance.random() < 0.5:
+            self._now = max(0.0, self._now + self._chance.choice(JUMPS))
+        return self._now
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Attack]:
+    undisturbed(STEPS)
+    ways = (the_queue, the_queue, the_passes, the_caches)
+    trained = 0
+
+    def once(chance: random.Random) -> None:
+        nonlocal trained
+        with patch("time.time", Clock(chance)):
+            if chance.random() < 0.02:
+                a_run(folder)
+                trained += 1
+            else:
+                chance.choice(ways)(chance, folder)
+
+    yield Attack(once, lambda: f"{trained} runs trained under it, equal to the undisturbed")
+
+
+def the_queue(chance: random.Random, folder: Path) -> None:
+    """First come, first served; the newest is shown first; a run is claimed once."""
+    root = folder / "runs"
+    jobs = Jobs(root, Limits(disk_free=1), executor=lambda queue, limits: Still())
+    queue = Queue(root)
+    names = [jobs.submit(config(), f"ann{n}") for n in range(chance.randint(1, 5))]
+    shown = [info.name for info in jobs.runs()]
+    assert shown == names[::-1], "the newest is not shown first"
+    assert [info.name for info in in_line(jobs.runs())] == names
+    assert [jobs.run(name).place for name in names] == [*range(1, len(names) + 1)]
+    assert all(ago(info.created) or info.created <= 0 for info in jobs.runs())
+    taken = claims.take(queue, "w1")
+    assert taken is not None
+    assert taken.folder.name == names[0]
+    other = claims.take(queue, "w2")
+    assert (other.folder.name if other else None) == (names[1] if len(names) > 1 else None)
+    for claim in filter(None, (taken, other)):
+        claims.give_back(queue, claim, None, interrupted=True)
+    assert [info.name for info in in_line(jobs.runs())] == names
+    for number, name in enumerate(names):
+        jobs.delete(name, f"ann{number}")
+    assert not jobs.runs()
+
+
+def the_passes(chance: random.Random, folder: Path) -> None:
+    """The result that has just been made stays, whatever the others' times say."""
+    root = folder / "passes"
+    root.mkdir(exist_ok=True)
+    for number in range(6):
+        made = root / f"{number}"
+        made.mkdir(exist_ok=True)
+        write(made / RESULT, {"n": number})
+        stamp = time.time()
+        os.utime(made / RESULT, (stamp, stamp))
+    forget(root, 3, new=root / "5")
+    assert (root / "5" / RESULT).is_file(), "the newest result went"
+    assert len([*root.iterdir()]) == 3
+    with Passes(folder / "kept", Limits()) as passes:
+        corpus = Corpus.of_lines(["one"], "x")
+        assert passes.look(passes.key("d", "heads", corpus)).status == "absent"
+    shutil.rmtree(root)
+
+
+def the_caches(chance: random.Random, folder: Path) -> None:
+    """What is read of a run is what stands there now, although its file is older than before."""
+    run = folder / "cached"
+    run.mkdir(exist_ok=True)
+    for number in range(4):
+        (run / "config.json").write_text(json.dumps({"title": f"{number}"}))
+        stamp = time.time() + chance.random()
+        os.utime(run / "config.json", (stamp, stamp))
+        assert run_config(run / "checkpoint") == {"title": f"{number}"}
+
+
+def a_run(folder: Path) -> None:
+    """A real one, stopped in the middle and resumed."""
+    run = fresh(folder / "run", config())
+    try:
+        forked(lambda: train_run(run.path), 0.5)
+        ended = forked(lambda: train_run(run.path), PATIENCE)
+        assert ended.value == "finished", ended
+        whole(run)
+    finally:
+        shutil.rmtree(run.path)

@@ -1,0 +1,136 @@
+"""What a door is: something to attack again and again, and a look at the end at what it did."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import select
+import signal
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+
+@dataclass
+class Attack:
+    """A door that stands open.
+
+    Attributes:
+        once: brings one hostile input; what it raises is a defect.
+        told: a word on what was measured, after the figures.
+    """
+
+    once: Callable[[random.Random], None]
+    told: Callable[[], str] = str
+
+
+@dataclass(frozen=True)
+class Door:
+    """How a door is opened, in an empty folder; an error as it closes is a defect too.
+
+    Attributes:
+        share: of the time, beside the others.
+        rounds: inputs of the part in `test_doors.py`.
+    """
+
+    open: Callable[[Path], AbstractContextManager[Attack]]
+    share: float = 1.0
+    rounds: int = 150
+
+
+def simple(once: Callable[[random.Random, Path], None], share: float = 1.0) -> Door:
+    """A door that needs nothing but a folder."""
+
+    @contextmanager
+    def opened(folder: Path) -> Iterator[Attack]:
+        yield Attack(lambda chance: once(chance, folder))
+
+    return Door(opened, share)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a child ended.
+
+    Attributes:
+        value: what its function gave back.
+        error: the traceback, if it raised.
+        code: exit code; negative: the signal that ended it.
+        late: it was still at work when its time was over, and was killed.
+    """
+
+    value: Any = None
+    error: str = ""
+    code: int = 0
+    late: bool = False
+
+
+def forked(
+    act: Callable[[], Any], seconds: float, memory: int | None = None, file: int | None = None
+) -> Ended:
+    """`act` in a copy of this process, which is killed after `seconds` whatever it is at.
+
+    Args:
+        memory: bytes that it may have beside those that it has (RLIMIT_DATA).
+        file: bytes of the largest file that it may write (RLIMIT_FSIZE).
+    """
+    begin, end = os.pipe()
+    with warnings.catch_warnings():
+        # Python 3.12 warns of threads that a copy lacks; torch's are not used with one thread.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if not child:
+        os.close(begin)
+        _act(act, end, memory, file)
+    os.close(end)
+    until, said, late = time.monotonic() + seconds, b"", False
+    try:
+        while True:
+            ready, _, _ = select.select([begin], [], [], max(0.0, until - time.monotonic()))
+            if not ready:
+                late = True
+                break
+            got = os.read(begin, 1 << 20)
+            if not got:
+                break
+            said += got
+    finally:
+        os.kill(child, signal.SIGKILL)  # it may have said all, and not be gone yet
+        _, status = os.waitpid(child, 0)
+        os.close(begin)
+    if said and not late:
+        value, error = pickle.loads(said)
+        return Ended(value, error)
+    return Ended(code=os.waitstatus_to_exitcode(status), late=late)
+
+
+def _act(act: Callable[[], Any], end: int, memory: int | None, file: int | None) -> None:
+    """The child's life."""
+    import resource
+
+    said: tuple[Any, str] = None, "it could not even say what was wrong"
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        if file is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (file, file))
+        if memory is not None:
+            most = psutil.Process().memory_info().data + memory
+            resource.setrlimit(resource.RLIMIT_DATA, (most, resource.RLIM_INFINITY))
+        try:
+            said = act(), ""
+        except BaseException as error:
+            said = None, "".join(traceback.format_exception(error))
+        resource.setrlimit(resource.RLIMIT_DATA, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        with open(end, "wb") as pipe:
+            pickle.dump(said, pipe)
+    finally:
+        os._exit(0)

@@ -1,0 +1,164 @@
+"""`kill -9`, at moments nobody chose: of who trains, and of worker and server."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from tests.attack.door import Attack, forked
+from tests.attack.training import STEPS, config, fresh, losses, sound, undisturbed, whole
+from tests.jobs.conftest import Still
+from transformer.jobs import Jobs, Limits
+from transformer.jobs.folder import JobFolder
+from transformer.training.live import train_run
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 120.0  # seconds, for a busy machine; what is there is seen at once
+LONG = 120  # steps of a run whose workers are killed
+
+
+@contextmanager
+def trainers(folder: Path) -> Iterator[Attack]:
+    """Who trains is killed, again and again, in the middle of steps and of saves."""
+    undisturbed(STEPS)
+    began = time.monotonic()
+    forked(lambda: train_run(fresh(folder / "timed", config()).path), PATIENCE)
+    length, finished = time.monotonic() - began, 0
+    path, asked = folder / "run", config()
+
+    def once(chance: random.Random) -> None:
+        nonlocal finished
+        try:
+            run = fresh(path, asked) if not path.exists() else JobFolder(path)
+            ended = forked(lambda: train_run(path), chance.uniform(0.02, 0.6) * length)
+            assert not ended.error, ended.error
+            sound(run, asked)
+            if not ended.late:
+                assert ended.value == "finished", (ended, run.state())
+                whole(run)
+                finished += 1
+        except BaseException:
+            shutil.rmtree(path, ignore_errors=True)  # the next one begins anew
+            raise
+        if not ended.late:
+            shutil.rmtree(path)
+
+    yield Attack(once, lambda: f"{finished} runs of {STEPS} steps finished between the kills")
+
+
+@contextmanager
+def servers(folder: Path) -> Iterator[Attack]:
+    """Worker, server or both are killed while a real worker trains."""
+    root = folder / "runs"
+    looking = Jobs(root, Limits(disk_free=1), executor=lambda queue, limits: Still())
+    apps: list[App] = []
+    finished, killed = 0, {"worker": 0, "server": 0, "both": 0}
+    name = ""
+    # The first run is left alone: the others are compared with it.
+    expected: list[float] = []
+
+    def app() -> App:
+        if not apps or apps[0].process.poll() is not None:
+            apps[:] = [App(root)]
+        return apps[0]
+
+    def settle(run: str, more: int) -> bool:
+        """Wait until `more` further steps are taken; whether the run has ended by then."""
+        deadline, begins = time.monotonic() + PATIENCE, len(losses(looking.folder(run)))
+        while time.monotonic() < deadline:
+            info = looking.run(run)
+            if info.status == "failed":
+                looking.resume(run, "ann")
+            if info.status == "finished":
+                return True
+            if len(losses(looking.folder(run))) > begins + more and info.status == "running":
+                return False
+            time.sleep(0.02)
+        raise AssertionError(f"no progress in {PATIENCE} s: {looking.run(run)}")
+
+    def once(chance: random.Random) -> None:
+        nonlocal finished, name
+        app()
+        if not expected:
+            first = looking.submit(config(LONG, save_every=10), "ann")
+            assert settle(first, 10 * LONG), "the undisturbed run did not finish"
+            expected.extend(losses(looking.folder(first)))
+            assert len(expected) == LONG
+        if not name:
+            name = looking.submit(config(LONG, save_every=10), "ann")
+        if settle(name, chance.randint(1, LONG // 3)):
+            found = losses(looking.folder(name))
+            assert found == expected, "another loss than undisturbed"
+            finished, name = finished + 1, ""
+            return
+        victim = chance.choice(("worker", "worker", "server", "both"))
+        killed[victim] += 1
+        app().kill(victim)
+        info = looking.run(name)
+        assert info.status in ("running", "queued", "failed", "finished"), info
+        losses(looking.folder(name))
+
+    def told() -> str:
+        kills = ", ".join(f"{count} of {what}" for what, count in killed.items())
+        return f"kills: {kills}; {finished} runs of {LONG} steps finished, equal to the undisturbed"
+
+    yield Attack(once, told)
+    for one in apps:
+        one.close()
+
+
+class App:
+    """A server as far as runs go: it holds `Jobs`, and has a worker, both real processes."""
+
+    def __init__(self, root: Path, trainer: str = "") -> None:
+        command = [sys.executable, "-m", "tests.attack.app", str(root), *filter(None, [trainer])]
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def submit(self, asked: dict[str, object], owner: str) -> str:
+        """Put a run in line through this server; its name."""
+        assert self.process.stdin
+        assert self.process.stdout
+        self.process.stdin.write(json.dumps([asked, owner]) + "\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def kill(self, victim: str) -> None:
+        """`kill -9` of the "server", its "worker" or "both"; waits until they are gone."""
+        children = psutil.Process(self.process.pid).children()
+        gone = []
+        if victim in ("server", "both"):
+            self.process.kill()
+            self.process.wait()
+        if victim in ("worker", "both"):
+            for child in children:
+                try:
+                    os.kill(child.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+                gone.append(child)
+        # A worker whose server is gone saves, gives its run back and ends by itself.
+        _, left = psutil.wait_procs(gone if victim == "worker" else children, PATIENCE)
+        assert not left, f"still there after {PATIENCE} s: {left}"
+        if victim != "worker":
+            self._pipes()
+
+    def close(self) -> None:
+        self.kill("both") if self.process.poll() is None else self._pipes()
+
+    def _pipes(self) -> None:
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe:
+                pipe.close()

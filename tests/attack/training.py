@@ -1,0 +1,79 @@
+"""Real runs that are short, and what must be true of one whenever it is looked at."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from transformer.checkpoint import load_checkpoint
+from transformer.jobs.folder import JobFolder
+from transformer.training.live import train_run
+from transformer.training.recipe import describe
+
+STEPS = 24
+
+
+def config(steps: int = STEPS, **settings: Any) -> dict[str, Any]:
+    """A run of a model of a few thousand weights, saved at every third step."""
+    shape = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "batch_tokens": 256}
+    wanted = {**shape, "steps": steps, "save_every": 3, "average": 2, "cooldown": 0.0, **settings}
+    options = {"n_train": 200, "n_valid": 10}
+    return describe("copy", settings=wanted, options=options, device="cpu")
+
+
+def fresh(path: Path, asked: dict[str, Any]) -> JobFolder:
+    """A run folder that waits to be trained."""
+    path.mkdir(parents=True)
+    run = JobFolder(path)
+    run.write_config(asked)
+    return run
+
+
+def losses(run: JobFolder) -> list[float]:
+    """Of every step, in the order they were written. Raises if a step is missing or twice."""
+    lines = [line for line in run.metrics() if "loss" in line]
+    steps = [line["step"] for line in lines]
+    assert steps == [*range(1, len(steps) + 1)], f"steps missing or doubled: {steps}"
+    return [line["loss"] for line in lines]
+
+
+@cache
+def undisturbed(steps: int) -> tuple[list[float], bytes]:
+    """Losses and final weights of `config(steps)`, trained without an interruption."""
+    with TemporaryDirectory() as folder:
+        run = fresh(Path(folder) / "run", config(steps))
+        assert train_run(run.path) == "finished"
+        return losses(run), (run.checkpoint_path / "model.safetensors").read_bytes()
+
+
+def sound(run: JobFolder, asked: dict[str, Any]) -> None:
+    """A run that somebody was in the middle of: nothing half written, nothing gone."""
+    assert {k: v for k, v in run.config().items() if k in asked} == asked
+    trained = len(losses(run))
+    saved = run.saved_step()
+    assert not run.resume_path.exists() or saved > 0, "the save cannot be read"
+    assert saved <= trained, f"saved at {saved}, but {trained} lines of metrics"
+    for line in (
+        run.metrics_path.read_bytes().split(b"\n")[:-1] if run.metrics_path.exists() else ()
+    ):
+        json.loads(line)
+    if run.checkpoint_path.exists():
+        load_checkpoint(run.checkpoint_path)
+
+
+def whole(run: JobFolder, steps: int = STEPS) -> None:
+    """A finished run, the same as if nobody had disturbed it."""
+    expected, weights = undisturbed(steps)
+    found = losses(run)
+    assert found == expected, f"another loss than undisturbed from step {_first(found, expected)}"
+    assert (run.checkpoint_path / "model.safetensors").read_bytes() == weights
+    left = [path.name for path in run.path.rglob(".*tmp*")]
+    assert not left, f"left half written: {left}"
+
+
+def _first(found: list[float], expected: list[float]) -> int:
+    pairs = zip(found, expected, strict=False)
+    return next((n for n, (one, other) in enumerate(pairs, 1) if one != other), -1)
