@@ -13,7 +13,7 @@ help:
 	@echo "make lint        ruff and mypy alone;  make format  puts the layout right"
 	@echo "make pictures    photograph the app for the README"
 	@echo "make benchmarks  measure speed beside other engines (first time: installs them)"
-	@echo "make audit       look up known holes of every installed package (asks pypi.org)"
+	@echo "make audit       look up known holes of every installed package (asks the package index)"
 	@echo "make clean       remove .venv and what the tools left behind"
 
 app: .venv/app.stamp

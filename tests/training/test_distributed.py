@@ -77,7 +77,7 @@ def test_one_process_alone_is_the_world() -> None:
         world.barrier()
         assert tensor.tolist() == [1, 1]
         assert world.broadcast([1.5, 2.0], torch.device("cpu")) == [1.5, 2.0]
-    assert not World(rank=1, size=2).leads
+    assert not World(rank=1, size=2).is_main
 
 
 def pretend_torchrun(
