@@ -32,7 +32,8 @@ class Translator:
     def __init__(
         self, model: Transformer, vocabulary: Vocabulary, precision: Precision = "auto"
     ) -> None:
-        """Takes the model as it is, in evaluation mode; it must not change afterwards.
+        """Takes the model in evaluation mode. Its weights may be edited in place between two calls,
+        best under `torch.no_grad()`; see `Engine` on edits through `.data`.
 
         `precision` is of batches: with "auto", eight sentences or more at once are computed with
         bfloat16 products if that is faster here, and rounding may then exchange two nearly
