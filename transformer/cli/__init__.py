@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from transformer.cli.analyse import add_analyse
 from transformer.cli.evaluate import add_evaluate
@@ -13,6 +14,8 @@ from transformer.cli.gates import add_gates
 from transformer.cli.inspect import add_inspect
 from transformer.cli.train import add_train
 from transformer.cli.translate import add_translate
+from transformer.text.visible import shown
+from transformer.training.console import say
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -24,18 +27,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return run(options)
     except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
+        say("stopped")
         return 130
     except BrokenPipeError:  # `… | head` has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ValueError, OSError, RuntimeError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        say(f"error: {error}")
         return 1
 
 
+class _Parser(argparse.ArgumentParser):
+    """One that repeats a wrong word without letting it steer the terminal."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(shown(message))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m transformer", description="Translate, train, measure and look into models."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

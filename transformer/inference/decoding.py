@@ -149,9 +149,11 @@ class Decoder:
         if config.positions == "learned":
             limit = min(limit, config.max_len)
         if len(ids) > limit:
-            raise ValueError(f"The target has {len(ids)} pieces; at most {limit} can be forced.")
-        if not ids or ids == [config.eos_id]:
-            raise ValueError("The target is empty; write a translation to force.")
+            raise ValueError(
+                f"The translation to force has {len(ids)} pieces; at most {limit} can be forced."
+            )
+        if not ids:
+            raise ValueError("There is no translation to force; `</s>` at least is needed.")
         check_pieces("Target", ids, config)
         return ids
 

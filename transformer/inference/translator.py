@@ -19,6 +19,9 @@ from transformer.inference.results import Candidate, StepTable, Translation, len
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
 from transformer.text import Vocabulary
+from transformer.text.visible import is_blank
+
+NO_TEXT = "There is no text to translate; write a sentence first."
 
 
 class Translator:
@@ -104,6 +107,10 @@ class Translator:
         """
         return self._translate(list(texts), targets, hooks, _options(options, targets))
 
+    def check(self, text: str) -> None:
+        """Raises ValueError if `text` cannot be translated, being blank or too long."""
+        self._encode([text])
+
     def trace(
         self,
         text: str,
@@ -153,15 +160,22 @@ class Translator:
 
     def _encode(self, texts: list[str]) -> list[list[int]]:
         for text in texts:
-            if not text.strip():
-                raise ValueError("There is no text to translate; write a sentence first.")
+            if is_blank(text):
+                raise ValueError(NO_TEXT)
         sources = self.vocabulary.encode_batch(texts, threads=1)
         for source in sources:
+            if source == [self.vocabulary.eos_id]:  # all that the vocabulary leaves of the text
+                raise ValueError(NO_TEXT)
             check_source(len(source), self.model.config)
         return sources
 
     def _target(self, target: str | Sequence[int], decoding: Decoding) -> list[int]:
-        ids = self.vocabulary.encode(target) if isinstance(target, str) else list(target)
+        if isinstance(target, str):
+            ids = self.vocabulary.encode(target)
+            if is_blank(target) or ids == [self.vocabulary.eos_id]:
+                raise ValueError("There is no translation to force; write one first.")
+        else:
+            ids = list(target)
         return self._decoder.check_target(ids, decoding)
 
     def _translation(

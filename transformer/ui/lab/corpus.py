@@ -18,6 +18,7 @@ import streamlit as st
 from transformer.analysis.corpora import MOST, Corpus, Sentence
 from transformer.jobs import services
 from transformer.jobs.shares import of_address
+from transformer.text.visible import is_blank
 from transformer.ui import frame, models, state, visitor
 from transformer.ui.address import CORPORA
 from transformer.ui.lab import ours
@@ -198,7 +199,7 @@ def _take_file(owner: str) -> None:
 
 def _take_text(owner: str) -> None:
     text = st.session_state["corpus-text"]
-    if text.strip():
+    if not is_blank(text):
         _take(owner, text.encode("utf-8", "replace"), "Your text")
 
 

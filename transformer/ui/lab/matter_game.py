@@ -17,6 +17,7 @@ from transformer.figures.measured import Chart
 from transformer.figures.measured import measured as drawn
 from transformer.figures.switchboard import LETTERS
 from transformer.inference.results import Translation
+from transformer.text.visible import is_blank
 from transformer.ui import controls, frame, models, readings, state, tables
 from transformer.ui.address import KINDS
 from transformer.ui.lab.measuring import measured
@@ -123,7 +124,7 @@ def _translated(
 
 
 def _said(found: Translation) -> str:
-    if not found.text.strip():
+    if is_blank(found.text):
         return "nothing at all"
     return frame.plain(found.text) + ("" if found.finished else " …")
 

@@ -6,6 +6,7 @@ import csv
 import io
 
 from transformer.text.corpus import parse_pairs
+from transformer.text.visible import is_blank
 
 FEWEST = 20
 """Pairs; with fewer there is nothing to learn and nothing to be judged by."""
@@ -74,11 +75,11 @@ def _cells(text: str, name: str) -> Pairs | None:
             rows = list(csv.reader(io.StringIO(text), delimiter=separator, strict=True))
         except csv.Error:
             continue
-        rows = [row for row in rows if any(cell.strip() for cell in row)]
+        rows = [row for row in rows if not all(map(is_blank, row))]
         if rows and all(len(row) == 2 for row in rows):
             for number, row in enumerate(rows, start=1):
                 for side, cell in zip(("source", "target"), row, strict=True):
-                    if not cell.strip():
+                    if is_blank(cell):
                         raise ValueError(
                             f"{name}, row {number} has an empty {side}; both sides need text."
                         )
