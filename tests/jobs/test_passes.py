@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import imports
 from transformer.analysis.corpora import Corpus
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import JobError, Limits
@@ -22,6 +23,7 @@ from transformer.jobs.pass_files import Pass, forget, read, write
 from transformer.jobs.pass_line import OF_A_VISITOR
 from transformer.jobs.passes import MEASURE as MEASURE_OF_THE_APP
 from transformer.jobs.passes import Passes
+from transformer.jobs.sources import BESIDE, HOUSE, fingerprint
 
 MEASURE = "tests.jobs.measured:measure"
 PATIENCE = 60.0  # seconds, for a busy machine; what is there is seen at once
@@ -92,6 +94,46 @@ def test_the_key_is_of_everything_that_counts() -> None:
         Passes.key("a", "heads", CORPUS, {"bleu": True}),
     }
     assert len(keys) == 5
+
+
+def test_results_of_other_code_are_nobodys(
+    passes: Passes, ask: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = ask("quick")
+    until(passes, key, "done")
+    monkeypatch.setattr("transformer.jobs.passes.fingerprint", lambda: "0" * 16)
+    later = Passes.key("0" * 16, "quick", CORPUS)
+    assert later != key
+    assert passes.look(later).status == "absent"
+
+
+def test_the_fingerprint_is_of_what_computes_and_of_nothing_that_shows(tmp_path: Path) -> None:
+    for name in ("measures.py", "analysis/heads.py", "ui/page.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("ROLE = 0.4\n")
+
+    def now() -> str:
+        fingerprint.cache_clear()
+        return fingerprint(tmp_path)
+
+    first = now()
+    (tmp_path / "ui" / "page.py").write_text("ROLE = 0.5\n")
+    (tmp_path / "analysis" / "notes.txt").write_text("none")
+    assert now() == first
+    (tmp_path / "analysis" / "heads.py").write_text("ROLE = 0.5\n")
+    changed = now()
+    assert changed != first
+    (tmp_path / "analysis" / "heads.py").rename(tmp_path / "analysis" / "rows.py")
+    assert len({first, changed, now()}) == 3
+    fingerprint.cache_clear()
+
+
+def test_whatever_a_report_imports_is_in_the_fingerprint() -> None:
+    links = imports.graph(HOUSE.parent)
+    reached = imports.reach("transformer.analysis.reports", links)
+    rooms = {name.split(".")[1] for name in reached if name.startswith("transformer.")}
+    assert "measures" in rooms
+    assert not rooms & {*BESIDE}
 
 
 def test_one_at_a_time_with_progress_and_whoever_asked_may_take_it_back(

@@ -321,6 +321,11 @@ def test_a_file_is_utf_8_or_refused_and_a_csv_is_read() -> None:
         assert pairs.parsed(rows, "a.csv", 5000)[3] == (f"one{separator} 3", "un 3")
     with pytest.raises(ValueError, match="row 2 has an empty source"):
         pairs.parsed("a,b\n,c\n", "a.csv", 5000)
+    for rows, row in (("a,b\nc\n", "row 2 has 1 cell;"), ("a,b,c\nd,e\n", "row 1 has 3 cells;")):
+        with pytest.raises(ValueError, match=rf"a\.csv, {row} every row needs two"):
+            pairs.parsed(rows, "a.csv", 5000)
+        with pytest.raises(ValueError, match="line 1 has no tab"):  # any text may hold commas
+            pairs.parsed(rows, "The text", 5000)
     assert pairs.parsed(pairs.tsv(PAIRS).decode(), "x", 5000) == PAIRS
 
 

@@ -40,10 +40,9 @@ from transformer.jobs.pass_files import (
 from transformer.jobs.pass_line import Asked, Line
 from transformer.jobs.processes import start
 from transformer.jobs.shares import Who
+from transformer.jobs.sources import fingerprint
 
 FOLDER = ".passes"
-FORM = 3
-"""Grows when results hold something else than before: those that are kept are nobody's then."""
 KEPT = 80
 """Results that are kept, those looked at last; a thousand sentences are about 500 kB."""
 _LOOK = 0.5  # seconds between two looks whether another app has finished the same pass
@@ -94,8 +93,10 @@ class Passes:
     def key(
         digest: str, what: str, corpus: Corpus, options: Mapping[str, Any] | None = None
     ) -> str:
-        """What a pass is known by: the checkpoint's hash, the corpus's, and what is measured."""
-        content = json.dumps([FORM, digest, corpus.hash, what, sorted((options or {}).items())])
+        """What a pass is known by: the code that measures, the checkpoint's hash, the corpus's, and
+        what is measured."""
+        given = sorted((options or {}).items())
+        content = json.dumps([fingerprint(), digest, corpus.hash, what, given])
         return hashlib.sha256(content.encode()).hexdigest()[:24]
 
     def ask(
