@@ -17,7 +17,7 @@ from tests import imports
 from transformer.analysis.corpora import Corpus
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import JobError, Limits
-from transformer.jobs.corpus_pass import make
+from transformer.jobs.corpus_pass import FULL, NO_ROOM, make
 from transformer.jobs.locks import attempt
 from transformer.jobs.pass_files import Pass, forget, read, write
 from transformer.jobs.pass_line import OF_A_VISITOR
@@ -196,6 +196,38 @@ def test_what_fails_says_why_and_can_be_asked_for_again(
         passes.result(fails)
     ask("fails")
     assert passes.look(fails).status == "running"
+
+
+def full(*_: object) -> None:
+    raise OSError(28, "No space left on device", "/srv/runs/x")
+
+
+def test_on_a_full_disk_it_says_so_and_can_be_asked_for_again(
+    passes: Passes, ask: Callable[..., str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nothing can be written at all; then the result alone cannot, which its process says."""
+    with monkeypatch.context() as patch:
+        patch.setattr("transformer.jobs.passes.write", full)
+        key = ask("quick")
+        assert (
+            until(passes, key, "failed").reason == "it could not be made: No space left on device"
+        )
+    ask("quick")
+    until(passes, key, "done")
+
+    folder = tmp_path / "one"
+    write(folder / "ask.json", {})
+    with monkeypatch.context() as patch:
+        patch.setattr("transformer.jobs.corpus_pass.write", full)
+        assert make(folder, lambda asked, progress: {}) == FULL
+    assert make(folder, lambda asked, progress: full()) == 1
+    assert read(folder / "failed.json") == {"reason": NO_ROOM}
+
+
+def test_the_process_of_a_full_disk_is_understood(tmp_path: Path) -> None:
+    with Passes(tmp_path, measure=MEASURE) as passes:
+        key = passes.ask(tmp_path, "0" * 16, "full", CORPUS, visitor="me")
+        assert until(passes, key, "failed").reason == NO_ROOM
 
 
 def test_a_killed_app_leaves_no_half_result(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit
+from tests.pages.conftest import Visit, run_program
 from tests.pages.test_pages import messages, shown, view
 from transformer import Translator
 from transformer.analysis.cards import SHOWN
@@ -233,7 +233,7 @@ def test_the_head_can_be_switched_off_from_its_card(visit: Visit, measured: dict
 def test_the_lines_of_python_find_the_same(visit: Visit, measured: dict[str, Any]) -> None:
     space: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(opened(visit).code[-1].value, space)
+        run_program(opened(visit).code[-1].value, space)
     assert "positional" in printed.getvalue()
     found = space["measured"].table()["entropy"].tolist()
     assert found == pytest.approx([line["entropy"] for line in measured["table"]])

@@ -372,6 +372,10 @@ def test_own_runs_are_paused_resumed_stopped_and_deleted(visit: Visit, jobs: Job
     assert jobs.run(name).status == "cancelled"
     button(app, "Resume").click().run()
     assert jobs.run(name).status == "queued"
+    full = jobs.folder(name).path / "resume.safetensors"
+    stand(jobs, name, "failed", f"{full} cannot be written")
+    (message,) = messages(visit(PAGE, run=name))
+    assert message.replace("\\", "") == f"runs/{name}/resume.safetensors cannot be written."
     stand(jobs, name, "failed", "process 1 was killed")
     app.run()
     assert "Process 1 was killed." in messages(app)

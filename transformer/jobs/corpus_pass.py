@@ -6,18 +6,23 @@ failed.json, at the end: whole files or none.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from transformer.jobs import bounds
 from transformer.jobs.pass_files import ASK, FAILED, PROGRESS, RESULT, read, write
 
+FULL = 73
+"""The process's exit code where neither a result nor a reason could be written (EX_CANTCREAT)."""
+NO_ROOM = "the disk has no room for what was measured; ask again once there is some"
 _TELL = 0.2  # seconds at least between two words on how far it is
 Tell = Callable[[float, str], None]
 Measure = Callable[[Mapping[str, Any], Tell], dict[str, Any]]
@@ -44,21 +49,28 @@ def measure(ask: Mapping[str, Any], progress: Tell) -> dict[str, Any]:
 
 
 def make(folder: Path, function: Measure) -> int:
-    """The pass of this folder; 0 if there is a result, 1 if there is a reason why not."""
+    """The pass of this folder; 0 if there is a result, 1 if there is a reason why not, `FULL` if
+    the disk takes neither."""
     told = 0.0
 
     def progress(share: float, doing: str) -> None:
         nonlocal told
         if time.monotonic() >= told + _TELL:
-            write(folder / PROGRESS, {"share": share, "doing": doing})
             told = time.monotonic()
+            with suppress(OSError):  # the result may find room
+                write(folder / PROGRESS, {"share": share, "doing": doing})
 
     try:
         write(folder / RESULT, function(read(folder / ASK), progress))
+        return 0
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
-        write(folder / FAILED, {"reason": str(error) or "there is not enough memory for it"})
+        reason = str(error) or "there is not enough memory for it"
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            reason = NO_ROOM
+    with suppress(OSError):
+        write(folder / FAILED, {"reason": reason})
         return 1
-    return 0
+    return FULL
 
 
 def _end_with_the_app() -> None:

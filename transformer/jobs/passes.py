@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from transformer.analysis.corpora import Corpus
+from transformer.jobs.corpus_pass import FULL, NO_ROOM
 from transformer.jobs.errors import JobError
 from transformer.jobs.limits import Limits, cores
 from transformer.jobs.locks import attempt
@@ -78,6 +79,9 @@ class Passes:
         self._limits, self._nice, self._measure = limits, nice, measure
         self._guard = threading.Lock()
         self._line = Line()
+        self._unwritten: dict[
+            str, str
+        ] = {}  # why passes failed, where the disk takes no word of it
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
         try:
@@ -134,6 +138,7 @@ class Passes:
                 ask = {**ask, "options": dict(options or {}), "corpus": corpus.to_dict()}
                 asked = Asked(ask, Who(visitor, address))
                 self._line.add(key, asked)
+            self._unwritten.pop(key, None)
             asked.visitors.add(visitor)
             asked.cancelled, asked.looked = False, time.monotonic()
             if self._thread is None:
@@ -152,6 +157,7 @@ class Passes:
                 asked.looked = time.monotonic()
             if place:
                 self._line.drop_left()
+            unwritten = self._unwritten.get(key, "")
         if (folder / RESULT).is_file():
             return Pass(key, "done", 1.0)
         if asked is not None and not asked.cancelled:
@@ -160,9 +166,9 @@ class Passes:
             told = read(folder / PROGRESS)
             doing = str(told.get("doing", "starting"))
             return Pass(key, "running", float(told.get("share", 0.0)), doing, mine=mine)
-        failed = read(folder / FAILED)
-        if failed:
-            return Pass(key, "failed", reason=str(failed.get("reason", "")))
+        reason = unwritten or str(read(folder / FAILED).get("reason", ""))
+        if reason:
+            return Pass(key, "failed", reason=reason)
         return Pass(key, "absent")
 
     def result(self, key: str) -> dict[str, Any]:
@@ -220,13 +226,22 @@ class Passes:
                 reason = f"it could not be made: {error.strerror or error}"
             with self._guard:
                 again = asked.killed and not asked.cancelled  # asked for anew while it ended
+                if reason and not asked.killed:
+                    self._say(key, reason)
                 with suppress(OSError):
-                    if reason and not asked.killed and folder.is_dir():
-                        write(folder / FAILED, {"reason": reason})
                     clear(folder)
                 self._line.remove(key)
                 if again:
                     self._line.add(key, Asked(asked.ask, asked.first, asked.visitors))
+
+    def _say(self, key: str, reason: str) -> None:
+        """Why it failed, for everyone and the next app; on a full disk for this app alone."""
+        try:
+            write(self._folder / key / FAILED, {"reason": reason})
+        except OSError:
+            self._unwritten[key] = reason
+            while len(self._unwritten) > KEPT:
+                del self._unwritten[next(iter(self._unwritten))]
 
     def _make(self, folder: Path, asked: Asked) -> str:
         """Start the process and wait for its end; why there is no result, or nothing."""
@@ -263,6 +278,8 @@ class Passes:
                     f"it took more than the {self._limits.pass_minutes:g} minutes that this app "
                     "allows; take fewer sentences"
                 )
+            if code == FULL:
+                return NO_ROOM
             return f"its process ended ({code}) before it was done; ask again"
 
 

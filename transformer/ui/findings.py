@@ -149,7 +149,7 @@ def _verdict(model: Model, published: Published, key: str, found: dict[str, Any]
         config={"displayModeBar": False},
     )
     with st.expander("The same from the shell and from Python"):
-        _programs(str(models.checkpoints()[model.name]), published.name)
+        _programs(str(models.written(model.name)), published.name)
 
 
 def _programs(folder: str, name: str) -> None:

@@ -18,7 +18,7 @@ from transformer.jobs import runs_folder
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import is_shared
 from transformer.jobs.shipped import RUNS, folders
-from transformer.ui import state, visitor
+from transformer.ui import server_paths, state, visitor
 from transformer.ui.about import About, about, run_config
 
 FOLDER = "HEADS_UP_CHECKPOINTS"
@@ -84,8 +84,12 @@ def _may_see(run: Path) -> bool:
 def written(name: str) -> Path:
     """The folder of a checkpoint as one writes it in the folder of this app; a program that a
     visitor reads tells no more of the server than that."""
-    path, home = checkpoints()[name].resolve(), Path.cwd()
-    return path.relative_to(home) if path.is_relative_to(home) else path
+    return Path(public(str(checkpoints()[name])))
+
+
+def public(text: str) -> str:
+    """`text` without paths of this server."""
+    return server_paths.without(text, folder())
 
 
 def offered() -> dict[str, str]:
