@@ -13,6 +13,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from transformer.jobs import services
+from transformer.ui import remembered
 
 ROOT = Path(__file__).resolve().parents[2]
 Visit = Callable[..., AppTest]
@@ -44,3 +45,4 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     yield open_page
     services.close_all()
     st.cache_resource.clear()
+    remembered.results.clear()

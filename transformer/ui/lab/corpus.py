@@ -23,6 +23,7 @@ from transformer.ui import frame, models, state, visitor
 from transformer.ui.address import CORPORA
 from transformer.ui.lab import ours
 from transformer.ui.models import Model
+from transformer.ui.remembered import remembered
 from transformer.ui.training.pairs import decoded
 
 BYTES = 1_000_000
@@ -149,17 +150,17 @@ def _found(model: Model, which: str, owner: str, most: int) -> Corpus | None:
     if brought is None:
         st.info("Upload a file or paste sentences, a line each. No other visitor sees them.")
         return None
-    return _cut(brought, most)
+    return _cut(f"{brought.name} {brought.hash}", most, brought)
 
 
-@st.cache_resource(max_entries=8, show_spinner="Reading the run's validation pairs …")
+@remembered("Reading the run's validation pairs …")
 def _of_run(folder: str, digest: str, most: int) -> Corpus:
     return Corpus.of_run(folder, most)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs={Corpus: lambda c: c.hash})
-def _cut(corpus: Corpus, most: int) -> Corpus:
-    return corpus.first(most)
+@remembered()
+def _cut(texts: str, most: int, _corpus: Corpus) -> Corpus:
+    return _corpus.first(most)
 
 
 def _bring(owner: str) -> None:
