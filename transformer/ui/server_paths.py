@@ -56,7 +56,7 @@ def _pattern(kept: tuple[Path, ...], here: Path) -> tuple[re.Pattern[str], dict[
 
 def _written(folders: dict[Path, str]) -> dict[str, str]:
     """Every way in which these absolute folders may be written, with their names."""
-    found = {}
+    found: dict[str, str] = {}
     for folder, name in folders.items():
         for path in (folder, _resolved(folder)):
             if path.is_absolute() and len(path.parts) > 1:
