@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from transformer.text.visible import is_blank
 from transformer.ui import controls, frame, readings, state, views
 
 with frame.page("pages/translate.py") as model:
@@ -13,7 +14,7 @@ with frame.page("pages/translate.py") as model:
         controls.sentence(model)
     view = state.view()
     with right:
-        if view.method == "forced" and not view.target.strip():
+        if view.method == "forced" and is_blank(view.target):
             st.info(
                 "Write a translation of your own below, and see how probable the model finds it."
             )

@@ -64,5 +64,5 @@ def test_all_steps_at_once_are_the_steps_one_by_one(translator: Translator) -> N
 def test_nothing_to_learn_from_is_said(translator: Translator) -> None:
     with pytest.raises(ValueError, match="no text to translate"):
         shifted(translator, " ", TARGET)
-    with pytest.raises(ValueError, match="target is empty"):
+    with pytest.raises(ValueError, match="no translation to force"):
         shifted(translator, SOURCE, "")

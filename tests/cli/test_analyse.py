@@ -3,6 +3,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.heads import measure_heads
 from transformer.analysis.reports import REPORTS
+from transformer.cli.progress import progress_bar
 
 
 @pytest.fixture
@@ -123,3 +126,39 @@ def test_refusals_are_one_sentence(
     assert said.err.startswith("error: ")
     assert says in said.err
     assert said.err.count("\n") == 1
+
+
+def test_a_long_call_says_how_far_it_is_and_what_is_left(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A log gets a line every half minute; of 128 s in all there are left 128 less those passed."""
+    now = 0.0
+    with progress_bar(lambda: now) as progress:
+        for second in range(128):
+            now = float(second)
+            progress(second / 128, "measuring")
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == [
+        " 23.4% measuring, 01:38 left",
+        " 46.9% measuring, 01:08 left",
+        " 70.3% measuring, 00:38 left",
+        " 93.8% measuring, 00:08 left",
+    ]
+
+
+def test_a_terminal_gets_a_bar_with_the_time_left(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    now = 0.0
+    with progress_bar(lambda: now) as progress:
+        progress(0.0, "translating")
+        now = 60.0
+        progress(0.5, "measuring")
+        time.sleep(0.15)  # tqdm draws ten times a second
+        progress(0.5001, "measuring")
+    shown = capsys.readouterr().err
+    assert "measuring  50% |" in shown
+    assert shown.count("\n") == 1
+    assert ", 00:59 left" in shown or ", 01:00 left" in shown

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from tests.cli.conftest import Shell
 from transformer import Trace, Translator
+from transformer.cli.output import result
 
 TEXT = "The baker sells bread."
 
@@ -75,7 +77,6 @@ def test_trace_is_kept(shell: Shell, checkpoint: Path, tmp_path: Path, suffix: s
         (["word " * 600], b"", "at most 512"),
         ([], b"", "standard input is empty"),
         ([], b"fine\nf\xe9e\n", "line 2 is not UTF-8 (byte 0xe9)"),
-        ([], b"word " * 600, "standard input, lines 1 to 1"),
         ([TEXT, "--trace", "x.pt"], b"", ".npz or .json, not 'x.pt'"),
         (["--trace", "x.npz"], b"hello", "need the text as an argument"),
         ([TEXT, "--beam", "0"], b"", "beam_size must be at least 1"),
@@ -125,3 +126,29 @@ def test_too_little_memory_is_a_sentence(
     monkeypatch.setattr(Translator, "translate", without)
     said = shell("translate", TEXT, "--checkpoint", checkpoint)
     assert (said.status, said.err) == (1, "error: there is not enough memory for it\n")
+
+
+ACTS = "\x1b]0;mine\x07 \x9b2J"
+
+
+def test_words_that_are_refused_steer_no_terminal(shell: Shell, tmp_path: Path) -> None:
+    for words in (["translate", TEXT, "--checkpoint", tmp_path / ACTS], ["translate", "a", ACTS]):
+        said = shell(*words)
+        assert said.status != 0
+        assert not any(sign in said.err for sign in "\x1b\x07\x9b")
+        assert "\\u001b]0;mine\\u0007 \\u009b2J" in said.err
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_results_are_as_they_are_but_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    result(json.dumps({"text": ACTS}, ensure_ascii=False))
+    result(f"role,{ACTS}\n\tnext", end="")
+    out, _ = capsys.readouterr()
+    first, rest = out.split("\n", 1)
+    assert json.loads(first) == {"text": ACTS}  # JSON stays JSON
+    assert ("\x9b" in first) == (not terminal)
+    written = "\\u001b]0;mine\\u0007 \\u009b2J" if terminal else ACTS
+    assert rest == f"role,{written}\n\tnext"

@@ -133,10 +133,15 @@ def test_results_go_through_json_and_pickle(translator: Translator) -> None:
         ({"method": "forced"}, "needs a target"),
         ({"method": "greedy", "target": TARGET}, "leave method 'greedy' out"),
         ({"beam_size": 4, "target": TARGET}, "beam_size 4 needs method 'beam', not 'forced'"),
-        ({"target": ""}, "The target is empty"),
+        ({"target": ""}, "There is no translation to force; write one"),
+        ({"target": " \u200b\x07"}, "There is no translation to force; write one"),
+        ({"target": []}, "There is no translation to force"),
         ({"target": [5, 2, 6]}, "Target id 2 at place 1 is a control piece"),
         ({"target": [5, 999]}, "Target id 999 is not from 0 to 319"),
-        ({"target": [5] * 563}, "The target has 563 pieces; at most 562 can be forced"),
+        (
+            {"target": [5] * 563},
+            "The translation to force has 563 pieces; at most 562 can",
+        ),
     ],
 )
 def test_wrong_options_are_said(
@@ -146,7 +151,9 @@ def test_wrong_options_are_said(
         translator.translate(TEXT, **options)
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
+@pytest.mark.parametrize(
+    "text", ["", "   ", "\n\t", "\u200b", "\u200d\ufeff", "\x00", "\x1b\x07", " \u2060\u3000\u202e"]
+)
 def test_no_text_is_said_kindly(translator: Translator, text: str) -> None:
     for call in (translator.translate, translator.trace, lambda t: translator.translate_batch([t])):
         with pytest.raises(ValueError, match="no text to translate; write a sentence first"):
@@ -180,7 +187,7 @@ def test_the_longest_text_is_translated(translator: Translator, vocabulary: Voca
     assert len(translator.translate(text, max_len=20).ids) == 20
 
 
-@pytest.mark.parametrize("text", ["</s>", "<s> <pad> <unk>", "日本語 🚀", "\x00", "a" * 300])
+@pytest.mark.parametrize("text", ["</s>", "<s> <pad> <unk>", "日本語 🚀", "a\x00", "a" * 300])
 def test_odd_texts_do_not_crash(translator: Translator, text: str) -> None:
     result = translator.translate(text, max_len=5)
     assert set(result.src_ids[:-1]).isdisjoint({0, 1, 2})

@@ -113,3 +113,15 @@ def test_it_ends_with_an_app_that_is_killed() -> None:
 def test_nothing_runs_nothing_is_stopped(measuring: Measuring) -> None:
     measuring.stop("me")
     assert measuring.running() is None
+
+
+@pytest.mark.usefixtures("measuring")
+def test_a_disk_without_room_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    measuring = Measuring("ruler")
+    with pytest.raises(JobError, match="nothing can be measured: No space left on device"):
+        measuring.start("short", "me")
+    assert measuring.running() is None

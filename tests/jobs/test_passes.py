@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import importlib
 import os
 import signal
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import imports
 from transformer.analysis.corpora import Corpus
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import JobError, Limits
@@ -23,6 +23,7 @@ from transformer.jobs.pass_files import LACKING, NO_ROOM, Pass, forget, read, wr
 from transformer.jobs.pass_line import OF_A_VISITOR
 from transformer.jobs.passes import MEASURE as MEASURE_OF_THE_APP
 from transformer.jobs.passes import Passes
+from transformer.jobs.sources import BESIDE, HOUSE, fingerprint
 
 MEASURE = "tests.jobs.measured:measure"
 PATIENCE = 60.0  # seconds, for a busy machine; what is there is seen at once
@@ -95,6 +96,46 @@ def test_the_key_is_of_everything_that_counts() -> None:
     assert len(keys) == 5
 
 
+def test_results_of_other_code_are_nobodys(
+    passes: Passes, ask: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = ask("quick")
+    until(passes, key, "done")
+    monkeypatch.setattr("transformer.jobs.passes.fingerprint", lambda: "0" * 16)
+    later = Passes.key("0" * 16, "quick", CORPUS)
+    assert later != key
+    assert passes.look(later).status == "absent"
+
+
+def test_the_fingerprint_is_of_what_computes_and_of_nothing_that_shows(tmp_path: Path) -> None:
+    for name in ("measures.py", "analysis/heads.py", "ui/page.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("ROLE = 0.4\n")
+
+    def now() -> str:
+        fingerprint.cache_clear()
+        return fingerprint(tmp_path)
+
+    first = now()
+    (tmp_path / "ui" / "page.py").write_text("ROLE = 0.5\n")
+    (tmp_path / "analysis" / "notes.txt").write_text("none")
+    assert now() == first
+    (tmp_path / "analysis" / "heads.py").write_text("ROLE = 0.5\n")
+    changed = now()
+    assert changed != first
+    (tmp_path / "analysis" / "heads.py").rename(tmp_path / "analysis" / "rows.py")
+    assert len({first, changed, now()}) == 3
+    fingerprint.cache_clear()
+
+
+def test_whatever_a_report_imports_is_in_the_fingerprint() -> None:
+    links = imports.graph(HOUSE.parent)
+    reached = imports.reach("transformer.analysis.reports", links)
+    rooms = {name.split(".")[1] for name in reached if name.startswith("transformer.")}
+    assert "measures" in rooms
+    assert not rooms & {*BESIDE}
+
+
 def test_one_at_a_time_with_progress_and_whoever_asked_may_take_it_back(
     passes: Passes, ask: Callable[..., str], tmp_path: Path
 ) -> None:
@@ -155,6 +196,16 @@ def test_what_fails_says_why_and_can_be_asked_for_again(
         passes.result(fails)
     ask("fails")
     assert passes.look(fails).status == "running"
+
+
+def full(*_: object) -> None:
+    raise OSError(28, "No space left on device", "/srv/runs/x")
+
+
+def test_the_process_of_a_full_disk_is_understood(tmp_path: Path) -> None:
+    with Passes(tmp_path, measure=MEASURE) as passes:
+        key = passes.ask(tmp_path, "0" * 16, "full", CORPUS, visitor="me")
+        assert until(passes, key, "failed").reason == LACKING
 
 
 def test_a_killed_app_leaves_no_half_result(tmp_path: Path) -> None:
@@ -218,9 +269,6 @@ def test_a_clock_put_back_takes_no_new_result(tmp_path: Path) -> None:
 def test_a_full_disk_is_said_even_if_it_takes_no_word(
     passes: Passes, ask: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
     with monkeypatch.context() as patched:
         patched.setattr("transformer.jobs.passes.write", full)
         key = ask("words")

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from transformer.jobs import services
+from transformer.ui import remembered
 
 ROOT = Path(__file__).resolve().parents[2]
 Visit = Callable[..., AppTest]
+
+
+def run_program(code: str, space: dict[str, Any] | None = None) -> None:
+    """Run lines of Python that a page shows, where the folders that they name lie."""
+    with contextlib.chdir(Path(os.environ["HEADS_UP_CHECKPOINTS"]).parent):
+        exec(compile(code, "shown", "exec"), {} if space is None else space)
 
 
 @pytest.fixture
@@ -35,3 +45,4 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     yield open_page
     services.close_all()
     st.cache_resource.clear()
+    remembered.results.clear()

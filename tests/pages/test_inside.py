@@ -13,7 +13,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit
+from tests.pages.conftest import Visit, run_program
 from transformer import Translator
 from transformer.analysis.inside import opened
 from transformer.figures.packing import split
@@ -109,7 +109,7 @@ def test_a_number_of_the_address_is_worked_out_and_its_program_prints_it(
     (number,) = [text.value for text in app.markdown if text.value.startswith("**This number")]
     assert float(number.split("**")[1].split(": ")[1]) == pytest.approx(wanted, rel=1e-4)
     assert trace.tgt_tokens[2].strip("▁") in number
-    exec(compile(app.code[0].value, "snippet", "exec"), {})
+    run_program(app.code[0].value)
     assert float(capsys.readouterr().out) == pytest.approx(wanted, rel=1e-4)
     header, _ = tables(app)["Attention weights"]
     assert header["cell"] == {"row": 2, "column": 1, "here": True}

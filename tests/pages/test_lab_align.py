@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit
+from tests.pages.conftest import Visit, run_program
 from tests.pages.test_lab_cards import button, grid, kept, made, texts
 from tests.pages.test_pages import messages, view
 from transformer import Translator
@@ -64,8 +64,8 @@ def test_the_lines_of_python_find_the_same(visit: Visit, measured: dict[str, Any
     board, one = [code.value for code in app.code][-2:]
     space: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(board, space)
-        exec(one, space)
+        run_program(board, space)
+        run_program(one, space)
     assert "chance" in printed.getvalue()
     rates = [line["aer"] for line in measured["table"]]
     assert space["board"].table["aer"].tolist() == pytest.approx(rates)

@@ -17,11 +17,14 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit
+from tests.pages.conftest import Visit, run_program
 from tests.pages.test_pages import messages, shown, view
 from transformer import Translator
+from transformer.analysis.cards import SHOWN
 from transformer.analysis.corpora import Corpus
+from transformer.analysis.heads import PLACES
 from transformer.analysis.reports import report
+from transformer.analysis.rows import MEASURES
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs.pass_files import FAILED, RESULT, write
 from transformer.jobs.passes import FOLDER, Passes
@@ -43,6 +46,14 @@ def made(checkpoints: Path, corpus: Corpus, what: str) -> tuple[dict[str, Any], 
     folder = checkpoints / "tiny"
     found = report(Translator.load(folder, "cpu"), corpus, what)
     return found.to_dict(), Passes.key(checkpoint_hash(folder), what, corpus)
+
+
+def test_every_measure_has_a_name_on_the_page(twelve: tuple[dict[str, Any], str]) -> None:
+    """A new one would vanish from the grid, the table of a head and the address without it."""
+    offsets = {"offset", "backwards_offset"}  # no measures, but where two of them are taken
+    assert set(COLOURS) == {*MEASURES, *PLACES} - offsets
+    assert set(COLOURS) == set(twelve[0]["cards"][0]["measures"]) - offsets
+    assert set(SHOWN.values()) <= set(COLOURS)
 
 
 @pytest.fixture(scope="module")
@@ -222,7 +233,7 @@ def test_the_head_can_be_switched_off_from_its_card(visit: Visit, measured: dict
 def test_the_lines_of_python_find_the_same(visit: Visit, measured: dict[str, Any]) -> None:
     space: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(opened(visit).code[-1].value, space)
+        run_program(opened(visit).code[-1].value, space)
     assert "positional" in printed.getvalue()
     found = space["measured"].table()["entropy"].tolist()
     assert found == pytest.approx([line["entropy"] for line in measured["table"]])

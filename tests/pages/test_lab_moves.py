@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit
+from tests.pages.conftest import Visit, run_program
 from tests.pages.test_pages import messages, shown, view
 from transformer.figures.packing import split
 
@@ -97,7 +97,7 @@ def test_the_lines_of_python_print_the_same_numbers(visit: Visit) -> None:
     for code, names in zip(app.code, (["found"], ["table"]), strict=True):
         space: dict[str, object] = {}
         with contextlib.redirect_stdout(io.StringIO()) as printed:
-            exec(code.value, space)
+            run_program(code.value, space)
         assert all(name in space for name in names)
         assert printed.getvalue()
         if "found" in space:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit
+from tests.pages.conftest import Visit, run_program
 from tests.pages.test_pages import messages, shown, view
 from transformer import Translator
 from transformer.analysis.cells import blank_cells
@@ -163,7 +163,7 @@ def test_all_changes_at_once_and_the_same_from_python(visit: Visit) -> None:
     assert "with a token of the source hidden, with a row painted by hand and with" in said(app)
     space: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(app.code[0].value, space)
+        run_program(app.code[0].value, space)
     assert printed.getvalue()
     for kind, shares in moved(app).items():
         np.testing.assert_allclose(shares, space["found"].attention(kind), atol=1e-5)

@@ -58,7 +58,9 @@ def test_without_a_checkpoint_a_page_says_what_to_do(
         app = visit(page, folder)
         assert app.header[0].value == "There is no model yet"
         words = " ".join(text.value for text in [*app.markdown, *app.code])
-        assert str(folder) in words
+        assert f"found none in `{folder.name}`" in words
+        assert f"checkpoint {folder.name}/mine" in words
+        assert str(tmp_path) not in words
         assert "HEADS_UP_CHECKPOINTS" in words
         assert "python -m transformer train" in words
         assert not shown(app)

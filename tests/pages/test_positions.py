@@ -19,6 +19,7 @@ from tests.pages.test_pages import messages, view
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
 from transformer.jobs import Jobs, Limits
+from transformer.jobs.kept import Kept
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
@@ -40,7 +41,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
 
 @pytest.fixture(autouse=True)
 def nothing_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "_kept", type(measuring._kept)())
+    monkeypatch.setattr(measuring, "_kept", Kept(measuring.ROOM))
 
 
 def charts(app: AppTest) -> list[dict[str, Any]]:

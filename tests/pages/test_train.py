@@ -321,6 +321,11 @@ def test_a_file_is_utf_8_or_refused_and_a_csv_is_read() -> None:
         assert pairs.parsed(rows, "a.csv", 5000)[3] == (f"one{separator} 3", "un 3")
     with pytest.raises(ValueError, match="row 2 has an empty source"):
         pairs.parsed("a,b\n,c\n", "a.csv", 5000)
+    for rows, row in (("a,b\nc\n", "row 2 has 1 cell;"), ("a,b,c\nd,e\n", "row 1 has 3 cells;")):
+        with pytest.raises(ValueError, match=rf"a\.csv, {row} every row needs two"):
+            pairs.parsed(rows, "a.csv", 5000)
+        with pytest.raises(ValueError, match="line 1 has no tab"):  # any text may hold commas
+            pairs.parsed(rows, "The text", 5000)
     assert pairs.parsed(pairs.tsv(PAIRS).decode(), "x", 5000) == PAIRS
 
 
@@ -367,6 +372,10 @@ def test_own_runs_are_paused_resumed_stopped_and_deleted(visit: Visit, jobs: Job
     assert jobs.run(name).status == "cancelled"
     button(app, "Resume").click().run()
     assert jobs.run(name).status == "queued"
+    full = jobs.folder(name).path / "resume.safetensors"
+    stand(jobs, name, "failed", f"{full} cannot be written")
+    (message,) = messages(visit(PAGE, run=name))
+    assert message.replace("\\", "") == f"runs/{name}/resume.safetensors cannot be written."
     stand(jobs, name, "failed", "process 1 was killed")
     app.run()
     assert "Process 1 was killed." in messages(app)

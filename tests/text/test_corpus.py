@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from transformer.text import CorpusError, parse_pairs, read_pairs, read_references
 from transformer.text.corpus import LONGEST
+from transformer.text.visible import is_blank
 
 SIDE = (
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r\0"), min_size=1)
     .map(str.strip)
-    .filter(bool)
+    .filter(lambda side: not is_blank(side))
 )
 
 

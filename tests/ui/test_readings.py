@@ -11,10 +11,11 @@ import pytest
 import streamlit as st
 
 from transformer import Translator
+from transformer.jobs.kept import Kept
 from transformer.ui import models, readings
 from transformer.ui.address import View
 from transformer.ui.models import Model
-from transformer.ui.readings import Reading, Recent, Turn
+from transformer.ui.readings import ROOM, Reading, Turn
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def model(checkpoints: Path) -> Model:
 def session(monkeypatch: pytest.MonkeyPatch) -> None:
     """A session's memory and a store of its own, without a browser."""
     monkeypatch.setattr(st, "session_state", {})
-    monkeypatch.setattr(readings, "_recent", Recent())
+    monkeypatch.setattr(readings, "_recent", Kept[Reading](ROOM, lambda reading: reading.size))
 
 
 VIEW = View(text="The baker paints a boat.")
@@ -104,18 +105,6 @@ def test_a_file_of_everything_keeps_how_the_text_came_about(model: Model, sessio
     )
 
 
-def test_old_readings_make_room_and_the_newest_always_stays(reading: Reading) -> None:
-    recent = Recent(room=2 * reading.size)
-    for key in ("a", "b"):
-        recent.put(key, reading)
-    assert recent.get("a") is reading  # asked for: now "b" is the oldest
-    recent.put("c", reading)
-    assert [recent.get(key) is reading for key in "abc"] == [True, False, True]
-    tight = Recent(room=1)
-    tight.put("large", reading)
-    assert tight.get("large") is reading
-
-
 def test_the_room_counts_what_a_reading_really_holds(reading: Reading) -> None:
     held = sum(reading.trace[name].nbytes for name in reading.trace.names)
     packed = sum(part.array.nbytes for part in reading.side.layers([]))
@@ -148,3 +137,40 @@ def test_of_many_reruns_only_the_newest_computes(monkeypatch: pytest.MonkeyPatch
     for thread in threads:
         thread.join()
     assert done == [numbers[-1]]
+
+
+def test_a_search_that_nobody_waits_for_ends_between_two_steps(
+    model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The session asks its memory; Streamlit ends the rerun there, and nothing is kept of it."""
+
+    class Gone(Exception):
+        pass
+
+    class Memory(dict[str, object]):
+        asked = 0
+
+        def __contains__(self, key: object) -> bool:
+            self.asked += 1
+            if self.asked > 3:
+                raise Gone
+            return super().__contains__(key)
+
+    kept: Kept[Reading] = Kept(ROOM)
+    monkeypatch.setattr(readings, "_recent", kept)
+    for view in (VIEW, replace(VIEW, method="beam"), replace(VIEW, method="sample")):
+        memory = Memory()
+        monkeypatch.setattr(st, "session_state", memory)
+        with pytest.raises(Gone):
+            readings.read(model, view)
+        assert memory.asked == 4
+    assert len(kept) == 0
+
+
+@pytest.mark.usefixtures("session")
+def test_a_search_that_takes_too_much_of_the_server_is_ended(
+    model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readings, "SECONDS", -1)
+    with pytest.raises(ValueError, match="took more than the -1 seconds of a processor"):
+        readings.read(model, VIEW)

@@ -17,6 +17,7 @@ from transformer.analysis.gold import Gold, parse_links
 from transformer.checkpoint import CheckpointError, load_languages
 from transformer.text import TASKS, CorpusError, TokenStore, Vocabulary, split
 from transformer.text.corpus import read_lines
+from transformer.text.visible import is_blank
 
 MOST = 5_000
 """Sentences of one corpus: what is kept of each grows with all heads of the model."""
@@ -145,7 +146,7 @@ class Corpus:
                 link that is none; for a text without a line or with too many.
         """
         rows = [line.strip("\r\n") for line in islice(lines, MOST + 1)]
-        while rows and not rows[-1].strip():
+        while rows and is_blank(rows[-1]):
             rows.pop()
         given = None if links is None else [line.strip() for line in links]
         if given is not None and len(given) != len(rows):
@@ -224,7 +225,7 @@ def corpus_for(checkpoint: str | os.PathLike[str], vocabulary: Vocabulary) -> Co
 
 def _of_columns(columns: list[str], paired: bool) -> Sentence:
     """Raises ValueError for a line that is not like the first, without saying which line."""
-    if not columns[0]:
+    if is_blank(columns[0]):
         raise ValueError("there is no sentence; every line needs one")
     if (len(columns) > 1) != paired:
         told = "a tab, the first has none" if not paired else "no tab, the first has one"
@@ -232,7 +233,7 @@ def _of_columns(columns: list[str], paired: bool) -> Sentence:
     if not paired:
         return Sentence(columns[0])
     source, target = columns[:2]
-    if not target:
+    if is_blank(target):
         raise ValueError("there is nothing after the tab; a pair needs both sides")
     if len(columns) < 3 or not columns[2][:1].isdecimal():
         return Sentence(source, target)  # a column of another kind is left alone, as elsewhere

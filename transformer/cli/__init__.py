@@ -14,6 +14,8 @@ from transformer.cli.gates import add_gates
 from transformer.cli.inspect import add_inspect
 from transformer.cli.train import add_train
 from transformer.cli.translate import add_translate
+from transformer.text.visible import shown
+from transformer.training.console import say
 from transformer.training.errors import out_of_memory
 
 Command = Callable[[argparse.Namespace], int]
@@ -26,24 +28,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return run(options)
     except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
+        say("stopped")
         return 130
     except BrokenPipeError:  # `… | head` has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
-        said = "there is not enough memory for it" if out_of_memory(error) else shown(str(error))
-        print(f"error: {said}", file=sys.stderr)
+        said = "there is not enough memory for it" if out_of_memory(error) else str(error)
+        say(f"error: {said}")
         return 1
 
 
-def shown(text: str) -> str:
-    """`text` as one line that does nothing to a terminal, whatever a file's name or line holds."""
-    signs = (sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
-    return "".join(signs)
-
-
 class _Parser(argparse.ArgumentParser):
+    """One that repeats a wrong word without letting it steer the terminal."""
+
     def error(self, message: str) -> NoReturn:
         super().error(shown(message))
 

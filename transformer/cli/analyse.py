@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import Any
 
 from transformer.analysis.corpora import NAMES, corpus_for
 from transformer.analysis.reports import OPTIONS, REPORTS, report
 from transformer.cli.options import add_device, given_corpus
+from transformer.cli.output import result
 from transformer.cli.progress import progress_bar
 from transformer.inference import Translator
 from transformer.text.files import atomic_path
@@ -66,5 +66,5 @@ def _analyse(options: argparse.Namespace) -> int:
         with atomic_path(options.output) as temporary:
             temporary.write_text(text, encoding="utf-8")
     else:
-        sys.stdout.write(text)
+        result(text, end="")
     return 0

@@ -10,6 +10,7 @@ from typing import Any
 from tqdm import tqdm
 
 from transformer.cli.options import add_decoding, add_pairs, check_pairs, decoding_options
+from transformer.cli.output import result
 from transformer.inference import Translator
 from transformer.text import read_references
 from transformer.text.files import atomic_path
@@ -51,12 +52,12 @@ def _evaluate(options: argparse.Namespace) -> int:
         with atomic_path(options.output) as temporary:
             temporary.write_text("".join(f"{text}\n" for text in hypotheses), encoding="utf-8")
     if options.json:
-        print(json.dumps({**scores.to_dict(), "decoding": decoding}, indent=2))
+        result(json.dumps({**scores.to_dict(), "decoding": decoding}, indent=2))
     else:
-        print(f"BLEU {scores.bleu:.2f}  {scores.bleu_signature}")
-        print(f"chrF {scores.chrf:.2f}  {scores.chrf_signature}")
-        print(f"{scores.sentences} sentences, {scores.references} references, {decoding}")
-        print(f"{scores.tokens / scores.seconds:,.0f} tokens/s, {scores.seconds:.1f} s")
+        result(f"BLEU {scores.bleu:.2f}  {scores.bleu_signature}")
+        result(f"chrF {scores.chrf:.2f}  {scores.chrf_signature}")
+        result(f"{scores.sentences} sentences, {scores.references} references, {decoding}")
+        result(f"{scores.tokens / scores.seconds:,.0f} tokens/s, {scores.seconds:.1f} s")
     return 0
 
 

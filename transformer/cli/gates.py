@@ -11,6 +11,7 @@ from transformer.analysis.corpora import corpus_for
 from transformer.analysis.gates import KINDS
 from transformer.checkpoint import load_languages, save_checkpoint
 from transformer.cli.options import add_device, given_corpus
+from transformer.cli.output import result
 from transformer.cli.progress import progress_bar
 from transformer.inference import Translator
 from transformer.languages import front_matter
@@ -61,9 +62,9 @@ def _gates(options: argparse.Namespace) -> int:
     )
     save_checkpoint(target, found.translator.model, found.translator.vocabulary, card)
     if options.json:
-        print(json.dumps(found.to_frame().to_dict("records"), indent=2))
+        result(json.dumps(found.to_frame().to_dict("records"), indent=2))
     else:
-        print(_told(found))
+        result(_told(found))
     return 0
 
 

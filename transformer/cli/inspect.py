@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.checkpoint import checkpoint_hash, load_checkpoint, load_languages
+from transformer.cli.output import result
 from transformer.languages import called
 
 
@@ -33,14 +34,14 @@ def _inspect(options: argparse.Namespace) -> int:
         "hash": checkpoint_hash(folder),
     }
     if options.hooks:
-        print("\n".join(model.hook_names))
+        result("\n".join(model.hook_names))
     elif options.json:
-        print(json.dumps(facts, indent=2))
+        result(json.dumps(facts, indent=2))
     else:
         facts["languages"] = " to ".join(map(called, languages)) if languages else "not said"
         width = max(map(len, facts))
         for name, value in facts.items():
-            print(
+            result(
                 f"{name:<{width}}  {value:,}" if type(value) is int else f"{name:<{width}}  {value}"
             )
     return 0

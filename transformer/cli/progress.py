@@ -1,24 +1,34 @@
-"""How far a pass over a corpus is, on standard error."""
+"""How far a long command is and what is left of its time, on standard error."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tqdm import tqdm
 
 from transformer.analysis.passes import Progress
+from transformer.training.console import LINE_EVERY, TimeLeft, say
 
 
 @contextmanager
-def progress_bar() -> Iterator[Progress]:
-    """A bar, if standard error is a terminal."""
-    form = "{desc}: {percentage:3.0f}% |{bar}| {elapsed}"
+def progress_bar(clock: Callable[[], float] = time.monotonic) -> Iterator[Progress]:
+    """A bar, if standard error is a terminal; else a line every half minute, and none of what ends
+    before that."""
+    form = "{desc} {percentage:3.0f}% |{bar}| {elapsed}{postfix}"
+    left, told = TimeLeft(clock), clock()
     with tqdm(total=1.0, bar_format=form, file=sys.stderr, disable=None) as bar:
 
         def progress(share: float, doing: str) -> None:
+            nonlocal told
+            text = f"{left(share)} left"
             bar.set_description_str(doing, refresh=False)
+            bar.set_postfix_str(text, refresh=False)
             bar.update(share - bar.n)
+            if bar.disable and clock() - told >= LINE_EVERY:
+                told = clock()
+                say(f"{100 * share:5.1f}% {doing}, {text}")
 
         yield progress

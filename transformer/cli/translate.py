@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from transformer.cli.options import add_decoding, decoding_options
-from transformer.inference import Trace, Translation, Translator
+from transformer.cli.output import result
+from transformer.inference import Decoding, Trace, Translation, Translator
 from transformer.text.files import atomic_path
+from transformer.text.visible import is_blank
+from transformer.training.console import say
 
 
 def add_translate(parser: argparse.ArgumentParser) -> None:
@@ -44,25 +47,38 @@ def _translate(options: argparse.Namespace) -> int:
 
 
 def _translate_lines(translator: Translator, decoding: dict[str, Any], *, as_json: bool) -> int:
-    """Standard input in batches; a blank line gives a blank line, so that lines stay aligned."""
-    read = 0
+    """Standard input in batches. A blank line gives a blank line, and so does one that cannot be
+    translated, with a word on standard error and 1 at the end: lines stay aligned."""
+    read = refused = 0
+    Decoding.of(decoding)  # what is wrong with all lines is said once
     lines = _stdin_lines()
     while batch := list(islice(lines, 32)):
-        texts = [line for line in batch if line.strip()]
-        try:
-            translations = iter(translator.translate_batch(texts, **decoding) if texts else ())
-        except ValueError as error:
-            where = f"standard input, lines {read + 1} to {read + len(batch)}"
-            raise ValueError(f"{where}: {error}") from error
-        read += len(batch)
-        for line in batch:
-            if line.strip():
+        reasons = {number: _reason(translator, line) for number, line in enumerate(batch)}
+        texts = [line for number, line in enumerate(batch) if reasons[number] is None]
+        translations = iter(translator.translate_batch(texts, **decoding) if texts else ())
+        for number, reason in reasons.items():
+            if reason is None:
                 _show(next(translations), as_json)
-            else:
-                print()
+                continue
+            result("")
+            if reason:
+                refused += 1
+                say(f"error: standard input, line {read + number + 1}: {reason}")
+        read += len(batch)
     if not read:
         raise ValueError("standard input is empty: give a text, or lines to translate")
-    return 0
+    return 1 if refused else 0
+
+
+def _reason(translator: Translator, line: str) -> str | None:
+    """Why it is not translated, "" if nothing is in it; None if it can be."""
+    if is_blank(line):
+        return ""
+    try:
+        translator.check(line)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _stdin_lines() -> Iterator[str]:
@@ -86,6 +102,6 @@ def _save_trace(trace: Trace, path: Path) -> None:
 
 def _show(translation: Translation, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(translation.to_dict(), ensure_ascii=False), flush=True)
+        result(json.dumps(translation.to_dict(), ensure_ascii=False))
     else:
-        print(translation.text, flush=True)
+        result(translation.text)

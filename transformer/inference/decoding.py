@@ -21,7 +21,7 @@ from transformer.inference.options import (
     output_limit,
     source_limit,
 )
-from transformer.inference.plain import PlainSession, Session
+from transformer.inference.plain import PlainSession, Session, Stop, Stoppable
 from transformer.inference.records import Decoded
 from transformer.inference.sampling import Sampler, new_seed
 from transformer.inference.search import Choose, Prefixed, forced, greedy, search
@@ -89,8 +89,10 @@ class Decoder:
         min_len: int = 0,
         watch: Hooks | None = None,
         prefix: Sequence[int] = (),
+        stop: Stop | None = None,
     ) -> list[Output]:
-        """One output a source; unless it is forced, it begins with `prefix`.
+        """One output a source; unless it is forced, it begins with `prefix`. `stop` is called
+        before every step, and ends the search by an error.
 
         With `hooks`, which may change what they see, the whole decoder runs through them at each
         step. `watch` only looks: it is given to passes over a whole output, if any are made.
@@ -100,7 +102,7 @@ class Decoder:
         limits = [output_limit(n, self.config, options.max_len) for n in memory.lengths]
         check_prefix(prefix, min(limits), self.config)
         if options.method == "beam":
-            session = self._session(memory, max(limits), hooks)
+            session = self._session(memory, max(limits), hooks, stop)
             searches = beam_search(session, limits, self.config, options, self.device, prefix)
             return [Output(one.decoded(), search=one) for one in searches]
         seeds: list[int | None] = [None] * len(limits)
@@ -111,11 +113,11 @@ class Decoder:
         if prefix:
             choose = Prefixed(prefix, choose)
         if len(limits) == 1 and not hooks:
-            output = self._drafted(memory, choose, limits[0], options, min_len, watch)
+            output = self._drafted(memory, choose, limits[0], options, min_len, watch, stop)
             if output is not None:
                 return [replace(output, seed=seeds[0])]
         found = search(
-            self._session(memory, max(limits), hooks),
+            self._session(memory, max(limits), hooks, stop),
             choose,
             limits,
             self.config,
@@ -150,9 +152,11 @@ class Decoder:
         if config.positions == "learned":
             limit = min(limit, config.max_len)
         if len(ids) > limit:
-            raise ValueError(f"The target has {len(ids)} pieces; at most {limit} can be forced.")
-        if not ids or ids == [config.eos_id]:
-            raise ValueError("The target is empty; write a translation to force.")
+            raise ValueError(
+                f"The translation to force has {len(ids)} pieces; at most {limit} can be forced."
+            )
+        if not ids:
+            raise ValueError("There is no translation to force; `</s>` at least is needed.")
         check_pieces("Target", ids, config)
         return ids
 
@@ -191,6 +195,7 @@ class Decoder:
         options: Decoding,
         min_len: int,
         watch: Hooks | None,
+        stop: Stop | None,
     ) -> Output | None:
         """One output by drafting and checking, or None where that does not pay."""
         weights = self.engine.draft()
@@ -199,11 +204,13 @@ class Decoder:
         passed: list[int] = []
 
         def check(ids: list[int]) -> Float[Tensor, "tgt vocab"]:
+            if stop:
+                stop()
             passed[:] = ids
             return self.logits(memory, [ids], watch)[0]
 
         decoded = drafted(
-            SingleSession(weights, memory.states, limit),
+            SingleSession(weights, memory.states, limit, stop),
             check,
             choose,
             limit,
@@ -213,10 +220,14 @@ class Decoder:
         )
         return None if decoded is None else Output(decoded, passed=passed)
 
-    def _session(self, memory: Memory, max_len: int, hooks: Hooks | None) -> Session:
+    def _session(
+        self, memory: Memory, max_len: int, hooks: Hooks | None, stop: Stop | None
+    ) -> Session:
         if hooks:
-            return PlainSession(self.model, memory.states, memory.src_mask, hooks)
-        return self.engine.many(memory.states, memory.src_mask, max_len)
+            found: Session = PlainSession(self.model, memory.states, memory.src_mask, hooks)
+        else:
+            found = self.engine.many(memory.states, memory.src_mask, max_len)
+        return Stoppable(found, stop) if stop else found
 
 
 def _batches(lengths: Sequence[int], beam_size: int) -> list[list[int]]:

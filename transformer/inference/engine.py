@@ -1,6 +1,6 @@
 """Which arrangement of the decoder is fastest here: measured, not guessed from a processor's name.
 
-Each is built when it is first needed, behind a lock; afterwards nothing changes.
+What is measured once is kept; copies of weights are made anew when somebody has edited the model.
 """
 
 from __future__ import annotations
@@ -30,12 +30,18 @@ WORTH_IT = 2_000_000
 """Weights of a decoder below which float32 is as fast, and nothing is measured."""
 
 
+Stamp = tuple[tuple[int, int], ...]
+
+
 class Engine:
     """Sessions for one model. Threads share it.
 
     One row is drafted in eight bits where that is faster, and checked in float32, so its result is
     that of float32. With precision "auto", `MANY` rows or more use bfloat16 products if they are
     faster here; then two nearly equal tokens may change places. "fp32" never does, "bf16" always.
+
+    Weights may be edited in place between two calls: float32 is laid out for each call, from the
+    model's own tensors, and copies in fewer bits are compared with them.
     """
 
     def __init__(self, model: Transformer, precision: str = "auto") -> None:
@@ -43,11 +49,12 @@ class Engine:
             known = ", ".join(get_args(Precision))
             raise ValueError(f"precision must be one of {known}, not {precision!r}")
         self.model, self.precision = model, precision
-        self.exact = DecoderWeights(model, Exact)
         self._lock = threading.Lock()
         self._half: list[DecoderWeights | None] = []  # empty until it is known
         self._one: list[DecoderWeights | None] = []
-        on_cpu = self.exact.embedding.device.type == "cpu"
+        self._half_of: Stamp = ()
+        self._one_of: Stamp = ()
+        on_cpu = model.embedding.weight.device.type == "cpu"
         n_weights = sum(p.numel() for p in model.decoder.parameters())
         self._worth_it = on_cpu and n_weights >= WORTH_IT
         self._dot = model.config.score != "additive"
@@ -57,33 +64,59 @@ class Engine:
         auto = self.precision == "auto" and self._worth_it and rows >= MANY
         if not auto and self.precision != "bf16":
             return None
+        stamp = self._stamp(content=True)
         with self._lock:
             if not self._half:
                 self._half = [self._best_for_many()]
-        return self._half[0]
+            elif self._half[0] is not None and self._half_of not in ((), stamp):
+                self._half = [DecoderWeights(self.model, Half)]
+            self._half_of = stamp
+            return self._half[0]
 
     def draft(self) -> DecoderWeights | None:
         """Weights to draft one output with, or None if that is no faster here."""
         if not (self._worth_it and self._dot):
             return None
+        stamp = self._stamp()
         with self._lock:
             if not self._one:
                 self._one = [self._best_for_one()]
-        return self._one[0]
+            elif self._one[0] is not None and self._one_of not in ((), stamp):
+                self._one = [_eight_bits(self.model)]
+            self._one_of = stamp
+            return self._one[0]
 
     def many(
         self, memory: Tensor, src_mask: Tensor, max_len: int, *, exact: bool = False
     ) -> Session:
         """A session for any number of rows."""
         weights = None if exact else self.half(len(memory))
-        return CachedSession(weights or self.exact, memory, src_mask, max_len)
+        return CachedSession(weights or self._exact(), memory, src_mask, max_len)
+
+    def _exact(self) -> DecoderWeights:
+        """Little is copied, and that in about a hundredth of the time of a short sentence."""
+        return DecoderWeights(self.model, Exact)
+
+    def _stamp(self, *, content: bool = False) -> Stamp:
+        """Another one after an edit of a weight that copies are made of.
+
+        torch counts edits in place, but not those through `.data`: `content` adds up the bits as
+        well, in which one number that is changed shows, and two that are exchanged do not. A draft
+        does without, for whatever it says is checked against the model.
+        """
+        weights = (*self.model.decoder.parameters(), self.model.embedding.weight)
+        edits = tuple((w.data_ptr(), 0 if w.is_inference() else w._version) for w in weights)
+        if not content:
+            return edits
+        sums = (int(w.detach().view(torch.int32).sum(dtype=torch.int32)) for w in weights)
+        return edits + tuple((number, total) for number, total in enumerate(sums))
 
     def _best_for_one(self) -> DecoderWeights | None:
         memory, mask = self._made_up(1)
         try:
-            int8 = DecoderWeights(self.model, Int8, ExactCopy)
+            int8 = _eight_bits(self.model)
             draft = SingleSession(int8, memory, TRIALS)
-            ratio = self._ratio(draft, CachedSession(self.exact, memory, mask, TRIALS), 1)
+            ratio = self._ratio(draft, CachedSession(self._exact(), memory, mask, TRIALS), 1)
         except (AttributeError, RuntimeError):  # a torch or a processor without this product
             return None
         return int8 if ratio < 0.6 else None  # the check takes its time as well
@@ -93,12 +126,12 @@ class Engine:
         if self.precision == "bf16":
             return half
         memory, mask = self._made_up(rows)
-        one, other = (CachedSession(w, memory, mask, TRIALS) for w in (half, self.exact))
+        one, other = (CachedSession(w, memory, mask, TRIALS) for w in (half, self._exact()))
         return half if self._ratio(one, other, rows) < 0.8 else None
 
     def _made_up(self, rows: int) -> tuple[Tensor, Tensor]:
         """Memory and mask of sentences of 16 pieces."""
-        memory = self.exact.embedding.new_ones(rows, 16, self.model.config.d_model)
+        memory = self.model.embedding.weight.new_ones(rows, 16, self.model.config.d_model)
         return memory, torch.ones(rows, 1, 1, 16, dtype=torch.bool, device=memory.device)
 
     @torch.inference_mode()
@@ -108,7 +141,7 @@ class Engine:
         They take turns, and the quickest of each counts: another process may disturb some steps,
         seldom all of one kind.
         """
-        vocab, device = self.model.config.vocab_size, self.exact.embedding.device
+        vocab, device = self.model.config.vocab_size, self.model.embedding.weight.device
         out = torch.empty(rows, vocab, device=device)
         ids = torch.full((rows,), vocab - 1, device=device)
         best = [float("inf")] * 2
@@ -118,3 +151,7 @@ class Engine:
                 session.step(ids, out)
                 best[number] = min(best[number], time.perf_counter() - begun)
         return best[0] / best[1]
+
+
+def _eight_bits(model: Transformer) -> DecoderWeights:
+    return DecoderWeights(model, Int8, ExactCopy)

@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
+from transformer.inference.plain import Stop
 from transformer.inference.weights import DecoderWeights, LayerWeights
 
 BLOCK = 32
@@ -23,9 +24,14 @@ class SingleSession:
     """`Session` for one row, and score functions that are dot products."""
 
     def __init__(
-        self, weights: DecoderWeights, memory: Float[Tensor, "1 src d_model"], max_len: int
+        self,
+        weights: DecoderWeights,
+        memory: Float[Tensor, "1 src d_model"],
+        max_len: int,
+        stop: Stop | None = None,
     ) -> None:
-        self.weights, self.length = weights, 0
+        """`stop` is called before every step; an error in it ends the decoding."""
+        self.weights, self.length, self.stop = weights, 0, stop
         config = weights.config
         self.n_layers, self.n_heads, self.d_k = config.n_layers, config.n_heads, config.d_k
         self.positions = weights.positions(max_len)
@@ -34,6 +40,8 @@ class SingleSession:
         self._grow()
 
     def step(self, ids: Int[Tensor, "1"], out: Float[Tensor, "1 vocab"]) -> None:
+        if self.stop:
+            self.stop()
         weights, t = self.weights, self.length
         if t == self.cache.shape[1]:
             self._grow()

@@ -15,11 +15,15 @@ from transformer.hooks import Hooks
 from transformer.inference.decoding import Decoder, Output
 from transformer.inference.engine import Precision
 from transformer.inference.options import Decoding, DecodingOptions, check_source
+from transformer.inference.plain import Stop
 from transformer.inference.recording import Recording, make_trace
 from transformer.inference.results import Candidate, StepTable, Translation, length_penalty
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
 from transformer.text import Vocabulary
+from transformer.text.visible import is_blank
+
+NO_TEXT = "There is no text to translate; write a sentence first."
 
 
 class Translator:
@@ -33,7 +37,8 @@ class Translator:
     def __init__(
         self, model: Transformer, vocabulary: Vocabulary, precision: Precision = "auto"
     ) -> None:
-        """Takes the model as it is, in evaluation mode; it must not change afterwards.
+        """Takes the model in evaluation mode. Its weights may be edited in place between two calls,
+        best under `torch.no_grad()`; see `Engine` on edits through `.data`.
 
         `precision` is of batches: with "auto", eight sentences or more at once are computed with
         bfloat16 products if that is faster here, and rounding may then exchange two nearly
@@ -108,6 +113,10 @@ class Translator:
         """
         return self._translate(list(texts), targets, hooks, _options(options, targets))
 
+    def check(self, text: str) -> None:
+        """Raises ValueError if `text` cannot be translated, being blank or too long."""
+        self._encode([text])
+
     def trace(
         self,
         text: str,
@@ -116,6 +125,7 @@ class Translator:
         prefix: Sequence[int] | None = None,
         hooks: Hooks | None = None,
         names: Iterable[str] | None = None,
+        stop: Stop | None = None,
         **options: Unpack[DecodingOptions],
     ) -> Trace:
         """Translate, or take `target`, and record every site in one pass over the output.
@@ -123,7 +133,8 @@ class Translator:
         `prefix` and the options are those of `translate`.
         The encoder runs once, and the decoder once more over the finished output. With `hooks`,
         the trace shows the model with that intervention. Sites to record are all of
-        `model.hook_names`, or `names`.
+        `model.hook_names`, or `names`. `stop` is called before every step of the search; an error
+        in it, which comes through, ends the call.
 
         Raises:
             ValueError: as `translate`, and for a name that is no site.
@@ -135,7 +146,9 @@ class Translator:
         memory = self._decoder.encode(sources, recording.hooks)
         given = None if target is None else [self._target(target, decoding)]
         watch = recording.hooks
-        output = self._decoder.decode(memory, decoding, hooks, given, watch=watch, prefix=begin)[0]
+        output = self._decoder.decode(
+            memory, decoding, hooks, given, watch=watch, prefix=begin, stop=stop
+        )[0]
         translation = self._translation(text, sources[0], output, decoding)
         return make_trace(recording, self._decoder, memory, output, translation, self._pieces)
 
@@ -159,15 +172,22 @@ class Translator:
         for text in texts:
             if not isinstance(text, str):
                 raise TypeError(f"a text must be a string, not {type(text).__name__}")
-            if not text.strip():
-                raise ValueError("There is no text to translate; write a sentence first.")
+            if is_blank(text):
+                raise ValueError(NO_TEXT)
         sources = self.vocabulary.encode_batch(texts, threads=1)
         for source in sources:
+            if source == [self.vocabulary.eos_id]:  # all that the vocabulary leaves of the text
+                raise ValueError(NO_TEXT)
             check_source(len(source), self.model.config)
         return sources
 
     def _target(self, target: str | Sequence[int], decoding: Decoding) -> list[int]:
-        ids = self.vocabulary.encode(target) if isinstance(target, str) else list(target)
+        if isinstance(target, str):
+            ids = self.vocabulary.encode(target)
+            if is_blank(target) or ids == [self.vocabulary.eos_id]:
+                raise ValueError("There is no translation to force; write one first.")
+        else:
+            ids = list(target)
         return self._decoder.check_target(ids, decoding)
 
     def _translation(

@@ -137,7 +137,7 @@ class LayerWeights:
 
 
 class DecoderWeights:
-    """All of a decoder in one kind of number. Built once and never changed: threads share it."""
+    """All of a decoder in one kind of number. Never changed once built: threads share it."""
 
     def __init__(
         self,

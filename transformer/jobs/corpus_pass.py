@@ -63,12 +63,13 @@ def make(folder: Path, function: Measure) -> int:
     def progress(share: float, doing: str) -> None:
         nonlocal told
         if time.monotonic() >= told + _TELL:
+            told = time.monotonic()
             with suppress(OSError):  # a full disk: the result may still find room
                 write(folder / PROGRESS, {"share": share, "doing": doing})
-            told = time.monotonic()
 
     try:
         write(folder / RESULT, function(read(folder / ASK), progress))
+        return 0
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
         reason = _why(error)
         try:
@@ -76,7 +77,6 @@ def make(folder: Path, function: Measure) -> int:
         except OSError:
             return NO_ROOM
         return 1
-    return 0
 
 
 def _why(error: Exception) -> str:

@@ -86,9 +86,10 @@ class Measuring:
         with self._guard:
             if self._running:
                 raise JobError("somebody measures at the moment; try again in some seconds")
-            # A file, for a pipe that nobody empties would stop the process once it is full.
-            errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  closed by `_follow`
+            errors: IO[str] | None = None
             try:
+                # A file, for a pipe that nobody empties would stop the process once it is full.
+                errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  closed by `_follow`
                 process = subprocess.Popen(
                     [sys.executable, "-c", _WITH_THE_APP, self._module, argument],
                     stdin=subprocess.PIPE,  # it hears of this process's end
@@ -98,7 +99,8 @@ class Measuring:
                     env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
                 )
             except OSError as error:
-                errors.close()
+                if errors:
+                    errors.close()
                 raise JobError(f"nothing can be measured: {error.strerror or error}") from error
             made = Measurement(argument, owner, time.monotonic())
             self._process, self._running = process, made

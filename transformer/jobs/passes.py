@@ -42,10 +42,9 @@ from transformer.jobs.pass_files import (
 from transformer.jobs.pass_line import Asked, Line
 from transformer.jobs.processes import start
 from transformer.jobs.shares import Who
+from transformer.jobs.sources import fingerprint
 
 FOLDER = ".passes"
-FORM = 3
-"""Grows when results hold something else than before: those that are kept are nobody's then."""
 KEPT = 80
 """Results that are kept, those looked at last; a thousand sentences are about 500 kB."""
 _LOOK = 0.5  # seconds between two looks whether another app has finished the same pass
@@ -82,7 +81,7 @@ class Passes:
         self._guard = threading.Lock()
         self._line = Line()
         self._thread: threading.Thread | None = None
-        self._unwritten: dict[str, str] = {}
+        self._unwritten: dict[str, str] = {}  # why passes failed, where the disk takes no word
         self._closing = threading.Event()
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -97,8 +96,10 @@ class Passes:
     def key(
         digest: str, what: str, corpus: Corpus, options: Mapping[str, Any] | None = None
     ) -> str:
-        """What a pass is known by: the checkpoint's hash, the corpus's, and what is measured."""
-        content = json.dumps([FORM, digest, corpus.hash, what, sorted((options or {}).items())])
+        """What a pass is known by: the code that measures, the checkpoint's hash, the corpus's, and
+        what is measured."""
+        given = sorted((options or {}).items())
+        content = json.dumps([fingerprint(), digest, corpus.hash, what, given])
         return hashlib.sha256(content.encode()).hexdigest()[:24]
 
     def ask(
@@ -136,6 +137,7 @@ class Passes:
                 ask = {**ask, "options": dict(options or {}), "corpus": corpus.to_dict()}
                 asked = Asked(ask, Who(visitor, address))
                 self._line.add(key, asked)
+            self._unwritten.pop(key, None)
             asked.visitors.add(visitor)
             asked.cancelled, asked.looked = False, time.monotonic()
             if self._thread is None:
@@ -154,6 +156,7 @@ class Passes:
                 asked.looked = time.monotonic()
             if place:
                 self._line.drop_left()
+            unwritten = self._unwritten.get(key, "")
         if (folder / RESULT).is_file():
             return Pass(key, "done", 1.0)
         if asked is not None and not asked.cancelled:
@@ -162,7 +165,7 @@ class Passes:
             told = read(folder / PROGRESS)
             doing = str(told.get("doing", "starting"))
             return Pass(key, "running", float(told.get("share", 0.0)), doing, mine=mine)
-        failed = read(folder / FAILED).get("reason") or self._unwritten.get(key)
+        failed = unwritten or read(folder / FAILED).get("reason")
         if failed:
             return Pass(key, "failed", reason=str(failed))
         return Pass(key, "absent")

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
 
+from transformer.text.visible import is_blank
+
 Pair = tuple[str, str]
 PathLike = str | os.PathLike[str]
 
@@ -43,7 +45,7 @@ def parse_pairs(lines: Iterable[str], name: str) -> Iterator[Pair]:
     blank = 0
     empty = True
     for number, line in enumerate(lines, start=1):
-        if not line.strip():
+        if is_blank(line):
             blank = blank or number
             continue
         if blank:
@@ -96,9 +98,9 @@ def _read_parallel(src_path: PathLike, tgt_path: PathLike) -> Iterator[Pair]:
 
 def _checked_pair(source: str, target: str, src_name: str, tgt_name: str, number: int) -> Pair:
     source, target = source.strip(), target.strip()
-    if not source:
+    if is_blank(source):
         raise CorpusError(f"{src_name}, line {number} has an empty source; both sides need text.")
-    if not target:
+    if is_blank(target):
         raise CorpusError(f"{tgt_name}, line {number} has an empty target; both sides need text.")
     return source, target
 

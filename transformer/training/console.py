@@ -9,19 +9,38 @@ from typing import Any, NoReturn
 
 from tqdm import tqdm
 
+from transformer.text.visible import shown
+
 LINE_EVERY = 30.0  # seconds, where standard error is no terminal
 
 
 def say(text: str) -> None:
-    """A sentence for the user; standard output stays free for results."""
-    print(text, file=sys.stderr, flush=True)
+    """A sentence for the user, in which nothing steers the terminal; standard output stays free for
+    results."""
+    print(shown(text), file=sys.stderr, flush=True)
+
+
+class TimeLeft:
+    """Called with the share that is done: what the share done since the first call took, carried on
+    to the whole, as hours, minutes and seconds; "?" at first."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self.start: tuple[float, float] | None = None  # time and share of the first call
+
+    def __call__(self, share: float) -> str:
+        now = self.clock()
+        began, from_share = self.start = self.start or (now, share)
+        if share <= from_share:
+            return "?"
+        return tqdm.format_interval((1 - share) * (now - began) / (share - from_share))
 
 
 class Console:
     """Called with each line of metrics.jsonl; use it in a `with` block, which ends the bar.
 
-    Tokens/s counts source and target, padding not. The time left is what the share of the run
-    done since this start took, carried on to the whole; an early stop comes sooner.
+    Tokens/s counts source and target, padding not. The time left is that of this start; an early
+    stop comes sooner.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -29,7 +48,7 @@ class Console:
         self.bar: tqdm[NoReturn] | None = None  # made when there is something to show
         self.speed = 0.0
         self.valid = ""
-        self.start: tuple[float, float] | None = None  # time and share of the first line
+        self.left = TimeLeft(clock)
         self.told = clock() - LINE_EVERY
 
     def __enter__(self) -> Console:
@@ -48,7 +67,7 @@ class Console:
         self.speed = 0.95 * self.speed + 0.05 * speed if self.speed else speed
         text = (
             f"step {line['step']:,}, loss {line['loss']:.3f}{self.valid}, "
-            f"{self.speed:,.0f} tokens/s, {self._left(now, share)} left"
+            f"{self.speed:,.0f} tokens/s, {self.left(share)} left"
         )
         if sys.stderr.isatty():
             self._draw(share, text)
@@ -66,10 +85,3 @@ class Console:
             )
         self.bar.set_description_str(text, refresh=False)
         self.bar.update(share - self.bar.n)
-
-    def _left(self, now: float, share: float) -> str:
-        """Hours, minutes and seconds to the end at the pace since this start; at first unknown."""
-        began, from_share = self.start = self.start or (now, share)
-        if share <= from_share:
-            return "?"
-        return tqdm.format_interval((1 - share) * (now - began) / (share - from_share))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from transformer.text.visible import is_blank
 from transformer.ui import frame, models, readings, state
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
@@ -51,7 +52,7 @@ def second(model: Model, reading: Reading) -> tuple[Reading | None, str]:
     """The reading to compare with and what it is, as `views.explorer` takes them. What is wrong
     with it is said on the page; the first reading is shown all the same."""
     view = state.view()
-    compared = bool(view.other.strip() or view.other_model)
+    compared = bool(not is_blank(view.other) or view.other_model)
     try:
         if view.force and not (compared and view.view == "compare"):
             return readings.altered(model, view, reading), "force"

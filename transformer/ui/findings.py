@@ -18,6 +18,7 @@ from transformer.ui import frame, models, state, tables, verdicts, visitor
 from transformer.ui.lab.corpus import chosen
 from transformer.ui.lab.measuring import LIVE, measured, passes
 from transformer.ui.models import Model
+from transformer.ui.remembered import remembered
 
 
 def show(model: Model) -> None:
@@ -123,7 +124,7 @@ def _card(model: Model, corpus: Corpus, published: Published) -> None:
         _verdict(model, published, key, found)
 
 
-@st.cache_resource(max_entries=48, show_spinner=False)
+@remembered()
 def _picture(key: str, name: str, dark: bool, _table: pd.DataFrame) -> go.Figure:
     """Drawn once for all reruns."""
     return drawn(_table, FINDINGS[name].chart, dark=dark)
@@ -150,7 +151,7 @@ def _verdict(model: Model, published: Published, key: str, found: dict[str, Any]
         config={"displayModeBar": False},
     )
     with st.expander("The same from the shell and from Python"):
-        _programs(str(models.checkpoints()[model.name]), published.name)
+        _programs(str(models.written(model.name)), published.name)
 
 
 def _programs(folder: str, name: str) -> None:

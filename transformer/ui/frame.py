@@ -135,12 +135,13 @@ def lead(markdown: str) -> None:
 
 
 def plain(text: str) -> str:
-    """`text` so that Streamlit's Markdown shows it as it stands: no links, pictures or HTML.
+    """`text` so that Streamlit's Markdown shows it as it stands: no links, pictures or HTML; but
+    for paths of this server, which are cut.
 
     A bare address becomes a link even where every sign is escaped, because it is looked for in
     what is left at the end: an invisible word joiner takes it apart.
     """
-    shown = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text)
+    shown = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", models.public(text))
     return re.sub(r"(?i)(https?(?=\\:)|www(?=\\\.)|\\@)", rf"\1{JOINER}", shown)
 
 
@@ -205,7 +206,7 @@ def _model(folders: dict[str, Path], problems: list[str]) -> Model:
     try:
         model = models.load(name, folders[name])
     except (OSError, ValueError) as error:
-        said = str(error).replace(str(folders[name]), name)  # no path of this server
+        said = str(error).replace(str(folders[name]), name)
         st.error(plain(f"The checkpoint {name} cannot be opened. {said}"))
         st.stop()
     problems += state.fit(model.n_layers, model.n_heads)
@@ -217,14 +218,15 @@ def _model(folders: dict[str, Path], problems: list[str]) -> Model:
 
 def _no_model() -> None:
     st.header("There is no model yet")
+    folder = models.public(str(models.folder()))
     st.markdown(
-        "This app looks into a trained model, and found none in "
-        f"`{models.folder()}`. Train a small one, or put a checkpoint there: a folder with "
-        "`config.json`, `model.safetensors` and `vocabulary.model`."
+        f"This app looks into a trained model, and found none in `{folder}`. Train a small one, or "
+        "put a checkpoint there: a folder with `config.json`, `model.safetensors` and "
+        "`vocabulary.model`."
     )
     st.code(
         "python -m transformer train pairs.tsv --preset small --run-folder runs/mine\n"
-        f"cp -r runs/mine/checkpoint {models.folder() / 'mine'}",
+        f"cp -r runs/mine/checkpoint {folder}/mine",
         language="bash",
     )
     st.markdown(

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
 
 import streamlit as st
 
@@ -17,8 +15,9 @@ from transformer.inference import Translator
 from transformer.jobs import runs_folder
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import is_shared
+from transformer.jobs.kept import Kept
 from transformer.jobs.shipped import RUNS, folders
-from transformer.ui import state, visitor
+from transformer.ui import server_paths, state, visitor
 from transformer.ui.about import About, about, run_config
 
 FOLDER = "HEADS_UP_CHECKPOINTS"
@@ -26,8 +25,8 @@ FOLDER = "HEADS_UP_CHECKPOINTS"
 FIRST = "en-fr"
 """The checkpoint that is looked at until another is chosen, if it is there: addresses that name
 none mean it."""
-LOADED = 4
-"""Models that are kept in memory; the one loaded first makes room."""
+LOADED = 500_000_000
+"""Bytes of models that are kept in memory; the one that was not used for longest makes room."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +83,12 @@ def _may_see(run: Path) -> bool:
 def written(name: str) -> Path:
     """The folder of a checkpoint as one writes it in the folder of this app; a program that a
     visitor reads tells no more of the server than that."""
-    path, home = checkpoints()[name].resolve(), Path.cwd()
-    return path.relative_to(home) if path.is_relative_to(home) else path
+    return Path(public(str(checkpoints()[name])))
+
+
+def public(text: str) -> str:
+    """`text` without paths of this server."""
+    return server_paths.without(text, folder())
 
 
 def offered() -> dict[str, str]:
@@ -154,8 +157,12 @@ def _hash(path: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
     return checkpoint_hash(path)
 
 
-_loaded: OrderedDict[tuple[str, str], Translator] = OrderedDict()
-_loading = Lock()
+def _size(translator: Translator) -> int:
+    """Bytes, with the copies in fewer bits that decoding may make of a decoder's weights."""
+    return 2 * sum(weight.nbytes for weight in translator.model.parameters())
+
+
+_loaded: Kept[Translator] = Kept(LOADED, _size)
 
 
 def _load(path: str, digest: str) -> Translator:
@@ -163,12 +170,13 @@ def _load(path: str, digest: str) -> Translator:
     key = path, digest
     if found := _loaded.get(key):
         return found
-    with st.spinner("Loading the model …"), _loading:
-        if key not in _loaded:
-            _loaded[key] = Translator.load(path)
-            while len(_loaded) > LOADED:
-                _loaded.popitem(last=False)
-            # What is loaded by now stays; collections need not walk through all of it again.
-            gc.collect()
-            gc.freeze()
-        return _loaded[key]
+
+    def load() -> Translator:
+        made = Translator.load(path)
+        # What is loaded by now stays; collections need not walk through all of it again.
+        gc.collect()
+        gc.freeze()
+        return made
+
+    with st.spinner("Loading the model …"):
+        return _loaded.once(key, load)

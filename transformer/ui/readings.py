@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
+import time
 from collections.abc import Callable, Hashable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -17,11 +17,15 @@ from transformer.figures import Side
 from transformer.figures.packing import Part
 from transformer.figures.side import SITES, VECTORS, vectors_of
 from transformer.inference import Trace
+from transformer.jobs.kept import Kept
 from transformer.ui.address import View
 from transformer.ui.models import Model
 
 ROOM = 96_000_000
 """Bytes of readings that are kept. The newest is kept even if it is larger alone."""
+SECONDS = 30
+"""Seconds of a processor that the search for one translation may take. One of 500 pieces, with four
+beginnings carried along, takes 2 for the checkpoint en-fr."""
 
 
 class Reading:
@@ -40,24 +44,25 @@ class Reading:
         return sum(self.trace[name].nbytes for name in self.trace.names) * 3 // 2
 
 
-class Recent:
-    """Readings by key; those that were not asked for longest make room for new ones."""
+class WhileWanted:
+    """To be called between two steps of a long computation: ends it, for nobody waits any more or
+    it has taken too much of the server.
 
-    def __init__(self, room: int = ROOM) -> None:
-        self._room, self._lock = room, Lock()
-        self._kept: OrderedDict[Hashable, Reading] = OrderedDict()
+    A rerun hears of the end of its session, or of a newer rerun, where it calls Streamlit; here by
+    asking for what a session remembers, which sends nothing to the browser.
+    """
 
-    def get(self, key: Hashable) -> Reading | None:
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
+    def __init__(self) -> None:
+        self._until = time.thread_time() + SECONDS
 
-    def put(self, key: Hashable, reading: Reading) -> None:
-        with self._lock:
-            self._kept[key] = reading
-            while len(self._kept) > 1 and sum(r.size for r in self._kept.values()) > self._room:
-                self._kept.popitem(last=False)
+    def __call__(self) -> None:
+        """Raises ValueError after `SECONDS`, and whatever Streamlit ends a rerun by."""
+        if time.thread_time() > self._until:
+            raise ValueError(
+                f"This took more than the {SECONDS} seconds of a processor that one page may take; "
+                "take a shorter sentence, or fewer beginnings carried along."
+            )
+        _ = "turn" in st.session_state
 
 
 class Turn:
@@ -82,7 +87,7 @@ class Turn:
             st.stop()
 
 
-_recent = Recent()
+_recent: Kept[Reading] = Kept(ROOM, lambda reading: reading.size)
 _workers = Semaphore(os.cpu_count() or 1)
 
 
@@ -153,7 +158,12 @@ def _once(
 ) -> Reading:
     """A trace of the sites `names`, from what is kept or made now."""
     key = (model.hash, text, *sorted(options.items()), *names)
-    return kept(key, lambda: Reading(model.translator.trace(text, names=names, **options)), turn)
+
+    def make() -> Reading:
+        stop = WhileWanted()
+        return Reading(model.translator.trace(text, names=names, stop=stop, **options))
+
+    return kept(key, make, turn)
 
 
 def kept(key: Hashable, make: Callable[[], Reading], turn: Turn | None = None) -> Reading:

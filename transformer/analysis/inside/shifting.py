@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,8 +29,11 @@ class Shifted:
     mean: float
 
 
-def shifted(translator: Translator, source: str, target: str) -> Shifted:
+def shifted(translator: Translator, source: str, target: str | Sequence[int]) -> Shifted:
     """All steps of one pair at once, as in training: the right tokens go in, whatever it says.
+
+    Args:
+        target: text, or ids.
 
     Raises:
         ValueError: for an empty or too long source or target.

@@ -9,6 +9,7 @@ from transformer.inference import Trace
 from transformer.ui import state, tables
 from transformer.ui.inside.stops import Stop
 from transformer.ui.models import Model
+from transformer.ui.remembered import remembered
 
 DIMENSIONS = 6
 """Shown of a row, in both forms."""
@@ -64,7 +65,7 @@ def _sources(model: Model) -> tuple[str, ...]:
     return (text, *others[:2])
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
+@remembered()
 def _batched(digest: str, sources: tuple[str, ...], attention: str, _model: Model) -> Batched:
     """Once for all who look at this attention of these sentences."""
     translator = _model.translator

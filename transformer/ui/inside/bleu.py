@@ -7,6 +7,7 @@ from html import escape
 import streamlit as st
 
 from transformer.analysis.bleu import Bleu, Order, bleu
+from transformer.text.visible import is_blank
 from transformer.ui import frame, readings, state
 from transformer.ui.models import Model
 
@@ -26,7 +27,7 @@ def show(model: Model) -> None:
         live="400ms",
         **state.bound("target"),
     )
-    if not view.target.strip():
+    if is_blank(view.target):
         said = frame.plain(output) or "nothing"
         st.info(f"The model says: **{said}** Write what would be right, and see what it is worth.")
         return

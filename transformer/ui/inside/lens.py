@@ -11,6 +11,7 @@ from transformer.inference import Trace
 from transformer.ui import readings, state
 from transformer.ui.inside import stops
 from transformer.ui.models import Model
+from transformer.ui.remembered import remembered
 
 
 def show(model: Model) -> None:
@@ -87,7 +88,7 @@ def _followed() -> None:
     state.change(row=st.session_state["lens-word"])
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@remembered()
 def _lens(digest: str, source: str, ids: tuple[int, ...], _model: Model, _trace: Trace) -> Lens:
     """Once for all who look at this translation."""
     return look(_trace, _model.translator)

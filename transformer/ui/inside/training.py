@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -9,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from transformer.analysis.inside import shifted
+from transformer.text.visible import is_blank
 from transformer.ui import controls, readings, state
 from transformer.ui.models import Model
 
@@ -29,9 +31,9 @@ def show(model: Model) -> None:
         live="400ms",
         **state.bound("target"),
     )
-    target = view.target.strip()
-    if not target:
-        target = readings.read(model, view).trace.text
+    target: str | Sequence[int] = view.target
+    if is_blank(view.target):
+        target = readings.read(model, view).trace.translation.ids
         st.caption("Until you write one, what the model itself says stands in for it.")
     found = shifted(model.translator, view.text, target)
     st.html(f"The encoder reads {' '.join(map(_token, found.source))}")

@@ -18,10 +18,12 @@ import streamlit as st
 from transformer.analysis.corpora import MOST, Corpus, Sentence
 from transformer.jobs import services
 from transformer.jobs.shares import of_address
+from transformer.text.visible import is_blank
 from transformer.ui import frame, models, state, visitor
 from transformer.ui.address import CORPORA
 from transformer.ui.lab import ours
 from transformer.ui.models import Model
+from transformer.ui.remembered import remembered
 from transformer.ui.training.pairs import decoded
 
 BYTES = 1_000_000
@@ -148,17 +150,17 @@ def _found(model: Model, which: str, owner: str, most: int) -> Corpus | None:
     if brought is None:
         st.info("Upload a file or paste sentences, a line each. No other visitor sees them.")
         return None
-    return _cut(brought, most)
+    return _cut(f"{brought.name} {brought.hash}", most, brought)
 
 
-@st.cache_resource(max_entries=8, show_spinner="Reading the run's validation pairs …")
+@remembered("Reading the run's validation pairs …")
 def _of_run(folder: str, digest: str, most: int) -> Corpus:
     return Corpus.of_run(folder, most)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs={Corpus: lambda c: c.hash})
-def _cut(corpus: Corpus, most: int) -> Corpus:
-    return corpus.first(most)
+@remembered()
+def _cut(texts: str, most: int, _corpus: Corpus) -> Corpus:
+    return _corpus.first(most)
 
 
 def _bring(owner: str) -> None:
@@ -198,7 +200,7 @@ def _take_file(owner: str) -> None:
 
 def _take_text(owner: str) -> None:
     text = st.session_state["corpus-text"]
-    if text.strip():
+    if not is_blank(text):
         _take(owner, text.encode("utf-8", "replace"), "Your text")
 
 

@@ -17,6 +17,7 @@ from transformer.ui.lab import matter_game
 from transformer.ui.lab.corpus import chosen
 from transformer.ui.lab.measuring import measured
 from transformer.ui.models import Model
+from transformer.ui.remembered import remembered
 
 GATES = {"sentence": "Sentence", "position": "Position"}
 COLUMNS = {
@@ -137,7 +138,7 @@ def _three(
             )
 
 
-@st.cache_resource(max_entries=48, show_spinner=False)
+@remembered()
 def _picture(
     digest: str,
     texts: str,

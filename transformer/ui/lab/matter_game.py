@@ -17,10 +17,12 @@ from transformer.figures.measured import Chart
 from transformer.figures.measured import measured as drawn
 from transformer.figures.switchboard import LETTERS
 from transformer.inference.results import Translation
+from transformer.text.visible import is_blank
 from transformer.ui import controls, frame, models, readings, state, tables
 from transformer.ui.address import KINDS
 from transformer.ui.lab.measuring import measured
 from transformer.ui.models import Model
+from transformer.ui.remembered import remembered
 
 AT_ONCE = 20
 """Sentences whose loss is measured whenever a slider moves."""
@@ -113,7 +115,7 @@ def _sentence(model: Model, heads: Sequence[Head]) -> None:
     )
 
 
-@st.cache_resource(max_entries=512, show_spinner=False)
+@remembered()
 def _translated(
     digest: str, text: str, off: str, most: int | None, _model: Model, _heads: Sequence[Head]
 ) -> Translation:
@@ -123,7 +125,7 @@ def _translated(
 
 
 def _said(found: Translation) -> str:
-    if not found.text.strip():
+    if is_blank(found.text):
         return "nothing at all"
     return frame.plain(found.text) + ("" if found.finished else " …")
 
@@ -167,7 +169,7 @@ def _corpus(model: Model, corpus: Corpus, heads: Sequence[Head]) -> None:
         st.markdown(said.replace("-", "−"))
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
+@remembered()
 def _without(
     digest: str, texts: str, off: str, _model: Model, _corpus: Corpus, _heads: Sequence[Head]
 ) -> Ablation:
@@ -208,7 +210,7 @@ def _curves(model: Model, corpus: Corpus) -> None:
     tables.csv("These curves (.csv)", lambda: table, f"pruning-{model.name}")
 
 
-@st.cache_resource(max_entries=128, show_spinner=False)
+@remembered()
 def _curve(
     digest: str, texts: str, kind: str, at: int, highest: float, dark: bool, _own: pd.DataFrame
 ) -> go.Figure:

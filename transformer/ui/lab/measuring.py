@@ -13,6 +13,7 @@ from transformer.jobs import JobError, Limits, Pass, Passes, runs_folder, servic
 from transformer.jobs.limits import FILE
 from transformer.ui import frame, models, visitor
 from transformer.ui.models import Model
+from transformer.ui.remembered import remembered
 
 EVERY = 0.7
 """Seconds between two looks at a pass that is under way."""
@@ -69,7 +70,7 @@ def measured(
     return None
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
+@remembered()
 def _result(key: str) -> dict[str, Any]:
     return passes().result(key)
 

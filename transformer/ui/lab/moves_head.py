@@ -17,6 +17,7 @@ from transformer.ui.address import BESIDE, KINDS
 from transformer.ui.lab.moves_texts import CELLS, explain
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
+from transformer.ui.remembered import remembered
 
 
 def show(model: Model, reading: Reading, trace: Trace) -> None:
@@ -45,7 +46,7 @@ def show(model: Model, reading: Reading, trace: Trace) -> None:
     _ways_on(model, trace, found)
 
 
-@st.cache_resource(max_entries=12, show_spinner="Following the gradients back …")
+@remembered("Following the gradients back …")
 def _slopes(
     digest: str, src: tuple[int, ...], written: tuple[int, ...], _model: Transformer, _trace: Trace
 ) -> Gradients:
@@ -136,7 +137,7 @@ def _parting(model: Model, trace: Trace) -> None:
     )
 
 
-@st.cache_data(max_entries=256, show_spinner=False)
+@remembered()
 def _agreement(
     digest: str, src: tuple[int, ...], written: tuple[int, ...], _model: Transformer, _trace: Trace
 ) -> pd.DataFrame:

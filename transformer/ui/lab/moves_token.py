@@ -14,6 +14,7 @@ from transformer.ui import state, tables
 from transformer.ui.lab.moves_head import opening
 from transformer.ui.lab.moves_texts import TOKENS, explain, piece
 from transformer.ui.models import Model
+from transformer.ui.remembered import remembered
 
 FLOWS = 64
 """Pieces of the longer side: flow of longer sentences takes seconds for one output token."""
@@ -72,7 +73,7 @@ def _choose(trace: Trace) -> int:
     return step
 
 
-@st.cache_data(max_entries=512, show_spinner="Asking four methods …")
+@remembered("Asking four methods …")
 def _made_of(
     digest: str,
     src: tuple[int, ...],
@@ -85,7 +86,7 @@ def _made_of(
     return made_of(_model, _trace, step, methods)
 
 
-@st.cache_data(max_entries=256, show_spinner="Following source and prefix …")
+@remembered("Following source and prefix …")
 def _source_share(
     digest: str, src: tuple[int, ...], written: tuple[int, ...], _model: Transformer, _trace: Trace
 ) -> pd.DataFrame:
@@ -93,7 +94,7 @@ def _source_share(
 
 
 # Plotly takes longer to make a figure than all the rest of a rerun.
-@st.cache_resource(max_entries=256, show_spinner=False)
+@remembered()
 def _bars(
     digest: str,
     src: tuple[int, ...],
@@ -109,7 +110,7 @@ def _bars(
     return answers(_table["token"].to_list(), _n_src, parts, dark=dark)
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
+@remembered()
 def _line(
     digest: str,
     src: tuple[int, ...],

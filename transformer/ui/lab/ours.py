@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from transformer.analysis.corpora import Corpus, ours_for
 from transformer.analysis.ours import LANGUAGES
 from transformer.text import Vocabulary
 from transformer.ui.models import Model
+from transformer.ui.remembered import remembered
 
 
 def spelling(model: Model) -> str:
@@ -69,7 +68,7 @@ def _written(model: Model) -> str:
     return model.about.writes or "fr"
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@remembered()
 def _spelling(digest: str, _vocabulary: Vocabulary) -> str:
     for name, symbols in (("text", False), ("symbols", True)):
         first = Corpus.bundled(1, symbols=symbols).sentences[0].source
@@ -78,11 +77,11 @@ def _spelling(digest: str, _vocabulary: Vocabulary) -> str:
     return ""
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@remembered()
 def _ours(most: int, symbols: bool, target: str) -> Corpus:
     return ours_for(target, most, symbols=symbols)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@remembered()
 def _linked(target: str, most: int) -> Corpus:
     return Corpus.linked(target).first(most)

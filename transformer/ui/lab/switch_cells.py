@@ -22,6 +22,7 @@ from transformer.ui.lab.moves_head import opening
 from transformer.ui.lab.moves_texts import piece
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
+from transformer.ui.remembered import remembered
 
 BLANK = {"cell": "The chosen cell", "all": "All cells of the head"}
 MOST = 48
@@ -88,7 +89,7 @@ def _blanked(model: Model, trace: Trace, head: Head, queries: Sequence[int]) -> 
     return Cells(head, tuple(chain(*(part.cells for part in parts))), tokens=first.tokens, **joined)
 
 
-@st.cache_data(max_entries=1024, show_spinner=False)
+@remembered()
 def _row(
     digest: str,
     src: tuple[int, ...],

@@ -18,6 +18,7 @@ from transformer.ui.address import View
 from transformer.ui.lab.switch_written import numbers_of, patch_of, row_of
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
+from transformer.ui.remembered import remembered
 
 MEANS = {
     "zero": "writes nothing",
@@ -99,7 +100,7 @@ def _off(made: Plan, model: Model, reading: Reading, view: View) -> None:
         )
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
+@remembered()
 def _examples(digest: str, texts: tuple[str, ...], _translator: Translator) -> list[Trace]:
     """What all heads write over a few sentences."""
     config = _translator.model.config

@@ -16,6 +16,7 @@ from transformer.ui import frame
 from transformer.ui.models import Model
 from transformer.ui.positions.drawing import chart, dark
 from transformer.ui.positions.measuring import measured
+from transformer.ui.remembered import remembered
 
 STARTS = (0, 1, 2, 3, 5, 8, 12, 20, 32, 64, 128, 256, 512)
 MOVED = 16
@@ -56,12 +57,12 @@ def further(model: Model) -> None:
 def _pairs(model: Model) -> tuple[tuple[str, str], ...]:
     """Our sentences with a translation into what the model writes."""
     pairs = sentences(max(COUNTS))
-    return pairs if model.about.writes == "fr" else _translated(model.hash, model.translator, pairs)
+    return pairs if model.about.writes == "fr" else _translated(model.hash, pairs, model.translator)
 
 
-@st.cache_data(max_entries=8, show_spinner="Translating …")
+@remembered("Translating …")
 def _translated(
-    digest: str, _translator: Translator, pairs: tuple[tuple[str, str], ...]
+    digest: str, pairs: tuple[tuple[str, str], ...], _translator: Translator
 ) -> tuple[tuple[str, str], ...]:
     """The model's own translations in place of ours."""
     sources = [source for source, _ in pairs]

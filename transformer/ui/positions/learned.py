@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import streamlit as st
 
@@ -15,6 +13,7 @@ from transformer.ui.models import Model
 from transformer.ui.positions import runs
 from transformer.ui.positions.drawing import chart, dark, side
 from transformer.ui.positions.runs import Learner
+from transformer.ui.remembered import remembered
 
 MOST = 96
 """Positions of a learned table that are drawn."""
@@ -44,7 +43,7 @@ def show(model: Model) -> None:
     _fit(values[:met])
 
 
-@lru_cache(maxsize=16)
+@remembered()
 def _vectors(chosen: Learner, which: str) -> np.ndarray:
     model = chosen.translator.model
     return positions.table(model, which, min(MOST, model.config.max_len))

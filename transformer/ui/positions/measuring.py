@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import streamlit as st
 
-ROOM = 2000
-"""Pieces that are kept; the oldest make room."""
+from transformer.jobs.kept import Kept
+
+ROOM = 16_000_000
+"""Bytes of the pieces that are kept."""
 Work = tuple[Hashable, Callable[[], Any]]
 
-_kept: OrderedDict[Hashable, Any] = OrderedDict()
-_guard, _working = threading.Lock(), threading.Lock()
+_kept: Kept[tuple[Any]] = Kept(ROOM)
+_working = threading.Lock()
 
 
 def measured(label: str, key: str, works: Sequence[Work]) -> list[Any]:
@@ -33,22 +34,13 @@ def measured(label: str, key: str, works: Sequence[Work]) -> list[Any]:
         return []
     for at, (name, work) in enumerate(works):
         place.progress(at / len(works), text=f"Measuring {at + 1} of {len(works)} …")
-        if name not in _kept:
+        if _kept.get(name) is None:
             with _working:
-                _keep(name, work())
+                _kept.put(name, (work(),))
     place.empty()
     return _all(works)
 
 
 def _all(works: Sequence[Work]) -> list[Any]:
-    try:
-        return [_kept[name] for name, _ in works]
-    except KeyError:
-        return []
-
-
-def _keep(name: Hashable, result: Any) -> None:
-    with _guard:
-        _kept[name] = result
-        while len(_kept) > ROOM:
-            _kept.popitem(last=False)
+    found = [_kept.get(name) for name, _ in works]
+    return [] if None in found else [one[0] for one in found if one]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,13 @@ from transformer.figures.positions import Curve, lines
 from transformer.ui.models import Model
 from transformer.ui.positions.drawing import chart, dark
 from transformer.ui.positions.formula import steps_on
+from transformer.ui.remembered import remembered
 from transformer.ui.tables import html
 
 REACH = 64
 
 
-@lru_cache(maxsize=32)
+@remembered()
 def _measured(width: int, k: int) -> dict[str, dict[str, Any]]:
     """The same numbers of both forms, over enough positions that no matrix fits by chance."""
     length = max(512, 2 * width) + abs(k)

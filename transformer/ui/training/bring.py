@@ -7,6 +7,7 @@ from html import escape
 
 import streamlit as st
 
+from transformer.text.visible import is_blank
 from transformer.training.data import SET_ASIDE_EVERY, SET_ASIDE_MOST
 from transformer.ui import frame
 from transformer.ui.training import pairs as own
@@ -42,7 +43,7 @@ def pairs(now: Draft) -> None:
         if file is not None:
             _held(file.size, file.name, most)
             now.pairs = own.parsed(own.decoded(file.getvalue(), file.name), file.name, most)
-        elif now.text.strip():
+        elif not is_blank(now.text):
             now.pairs = own.parsed(now.text, "The text", most)
         else:
             now.pairs = []

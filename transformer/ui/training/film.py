@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from transformer.figures import module, style
 from transformer.figures.film import film_data, film_steps
 from transformer.figures.moments import moments_data
 from transformer.jobs.folder import JobFolder
+from transformer.ui.remembered import remembered
 
 WHILE_LIVE = 12
 """Steps of the film while the run learns: the whole of it comes when it has ended."""
@@ -37,7 +37,7 @@ def heads(folder: JobFolder, lines: list[dict[str, Any]], *, live: bool) -> None
     _film(key=f"film-{folder.name}", data=data, on_state_change=lambda: None)
 
 
-@lru_cache(maxsize=8)
+@remembered()
 def _data(path: str, steps: tuple[tuple[int, str], ...]) -> bytes:
     """The film of these steps, made once for all who look."""
     folder = JobFolder(Path(path))

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
+from transformer.jobs.kept import Kept
 from transformer.training.run import RunFolder
 
 MOST = 20_000
 """Lines of steps that are kept of a run; then every second one goes."""
-ROOM = 32
-"""Runs whose lines are kept."""
+ROOM = 48_000_000
+"""Bytes of all lines that are kept, of which one is about as many as `LINE`."""
+LINE = 1000
 LAST = 20
 """Steps that tokens per second are measured over."""
 
@@ -64,18 +65,15 @@ class Follower:
             self.lines = [x for n, x in enumerate(self.lines) if n % 2 or "loss" not in x]
 
 
-_followed: OrderedDict[Path, Follower] = OrderedDict()
-_guard = threading.Lock()
+_followed: Kept[Follower] = Kept(ROOM, lambda follower: LINE * len(follower.lines))
 
 
 def metrics(run: RunFolder) -> list[dict[str, Any]]:
     """Lines of the run's metrics.jsonl, of a long run not all; not to be changed."""
-    with _guard:
-        follower = _followed.setdefault(run.metrics_path, Follower(run.metrics_path))
-        _followed.move_to_end(run.metrics_path)
-        while len(_followed) > ROOM:
-            _followed.popitem(last=False)
-    return follower.update()
+    follower = _followed.once(run.metrics_path, lambda: Follower(run.metrics_path))
+    lines = follower.update()
+    _followed.put(run.metrics_path, follower)  # it has grown
+    return lines
 
 
 def newest(lines: list[dict[str, Any]], name: str) -> Any:

@@ -6,6 +6,7 @@ import csv
 import io
 
 from transformer.text.corpus import parse_pairs
+from transformer.text.visible import is_blank
 
 FEWEST = 20
 """Pairs; with fewer there is nothing to learn and nothing to be judged by."""
@@ -67,20 +68,30 @@ def _cells(text: str, name: str) -> Pairs | None:
     """Two cells a line, by the separator that gives two on each; None if none does.
 
     Raises:
-        ValueError: for an empty cell.
+        ValueError: for an empty cell, and for a .csv file of which only some rows have two.
     """
+    ragged = ""
     for separator in ",;":
         try:
             rows = list(csv.reader(io.StringIO(text), delimiter=separator, strict=True))
         except csv.Error:
             continue
-        rows = [row for row in rows if any(cell.strip() for cell in row)]
-        if rows and all(len(row) == 2 for row in rows):
+        rows = [row for row in rows if not all(map(is_blank, row))]
+        counts = [len(row) for row in rows]
+        if 2 in counts and not ragged:
+            number, count = next(((n, c) for n, c in enumerate(counts, 1) if c != 2), (0, 0))
+            ragged = (
+                f"{name}, row {number} has {count} cell{'s' if count > 1 else ''}; every row needs "
+                f"two, in quotes where a text holds {separator!r}."
+            )
+        if rows and all(count == 2 for count in counts):
             for number, row in enumerate(rows, start=1):
                 for side, cell in zip(("source", "target"), row, strict=True):
-                    if not cell.strip():
+                    if is_blank(cell):
                         raise ValueError(
                             f"{name}, row {number} has an empty {side}; both sides need text."
                         )
             return [(row[0], row[1]) for row in rows]
+    if ragged and name.lower().endswith(".csv"):
+        raise ValueError(ragged)
     return None

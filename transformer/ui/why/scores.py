@@ -15,6 +15,7 @@ from transformer.figures.scores import against_width, by_head, one_row
 from transformer.ui import controls, frame, models, state, tables
 from transformer.ui.address import KINDS as ATTENTIONS
 from transformer.ui.models import Model
+from transformer.ui.remembered import remembered
 from transformer.ui.why.sizes import chart, dark
 
 SWEPT = 1  # seed of the curves over all widths
@@ -145,7 +146,7 @@ def _heads() -> None:
     )
     controls.sentence(model)
     controls.one_of("Attention", ATTENTIONS, "kind", labelled=False)
-    table = _of_heads(model, state.view().text)
+    table = _of_heads(model.hash, state.view().text, model)
     shown = table[table["kind"] == state.view().kind]
     names = {version: _named(version, model) for version in VERSIONS}
     places = (("largest", "largest weight, mean"), ("still", "rows that stand still"))
@@ -186,23 +187,21 @@ def _model() -> Model | None:
     return models.load(name, folders[name]) if name else None
 
 
-@st.cache_data(max_entries=64, show_spinner="Drawing and measuring …")
+@remembered("Drawing and measuring …")
 def _measured(widths: tuple[int, ...], seed: int) -> pd.DataFrame:
     return analysis.measure(widths, seed=seed)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@remembered()
 def _drawn(d_k: int, seed: int) -> Mapping[Score, Draw]:
     return analysis.draw(d_k, rows=1, seed=seed)
 
 
-@st.cache_data(
-    max_entries=64, show_spinner="Reading the sentence …", hash_funcs={Model: lambda m: m.hash}
-)
-def _of_heads(model: Model, text: str) -> pd.DataFrame:
+@remembered("Reading the sentence …")
+def _of_heads(digest: str, text: str, _model: Model) -> pd.DataFrame:
     """Raises ValueError if the text is empty or too long."""
-    names = [name for name in model.translator.model.hook_names if name.endswith("hook_scores")]
-    return analysis.heads(model.translator.trace(text, names=names))
+    names = [name for name in _model.translator.model.hook_names if name.endswith("hook_scores")]
+    return analysis.heads(_model.translator.trace(text, names=names))
 
 
 def _download(table: pd.DataFrame, name: str) -> None:

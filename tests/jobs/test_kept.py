@@ -1,0 +1,101 @@
+"""What is kept stays within its bytes, is made once, and is weighed by what it holds."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.jobs.kept import Kept, weigh
+
+KB = np.zeros(125)  # 1,000 bytes
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(1, 60)), max_size=40))
+def test_it_never_holds_more_than_its_room_but_for_one_value(puts: list[tuple[str, int]]) -> None:
+    """Held against a list of all that was put, the newest first."""
+    kept: Kept[int] = Kept(100, size=int)
+    order: list[tuple[str, int]] = []
+    for key, size in puts:
+        kept.put(key, size)
+        order = [(key, size), *((k, s) for k, s in order if k != key)]
+        while len(order) > 1 and sum(s for _, s in order) > 100:
+            order.pop()
+        assert kept.held == sum(s for _, s in order) <= max(100, size)
+        assert len(kept) == len(order)
+    assert {key: kept.get(key) for key in "abcdef"} == dict.fromkeys("abcdef") | dict(order)
+
+
+def test_what_is_asked_for_is_not_the_oldest_any_more() -> None:
+    kept: Kept[int] = Kept(3, size=lambda _: 1)
+    for key in "abc":
+        kept.put(key, ord(key))
+    assert kept.get("a") == 97
+    kept.put("d", 100)
+    assert [kept.get(key) for key in "abcd"] == [97, None, 99, 100]
+    tight: Kept[int] = Kept(1, size=lambda _: 5)
+    tight.put("large", 1)
+    assert tight.get("large") == 1
+
+
+def test_threads_that_ask_together_have_it_made_once_and_an_error_is_not_kept() -> None:
+    kept: Kept[int] = Kept(1000)
+    made: list[int] = []
+    barrier = threading.Barrier(8)
+
+    def make() -> int:
+        made.append(1)
+        time.sleep(0.02)
+        return 7
+
+    def ask() -> None:
+        barrier.wait()
+        assert kept.once("a", make) == 7
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made == [1]
+    with pytest.raises(ZeroDivisionError):
+        kept.once("b", lambda: 1 // 0)
+    assert kept.once("b", lambda: 3) == 3
+
+
+@dataclass
+class Held:
+    one: object
+    other: object
+
+
+def test_arrays_tables_and_texts_are_weighed_wherever_they_are() -> None:
+    table = pd.DataFrame({"x": np.zeros(1000), "y": ["word"] * 1000})
+    figure = go.Figure(go.Bar(x=np.zeros(1000), y=np.zeros(1000)))
+    for value, least, most in (
+        (KB, 1000, 1200),
+        (torch.zeros(250), 1000, 1200),
+        ({"a": [KB.copy(), (KB.copy(),)]}, 2000, 3000),
+        (Held(KB.copy(), {"b": KB.copy()}), 2000, 3000),
+        ("x" * 1000, 1000, 1200),
+        (b"x" * 1000, 1000, 1200),
+        (table, 16_000, 100_000),
+        (figure, 16_000, 60_000),
+        ([KB] * 100, 1000, 1300),  # one array, held a hundred times
+        (torch.nn.Linear(1000, 1000), 0, 100),  # a model is its translator's
+    ):
+        assert least <= weigh(value) <= most, value
+
+
+def test_what_holds_itself_is_weighed() -> None:
+    circle: list[object] = [KB]
+    circle.append(circle)
+    assert 1000 < weigh(circle) < 1300
