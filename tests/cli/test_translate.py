@@ -109,14 +109,6 @@ def test_a_trace_that_cannot_be_written_leaves_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_name_with_signs_that_move_a_terminal_is_shown_as_it_is_written(shell: Shell) -> None:
-    for words in (("inspect", "no\x1b[2J\nsuch"), ("inspect", "x", "--no\x1b[2J")):
-        said = shell(*words)
-        assert said.status in (1, 2)
-        assert r"no\x1b[2J" in said.err
-        assert "\x1b" not in said.err
-
-
 def test_too_little_memory_is_a_sentence(
     shell: Shell, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

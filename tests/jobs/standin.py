@@ -35,7 +35,7 @@ def train(path: Path) -> Status:
         run.write_state("running", step=step)
         signal = StopSignal()
         status: Status = "finished"
-        with signal.heard():
+        with signal.handle_signals():
             while step < steps:
                 if signal.came or run.control().command == "stop":
                     status = "cancelled"

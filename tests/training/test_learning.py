@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.training.conftest import trainer_of
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.text import TokenStore, Vocabulary
 from transformer.training.data import Prepared

@@ -34,7 +34,7 @@ def test_auto_takes_bf16_where_it_is_clearly_faster(
 @pytest.mark.parametrize("first", [0.0, 1.0])
 def test_the_first_process_decides_for_all(first: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "fastest_precision", lambda device: torch.bfloat16)
-    monkeypatch.setattr(World, "agree", lambda self, values, device: [first])
+    monkeypatch.setattr(World, "broadcast", lambda self, values, device: [first])
     chosen, _ = choose_precision("auto", CPU, World(rank=1, size=2))
     assert chosen == ("bf16" if first else "fp32")
 
