@@ -181,6 +181,28 @@ def test_a_slow_first_look_does_not_starve_the_film(
     assert len(seen) > 20  # what the first took is paid back after some 30 s of 100
 
 
+def test_cheap_measuring_does_not_starve_the_film(
+    tmp_path: Path, data: Prepared, probe_set: ProbeSet
+) -> None:
+    """Seeing takes 1 s, measuring 0.1 s, a step 0.05 s."""
+    callback = translation(make(tmp_path, data, probe_set)).callback
+    assert callback is not None
+    now, seen = 0.0, []
+
+    def take(seconds: float) -> dict[str, Any]:
+        nonlocal now
+        now += seconds
+        return {"n": 1}
+
+    callback.clock = lambda: now
+    callback._see = lambda step: seen.append(step) or take(1.0)  # type: ignore[method-assign, func-returns-value]
+    callback.evaluator.measure = lambda **_: take(0.1)  # type: ignore[method-assign]
+    for step in range(2001):
+        callback.look(step, step / 2000, now)
+        now += 0.05
+    assert len(seen) >= 10  # 15% of 100 s and more, at 1.1 s
+
+
 def test_what_a_resumed_run_will_see_again_is_forgotten(
     tmp_path: Path, data: Prepared, probe_set: ProbeSet
 ) -> None:

@@ -40,12 +40,13 @@ def test_what_is_no_path_of_this_machine_stays(runs: Path) -> None:
         "/nowhere/else/x.json",
         f"{runs}-of-others/x".replace(str(runs.parent), "/srv"),
         f"/mnt{HOUSE}/x",
-        f"{HOUSE}-old/x",
         "a\\b",
         "/",
         "",
     ):
         assert without(text) == text
+    # The app itself may lie in a folder that is cut, as that of temporary files.
+    assert without(f"{HOUSE}-old/x").endswith(f"{HOUSE.name}-old/x")
 
 
 def test_a_link_to_a_folder_and_where_it_leads_are_cut(

@@ -76,6 +76,8 @@ class EvaluationCallback:
             self._due["see"] = True
         if whole or self._allowed("see", elapsed):
             self._timed("see", lambda: self._see(step))
+        elif self._due["see"]:  # measuring waits for it, else it would take all the time there is
+            return {}
         if whole or self._allowed("measure", elapsed):
             return self._timed("measure", lambda: self.evaluator.measure(whole=whole))
         return {}
