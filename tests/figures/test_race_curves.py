@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from transformer.figures.curves import DARK, LIGHT
-from transformer.figures.race_curves import MOST, Curve, lanes, mean
+from transformer.figures.race_curves import MOST, Curve, mean, race_curves
 
 
 def curve(*points: tuple[float, float]) -> Curve:
@@ -27,7 +27,7 @@ def test_the_mean_is_taken_where_all_seeds_have_values_and_between_their_points(
 def test_an_entry_has_one_colour_a_thin_line_a_seed_and_a_thick_mean() -> None:
     two = [curve((0, 4), (10, 2)), curve((0, 6), (10, 4))]
     for dark, palette in ((False, LIGHT), (True, DARK)):
-        figure = lanes({"a": [], "b": two, "<b>": two[:1]}, "loss", dark=dark)
+        figure = race_curves({"a": [], "b": two, "<b>": two[:1]}, "loss", dark=dark)
         assert [line.line.color for line in figure.data] == [palette[1]] * 3 + [palette[2]]
     assert [line.line.width for line in figure.data] == [1, 1, 3, 1]
     assert [bool(line.showlegend) for line in figure.data[:2]] == [False, False]
@@ -40,11 +40,11 @@ def test_an_entry_has_one_colour_a_thin_line_a_seed_and_a_thick_mean() -> None:
 
 def test_long_curves_are_thinned_and_nothing_is_a_sentence() -> None:
     steps = np.arange(5000, dtype=np.float64)
-    figure = lanes({"a": [(steps, steps)]}, "right", share=True)
+    figure = race_curves({"a": [(steps, steps)]}, "right", share=True)
     assert len(figure.data[0].x) <= MOST
     assert figure.layout.yaxis.tickformat == ".0%"
     assert figure.data[0].mode == "lines"
-    assert lanes({"a": [(steps, steps)]}, "loss", marked=True).data[0].mode == "lines+markers"
-    empty = lanes({"a": []}, "loss", top=2.0)
+    assert race_curves({"a": [(steps, steps)]}, "loss", marked=True).data[0].mode == "lines+markers"
+    empty = race_curves({"a": []}, "loss", top=2.0)
     assert empty.layout.annotations[0].text == "Nothing to draw yet"
     assert list(empty.layout.yaxis.range) == [0, pytest.approx(2.06)]

@@ -19,12 +19,12 @@ from tests.pages.test_pages import messages, view
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
 from transformer.jobs import Jobs, Limits
-from transformer.jobs.kept import Kept
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
 from transformer.ui.address import TOPICS
+from transformer.ui.kept import Kept
 from transformer.ui.positions import further, measuring, runs
 from transformer.ui.training import server
 

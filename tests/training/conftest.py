@@ -17,7 +17,7 @@ from transformer.training.evaluator import ProbeSet
 from transformer.training.run import RunFolder
 from transformer.training.saving import load_progress
 from transformer.training.trainer import Report, Trainer
-from transformer.training.translation import Card, Translation
+from transformer.training.translation_task import Card, TranslationTask
 
 SMALL: dict[str, Any] = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32, "dropout": 0.1}
 QUICK: dict[str, Any] = {
@@ -45,16 +45,16 @@ def trainer_of(
 ) -> Trainer:
     """A trainer of a translation model on the CPU, new or resuming."""
     device, world, progress = torch.device("cpu"), World(), load_progress(run)
-    task = Translation(
+    task = TranslationTask(
         run, model_config, config, data, progress,
         device=device, world=world, card=card, probe_set=probe_set,
     )  # fmt: skip
     return Trainer(run, config, task, progress, device=device, world=world, report=report)
 
 
-def translation(trainer: Trainer) -> Translation:
+def translation(trainer: Trainer) -> TranslationTask:
     """Its task."""
-    assert isinstance(trainer.task, Translation)
+    assert isinstance(trainer.task, TranslationTask)
     return trainer.task
 
 

@@ -16,10 +16,10 @@ from safetensors.torch import load_file
 from tests.training.conftest import MakeTrainer, translation
 from transformer.checkpoint import load_checkpoint
 from transformer.training import trainer as trainer_module
-from transformer.training import translation as translation_module
+from transformer.training import translation_task as translation_module
 from transformer.training.machine import made_with
 from transformer.training.trainer import TrainingError
-from transformer.training.translation import Translation
+from transformer.training.translation_task import TranslationTask
 
 
 def test_a_finished_run_is_all_in_its_folder(make_trainer: MakeTrainer) -> None:
@@ -74,7 +74,7 @@ def test_validation_without_progress_uses_the_patience_up(
     make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks = iter([3.0, 2.0, 2.5, 2.0, 1.0, 1.5, 1.0, 1.25])
-    monkeypatch.setattr(Translation, "validation_loss", lambda self: next(looks))
+    monkeypatch.setattr(TranslationTask, "validation_loss", lambda self: next(looks))
     settings: dict[str, Any] = {"steps": 100, "valid_every": 2, "save_every": 16, "patience": 3}
     trainer = make_trainer(**settings)
     assert trainer.train() == "finished"
@@ -85,7 +85,7 @@ def test_validation_without_progress_uses_the_patience_up(
     assert make_trainer(**settings).train() == "finished"
     assert trainer.run.metrics()[-1]["step"] == 16
     # ... unless with more patience.
-    monkeypatch.setattr(Translation, "validation_loss", lambda self: 5.0)
+    monkeypatch.setattr(TranslationTask, "validation_loss", lambda self: 5.0)
     assert make_trainer(**settings | {"patience": 4}).train() == "finished"
     assert trainer.run.state()["reason"] == "no better validation loss in 4 looks, at step 18"
 
@@ -95,7 +95,7 @@ def test_a_look_at_a_sample_does_not_use_the_patience_up(
 ) -> None:
     """The watched pairs are fewer, and may be easier than all of them ever are."""
     looks = iter([3.0, 2.5, 2.0, 1.5, 1.25, 1.1])
-    monkeypatch.setattr(Translation, "validation_loss", lambda self: next(looks))
+    monkeypatch.setattr(TranslationTask, "validation_loss", lambda self: next(looks))
     trainer = make_trainer(steps=12, valid_every=2, patience=2)
 
     class Easy:

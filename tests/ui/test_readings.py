@@ -11,9 +11,9 @@ import pytest
 import streamlit as st
 
 from transformer import Translator
-from transformer.jobs.kept import Kept
 from transformer.ui import models, readings
 from transformer.ui.address import View
+from transformer.ui.kept import Kept
 from transformer.ui.models import Model
 from transformer.ui.readings import ROOM, Reading, Turn
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.jobs.kept import Kept
 from transformer.ui import remembered as module
+from transformer.ui.kept import Kept
 from transformer.ui.remembered import remembered
 
 

@@ -16,7 +16,7 @@ MOST = 200
 """Points of one seed's curve: a race has many."""
 
 
-def lanes(
+def race_curves(
     entries: Mapping[str, Sequence[Curve]],
     name: str,
     *,

@@ -18,7 +18,7 @@ from transformer.training.evaluator import ProbeSet
 from transformer.training.run import RunFolder, Status
 from transformer.training.saving import load_progress
 from transformer.training.trainer import Report, Trainer
-from transformer.training.translation import Translation
+from transformer.training.translation_task import TranslationTask
 
 
 def train_in(
@@ -55,7 +55,7 @@ def train_in(
         if world.is_main and verbose:
             report = stack.enter_context(Console())
         config, progress = TrainingConfig.from_dict(asked["training"]), load_progress(run)
-        task = Translation(
+        task = TranslationTask(
             run,
             ModelConfig.from_dict(model),
             config,
@@ -79,7 +79,7 @@ def train_in(
     return status
 
 
-def _summary(task: Translation) -> str:
+def _summary(task: TranslationTask) -> str:
     parameters = sum(weight.numel() for weight in task.learner.model.parameters())
     measured = " (measured: the faster here)" if task.config.precision == "auto" else ""
     size, step = task.world.size, task.progress.step

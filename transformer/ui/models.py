@@ -15,10 +15,10 @@ from transformer.inference import Translator
 from transformer.jobs import runs_folder
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import is_shared
-from transformer.jobs.kept import Kept
 from transformer.jobs.shipped import RUNS, folders
 from transformer.ui import server_paths, state, visitor
 from transformer.ui.about import About, about, run_config
+from transformer.ui.kept import Kept
 
 FOLDER = "HEADS_UP_CHECKPOINTS"
 """Environment variable: the folder whose folders are checkpoints, instead of `checkpoints/`."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.jobs.kept import Kept
+from transformer.ui.kept import Kept
 
 ROOM = 16_000_000
 """Bytes of the pieces that are kept."""

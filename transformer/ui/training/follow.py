@@ -8,8 +8,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from transformer.jobs.kept import Kept
 from transformer.training.run import RunFolder
+from transformer.ui.kept import Kept
 
 MOST = 20_000
 """Lines of steps that are kept of a run; then every second one goes."""

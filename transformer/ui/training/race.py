@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.analysis.races import RULE, Verdict
-from transformer.figures.race_curves import lanes
+from transformer.figures.race_curves import race_curves
 from transformer.jobs import Jobs, RunInfo
 from transformer.jobs.races import Race, race_named
 from transformer.jobs.racing import (
@@ -154,7 +154,7 @@ def _charts(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
         with place:
             if group:
                 st.markdown(f"**{frame.plain(group)}**")
-            figure = lanes(
+            figure = race_curves(
                 {entry.partition(", ")[0]: curves[entry] for entry in entries},
                 SHOWN[what].lower() + unit,
                 share=what == "accuracy",

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Generic, TypeVar
 
@@ -54,6 +55,14 @@ def _of_table(table: Any) -> int:
     return int(used.sum() if hasattr(used, "sum") else used)
 
 
+@dataclass
+class _Making:
+    """A value that is being made, and how many threads ask for it."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    asked: int = 0
+
+
 class Kept(Generic[Value]):
     """Values by key. Those that were not asked for longest make room for new ones.
 
@@ -66,7 +75,7 @@ class Kept(Generic[Value]):
         self.room, self._size = room, size
         self._lock = threading.Lock()
         self._kept: OrderedDict[Hashable, tuple[Value, int]] = OrderedDict()
-        self._making: dict[Hashable, threading.Lock] = {}
+        self._making: dict[Hashable, _Making] = {}
         self._held = 0
 
     def __len__(self) -> int:
@@ -106,13 +115,16 @@ class Kept(Generic[Value]):
         if (found := self.get(key)) is not None:
             return found
         with self._lock:
-            making = self._making.setdefault(key, threading.Lock())
+            making = self._making.setdefault(key, _Making())
+            making.asked += 1
         try:
-            with making:
+            with making.lock:
                 if (found := self.get(key)) is None:
                     found = make()
                     self.put(key, found)
                 return found
         finally:
             with self._lock:
-                self._making.pop(key, None)
+                making.asked -= 1
+                if not making.asked:
+                    del self._making[key]

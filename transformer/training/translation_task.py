@@ -24,7 +24,7 @@ from transformer.training.train_task import TrainTask
 Card = Callable[[Progress, int], str]  # where the run stands, how many weights are averaged
 
 
-class Translation(TrainTask):
+class TranslationTask(TrainTask):
     """One model of the paper that learns from pairs, on as many processes as `world` has.
 
     Its checkpoint is the average of the last saved weights (section 6.1).
