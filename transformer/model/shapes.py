@@ -18,8 +18,8 @@ def shapes_only() -> Iterator[None]:
 
 
 class _ShapesOnly(TorchFunctionMode):
-    """PyTorch draws normal numbers on "meta" by its reference code, which takes as long to import as
-    torch itself: here is nothing to draw."""
+    """There is nothing to draw. On "meta" PyTorch works normal numbers out by its reference code,
+    and importing that takes as long as importing torch."""
 
     def __torch_function__(
         self,
