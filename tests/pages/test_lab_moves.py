@@ -138,8 +138,9 @@ def test_what_takes_too_much_of_the_server_is_ended(
     """Everything a page computes is asked whether somebody waits, flow as well as the search."""
     asked: list[str] = []
     monkeypatch.setattr(flow, "check_cancelled", lambda: asked.append("flow"))
-    assert not messages(opened(visit, step="2"))
+    short = {"step": "2", "method": "forced", "target": "Un bateau cache."}
+    assert not messages(opened(visit, text="A boat hides.", **short))
     assert asked
     monkeypatch.setattr(readings, "SECONDS", -1)
-    app = opened(visit, step="2", text="The pilot hides a boat.")
+    app = opened(visit, text="The pilot hides a boat.", **short)
     assert "took more than the -1 seconds of a processor" in messages(app)[0]
