@@ -1,5 +1,5 @@
-"""Pages are compiled whatever other threads do: Streamlit's "script compilation error" of one visitor
-in 190, while strangers wrote to the server.
+"""Pages are compiled whatever other threads do: Streamlit's "script compilation error" of one
+visitor in 190, while strangers wrote to the server.
 
 Whenever nobody is connected Streamlit forgets the bytecode of its scripts. With "magic" on it then
 parses them into objects of Python (`ast.parse`), which counts its depth for all threads together
