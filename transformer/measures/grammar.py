@@ -41,16 +41,13 @@ def _within(name: str, label: str, note: str, lacking: str) -> Measure:
     def found(attention: Attention) -> np.ndarray:
         return attention.greatest_on(table(attention.rows))
 
-    def counts(rows: Rows) -> np.ndarray:
-        return np.asarray(table(rows).any(axis=-1))
-
     return Measure(
         name,
         label,
         note,
         found,
         kinds=("encoder",),
-        counts=counts,
+        counts=lambda rows: rows.having(table),
         group="grammar",
         lacking=lacking,
     )

@@ -23,6 +23,23 @@ def every(rows: Rows) -> Bool[np.ndarray, "sentences query"]:
 
 
 @dataclass(frozen=True)
+class Claim:
+    """A published finding: some head does what a measure says.
+
+    Attributes:
+        text: in a sentence; source: whose, and where.
+        floor: what the measure must exceed, a share of the rows.
+        kind, layer: of the heads that it is said of; None is every layer.
+    """
+
+    text: str
+    source: str
+    floor: float
+    kind: str = "encoder"
+    layer: int | None = None
+
+
+@dataclass(frozen=True)
 class Measure:
     """A mean over rows of attention, a number for each head.
 
@@ -36,6 +53,7 @@ class Measure:
         counts: the rows that it applies to, (sentences, query).
         group: one of `GROUPS`.
         lacking: why a corpus may have no row that counts, as the end of a sentence.
+        claim: what was published of it, for Findings; of a share alone.
     """
 
     name: str
@@ -47,6 +65,7 @@ class Measure:
     counts: Callable[[Rows], Bool[np.ndarray, "sentences #query"]] = every
     group: str = "token"
     lacking: str = "none has such a token"
+    claim: Claim | None = None
 
     def counted(self, rows: Rows) -> Bool[np.ndarray, "sentences query"]:
         """The rows that count: real ones, no padding."""
@@ -57,7 +76,7 @@ class Measure:
         counted = self.counted(attention.rows)
         total = (self.function(attention) * counted[:, None]).sum(axis=-1, dtype=np.float64)
         n = counted.sum(axis=-1)[:, None]
-        return np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)
+        return np.asarray(np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0))
 
 
 def said(value: float | None, unit: str = "") -> str:

@@ -81,6 +81,12 @@ class Rows:
         """No column at all."""
         return np.zeros_like(self.seen)
 
+    def having(
+        self, columns: Callable[[Rows], Bool[np.ndarray, "sentences query key"]]
+    ) -> Bool[np.ndarray, "sentences query"]:
+        """The rows for which there is one of these columns."""
+        return np.asarray(self.once(columns).any(axis=-1))
+
     def even(self) -> Attention:
         """A head that looks everywhere alike, wherever it may look."""
         shares = self.seen / np.maximum(self.seen.sum(axis=-1, keepdims=True), 1)
@@ -99,14 +105,15 @@ class Attention:
     ) -> Float[np.ndarray, "sentences heads query"]:
         """The weight on these columns of each row."""
         wanted = np.broadcast_to(columns, self.rows.seen.shape).astype(np.float32)
-        return np.einsum("shqk,sqk->shq", self.w, wanted)
+        return np.asarray(np.einsum("shqk,sqk->shq", self.w, wanted))
 
     def greatest_on(
         self, columns: Bool[np.ndarray, "sentences query key"]
     ) -> Float[np.ndarray, "sentences heads query"]:
         """Whether the greatest weight is on one of these columns, `<s>` and `</s>` aside. Of equal
         weights each counts in part, so that an even head shows what chance gives."""
-        return np.einsum("shqk,sqk->shq", self._greatest, columns.astype(np.float32))
+        wanted = columns.astype(np.float32)
+        return np.asarray(np.einsum("shqk,sqk->shq", self._greatest, wanted))
 
     @cached_property
     def greatest(self) -> Float[np.ndarray, "sentences heads query"]:

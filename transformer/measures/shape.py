@@ -48,12 +48,12 @@ def confidence(weights: Weights, skip: Collection[int] = ()) -> Float[np.ndarray
 def _bits(w: npt.NDArray[Any]) -> npt.NDArray[Any]:
     # A weight is at most 1, so its logarithm is never positive; abs leaves no −0 behind.
     logarithms = np.log2(w, out=np.zeros_like(w), where=w > 0)
-    return np.einsum("...k,...k->...", w, np.abs(logarithms, out=logarithms))
+    return np.asarray(np.einsum("...k,...k->...", w, np.abs(logarithms, out=logarithms)))
 
 
 def _far(w: npt.NDArray[Any]) -> npt.NDArray[Any]:
     i, j = np.arange(w.shape[-2])[:, None], np.arange(w.shape[-1])
-    return np.einsum("...qk,qk->...q", w, np.abs(i - j).astype(w.dtype))
+    return np.asarray(np.einsum("...qk,qk->...q", w, np.abs(i - j).astype(w.dtype)))
 
 
 MEASURES = (

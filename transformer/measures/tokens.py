@@ -81,6 +81,6 @@ MEASURES = (
         "there; in cross attention the weight on the word that the row writes, where it stands in "
         "the source. Tokens that are a whole word count, not punctuation or parts of words.",
         lambda attention: attention.on(attention.rows.once(_same)),
-        counts=lambda rows: rows.once(_same).any(axis=-1),
+        counts=lambda rows: rows.having(_same),
     ),
 )
