@@ -71,7 +71,7 @@ function modelView(ctx) {
     bar.draw(look.ramp, measureTicks(top));
     const found = side.kinds.filter((kind) => measures(side, kind, state))
       .flatMap((kind) => side.measures[kind][state.measure].flat());
-    const range = `${showMeasure(Math.min(...found))} to ${showMeasure(Math.max(...found))}${measure.unit && ` ${measure.unit}`}`;
+    const range = `${showMeasure(Math.min(...found))} to ${showMeasure(Math.max(...found))} ${measure.unit || "(share)"}`;
     const named = state.order === "measure" ? " “3.2” is layer 3, head 2." : "";
     words.replaceChildren(el("strong", {}, `${measure.label}, here ${range}. `), measure.note + named);
   }
