@@ -23,6 +23,7 @@ FLOORS = {
     "transformer.inference": 3,
     "transformer.checkpoint": 2,
     "transformer.model": 1,
+    "transformer.cancellation": 0,
     "transformer.config": 0,
     "transformer.device": 0,
     "transformer.hooks": 0,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,13 +32,16 @@ from transformer.analysis.findings.blanked import (
     blank_out_memory,
     rank_correlations,
 )
+from transformer.analysis.findings.by_measure import published
 from transformer.analysis.findings.finding import spread
 from transformer.analysis.findings.saves import SCORES, SavedScores, write_scores
+from transformer.analysis.heads import measure_heads
 from transformer.analysis.hits import Hits
 from transformer.analysis.passes import silent
 from transformer.analysis.reports import report
 from transformer.analysis.rollout import encoder, joint
 from transformer.checkpoint import save_checkpoint
+from transformer.measures import MEASURES, Claim
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.training.run import RunFolder
@@ -85,6 +89,24 @@ def test_a_few_sentences_test_nothing(tiny: Translator, corpus: Corpus, name: st
     assert found.effect is None
     assert found.reason.endswith(".")
     assert found.figures.empty
+
+
+def test_a_measures_claim_is_put_to_its_heads(tiny: Translator, corpus: Corpus) -> None:
+    """The figures are the measure's own, over the rows of all sentences that have one."""
+    known = MEASURES["itself"]
+    claim = Claim("A head of the second layer looks at itself.", "nobody", 0.99, layer=1)
+    found = published(known, claim).run(tiny, corpus)
+    table = measure_heads(tiny, corpus).table().query("kind == 'encoder' and layer == 1")
+    assert found.figures["share"].to_numpy() == pytest.approx(table["itself"].to_numpy(), abs=1e-6)
+    assert found.verdict == "refuted"
+    assert found.effect is not None
+    assert found.effect.interval.value == pytest.approx(100 * table["itself"].max(), abs=1e-4)
+    every = published(known, replace(claim, layer=None, floor=0.0)).run(tiny, corpus)
+    assert every.verdict == "holds"
+    assert len(every.figures) == 8
+    lacking = FINDINGS["rare"].run(tiny, corpus)  # of 320 pieces none is beyond 500
+    assert lacking.verdict == "can't be tested here"
+    assert "none has a token beyond" in lacking.reason
 
 
 def test_sentences_are_taken_evenly(corpus: Corpus) -> None:

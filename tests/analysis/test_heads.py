@@ -11,10 +11,10 @@ from transformer.analysis import tokens
 from transformer.analysis.cards import RULES, SHOWN, Card, cards
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.heads import HeadMeasures, measure_heads
-from transformer.analysis.rows import MEASURES
 from transformer.analysis.tokens import rarity
 from transformer.figures.words import CONTROL
 from transformer.inference.trace import WEIGHTS, Trace
+from transformer.measures import MEASURES
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 

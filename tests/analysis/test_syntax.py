@@ -13,13 +13,12 @@ from transformer.analysis.cards import WITHIN_TOLD, cards
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.gold import Gold, words_of
 from transformer.analysis.heads import HeadMeasures, measure_heads
-from transformer.analysis.rows import MEASURES
 from transformer.analysis.syntax import LEAST, MARGIN, RELATIONS, WITHIN, best_offset, tables
+from transformer.measures import MEASURES, grammar
 from transformer.text import TASKS, Vocabulary
 
 # "She helps old men.": the verb in two pieces, its object in two.
 PIECES = ("▁She", "▁help", "s", "▁old", "▁me", "n", ".", "</s>")
-SIGNS = (False, False, False, False, False, False, True, False)
 GOLD = Gold(
     ("She", "helps", "old", "men", "."),
     ("Elle", "aide", "de", "vieux", "hommes", "."),
@@ -34,7 +33,7 @@ def cells(table: np.ndarray) -> set[tuple[int, int]]:
 
 
 def test_every_piece_of_a_word_looks_for_any_piece_of_the_other() -> None:
-    found = tables(PIECES, GOLD, SIGNS)
+    found = tables(PIECES, GOLD)
     assert {name: cells(table) for name, table in found.items()} == {
         "verb_subject": {(1, 0), (2, 0)},
         "subject_verb": {(0, 1), (0, 2)},
@@ -44,12 +43,12 @@ def test_every_piece_of_a_word_looks_for_any_piece_of_the_other() -> None:
         "adjective_noun": {(3, 4), (3, 5)},
         "pieces": {(1, 2), (2, 1), (4, 5), (5, 4)},
     }
-    assert tables(PIECES, None, SIGNS).keys() == {"pieces"}
-    assert tables(("▁She", "▁lies", ".", "</s>"), GOLD, SIGNS[-4:]) == {}  # not the gold's words
+    assert tables(PIECES, None).keys() == {"pieces"}
+    assert tables(("▁She", "▁lies", ".", "</s>"), GOLD) == {}  # not the gold's words
 
 
 def test_the_best_offset_is_the_commonest() -> None:
-    found = tables(PIECES, GOLD, SIGNS)
+    found = tables(PIECES, GOLD)
     # Of two rows both are hit at +3; of the pieces, either side hits two of four, −1 first.
     assert best_offset([found], "verb_object") == (3, 1.0, 2)
     assert best_offset([found, {}, found], "pieces") == (-1, 0.5, 8)
@@ -130,6 +129,7 @@ def test_every_relation_is_a_measure_of_the_grammar() -> None:
     assert {*WITHIN} <= MEASURES.keys()
     said = {name for e in TASKS["french"].pairs(300, 3) for name, _, _ in e.dependencies}
     assert {relation for relation, _ in RELATIONS.values()} == said
+    assert RELATIONS.keys() == grammar.RELATIONS.keys()
 
 
 def test_an_untrained_model_is_measured_too(translator: Translator) -> None:

@@ -19,6 +19,7 @@ from transformer.analysis.aligners import Leaderboard
 from transformer.analysis.bootstrap import Bleu
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.findings import FINDINGS, Finding, pruning_over_training
+from transformer.analysis.findings import by_measure as by_measure_room
 from transformer.analysis.findings import faithful as faithful_room
 from transformer.analysis.findings import positional as positional_room
 from transformer.analysis.findings import removal as removal_room
@@ -52,6 +53,16 @@ def positional(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
     )
     found = SimpleNamespace(places={"encoder": places})
     patch.setattr(positional_room, "measure_heads", lambda *_: found)
+
+
+def rare(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
+    """Sentences of 12 tokens; one head looks at the rarest one in 50 + `off` % of rows."""
+    rates = np.array([[0.5 + off / 100, 0.1], [0.9, 0.9]])[..., None] + rng.normal(0, 0.02, n)
+    values = rng.binomial(12, np.clip(rates, 0, 1)) / 12
+    found = SimpleNamespace(
+        values={"encoder": {"rare": values}}, rows={"encoder": {"rare": np.full(n, 12.0)}}
+    )
+    patch.setattr(by_measure_room, "measure_heads", lambda *_: found)
 
 
 def _without(
@@ -198,5 +209,6 @@ TRUTHS: dict[str, Truth] = {
     "rollout": Truth(_last(1), 0.15, 0.01),
     "rollout-depth": Truth(_rises, 0.15, 0.01),
     "alti": Truth(_last(2), 0.15, 0.01),
+    "rare": Truth(rare, far=8, near=0.5),
     "tolerance": Truth(tolerance, 25, 2),
 }

@@ -153,14 +153,13 @@ def test_arrow_keys_walk_over_the_heads(page: Page, tmp_path: Path) -> None:
 def test_the_number_below_a_head_is_its_measure(page: Page, tmp_path: Path, measure: str) -> None:
     opened(page, tmp_path, TRACE, view="model")
     page.get_by_label("Number below each head").select_option(measure)
-    kinds = [kind for kind in KINDS if (measure, kind) != ("distance", "cross")]
     found = []
-    for kind in kinds:
+    for kind in KINDS:
         shown = section(page, kind).locator(".hu-chip-value").all_inner_texts()
         expected = MEASURES[measure](weights(kind)).ravel()
         np.testing.assert_allclose([float(text) for text in shown], expected, atol=0.0051)
         found.append(expected)
-    expect(page.locator(".hu-chip-value")).to_have_count(LAYERS * HEADS * len(kinds))
+    expect(page.locator(".hu-chip-value")).to_have_count(LAYERS * HEADS * len(KINDS))
     least, most = np.min(found), np.max(found)
     told = page.locator(".hu-model .hu-legend strong").inner_text()
     assert [float(word) for word in told.split() if word[0].isdigit()] == pytest.approx(
@@ -175,8 +174,8 @@ def test_the_positional_head_says_where_it_looks(page: Page, tmp_path: Path) -> 
     assert below.inner_text().split() == ["1.00", "−1"]
     head(page, "encoder", 1, 2).hover()
     tip = page.locator(".hu-preview")
-    expect(tip).to_contain_text("offset −1 in 100 % of the rows")
-    expect(tip).to_contain_text(f"{round(100 * 2 / len(SRC))} % on the first token")
+    expect(tip).to_contain_text("one offset (−1) 100 %")
+    expect(tip).to_contain_text(f"the first token {round(100 * 2 / len(SRC))} %")
     box, wide = tip.bounding_box(), page.locator(".hu-model").bounding_box()
     assert box
     assert wide
@@ -188,7 +187,7 @@ def test_heads_in_the_order_of_a_measure(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, view="model", measure="distance", kind="decoder")
     page.get_by_label("Order").select_option("measure")
     colours = ramp(page)
-    for kind in ("encoder", "decoder"):
+    for kind in KINDS:
         order = np.argsort(-distances(weights(kind)).ravel(), kind="stable")
         names = [f"{i // HEADS}.{i % HEADS}" for i in order]
         expect(section(page, kind).locator(".hu-which")).to_have_text(names)
@@ -198,10 +197,6 @@ def test_heads_in_the_order_of_a_measure(page: Page, tmp_path: Path) -> None:
         levels = np.rint(np.sqrt(weights(kind)[layer, number]) * 255).astype(int)
         lower = np.tril(np.ones(levels.shape, bool)) if kind == "decoder" else levels >= 0
         np.testing.assert_array_equal(drawn(first)[lower], colours[levels[lower]])
-    # Between tokens of two languages there is no distance: those stay as they are.
-    expect(section(page, "cross").get_by_role("radio").nth(5)).to_have_attribute(
-        "aria-label", "layer 1, head 1"
-    )
     # The arrow keys follow what is seen.
     buttons = section(page, "encoder").get_by_role("radio")
     buttons.nth(5).focus()
@@ -215,7 +210,7 @@ def test_all_measures_are_in_the_table(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, view="model", measure="last", order="measure")
     names, rows = table(page)
     assert len(rows) == len(KINDS) * LAYERS * HEADS
-    last = names.index("on the last token")
+    last = names.index("last")
     for kind in KINDS:
         w = weights(kind)
         mine = [row for row in rows if row[0] == kind]
@@ -224,11 +219,11 @@ def test_all_measures_are_in_the_table(page: Page, tmp_path: Path) -> None:
         )
         for row in mine:
             layer, number = int(row[1]), int(row[2])
-            for name, measure in (("entropy (bits)", "entropy"), ("on the first token", "first")):
+            for name, measure in (("entropy (bits)", "entropy"), ("first", "first")):
                 expected = MEASURES[measure](w)[layer, number]
                 assert float(row[names.index(name)]) == pytest.approx(expected, abs=1e-4)
-        away = [row[names.index("distance (tokens)")] == "" for row in mine]
-        assert all(away) if kind == "cross" else not any(away)
+        before = [row[names.index("previous")] == "" for row in mine]  # of another text
+        assert all(before) if kind == "cross" else not any(before)
 
 
 def test_the_pictures_can_be_taken_away(page: Page, tmp_path: Path) -> None:

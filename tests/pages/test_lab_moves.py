@@ -12,7 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, run_program
 from tests.pages.test_pages import messages, shown, view
+from transformer.analysis import flow
 from transformer.figures.packing import split
+from transformer.ui import readings
 
 TEXT = "The baker hides books."
 PAGE = "pages/lab.py"
@@ -128,3 +130,17 @@ def test_a_wrong_pair_in_the_address_is_said(visit: Visit) -> None:
     app = opened(visit, beside="norm-weight")
     assert "it must be one of weight-norm, weight-gradient" in messages(app)[0]
     assert shown(app)[0]["shown"] == ["weight", "norm"]
+
+
+def test_what_takes_too_much_of_the_server_is_ended(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everything a page computes is asked whether somebody waits, flow as well as the search."""
+    asked: list[str] = []
+    monkeypatch.setattr(flow, "check_cancelled", lambda: asked.append("flow"))
+    short = {"step": "2", "method": "forced", "target": "Un bateau cache."}
+    assert not messages(opened(visit, text="A boat hides.", **short))
+    assert asked
+    monkeypatch.setattr(readings, "SECONDS", -1)
+    app = opened(visit, text="The pilot hides a boat.", **short)
+    assert "took more than the -1 seconds of a processor" in messages(app)[0]

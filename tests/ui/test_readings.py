@@ -11,11 +11,12 @@ import pytest
 import streamlit as st
 
 from transformer import Translator
+from transformer.cancellation import cancelled_by
 from transformer.ui import models, readings
 from transformer.ui.address import View
 from transformer.ui.kept import Kept
 from transformer.ui.models import Model
-from transformer.ui.readings import ROOM, Reading, Turn
+from transformer.ui.readings import ROOM, Reading, Turn, WhileWanted
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +143,7 @@ def test_of_many_reruns_only_the_newest_computes(monkeypatch: pytest.MonkeyPatch
 def test_a_search_that_nobody_waits_for_ends_between_two_steps(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The session asks its memory; Streamlit ends the rerun there, and nothing is kept of it."""
+    """The check asks the session's memory, where Streamlit ends the rerun; nothing is kept."""
 
     class Gone(Exception):
         pass
@@ -161,7 +162,7 @@ def test_a_search_that_nobody_waits_for_ends_between_two_steps(
     for view in (VIEW, replace(VIEW, method="beam"), replace(VIEW, method="sample")):
         memory = Memory()
         monkeypatch.setattr(st, "session_state", memory)
-        with pytest.raises(Gone):
+        with pytest.raises(Gone), cancelled_by(WhileWanted()):
             readings.read(model, view)
         assert memory.asked == 4
     assert len(kept) == 0
@@ -172,5 +173,6 @@ def test_a_search_that_takes_too_much_of_the_server_is_ended(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(readings, "SECONDS", -1)
-    with pytest.raises(ValueError, match="took more than the -1 seconds of a processor"):
+    told = "took more than the -1 seconds of a processor"
+    with pytest.raises(ValueError, match=told), cancelled_by(WhileWanted()):
         readings.read(model, VIEW)

@@ -20,6 +20,7 @@ from scipy.stats import rankdata
 
 from transformer.analysis.gradients import Gradients
 from transformer.analysis.norms import moved
+from transformer.cancellation import check_cancelled
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.model import Transformer
 
@@ -126,6 +127,7 @@ def agreement(model: Transformer, trace: Trace) -> pd.DataFrame:
     """
     lines = []
     for kind, layer in itertools.product(WEIGHTS, range(trace.n_layers)):
+        check_cancelled()
         weights, norms = trace.weights(kind, layer), moved(model, trace, kind, layer)
         cells = np.tril_indices(weights.shape[1]) if kind == "decoder" else (slice(None),) * 2
         ranks = [rankdata(of[:, *cells].reshape(len(of), -1), axis=-1) for of in (weights, norms)]

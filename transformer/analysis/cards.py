@@ -14,9 +14,10 @@ from typing import Any
 import pandas as pd
 
 from transformer.analysis.heads import HeadMeasures
-from transformer.analysis.syntax import LEAST, MARGIN, PIECES, RELATIONS, WITHIN
+from transformer.analysis.syntax import LEAST, MARGIN, RELATIONS, WITHIN
 from transformer.figures import roles
 from transformer.figures.roles import LEAST_ROWS, NONE, POSITIONAL, SINK, Role
+from transformer.measures.grammar import PIECES
 
 HALF = 0.5
 """Of the weight, or of the rows: from here on a head is said to do a thing."""

@@ -16,6 +16,7 @@ and 180, with 460 tokens 12 s.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import maximum_flow
 
 from transformer.analysis.rollout import Heads, Stack, kept, matrices
+from transformer.cancellation import check_cancelled
 from transformer.inference.trace import Trace
 
 ONE = 2**30
@@ -123,8 +125,11 @@ def _flows(
     start, end, capacity = (np.concatenate(column) for column in zip(*parts, strict=True))
     size = int(max(start.max(), end.max(), outputs.max(initial=0), inputs.max())) + 1
     graph = csr_array(coo_array((capacity, (start, end)), shape=(size, size)))
-    found = [[maximum_flow(graph, o, i).flow_value for i in inputs] for o in outputs]
-    return np.array(found, dtype=np.float64).reshape(len(outputs), len(inputs)) / ONE
+    found = np.empty((len(outputs), len(inputs)))
+    for at, (output, token) in enumerate(itertools.product(outputs, inputs)):
+        check_cancelled()
+        found.flat[at] = maximum_flow(graph, output, token).flow_value
+    return found / ONE
 
 
 def _checked(positions: Iterable[int] | None, count: int) -> npt.NDArray[np.int64]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from jaxtyping import Bool
 
 from transformer.analysis.alignment import Link
-from transformer.figures.words import BEGIN
+from transformer.measures.pieces import BEGIN
 
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 

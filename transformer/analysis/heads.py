@@ -1,7 +1,7 @@
-"""Every head measured over a corpus: all of `transformer.measures`, and what needs the tokens.
+"""Every head measured over a corpus, by all of `measures.MEASURES`.
 
 A measure is a mean over the rows of attention, each row of the corpus counting the same. One
-sentence alone gives the numbers of `transformer.measures`.
+sentence alone gives the numbers of `measures.of_trace`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ from torch import Tensor
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.passes import Batch, Pair, Progress, encoded, silent, watch
 from transformer.analysis.places import Numbers, Places
-from transformer.analysis.rows import MEASURES, Rows
 from transformer.analysis.syntax import WITHIN, best_offset
 from transformer.analysis.tokens import Tokens
 from transformer.hooks import Hooks
 from transformer.inference import Translator
 from transformer.inference.trace import WEIGHTS
+from transformer.measures import MEASURES, OffsetShare
+from transformer.measures.rows import Attention, Rows
 
-PLACES = ("offset", "positional", "backwards_offset", "backwards")
+AT_OFFSET = [one for one in MEASURES.values() if isinstance(one, OffsetShare)]
+PLACES = tuple(name for one in AT_OFFSET for name in (one.offset, one.name))
+BY_ROWS = [one for one in MEASURES.values() if not isinstance(one, OffsetShare)]
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,8 @@ class HeadMeasures:
     places: Mapping[str, Places]
 
     def table(self) -> pd.DataFrame:
-        """A line a head: "kind", "layer", "head", then its measures over the whole corpus, those of
-        `rows.MEASURES` and `PLACES`; NaN where one has no meaning or no row."""
+        """A line a head: "kind", "layer", "head", then its measures over the whole corpus, and for
+        those of `PLACES` the offsets; NaN where one has no meaning or no row."""
         lines = []
         for kind, places in self.places.items():
             means = {name: self._mean(kind, name) for name in self.values[kind]}
@@ -62,20 +65,21 @@ class HeadMeasures:
                 for head in range(n_heads):
                     line: dict[str, object] = {"kind": kind, "layer": layer, "head": head}
                     line |= {name: float(mean[layer, head]) for name, mean in means.items()}
-                    line["offset"], line["positional"], _ = places.constant(layer, head)
-                    if kind != "decoder":  # it would look into the future
-                        turned = places.constant(layer, head, backwards=True)
-                        line["backwards_offset"], line["backwards"], _ = turned
+                    for one in (one for one in AT_OFFSET if kind in one.kinds):
+                        found = places.constant(layer, head, backwards=one.backwards)
+                        line[one.offset], line[one.name], _ = found
                     lines.append(line)
-        return pd.DataFrame(lines, columns=["kind", "layer", "head", *MEASURES, *PLACES])
+        names = [one.name for one in BY_ROWS]
+        return pd.DataFrame(lines, columns=["kind", "layer", "head", *names, *PLACES])
 
     def sentence_values(self, kind: str, layer: int, head: int, measure: str) -> Numbers:
-        """One head's measure on every sentence; of "positional" and "backwards" the share of rows
-        at the head's most common offset over the corpus. NaN where no row counts."""
-        if measure not in ("positional", "backwards"):
+        """One head's measure on every sentence; of an `OffsetShare` the share of rows at the head's
+        most common offset over the corpus. NaN where no row counts."""
+        one = MEASURES[measure]
+        if not isinstance(one, OffsetShare):
             values: Numbers = self.values[kind][measure][layer, head].astype(np.float64)
             return values
-        places, turned = self.places[kind], measure == "backwards"
+        places, turned = self.places[kind], one.backwards
         offset, _, _ = places.constant(layer, head, backwards=turned)
         shares, rows = places.by_sentence(layer, head, offset, len(self.corpus), backwards=turned)
         return np.where(rows > 0, shares, np.nan)
@@ -112,13 +116,13 @@ def measure_heads(
     n_missing = sum(not sentence.target for sentence in corpus.sentences)
     share = 0.6 * n_missing / len(corpus)  # of the time, roughly
     pairs = encoded(translator, corpus, lambda done, doing: progress(share * done, doing))
-    tokens = Tokens.of(translator.vocabulary, corpus, pairs, translator.device)
+    tokens = Tokens.of(translator.vocabulary, corpus, pairs)
     made = _Collected(translator, pairs)
 
     def hooks(batch: Batch) -> Hooks:
         functions = {}
         for kind, site in WEIGHTS.items():
-            rows = Rows(kind, batch, tokens)
+            rows = tokens.rows(kind, batch)
             made.begin(rows, batch.numbers)
             for layer in range(translator.model.config.n_layers):
                 functions[site.format(layer)] = made.keep(rows, layer, batch.numbers)
@@ -139,6 +143,7 @@ class _Collected:
         self.rows: dict[str, dict[str, Numbers]] = {}
         self.even: dict[str, dict[str, Numbers]] = {}
         self.places: dict[str, Places] = {}
+        self.measures = {kind: [one for one in BY_ROWS if kind in one.kinds] for kind in WEIGHTS}
         self.starts: dict[str, npt.NDArray[np.int64]] = {}
         src, out = (
             np.array([len(side) for side in sides])
@@ -162,23 +167,22 @@ class _Collected:
 
     def begin(self, rows: Rows, numbers: list[int]) -> None:
         """Note which rows of a batch count, and what an even head gets there."""
-        kind, n = rows.kind, len(self.pairs)
-        for name, value in rows.measure(rows.even()).items():
-            if name not in self.rows[kind]:
-                self.rows[kind][name], self.even[kind][name] = np.zeros(n), np.zeros(n)
-                self.values[kind][name] = np.full((*self.heads, n), np.nan)
-            self.rows[kind][name][numbers] = rows.counted[name].sum(-1).cpu().numpy()
-            self.even[kind][name][numbers] = value[:, 0].cpu().numpy()
+        kind, n, even = rows.kind, len(self.pairs), rows.even()
+        for one in self.measures[kind]:
+            if one.name not in self.rows[kind]:
+                self.rows[kind][one.name], self.even[kind][one.name] = np.zeros(n), np.zeros(n)
+                self.values[kind][one.name] = np.full((*self.heads, n), np.nan)
+            self.rows[kind][one.name][numbers] = one.counted(rows).sum(axis=-1)
+            self.even[kind][one.name][numbers] = np.nan_to_num(one.means(even)[:, 0])
 
     def keep(self, rows: Rows, layer: int, numbers: list[int]) -> Callable[[Tensor, str], None]:
         """The hook of one layer in one batch."""
         kind = rows.kind
 
         def look(weights: Tensor, name: str) -> None:
-            for measure, value in rows.measure(weights.float()).items():
-                found = value.double().cpu().numpy()
-                found[self.rows[kind][measure][numbers] == 0] = np.nan
-                self.values[kind][measure][layer][:, numbers] = found.T
+            attention = Attention(rows, weights.float().cpu().numpy())
+            for one in self.measures[kind]:
+                self.values[kind][one.name][layer][:, numbers] = one.means(attention).T
             best = weights.argmax(-1).cpu().numpy()
             for row, number in enumerate(numbers):
                 start, count = self.starts[kind][number], int(rows.n_query[row])

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from jaxtyping import Float
 from torch import Tensor
 
+from transformer.cancellation import check_cancelled
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.model import Transformer
 from transformer.model.attention import MultiHeadAttention
@@ -96,6 +97,7 @@ def sums(
     weights = trace.weights(kind, layer).transpose(2, 1, 0)  # (key, query, heads)
     step = max(1, BLOCK // (sent.shape[0] * sent.shape[2]))
     for first in range(0, weights.shape[1], step):
+        check_cancelled()
         yield (weights[:, first : first + step] @ sent).transpose(1, 0, 2)
 
 

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
+from transformer.cancellation import check_cancelled
 from transformer.model.rivals import RIVALS, RivalConfig, stack
 
 STACKS = (*RIVALS, "dilated")
@@ -38,6 +39,7 @@ def receptive_field(
     """
     # From the top down: the layers above a state are a stack of their own, the smallest dilation
     # uppermost. Whether one position hears of another does not depend on their order.
+    check_cancelled()
     layers = reversed(stack(name, RivalConfig(WIDTH, k=k, r=r), n_layers))
     with torch.enable_grad():
         states = [torch.randn(1, n, WIDTH, dtype=torch.float64, requires_grad=True)]

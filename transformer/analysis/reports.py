@@ -23,10 +23,10 @@ from transformer.analysis.importance import BY, gradient_importances
 from transformer.analysis.known import known_for
 from transformer.analysis.passes import Progress, silent
 from transformer.analysis.pruning import kinds_pruned, pruning_curve
-from transformer.analysis.rows import MEASURES
 from transformer.config import near
 from transformer.figures.switchboard import heads_of
 from transformer.inference import Translator
+from transformer.measures import MEASURES
 
 FAR = 16
 """Offsets beyond are counted here: of a distribution people look at the middle."""
@@ -113,7 +113,7 @@ def _heads(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
         "texts": texts,
         "own_translations": own,
         "rules": RULES,
-        "measures": MEASURES,
+        "measures": {one.name: one.note for one in MEASURES.values()},
     }
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
+from transformer.cancellation import check_cancelled
 from transformer.config import Score
 from transformer.inference import Trace
 
@@ -194,6 +195,7 @@ def heads(trace: Trace) -> pd.DataFrame:
                 continue
             scores = _allowed(trace[name].astype(np.float64), causal=kind == "decoder")
             for version, factor in zip(VERSIONS, factors, strict=True):
+                check_cancelled()
                 lines += [
                     {"kind": kind, "layer": layer, "head": head, "version": version, **figures}
                     for head, figures in enumerate(_figures(scores * factor))

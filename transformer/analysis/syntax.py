@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from transformer.analysis.gold import Gold, words_of
-from transformer.figures.words import BEGIN
+from transformer.measures.grammar import PIECES, same_word
 
 MARGIN = 0.10
 """How much better than the best offset a head must be."""
@@ -41,24 +41,19 @@ RELATIONS: dict[str, tuple[str, bool]] = {
 """Measure to the relation, as the gold dependencies call it, and whether its rows are those of the
 governor, which look for the dependent."""
 
-PIECES = "pieces"
 WITHIN = (*RELATIONS, PIECES)
 """All measures that hold between two tokens of the source."""
 
 Table = npt.NDArray[np.bool_]
 
 
-def tables(
-    pieces: Sequence[str], gold: Gold | None, punctuation: Sequence[bool]
-) -> dict[str, Table]:
+def tables(pieces: Sequence[str], gold: Gold | None) -> dict[str, Table]:
     """For each of `WITHIN` that the sentence has: whether the column is what the row looks for.
 
-    Args:
-        pieces: of the source as they are written, `</s>` last.
-        punctuation: of every piece whether it is that, so no part of a word.
+    `pieces` are the source's as they are written, `</s>` last.
     """
     n = len(pieces)
-    found = {PIECES: _same_word(pieces, punctuation)}
+    found = {PIECES: same_word(pieces)}
     owners = words_of(pieces[:-1], gold.source_words) if gold and gold.dependencies else None
     if gold and owners is not None:
         word = np.array([*owners, -1])
@@ -88,12 +83,3 @@ def best_offset(sentences: Iterable[Mapping[str, Table]], measure: str) -> tuple
         return 0, float("nan"), 0
     offset = min(hits, key=lambda at: (-hits[at], abs(at), at))
     return offset, hits[offset] / rows, rows
-
-
-def _same_word(pieces: Sequence[str], punctuation: Sequence[bool]) -> Table:
-    """Other pieces of the row's own word; a word begins where a blank was."""
-    inside = ~np.array([*punctuation[:-1], True])
-    word = np.cumsum([piece.startswith(BEGIN) for piece in pieces])
-    same: Table = (word[:, None] == word) & inside[:, None] & inside
-    np.fill_diagonal(same, False)
-    return same

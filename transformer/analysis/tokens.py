@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-from jaxtyping import Bool, Int
-from torch import Tensor
+import numpy as np
+from jaxtyping import Bool, Integer
 
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.gold import pieces_linked
-from transformer.analysis.passes import Pair
-from transformer.analysis.syntax import Table, tables
-from transformer.figures.words import BEGIN, CONTROL
+from transformer.analysis.passes import Batch, Pair
+from transformer.analysis.syntax import WITHIN, Table, tables
+from transformer.measures.pieces import Pieces
+from transformer.measures.rare import FREQUENT
+from transformer.measures.rows import Rows
 from transformer.text import Vocabulary
-
-FREQUENT = 500
-"""So many of the most frequent tokens are never called rare."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +24,7 @@ class Tokens:
     """What is known of the pieces and sentences of a corpus.
 
     Attributes:
-        punctuation, control: of every id of the vocabulary.
-        begins, goes_on: of every id whether it begins a word that has a letter or a digit, or
-            goes on with one.
+        pieces: what every id of the vocabulary looks like.
         rarity: of every id, greater for rarer ones; see `rarity`.
         rare: of every id, whether `FREQUENT` others are more frequent.
         aligned: for every sentence with gold links (target piece, source piece): whether their
@@ -37,59 +32,61 @@ class Tokens:
         within: for every sentence what its source's tokens look for; see `syntax.tables`.
     """
 
-    punctuation: Bool[Tensor, "vocab"]
-    control: Bool[Tensor, "vocab"]
-    begins: Bool[Tensor, "vocab"]
-    goes_on: Bool[Tensor, "vocab"]
-    rarity: Int[Tensor, "vocab"]
-    rare: Bool[Tensor, "vocab"]
-    aligned: Sequence[Bool[Tensor, "_ _"] | None]
+    pieces: Pieces
+    rarity: Integer[np.ndarray, " ids"]
+    rare: Bool[np.ndarray, " ids"]
+    aligned: Sequence[Table | None]
     within: Sequence[dict[str, Table]]
 
-    def whole(self, ids: Int[Tensor, "rows n"]) -> Bool[Tensor, "rows n"]:
-        """Which tokens are a word by themselves: pieces that go on with one, and those that are
-        gone on with, stand in many words that have nothing else in common."""
-        goes_on = torch.zeros_like(ids, dtype=torch.bool)
-        goes_on[:, :-1] = self.goes_on[ids[:, 1:]]
-        return self.begins[ids] & ~goes_on
-
     @classmethod
-    def of(
-        cls, vocabulary: Vocabulary, corpus: Corpus, pairs: Sequence[Pair], device: torch.device
-    ) -> Tokens:
+    def of(cls, vocabulary: Vocabulary, corpus: Corpus, pairs: Sequence[Pair]) -> Tokens:
         pieces = vocabulary.tokens(range(len(vocabulary)))
+        both = list(zip(corpus.sentences, pairs, strict=True))
         links = [
             None
             if sentence.gold is None or pair.own
             else pieces_linked(
                 vocabulary.tokens(pair.src), vocabulary.tokens(pair.out), sentence.gold
             )
-            for sentence, pair in zip(corpus.sentences, pairs, strict=True)
+            for sentence, pair in both
         ]
-        signs = [_is_punctuation(piece) for piece in pieces]
-        control = [piece in CONTROL for piece in pieces]
-        rare = rarity(pieces, pairs)
-        known = sorted(rare[id] for id in range(len(pieces)) if not control[id])
-        least = known[FREQUENT] if len(known) > FREQUENT else max(rare) + 1
-        return cls(
-            torch.tensor(signs, device=device),
-            torch.tensor(control, device=device),
-            torch.tensor([_begins_word(piece) for piece in pieces], device=device),
-            torch.tensor(
-                [
-                    not (piece.startswith(BEGIN) or sign or special)
-                    for piece, sign, special in zip(pieces, signs, control, strict=True)
-                ],
-                device=device,
-            ),
-            torch.tensor(rare, device=device),
-            torch.tensor([each >= least for each in rare], device=device),
-            [None if table is None else torch.from_numpy(table).to(device) for table in links],
-            [
-                tables([pieces[id] for id in pair.src], sentence.gold, [signs[i] for i in pair.src])
-                for sentence, pair in zip(corpus.sentences, pairs, strict=True)
-            ],
+        known, rare = Pieces.of(pieces), np.array(rarity(pieces, pairs))
+        ordered = np.sort(rare[~known.control])
+        least = ordered[FREQUENT] if len(ordered) > FREQUENT else rare.max() + 1
+        within = [tables([pieces[id] for id in pair.src], sentence.gold) for sentence, pair in both]
+        return cls(known, rare, rare >= least, links, within)
+
+    def rows(self, kind: str, batch: Batch) -> Rows:
+        """The rows of one kind of attention in this batch."""
+        src, tgt, out, n_src, n_tgt = (
+            part.cpu().numpy()
+            for part in (batch.src, batch.tgt, batch.out, batch.n_src, batch.n_tgt)
         )
+        query, n_query = (src, n_src) if kind == "encoder" else (tgt, n_tgt)
+        key, n_key = (tgt, n_tgt) if kind == "decoder" else (src, n_src)
+        shape = query.shape[1], key.shape[1]
+        within = {}
+        if kind == "encoder":
+            found = [self.within[number] for number in batch.numbers]
+            within = {name: _padded([one.get(name) for one in found], shape) for name in WITHIN}
+        linked = None
+        if kind == "cross":
+            linked = _padded([self.aligned[number] for number in batch.numbers], shape)
+        writes = src if kind == "encoder" else out
+        return Rows(
+            kind, query, key, writes, n_query, n_key, self.pieces, self.rarity, self.rare, within,
+            linked,
+        )  # fmt: skip
+
+
+def _padded(
+    tables: Sequence[Table | None], shape: tuple[int, int]
+) -> Bool[np.ndarray, "sentences query key"]:
+    found = np.zeros((len(tables), *shape), dtype=bool)
+    for row, table in enumerate(tables):
+        if table is not None:
+            found[row, : table.shape[0], : table.shape[1]] = table
+    return found
 
 
 def rarity(pieces: Sequence[str], pairs: Sequence[Pair]) -> list[int]:
@@ -106,15 +103,3 @@ def rarity(pieces: Sequence[str], pairs: Sequence[Pair]) -> list[int]:
         ]
     counts = Counter(id for pair in pairs for id in pair.src)
     return [-counts[id] for id in range(len(pieces))]
-
-
-def _is_punctuation(piece: str) -> bool:
-    """Signs between words; an apostrophe or a hyphen stands within one."""
-    text = piece.removeprefix(BEGIN)
-    return bool(text) and all(
-        unicodedata.category(letter)[0] == "P" and letter not in "'’-" for letter in text
-    )
-
-
-def _begins_word(piece: str) -> bool:
-    return piece.startswith(BEGIN) and any(letter.isalnum() for letter in piece)

@@ -11,9 +11,10 @@ import numpy.typing as npt
 from transformer.figures.explorer import UNPACK, data_script
 from transformer.figures.packing import COARSE, Part, join, levels
 from transformer.figures.roles import LEAST_ROWS, NONE, POSITIONAL, SINK, Role, roles
-from transformer.figures.side import KINDS, labels_of
+from transformer.figures.side import labels_of
 from transformer.figures.state import State
 from transformer.figures.views import page
+from transformer.measures import KINDS
 
 FRAMES = 100
 """Most steps in a film."""

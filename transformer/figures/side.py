@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Protocol, runtime_checkable
 
@@ -19,8 +19,9 @@ from transformer.figures.packing import COARSE, FINE, Part, levels
 from transformer.figures.state import DEFAULTS, State
 from transformer.figures.steps import choices, tree_data
 from transformer.figures.words import special, word_labels, words
+from transformer.measures import KINDS, MEASURES
+from transformer.measures.registry import Sentence
 
-KINDS = ("encoder", "decoder", "cross")
 SITES = {
     "encoder": "encoder.layers.{}.self_attn.",
     "decoder": "decoder.layers.{}.self_attn.",
@@ -38,20 +39,13 @@ WHOLE = 1_500_000
 
 
 @runtime_checkable
-class Traced(Protocol):
+class Traced(Sentence, Protocol):
     """What is read of a trace; `inference.Trace` is one."""
 
-    @property
-    def src_tokens(self) -> tuple[str, ...]: ...
-    @property
-    def tgt_tokens(self) -> tuple[str, ...]: ...
-    @property
-    def predicted_tokens(self) -> tuple[str, ...]: ...
     @property
     def config(self) -> dict[str, Any]: ...
     @property
     def translation(self) -> Any: ...
-    def weights(self, kind: str, layer: int) -> npt.NDArray[np.float32]: ...
     def __getitem__(self, name: str) -> npt.NDArray[Any]: ...
     def __contains__(self, name: object) -> bool: ...
 
@@ -153,21 +147,9 @@ class Side:
         return levels(f"thumbs.{kind}", np.stack(pooled), COARSE)
 
     def _measures(self, kind: str) -> dict[str, list[list[float]]]:
-        """Each measure of each head, [layer][head]."""
-        by_layer = [self.traced.weights(kind, layer) for layer in range(self.n_layers)]
-        last = by_layer[0].shape[-1] - 1
-        of: dict[str, Callable[..., Any]] = {
-            "entropy": measures.entropy,
-            "distance": measures.distance,
-            "positional": measures.positional,
-            "offset": measures.offset,
-            "first": lambda weights: measures.share(weights, 0),
-            "last": lambda weights: measures.share(weights, last),
-        }
-        return {
-            name: [np.round(measure(w), 4).tolist() for w in by_layer]
-            for name, measure in of.items()
-        }
+        """Each measure of each head, and the offsets of those that have one, [layer][head]."""
+        layers = [measures.of_trace(self.traced, kind, layer) for layer in range(self.n_layers)]
+        return {name: [np.round(one[name], 4).tolist() for one in layers] for name in layers[0]}
 
 
 def vectors_of(traced: Traced, kind: str, layer: int, head: int) -> list[Part]:
@@ -228,4 +210,17 @@ def header(sides: Sequence[Side], start: State, names: Sequence[str] = ()) -> di
     docs = [side.doc for side in sides]
     docs = [{**doc, "name": name} for doc, name in zip(docs, names, strict=True)] if names else docs
     start = sides[0].resolved(start)
-    return {"sides": docs, "pairs": pairs, "start": start, "defaults": DEFAULTS}
+    shown = {name for doc in docs for kind in doc["kinds"] for name in doc["measures"][kind]}
+    about = {
+        one.name: {
+            "label": one.label,
+            "unit": one.unit,
+            "note": one.note,
+            "offset": getattr(one, "offset", ""),
+        }
+        for one in MEASURES.values()
+        if one.name in shown
+    }
+    return {
+        "sides": docs, "pairs": pairs, "start": start, "defaults": DEFAULTS, "measures": about,
+    }  # fmt: skip

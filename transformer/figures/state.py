@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 
 from transformer.config import near
+from transformer.measures import MEASURES
 
 State = dict[str, int | str]
 
@@ -41,7 +42,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "units": ("pieces", "words"),
     "special": ("shown", "dimmed", "hidden"),
     "scale": ("sqrt", "linear", "row"),
-    "measure": ("none", "entropy", "distance", "positional", "first", "last"),
+    "measure": ("none", *MEASURES),
     "order": ("layers", "measure"),
     "size": ("normal", "large"),
 }

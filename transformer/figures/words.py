@@ -10,11 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float
 
-BEGIN = "▁"
-"""What SentencePiece puts before a piece that begins a word (Kudo and Richardson 2018, section 3.1,
-https://arxiv.org/abs/1808.06226)."""
-
-CONTROL = frozenset({"<s>", "</s>", "<pad>", "<unk>"})
+from transformer.measures.pieces import BEGIN, CONTROL
 
 
 def special(tokens: Sequence[str]) -> list[bool]:

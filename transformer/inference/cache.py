@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from transformer.cancellation import check_cancelled
 from transformer.inference.weights import DecoderWeights, LayerWeights
 from transformer.model.attention import ScoreFunction
 
@@ -43,6 +44,7 @@ class CachedSession:
         self._lay_out()
 
     def step(self, ids: Int[Tensor, " rows"], out: Float[Tensor, "rows vocab"]) -> None:
+        check_cancelled()
         weights, t = self.weights, self.length
         if t == self.cache.shape[4]:
             self._grow()

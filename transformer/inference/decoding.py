@@ -21,7 +21,7 @@ from transformer.inference.options import (
     output_limit,
     source_limit,
 )
-from transformer.inference.plain import PlainSession, Session, Stop, Stoppable
+from transformer.inference.plain import PlainSession, Session
 from transformer.inference.records import Decoded
 from transformer.inference.sampling import Sampler, new_seed
 from transformer.inference.search import Choose, Prefixed, forced, greedy, search
@@ -89,10 +89,8 @@ class Decoder:
         min_len: int = 0,
         watch: Hooks | None = None,
         prefix: Sequence[int] = (),
-        stop: Stop | None = None,
     ) -> list[Output]:
-        """One output a source; unless it is forced, it begins with `prefix`. `stop` is called
-        before every step, and ends the search by an error.
+        """One output a source; unless it is forced, it begins with `prefix`.
 
         With `hooks`, which may change what they see, the whole decoder runs through them at each
         step. `watch` only looks: it is given to passes over a whole output, if any are made.
@@ -102,7 +100,7 @@ class Decoder:
         limits = [output_limit(n, self.config, options.max_len) for n in memory.lengths]
         check_prefix(prefix, min(limits), self.config)
         if options.method == "beam":
-            session = self._session(memory, max(limits), hooks, stop)
+            session = self._session(memory, max(limits), hooks)
             searches = beam_search(session, limits, self.config, options, self.device, prefix)
             return [Output(one.decoded(), search=one) for one in searches]
         seeds: list[int | None] = [None] * len(limits)
@@ -113,11 +111,11 @@ class Decoder:
         if prefix:
             choose = Prefixed(prefix, choose)
         if len(limits) == 1 and not hooks:
-            output = self._drafted(memory, choose, limits[0], options, min_len, watch, stop)
+            output = self._drafted(memory, choose, limits[0], options, min_len, watch)
             if output is not None:
                 return [replace(output, seed=seeds[0])]
         found = search(
-            self._session(memory, max(limits), hooks, stop),
+            self._session(memory, max(limits), hooks),
             choose,
             limits,
             self.config,
@@ -195,7 +193,6 @@ class Decoder:
         options: Decoding,
         min_len: int,
         watch: Hooks | None,
-        stop: Stop | None,
     ) -> Output | None:
         """One output by drafting and checking, or None where that does not pay."""
         weights = self.engine.draft()
@@ -204,13 +201,11 @@ class Decoder:
         passed: list[int] = []
 
         def check(ids: list[int]) -> Float[Tensor, "tgt vocab"]:
-            if stop:
-                stop()
             passed[:] = ids
             return self.logits(memory, [ids], watch)[0]
 
         decoded = drafted(
-            SingleSession(weights, memory.states, limit, stop),
+            SingleSession(weights, memory.states, limit),
             check,
             choose,
             limit,
@@ -220,14 +215,10 @@ class Decoder:
         )
         return None if decoded is None else Output(decoded, passed=passed)
 
-    def _session(
-        self, memory: Memory, max_len: int, hooks: Hooks | None, stop: Stop | None
-    ) -> Session:
+    def _session(self, memory: Memory, max_len: int, hooks: Hooks | None) -> Session:
         if hooks:
-            found: Session = PlainSession(self.model, memory.states, memory.src_mask, hooks)
-        else:
-            found = self.engine.many(memory.states, memory.src_mask, max_len)
-        return Stoppable(found, stop) if stop else found
+            return PlainSession(self.model, memory.states, memory.src_mask, hooks)
+        return self.engine.many(memory.states, memory.src_mask, max_len)
 
 
 def _batches(lengths: Sequence[int], beam_size: int) -> list[list[int]]:

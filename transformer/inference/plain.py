@@ -6,7 +6,6 @@ tokens so far. The cached decoder must give the same numbers, and a test says so
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -26,24 +25,6 @@ class Session(Protocol):
 
     def select(self, rows: list[int]) -> None:
         """Go on with these rows, in this order; a row may be taken more than once."""
-
-
-Stop = Callable[[], object]
-"""Called before every step; an error in it ends the decoding."""
-
-
-class Stoppable:
-    """A session that can be stopped between two steps."""
-
-    def __init__(self, session: Session, stop: Stop) -> None:
-        self.session, self.stop = session, stop
-
-    def step(self, ids: Int[Tensor, " rows"], out: Float[Tensor, "rows vocab"]) -> None:
-        self.stop()
-        self.session.step(ids, out)
-
-    def select(self, rows: list[int]) -> None:
-        self.session.select(rows)
 
 
 class PlainSession:

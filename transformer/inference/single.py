@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from transformer.inference.plain import Stop
+from transformer.cancellation import check_cancelled
 from transformer.inference.weights import DecoderWeights, LayerWeights
 
 BLOCK = 32
@@ -28,10 +28,8 @@ class SingleSession:
         weights: DecoderWeights,
         memory: Float[Tensor, "1 src d_model"],
         max_len: int,
-        stop: Stop | None = None,
     ) -> None:
-        """`stop` is called before every step; an error in it ends the decoding."""
-        self.weights, self.length, self.stop = weights, 0, stop
+        self.weights, self.length = weights, 0
         config = weights.config
         self.n_layers, self.n_heads, self.d_k = config.n_layers, config.n_heads, config.d_k
         self.positions = weights.positions(max_len)
@@ -40,8 +38,7 @@ class SingleSession:
         self._grow()
 
     def step(self, ids: Int[Tensor, "1"], out: Float[Tensor, "1 vocab"]) -> None:
-        if self.stop:
-            self.stop()
+        check_cancelled()
         weights, t = self.weights, self.length
         if t == self.cache.shape[1]:
             self._grow()

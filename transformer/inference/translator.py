@@ -15,7 +15,6 @@ from transformer.hooks import Hooks
 from transformer.inference.decoding import Decoder, Output
 from transformer.inference.engine import Precision
 from transformer.inference.options import Decoding, DecodingOptions, check_source
-from transformer.inference.plain import Stop
 from transformer.inference.recording import Recording, make_trace
 from transformer.inference.results import Candidate, StepTable, Translation, length_penalty
 from transformer.inference.trace import Trace
@@ -125,7 +124,6 @@ class Translator:
         prefix: Sequence[int] | None = None,
         hooks: Hooks | None = None,
         names: Iterable[str] | None = None,
-        stop: Stop | None = None,
         **options: Unpack[DecodingOptions],
     ) -> Trace:
         """Translate, or take `target`, and record every site in one pass over the output.
@@ -133,8 +131,7 @@ class Translator:
         `prefix` and the options are those of `translate`.
         The encoder runs once, and the decoder once more over the finished output. With `hooks`,
         the trace shows the model with that intervention. Sites to record are all of
-        `model.hook_names`, or `names`. `stop` is called before every step of the search; an error
-        in it, which comes through, ends the call.
+        `model.hook_names`, or `names`.
 
         Raises:
             ValueError: as `translate`, and for a name that is no site.
@@ -146,9 +143,7 @@ class Translator:
         memory = self._decoder.encode(sources, recording.hooks)
         given = None if target is None else [self._target(target, decoding)]
         watch = recording.hooks
-        output = self._decoder.decode(
-            memory, decoding, hooks, given, watch=watch, prefix=begin, stop=stop
-        )[0]
+        output = self._decoder.decode(memory, decoding, hooks, given, watch=watch, prefix=begin)[0]
         translation = self._translation(text, sources[0], output, decoding)
         return make_trace(recording, self._decoder, memory, output, translation, self._pieces)
 

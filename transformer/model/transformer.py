@@ -6,6 +6,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from transformer.cancellation import check_cancelled
 from transformer.config import ModelConfig
 from transformer.hooks import HookPoint, Hooks
 from transformer.model.layers import Decoder, Encoder
@@ -95,6 +96,7 @@ class Transformer(nn.Module):
         return self.hook_logits(logits, hooks)  # type: ignore[no-any-return]
 
     def _check(self, hooks: Hooks | None) -> None:
+        check_cancelled()
         if hooks is None:
             return
         if not isinstance(hooks, Hooks):

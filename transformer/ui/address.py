@@ -10,6 +10,7 @@ from typing import Any
 
 from transformer.figures.places import STOPS
 from transformer.figures.state import DEFAULTS, State, check
+from transformer.measures import MEASURES
 
 KINDS = {"encoder": "Encoder", "decoder": "Decoder, masked", "cross": "Encoder–decoder"}
 METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling", "forced": "Your own"}
@@ -57,33 +58,7 @@ BESIDE = {
 }
 BY = {"weights": "by weights", "norms": "by norms"}
 TO = {"output": "off the row that writes it", "input": "off the row that reads it"}
-COLOURS = {
-    "entropy": "Spread (entropy)",
-    "distance": "Distance",
-    "confidence": "Confidence",
-    "positional": "One offset",
-    "backwards": "One offset from the end",
-    "previous": "The token before",
-    "itself": "Its own place",
-    "next": "The token after",
-    "first": "The first token",
-    "last": "The last token",
-    "punctuation": "Punctuation",
-    "delimiters": "Punctuation, <s>, </s>",
-    "duplicate": "The same token",
-    "rare": "The rarest token",
-    "verb_subject": "Verb: its subject",
-    "subject_verb": "Subject: its verb",
-    "verb_object": "Verb: its object",
-    "object_verb": "Object: its verb",
-    "noun_adjective": "Noun: its adjective",
-    "adjective_noun": "Adjective: its noun",
-    "verb_adverb": "Verb: its adverb",
-    "adverb_verb": "Adverb: its verb",
-    "pieces": "Pieces of its word",
-    "aligned": "What it is about to write",
-    "aligned_input": "What was just written",
-}
+COLOURS = {one.name: one.label for one in MEASURES.values()}
 CORPORA = {
     "run": "The run's validation set",
     "ours": "Our sentences",

@@ -11,10 +11,12 @@ from typing import Any
 
 import streamlit as st
 
+from transformer.cancellation import cancelled_by
 from transformer.ui import lessons, models, state, threads  # noqa: F401  threads: set on import
 from transformer.ui.about import About, about
 from transformer.ui.address import EXAMPLE
 from transformer.ui.models import Model
+from transformer.ui.readings import WhileWanted
 
 PAGES = {
     "app.py": "Heads Up",
@@ -80,7 +82,8 @@ def _frame(file: str) -> Iterator[list[str]]:
         page_title=name if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
     )
     st.html(_STYLE)
-    yield problems
+    with cancelled_by(WhileWanted()):
+        yield problems
     if not home:
         state.write_address()
 

@@ -24,8 +24,8 @@ from transformer.ui.models import Model
 ROOM = 96_000_000
 """Bytes of readings that are kept. The newest is kept even if it is larger alone."""
 SECONDS = 30
-"""Seconds of a processor that the search for one translation may take. One of 500 pieces, with four
-beginnings carried along, takes 2 for the checkpoint en-fr."""
+"""Seconds of a processor that one rerun of a page may take. The search for a translation of 500
+pieces, with four beginnings carried along, takes 2 for the checkpoint en-fr."""
 
 
 class Reading:
@@ -45,7 +45,7 @@ class Reading:
 
 
 class WhileWanted:
-    """To be called between two steps of a long computation: ends it, for nobody waits any more or
+    """The check of `cancelled_by` for a rerun: ends what it computes, for nobody waits any more or
     it has taken too much of the server.
 
     A rerun hears of the end of its session, or of a newer rerun, where it calls Streamlit; here by
@@ -60,7 +60,7 @@ class WhileWanted:
         if time.thread_time() > self._until:
             raise ValueError(
                 f"This took more than the {SECONDS} seconds of a processor that one page may take; "
-                "take a shorter sentence, or fewer beginnings carried along."
+                "take a shorter sentence, or ask for less at once."
             )
         _ = "turn" in st.session_state
 
@@ -160,8 +160,7 @@ def _once(
     key = (model.hash, text, *sorted(options.items()), *names)
 
     def make() -> Reading:
-        stop = WhileWanted()
-        return Reading(model.translator.trace(text, names=names, stop=stop, **options))
+        return Reading(model.translator.trace(text, names=names, **options))
 
     return kept(key, make, turn)
 

@@ -9,6 +9,7 @@ and the statistical aligner's learning step; what they say of that checkpoint is
 """
 
 from transformer.analysis.findings.blanked import blank_out
+from transformer.analysis.findings.by_measure import CLAIMED
 from transformer.analysis.findings.faithful import (
     ALTI_PLUS,
     DEPTH,
@@ -56,6 +57,7 @@ FINDINGS: dict[str, Published] = {
         DEPTH,
         ALTI_PLUS,
         TOLERANCE,
+        *CLAIMED,
     )
 }
 

@@ -91,6 +91,9 @@ function explorerView(root, report, live = false) {
       state = { ...header.defaults, ...header.start };
     }
     ({ defaults, alone, versus } = header);
+    Object.assign(MEASURES, header.measures);
+    const labels = Object.entries(header.measures).map(([name, { label }]) => [name, label]);
+    controls.offer("measure", { none: "none", ...Object.fromEntries(labels) });
     frame.classList.toggle("hu-alone", alone);
     redraw();
   }
@@ -168,6 +171,7 @@ function fitted(state, side) {
     kind: side.kinds.includes(state.kind) ? state.kind : side.kinds[side.kinds.length - 1],
     layer: within(state.layer, side.n_layers),
     head: within(state.head, side.n_heads),
+    measure: side.kinds.some((kind) => state.measure in side.measures[kind]) ? state.measure : "none",
   };
 }
 

@@ -1,37 +1,18 @@
 // What the numbers of a head say, and how they are written and coloured.
 
-// What a number below a head says. `top` is the end of its colour scale, if that is always the same.
-const MEASURES = {
-  entropy: {
-    name: "Entropy", unit: "bits", code: "entropy(%)",
-    says: "How spread a head looks: 0 bits is all on one token, each bit more is twice as many tokens (Shannon 1948; of attention: Clark et al. 2019, section 3.3). Mean over the rows.",
-  },
-  distance: {
-    name: "Distance", unit: "tokens", code: "distance(%)", without: ["cross"],
-    says: "How many tokens away a head looks, as a mean over its weights (Vig and Belinkov 2019). Only where tokens of one text look at each other.",
-  },
-  positional: {
-    name: "Positional", unit: "of the rows", code: "positional(%)", top: 1,
-    says: "The share of rows with their greatest weight at the head's most common offset, which stands below: −1 is the token before (Voita et al. 2019, section 5.1).",
-  },
-  first: {
-    name: "On the first token", unit: "of the attention", code: "share(%, 0)", top: 1,
-    says: "The share of attention on the first token, as a mean over the rows. Much of it is a head at rest, a sink (Clark et al. 2019, section 3.2).",
-  },
-  last: {
-    name: "On the last token", unit: "of the attention", code: "share(%, -1)", top: 1,
-    says: "The share of attention on the last token, as a mean over the rows. Much of it on </s> is a head at rest, a sink (Clark et al. 2019, section 3.2).",
-  },
-};
+// What a number below a head says, by its name, as `transformer.measures` has it: label, unit ("" is a
+// share, 0 to 1), note, and the name of the offset that goes with it, if one does. The data bring them.
+const MEASURES = {};
 
-const measures = (kind, state) => state.measure in MEASURES && !MEASURES[state.measure].without?.includes(kind);
+// Whether heads of this kind have the number that is asked for.
+const measures = (side, kind, state) => state.measure in MEASURES && state.measure in side.measures[kind];
 const valueOf = (side, kind, measure, layer, head) => side.measures[kind][measure][layer][head];
 
 // The end of the colour scale, the same for all kinds, so that they compare.
 function topOf(side, measure) {
   if (!(measure in MEASURES)) return 1;
-  if (MEASURES[measure].top) return MEASURES[measure].top;
-  const kinds = side.kinds.filter((kind) => measures(kind, { measure }));
+  if (!MEASURES[measure].unit) return 1;
+  const kinds = side.kinds.filter((kind) => measures(side, kind, { measure }));
   return Math.max(...kinds.flatMap((kind) => side.measures[kind][measure].flat())) || 1;
 }
 
@@ -39,21 +20,20 @@ function topOf(side, measure) {
 const showMeasure = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
 const showOffset = (offset) => (offset > 0 ? `+${offset}` : String(offset).replace("-", "−"));
 
-// All measures of a head in words.
+const showShare = (share) => `${Math.round(100 * share)} %`;
+
+// A head in words: what has a unit, its offsets, and what it does in at least a tenth of its weight.
 function measured(side, kind, layer, head) {
-  const of = (measure) => valueOf(side, kind, measure, layer, head);
-  const percent = (share) => `${Math.round(100 * share)} %`;
-  return [
-    `entropy ${showMeasure(of("entropy"))} bits`,
-    ...(kind === "cross" ? [] : [`distance ${showMeasure(of("distance"))} tokens`]),
-    `offset ${showOffset(of("offset"))} in ${percent(of("positional"))} of the rows`,
-    `${percent(of("first"))} on the first token`,
-    `${percent(of("last"))} on the last token`,
-  ];
+  return Object.entries(MEASURES).filter(([name]) => name in side.measures[kind]).flatMap(([name, { label, unit, offset }]) => {
+    const value = valueOf(side, kind, name, layer, head);
+    if (unit) return [`${label.toLowerCase()} ${showMeasure(value)} ${unit}`];
+    const place = offset && ` (${showOffset(valueOf(side, kind, offset, layer, head))})`;
+    return value >= 0.1 ? [`${label.toLowerCase()}${place} ${showShare(value)}`] : [];
+  });
 }
 
 const codeOfMeasure = (measure) => (measure in MEASURES
-  ? `measures.${MEASURES[measure].code.replace("%", "trace.weights(kind, layer)")}`
+  ? `measures.of_trace(trace, kind, layer)["${measure}"]`
   : "trace.weights(kind, layer)");
 
 // A number on a ground of its colour, 0 to 1 on the ramp.

@@ -40,7 +40,7 @@ function modelView(ctx) {
         label: KINDS[kind],
         described: (layer, head) => measured(side, kind, layer, head).join(", "),
         hover: true,
-        below: measures(kind, state) ? (layer, head) => below(kind, layer, head, top) : null,
+        below: measures(side, kind, state) ? (layer, head) => below(kind, layer, head, top) : null,
         order: inOrder(side, kind, state),
         marked: kind === state.kind,
       });
@@ -52,7 +52,8 @@ function modelView(ctx) {
     const { side, state, look } = ctx;
     const value = valueOf(side, kind, state.measure, layer, head);
     const lines = [makeChip(showMeasure(value), value / top, look)];
-    if (state.measure === "positional") lines.push(el("span", {}, showOffset(side.measures[kind].offset[layer][head])));
+    const { offset } = MEASURES[state.measure];
+    if (offset) lines.push(el("span", {}, showOffset(valueOf(side, kind, offset, layer, head))));
     if (state.order === "measure") lines.unshift(el("span", { class: "hu-which" }, `${layer}.${head}`));
     const made = document.createDocumentFragment();
     made.append(...lines);
@@ -68,11 +69,11 @@ function modelView(ctx) {
       return;
     }
     bar.draw(look.ramp, measureTicks(top));
-    const found = side.kinds.filter((kind) => measures(kind, state))
+    const found = side.kinds.filter((kind) => measures(side, kind, state))
       .flatMap((kind) => side.measures[kind][state.measure].flat());
-    const range = `${showMeasure(Math.min(...found))} to ${showMeasure(Math.max(...found))} ${measure.unit}`;
+    const range = `${showMeasure(Math.min(...found))} to ${showMeasure(Math.max(...found))} ${measure.unit || "(share)"}`;
     const named = state.order === "measure" ? " “3.2” is layer 3, head 2." : "";
-    words.replaceChildren(el("strong", {}, `${measure.name}, here ${range}. `), measure.says + named);
+    words.replaceChildren(el("strong", {}, `${measure.label}, here ${range}. `), measure.note + named);
   }
 
   // The larger picture of the head under the pointer, or that the keyboard is at.
@@ -129,7 +130,7 @@ function modelView(ctx) {
 
 // The heads of a kind sorted by the measure, greatest first; null for layer by layer.
 function inOrder(side, kind, state) {
-  if (state.order !== "measure" || !measures(kind, state)) return null;
+  if (state.order !== "measure" || !measures(side, kind, state)) return null;
   const of = ({ layer, head }) => valueOf(side, kind, state.measure, layer, head);
   return allHeads(side).sort((a, b) => of(b) - of(a));
 }
@@ -144,11 +145,11 @@ function modelFigure(ctx) {
   const { side, state, look } = ctx;
   const { side: cell, gap, label, between, line } = PICTURED;
   const measure = MEASURES[state.measure];
-  const lines = (kind) => measures(kind, state) * (1 + (state.measure === "positional") + (state.order === "measure"));
+  const lines = (kind) => measures(side, kind, state) * (1 + Boolean(measure?.offset) + (state.order === "measure"));
   const wide = label + side.n_heads * (cell + gap);
   const high = Math.max(...side.kinds.map((kind) => side.n_layers * (cell + gap + line * lines(kind))));
   return {
-    title: measure ? `All heads: ${measure.name} (${measure.unit.replace(/^of/, "share of")})` : "All heads",
+    title: measure ? `All heads: ${measure.label} (${measure.unit || "share"})` : "All heads",
     width: look.size * (side.kinds.length * (wide + between) - between),
     height: look.size * (44 + high + (measure ? 40 : 0)),
     paint: (pen) => {
@@ -191,7 +192,7 @@ function paintKind(pen, ctx, kind, step) {
     pen.strokeStyle = look.line;
     pen.lineWidth = 1;
     pen.strokeRect(x, y, cell, cell);
-    if (measures(kind, state)) paintMeasure(pen, ctx, { kind, layer, head }, x, y + cell);
+    if (measures(side, kind, state)) paintMeasure(pen, ctx, { kind, layer, head }, x, y + cell);
   });
   pen.textAlign = "left";
 }
@@ -201,7 +202,8 @@ function paintMeasure(pen, { side, state, look }, { kind, layer, head }, x, y) {
   const value = valueOf(side, kind, state.measure, layer, head);
   const [ground, ink] = chipColours(value / topOf(side, state.measure), look);
   const name = state.order === "measure" ? [[`${layer}.${head}`, look.text, null]] : [];
-  const offset = state.measure === "positional" ? [[showOffset(side.measures[kind].offset[layer][head]), look.muted, null]] : [];
+  const { offset: at } = MEASURES[state.measure];
+  const offset = at ? [[showOffset(valueOf(side, kind, at, layer, head)), look.muted, null]] : [];
   [...name, [showMeasure(value), ink, ground], ...offset].forEach(([text, colour, behind], i) => {
     const middle = y + line * (i + 0.5);
     if (behind) {
@@ -214,14 +216,14 @@ function paintMeasure(pen, { side, state, look }, { kind, layer, head }, x, y) {
 }
 
 function modelTable({ side, state }) {
-  const columns = ["kind", "layer", "head", "entropy (bits)", "distance (tokens)", "most common offset", "rows at it", "on the first token", "on the last token"];
-  const rows = side.kinds.flatMap((kind) => (inOrder(side, kind, state) || allHeads(side)).map(({ layer, head }) => {
-    const of = (measure) => valueOf(side, kind, measure, layer, head);
-    return [
-      kind, layer, head, of("entropy"), kind === "cross" ? "" : of("distance"),
-      of("offset"), of("positional"), of("first"), of("last"),
-    ];
-  }));
+  const each = Object.entries(MEASURES);
+  const names = each.flatMap(([name, { offset }]) => (offset ? [offset, name] : [name]));
+  const units = Object.fromEntries(each.map(([name, { unit }]) => [name, unit && ` (${unit})`]));
+  const rows = side.kinds.flatMap((kind) => (inOrder(side, kind, state) || allHeads(side)).map(({ layer, head }) => [
+    kind, layer, head,
+    ...names.map((name) => (name in side.measures[kind] ? valueOf(side, kind, name, layer, head) : "")),
+  ]));
+  const columns = ["kind", "layer", "head", ...names.map((name) => `${name}${units[name] ?? ""}`)];
   return { caption: "What each head does", columns, rows };
 }
 

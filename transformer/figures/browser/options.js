@@ -8,17 +8,7 @@ const OPTIONS = {
   renormalise: { label: "Rows", choices: { 0: "as they are", 1: "back to a sum of 1" } },
   combine: { label: "Heads", choices: { one: "the chosen one", mean: "mean", max: "greatest" } },
   scale: { label: "Colour", choices: { sqrt: "square root", linear: "linear", row: "each row to its greatest" } },
-  measure: {
-    label: "Number below each head",
-    choices: {
-      none: "none",
-      entropy: "entropy: how spread",
-      distance: "distance: how far",
-      positional: "positional: how regular",
-      first: "on the first token",
-      last: "on the last token",
-    },
-  },
+  measure: { label: "Number below each head", choices: { none: "none" } },
   order: { label: "Order", choices: { layers: "by layer", measure: "by number, greatest first" } },
   zoom: { label: "Zoom", choices: { 0: "all", 1: "×2", 2: "×4", 3: "×8", 4: "×16", 5: "×32", 6: "×64" } },
 };
@@ -30,7 +20,7 @@ function makeControls(set) {
   const node = el("div", { class: "hu-controls" }, kinds, options);
   const selects = new Map();
   for (const [name, { label, choices }] of Object.entries(OPTIONS)) {
-    const select = el("select", {}, ...Object.entries(choices).map(([value, text]) => el("option", { value }, text)));
+    const select = el("select", {}, ...optionsOf(choices));
     select.addEventListener("change", () => {
       const number = /^\d+$/.test(select.value);
       set({ [name]: number ? Number(select.value) : select.value });
@@ -61,5 +51,10 @@ function makeControls(set) {
     for (const name of wanted) selects.get(name).querySelector("select").value = String(state[name]);
   }
 
-  return { node, draw };
+  // Other choices, which the data bring.
+  const offer = (name, choices) => selects.get(name).querySelector("select").replaceChildren(...optionsOf(choices));
+
+  return { node, draw, offer };
 }
+
+const optionsOf = (choices) => Object.entries(choices).map(([value, text]) => el("option", { value }, text));

@@ -12,10 +12,9 @@ import pandas as pd
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.syntax import RELATIONS
-from transformer.analysis.tokens import FREQUENT
 from transformer.figures import module, style
 from transformer.figures.headgrid import Grid, headgrid_data
+from transformer.measures import MEASURES
 from transformer.ui import frame, models, state, tables
 from transformer.ui.address import COLOURS, KINDS
 from transformer.ui.lab import cards_head, corpus, measuring
@@ -37,7 +36,6 @@ DO = {
     "punctuation": "look at punctuation",
     "sink": "rest on the ends of the sentence or on punctuation",
 }
-UNITS = {"entropy": "bits", "distance": "tokens"}
 _grid = st.components.v2.component("heads_up.cards", css=style("headgrid"), js=module("headgrid"))
 
 
@@ -95,15 +93,16 @@ def _heads(found: Mapping[str, Any]) -> None:
         **state.bound("colour"),
     )
     colour, view = state.view().colour, state.view()
-    st.caption(explained(colour, found))
+    measure = MEASURES[colour]
+    st.caption(frame.plain(measure.note))
     table = pd.DataFrame(found["table"])
     values = pd.to_numeric(table[colour]).to_numpy(dtype=np.float64)
     if np.isnan(values).all():
-        st.info(f"This cannot be measured over these sentences: {_missing(colour)}.")
+        st.info(f"This cannot be measured over these sentences: {measure.lacking}.")
     marks = dict(
         sorted({(c["role"]["short"], c["role"]["text"]) for c in found["cards"]} - {("·", "none")})
     )
-    legend = [f"{COLOURS[colour]}, {UNITS.get(colour, 'share')}; layers down, heads across"]
+    legend = [f"{measure.label}, {measure.unit or 'share'}; layers down, heads across"]
     if np.isnan(values).any():
         legend.append("Without colour: not measured for this kind")
     if marks:
@@ -117,27 +116,6 @@ def _heads(found: Mapping[str, Any]) -> None:
         large=view.size == "large",
     )
     _grid(key="cards", data=data, on_state_change=_taken)
-
-
-def _missing(measure: str) -> str:
-    """Why no head has a number."""
-    if measure in RELATIONS:
-        return "only our grammar's tell which word depends on which, among our own sentences"
-    if measure in ("aligned", "aligned_input"):
-        return "they have no gold links; our own have them, yours may, as a third column"
-    if measure == "rare":
-        return f"none has a token beyond the {FREQUENT} most frequent of this model's vocabulary"
-    return "none has such a token"
-
-
-def explained(measure: str, found: Mapping[str, Any]) -> str:
-    """What a measure says, in a sentence."""
-    own = {
-        "positional": "The share of rows with their greatest weight at the head's most common "
-        "offset (Voita et al. 2019, section 5.1); rows that cannot reach it do not count.",
-        "backwards": "The same, counted from the other end of the sentence.",
-    }
-    return frame.plain(own.get(measure) or found["measures"][measure])
 
 
 def _one(kind: str, found: Mapping[str, Any], colour: str) -> Grid:
@@ -176,8 +154,6 @@ def _table(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
             f"""from transformer import Translator
 from transformer.analysis.cards import cards
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.syntax import RELATIONS
-from transformer.analysis.tokens import FREQUENT
 from transformer.analysis.heads import measure_heads
 
 translator = Translator.load({str(models.written(model.name))!r})

@@ -7,12 +7,14 @@ from typing import Any
 
 import streamlit as st
 
+from transformer import measures
 from transformer.analysis.cards import RULES, SHOWN, Card
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import FAR
 from transformer.analysis.syntax import RELATIONS
 from transformer.figures.offsets import offsets
 from transformer.figures.switchboard import LETTERS
+from transformer.measures import MEASURES
 from transformer.ui import controls, frame, state, tables
 from transformer.ui.address import COLOURS, KINDS
 from transformer.ui.models import Model
@@ -98,8 +100,7 @@ def _role(card: Card, found: Mapping[str, Any]) -> None:
     more = [
         (value / even, name)
         for name, even in found["chance"][card.kind].items()
-        if name in COLOURS
-        and name not in ("entropy", "distance", "confidence")
+        if MEASURES[name].group != "shape"
         and even is not None
         and even > 0.01
         and (value := card.measures.get(name) or 0.0) >= 0.05
@@ -161,11 +162,7 @@ def _numbers(card: Card, found: Mapping[str, Any]) -> None:
 
 def said(measure: str, value: float | None) -> str:
     """A number with its unit."""
-    if value is None:
-        return "–"
-    if measure == "entropy":
-        return f"{value:.2f} bits"
-    return f"{value:.1f} tokens" if measure == "distance" else f"{value:.0%}"
+    return measures.said(value, MEASURES[measure].unit)
 
 
 def _offsets(counts: list[list[int]]) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 
 import streamlit as st
 
+from transformer.cancellation import cancelled_by
 from transformer.ui.kept import Kept
+from transformer.ui.readings import WhileWanted
 
 ROOM = 16_000_000
 """Bytes of the pieces that are kept."""
@@ -35,7 +37,7 @@ def measured(label: str, key: str, works: Sequence[Work]) -> list[Any]:
     for at, (name, work) in enumerate(works):
         place.progress(at / len(works), text=f"Measuring {at + 1} of {len(works)} …")
         if _kept.get(name) is None:
-            with _working:
+            with _working, cancelled_by(WhileWanted()):  # each piece has a time of its own
                 _kept.put(name, (work(),))
     place.empty()
     return _all(works)

@@ -1,0 +1,174 @@
+"""The registry: every measure found, and of one sentence what plain loops and formulas give."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.figures.made import Made, made
+from transformer import measures
+from transformer.figures.side import Side, header
+from transformer.figures.state import CHOICES, DEFAULTS
+from transformer.measures import KINDS, MEASURES, Measure, OffsetShare, of_trace, said
+from transformer.measures.measure import GROUPS
+from transformer.measures.pieces import Pieces
+from transformer.measures.registry import rows_of
+from transformer.measures.rows import Attention
+
+SRC = ["▁a", "▁boat", ",", "▁a", "▁sea", "m", "an", ".", "</s>"]
+LAYERS, HEADS = 3, 4
+TGT = ["<s>", "▁un", "▁boat", ",", "▁un"]
+
+
+@pytest.fixture(scope="module")
+def trace() -> Made:
+    return made(SRC, TGT)
+
+
+def test_every_measure_says_what_it_is() -> None:
+    assert len(MEASURES) > 20
+    for name, one in MEASURES.items():
+        assert name == one.name
+        assert name.isidentifier()
+        assert one.label
+        assert one.note.endswith(".")
+        assert one.group in GROUPS
+        assert set(one.kinds) <= set(KINDS)
+        assert not one.lacking.endswith(".")
+    assert len({one.label for one in MEASURES.values()}) == len(MEASURES)
+    groups = [GROUPS.index(one.group) for one in MEASURES.values()]
+    assert groups == sorted(groups)
+    assert CHOICES["measure"] == ("none", *MEASURES)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_one_sentence_they_are_the_formulas(trace: Made, kind: str) -> None:
+    for layer in range(LAYERS):
+        w = trace.weights(kind, layer)
+        found = of_trace(trace, kind, layer)
+        np.testing.assert_allclose(found["entropy"], measures.entropy(w), atol=2e-5)
+        np.testing.assert_allclose(found["distance"], measures.distance(w), atol=2e-5)
+        np.testing.assert_allclose(found["positional"], measures.positional(w))
+        np.testing.assert_array_equal(found["offset"], measures.offset(w))
+        for name, column in (("first", 0), ("last", -1)):
+            np.testing.assert_allclose(found[name], measures.share(w, column), atol=2e-6)
+        if kind != "decoder":
+            np.testing.assert_allclose(found["backwards"], measures.positional(w[..., ::-1]))
+        assert set(found) <= {*MEASURES, "offset", "backwards_offset"}
+        for name in set(found) & set(MEASURES):
+            assert kind in MEASURES[name].kinds
+            assert found[name].shape == (HEADS,)
+            assert np.isfinite(found[name]).all()
+
+
+def test_those_that_need_tokens_are_plain_loops(trace: Made) -> None:
+    w, found = trace.weights("encoder", 1), of_trace(trace, "encoder", 1)
+    n = len(SRC)
+    np.testing.assert_allclose(
+        found["previous"], [np.mean([h[i, i - 1] for i in range(1, n)]) for h in w], atol=1e-6
+    )
+    np.testing.assert_allclose(
+        found["next"], [np.mean([h[i, i + 1] for i in range(n - 1)]) for h in w], atol=1e-6
+    )
+    np.testing.assert_allclose(found["itself"], [np.diag(h).mean() for h in w], atol=1e-6)
+    np.testing.assert_allclose(found["punctuation"], w[:, :, [2, 7]].sum(-1).mean(-1), atol=1e-6)
+    np.testing.assert_allclose(found["delimiters"], w[:, :, [2, 7, 8]].sum(-1).mean(-1), atol=1e-6)
+    # "a" stands twice; "sea" is no word by itself.
+    np.testing.assert_allclose(found["duplicate"], (w[:, 0, 3] + w[:, 3, 0]) / 2, atol=1e-6)
+    inside = [4, 5, 6]
+    hits = [[h[i, :-1].argmax() in inside and h[i, :-1].argmax() != i for i in inside] for h in w]
+    np.testing.assert_allclose(found["pieces"], np.mean(hits, axis=-1))
+    cross, written = trace.weights("cross", 0), trace.predicted_tokens
+    rows = [(i, SRC.index(token)) for i, token in enumerate(written) if token in ("▁boat",)]
+    np.testing.assert_allclose(
+        of_trace(trace, "cross", 0)["duplicate"],
+        np.mean([cross[:, i, j] for i, j in rows], axis=0),
+        atol=1e-6,
+    )
+
+
+def test_side_by_side_and_padded_they_are_as_alone(trace: Made) -> None:
+    """What a corpus does: two sentences in one batch, the shorter one padded."""
+    short = made(SRC[3:], TGT)
+    for one in MEASURES.values():
+        for kind in one.kinds:
+            both = [rows_of(trace, kind), rows_of(short, kind)]
+            n_query, n_key = both[0].query.shape[1], both[0].key.shape[1]
+            w = np.zeros((2, HEADS, n_query, n_key), np.float32)
+            known = sorted({*SRC, *TGT, *trace.predicted_tokens})
+            ids = np.zeros((3, 2, max(n_query, n_key)), np.int64)
+            for at, each in enumerate((trace, short)):
+                part = each.weights(kind, 1)
+                w[at, :, : part.shape[1], : part.shape[2]] = part
+                texts = {"encoder": each.src_tokens, "decoder": each.tgt_tokens}
+                query = texts.get(kind, each.tgt_tokens)
+                key = texts.get(kind, each.src_tokens)
+                writes = query if kind == "encoder" else each.predicted_tokens
+                for row, tokens in enumerate((query, key, writes)):
+                    ids[row, at, : len(tokens)] = [known.index(token) for token in tokens]
+            within = {
+                name: np.stack(
+                    [np.pad(part.within[name][0], (0, n_key - part.key.shape[1])) for part in both]
+                )
+                for name in both[0].within
+            }
+            rows = replace(
+                both[0],
+                query=ids[0, :, :n_query],
+                key=ids[1, :, :n_key],
+                writes=ids[2, :, :n_query],
+                n_query=np.array([part.n_query[0] for part in both]),
+                n_key=np.array([part.n_key[0] for part in both]),
+                pieces=Pieces.of(known),
+                within=within,
+                _made={},
+            )
+            found = one.means(Attention(rows, w))
+            for at, each in enumerate((trace, short)):
+                alone = one.means(Attention(both[at], each.weights(kind, 1)[None]))
+                np.testing.assert_allclose(found[at], alone[0], atol=2e-6, err_msg=one.name)
+
+
+def test_an_even_head_is_what_chance_gives(trace: Made) -> None:
+    rows = rows_of(trace, "encoder")
+    even = rows.even()
+    assert MEASURES["entropy"].means(even)[0, 0] == pytest.approx(np.log2(len(SRC)), abs=1e-5)
+    assert MEASURES["first"].means(even)[0, 0] == pytest.approx(1 / len(SRC))
+    # Of equal weights each counts in part: of eight words two are other pieces of the same.
+    assert MEASURES["pieces"].means(even)[0, 0] == pytest.approx(2 / 8)
+
+
+def test_a_new_measure_is_in_the_explorer(trace: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else names it: label, note and numbers go to the browser from the registry."""
+    one = Measure(
+        "second", "The second token", "The weight on it.", lambda a: a.w[..., 1], group="place"
+    )
+    monkeypatch.setitem(MEASURES, "second", one)
+    found = header([Side(trace)], DEFAULTS)
+    assert found["measures"]["second"] == {
+        "label": "The second token",
+        "unit": "",
+        "note": "The weight on it.",
+        "offset": "",
+    }
+    shown = found["sides"][0]["measures"]["cross"]["second"]
+    w = np.stack([trace.weights("cross", layer) for layer in range(LAYERS)])
+    np.testing.assert_allclose(shown, w[..., 1].mean(-1), atol=1e-4)
+    assert "rare" not in found["measures"]  # which one sentence cannot say
+
+
+def test_numbers_are_said_with_their_unit() -> None:
+    assert said(2.345, "bits") == "2.35 bits"
+    assert said(2.345, "tokens") == "2.3 tokens"
+    assert said(0.456) == "46%"
+    assert said(None, "bits") == "–"
+
+
+def test_a_share_at_an_offset_is_no_mean_over_rows(trace: Made) -> None:
+    one = MEASURES["positional"]
+    assert isinstance(one, OffsetShare)
+    rows = rows_of(trace, "encoder")
+    with pytest.raises(TypeError, match="no mean of numbers"):
+        one.function(Attention(rows, trace.weights("encoder", 0)[None]))

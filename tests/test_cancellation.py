@@ -1,0 +1,115 @@
+"""Long computations end where they are asked to, and nowhere else."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from tests.analysis.made import lively
+from transformer import Hooks, Translator
+from transformer.analysis import alti, beside, flow, made_of, paths, scores
+from transformer.analysis.cells import blank_cells
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.findings import blank_out
+from transformer.analysis.gradients import gradients
+from transformer.analysis.heads import measure_heads
+from transformer.analysis.interventions import compare
+from transformer.analysis.lens import lens
+from transformer.analysis.pruning import pruning_curve
+from transformer.cancellation import cancelled_by, check_cancelled
+from transformer.inference.trace import Trace
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+
+TEXT = "The baker paints a boat."
+OFF = Hooks({"decoder.layers.0.cross_attn.hook_heads": lambda heads, name: heads * 0})
+HEADS = [("cross", 0, head) for head in range(2)]
+
+
+class Gone(BaseException):
+    """As Streamlit ends a rerun: no Exception, which somebody might catch."""
+
+
+class Check:
+    """Counts how often it is asked, and ends what asks once too often."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.asked = most, 0
+
+    def __call__(self) -> None:
+        self.asked += 1
+        if self.asked > self.most:
+            raise Gone
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
+    return Translator(lively(tiny_model), vocabulary)
+
+
+@pytest.fixture(scope="module")
+def trace(translator: Translator) -> Trace:
+    return translator.trace(TEXT, target="Le boulanger peint un bateau.")
+
+
+LONG: dict[str, Callable[[Translator, Trace], object]] = {
+    "flow": lambda t, trace: flow.joint(trace),
+    "flow of the encoder": lambda t, trace: flow.encoder(trace),
+    "ALTI+": lambda t, trace: alti.joint(t.model, trace),
+    "what a token is made of": lambda t, trace: made_of.made_of(t.model, trace, 2),
+    "share of the source": lambda t, trace: made_of.source_share(t.model, trace),
+    "agreement of weights and norms": lambda t, trace: beside.agreement(t.model, trace),
+    "gradients": lambda t, trace: gradients(t.model, trace),
+    "saturation": lambda t, trace: scores.heads(trace),
+    "path lengths": lambda t, trace: paths.lengths([4, 8]),
+    "cells": lambda t, trace: blank_cells(t, trace, ("cross", 1, 1)),
+    "blank-out": lambda t, trace: blank_out(t, trace),
+    "lens": lambda t, trace: lens(trace, t),
+    "interventions": lambda t, trace: compare(t, TEXT, OFF, original=trace),
+    "pruning": lambda t, trace: pruning_curve(t, Corpus.of_lines([TEXT], "x"), HEADS),
+    "heads": lambda t, trace: measure_heads(t, Corpus.of_lines([TEXT], "x")),
+    "greedy": lambda t, trace: t.translate(TEXT),
+    "beam": lambda t, trace: t.translate(TEXT, beam_size=3),
+    "sampling": lambda t, trace: t.translate(TEXT, method="sample", seed=1),
+    "hooks": lambda t, trace: t.translate(TEXT, hooks=OFF),
+    "batch": lambda t, trace: t.translate_batch([TEXT, TEXT]),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_what_takes_long_ends_in_the_middle(
+    name: str, translator: Translator, trace: Trace
+) -> None:
+    whole = Check(10**9)
+    with cancelled_by(whole):
+        LONG[name](translator, trace)
+    assert whole.asked >= 2  # at its beginning, and at least once before its end
+    for most in (0, whole.asked // 2, whole.asked - 1):
+        check = Check(most)
+        with pytest.raises(Gone), cancelled_by(check):
+            LONG[name](translator, trace)
+        assert check.asked == most + 1  # nothing goes on after it
+
+
+def test_afterwards_and_in_other_threads_nobody_asks(translator: Translator) -> None:
+    check, done = Check(0), []
+    with cancelled_by(check):
+        other = threading.Thread(target=lambda: done.append(translator.translate(TEXT)))
+        other.start()
+        other.join()
+        with pytest.raises(Gone):
+            check_cancelled()
+    assert done == [translator.translate(TEXT)]
+    assert check.asked == 1
+
+
+def test_of_two_the_inner_one_decides() -> None:
+    outer, inner = Check(0), Check(5)
+    with cancelled_by(outer):
+        with cancelled_by(inner):
+            check_cancelled()
+        with pytest.raises(Gone):
+            check_cancelled()
+    assert (outer.asked, inner.asked) == (1, 1)

@@ -1,0 +1,31 @@
+"""What a head does, in numbers: every measure is found here, in its own module, and nowhere listed.
+
+    measures.entropy(trace.weights("cross", layer=5))       # (n_heads,)
+    measures.of_trace(trace, "cross", layer=5)["previous"]  # any of measures.MEASURES, by name
+
+A new one is a module in this room with `MEASURES = (Measure(…),)`. The explorer, the heads lab (its
+grid, its card, its address), the shell's table and Findings, if it has a claim, read the registry.
+This room knows arrays and pieces of text; it must not import torch, a model or a page.
+"""
+
+from transformer.measures.measure import KINDS, Claim, Measure, said
+from transformer.measures.offsets import OffsetShare, offset, positional
+from transformer.measures.registry import MEASURES, of_trace
+from transformer.measures.shape import confidence, distance, entropy
+from transformer.measures.tokens import share
+
+__all__ = [
+    "KINDS",
+    "MEASURES",
+    "Claim",
+    "Measure",
+    "OffsetShare",
+    "confidence",
+    "distance",
+    "entropy",
+    "of_trace",
+    "offset",
+    "positional",
+    "said",
+    "share",
+]

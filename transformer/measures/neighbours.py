@@ -1,0 +1,34 @@
+"""The weight on the token before, on the row's own place, on the token after."""
+
+from __future__ import annotations
+
+from transformer.measures.measure import Measure
+
+MEASURES = (
+    Measure(
+        "previous",
+        "The token before",
+        "The weight on the token before.",
+        lambda attention: attention.on(attention.rows.j == attention.rows.i - 1),
+        kinds=("encoder", "decoder"),
+        counts=lambda rows: rows.real & (rows.i[:, 0] > 0),
+        group="place",
+    ),
+    Measure(
+        "itself",
+        "Its own place",
+        "The weight on the row's own place.",
+        lambda attention: attention.on(attention.rows.j == attention.rows.i),
+        kinds=("encoder", "decoder"),
+        group="place",
+    ),
+    Measure(
+        "next",
+        "The token after",
+        "The weight on the token after.",
+        lambda attention: attention.on(attention.rows.j == attention.rows.i + 1),
+        kinds=("encoder",),
+        counts=lambda rows: rows.i[:, 0] < rows.n_query[:, None] - 1,
+        group="place",
+    ),
+)

@@ -1,0 +1,101 @@
+"""How regular: the share of rows with their greatest weight at one offset, the head's commonest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Integer
+
+from transformer.measures.measure import Measure, checked
+from transformer.measures.rows import Attention
+
+
+def positional(weights: Float[np.ndarray, "*heads query key"]) -> Float[np.ndarray, "*heads"]:
+    """How regular: the share of rows, 0 to 1, with their greatest weight at `offset(weights)`.
+
+    Voita et al. 2019, section 5.1 (https://arxiv.org/abs/1905.09418), call a head positional from
+    0.9 on, counted over a whole set of sentences, and in practice find −1 and +1. Here, where it
+    is one sentence, a row that cannot reach the offset (row 0 has nothing at −1) does not count:
+    a head that always looks one back is 1, however short the sentence, and not (n − 1) / n. The
+    price is that few rows make a high share easily: two tokens that look at each other give 1.
+    """
+    return _most_common(weights)[1]
+
+
+def offset(weights: Float[np.ndarray, "*heads query key"]) -> Integer[np.ndarray, "*heads"]:
+    """The most common place of a row's greatest weight, j − i: −1 is the token before.
+
+    Of equally common ones the nearest to 0, then the smaller; of a row's equal weights the first.
+    """
+    return _most_common(weights)[0]
+
+
+def _most_common(
+    weights: Float[np.ndarray, "*heads query key"],
+) -> tuple[Integer[np.ndarray, "*heads"], Float[np.ndarray, "*heads"]]:
+    """`offset` and `positional`."""
+    w = checked(weights)
+    *heads, queries, keys = w.shape
+    # An offset o is counted in place o + queries − 1, of which there are queries + keys − 1.
+    places = queries + keys - 1
+    found = w.argmax(axis=-1).reshape(-1, queries) - np.arange(queries) + queries - 1
+    starts = np.arange(len(found))[:, None] * places
+    counts = np.bincount((found + starts).ravel(), minlength=len(found) * places)
+    nearest = np.array(sorted(range(1 - queries, keys), key=lambda o: (abs(o), o)))
+    in_order = counts.reshape(-1, places)[:, nearest + queries - 1]
+    best = nearest[in_order.argmax(axis=-1)]
+    # Row i reaches the offset if 0 ≤ i + offset < keys.
+    reach = np.minimum(queries, keys - best) - np.maximum(0, -best)
+    return best.reshape(heads), (in_order.max(axis=-1) / reach).reshape(heads)
+
+
+def _no_row(attention: Attention) -> Float[np.ndarray, "sentences heads query"]:
+    raise TypeError("a share of rows at one offset is no mean of numbers that single rows have")
+
+
+@dataclass(frozen=True)
+class OffsetShare(Measure):
+    """A share of rows at the head's commonest offset: over a corpus by `Places.constant`.
+
+    Attributes:
+        offset: the name under which tables have the offset.
+        backwards: whether columns are counted from the other end of the sentence.
+    """
+
+    offset: str = ""
+    backwards: bool = False
+
+    def means(self, attention: Attention) -> Float[np.ndarray, "sentences heads"]:
+        """Each sentence by itself, with an offset of its own."""
+        return np.stack([positional(w) for w in self.windows(attention)])
+
+    def windows(self, attention: Attention) -> list[Float[np.ndarray, "heads query key"]]:
+        """Each sentence's weights, from its end if `backwards`."""
+        sizes = zip(attention.w, attention.rows.n_query, attention.rows.n_key, strict=True)
+        windows = (w[:, :n_query, :n_key] for w, n_query, n_key in sizes)
+        return [w[..., ::-1] if self.backwards else w for w in windows]
+
+
+MEASURES = (
+    OffsetShare(
+        "positional",
+        "One offset",
+        "The share of rows with their greatest weight at the head's most common offset (Voita et "
+        "al. 2019, section 5.1); rows that cannot reach it do not count.",
+        _no_row,
+        group="place",
+        offset="offset",
+    ),
+    OffsetShare(
+        "backwards",
+        "One offset from the end",
+        "The share of rows with their greatest weight at the head's most common offset, counted "
+        "from the other end of the sentence.",
+        _no_row,
+        kinds=("encoder", "cross"),  # the decoder would look into the future
+        group="place",
+        offset="backwards_offset",
+        backwards=True,
+    ),
+)

@@ -1,0 +1,54 @@
+"""What a piece is by the look of it: a control token, punctuation, the beginning of a word."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Integer
+
+BEGIN = "▁"
+"""What SentencePiece puts before a piece that begins a word (Kudo and Richardson 2018, section 3.1,
+https://arxiv.org/abs/1808.06226)."""
+
+CONTROL = frozenset({"<s>", "</s>", "<pad>", "<unk>"})
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Of every id of a vocabulary.
+
+    Attributes:
+        control, punctuation: whether it is that.
+        begins, goes_on: whether it begins a word that has a letter or a digit, or goes on with one.
+    """
+
+    control: Bool[np.ndarray, " ids"]
+    punctuation: Bool[np.ndarray, " ids"]
+    begins: Bool[np.ndarray, " ids"]
+    goes_on: Bool[np.ndarray, " ids"]
+
+    @classmethod
+    def of(cls, pieces: Sequence[str]) -> Pieces:
+        control = np.array([piece in CONTROL for piece in pieces])
+        signs = np.array([is_punctuation(piece) for piece in pieces])
+        starts = np.array([piece.startswith(BEGIN) for piece in pieces])
+        written = np.array([any(letter.isalnum() for letter in piece) for piece in pieces])
+        return cls(control, signs, starts & written, ~(starts | signs | control))
+
+    def whole(self, ids: Integer[np.ndarray, "sentences n"]) -> Bool[np.ndarray, "sentences n"]:
+        """Which tokens are a word by themselves: pieces that go on with one, and those that are
+        gone on with, stand in many words that have nothing else in common."""
+        followed = np.zeros(ids.shape, dtype=bool)
+        followed[:, :-1] = self.goes_on[ids[:, 1:]]
+        return np.asarray(self.begins[ids] & ~followed)
+
+
+def is_punctuation(piece: str) -> bool:
+    """Signs between words; an apostrophe or a hyphen stands within one."""
+    text = piece.removeprefix(BEGIN)
+    return bool(text) and all(
+        unicodedata.category(letter)[0] == "P" and letter not in "'’-" for letter in text
+    )

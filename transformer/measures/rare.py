@@ -1,0 +1,46 @@
+"""The share of rows that look at the rarest token of the sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Bool
+
+from transformer.measures.measure import Claim, Measure
+from transformer.measures.rows import Rows
+
+FREQUENT = 500
+"""So many of the most frequent tokens are never called rare."""
+
+
+def _rarest(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
+    if rows.rarity is None:
+        return rows.none
+    rarity = np.where(rows.words, rows.rarity[rows.key][:, None], -(2**62))
+    return np.asarray(rarity == rarity.max(axis=-1, keepdims=True))
+
+
+def _has_rare(rows: Rows) -> Bool[np.ndarray, "sentences query"]:
+    if rows.rare is None:
+        return np.zeros_like(rows.real)
+    return np.asarray((rows.once(_rarest) & rows.rare[rows.key][:, None]).any(axis=-1))
+
+
+MEASURES = (
+    Measure(
+        "rare",
+        "The rarest token",
+        "The share of rows with their greatest weight, </s> aside, on the rarest token of the "
+        f"sentence, where that is not one of the {FREQUENT} most frequent (Voita et al. 2019, "
+        "section 5.3).",
+        lambda attention: attention.greatest_on(attention.rows.once(_rarest)),
+        kinds=("encoder",),
+        counts=_has_rare,
+        lacking=f"none has a token beyond the {FREQUENT} most frequent of this model's vocabulary",
+        claim=Claim(
+            "A head of the lowest encoder layer looks at the rarest token of the sentence.",
+            "Voita et al. 2019, section 5.3",
+            floor=0.5,
+            layer=0,
+        ),
+    ),
+)

@@ -1,0 +1,79 @@
+"""All measures that there are, found in the modules of this room; and all of one sentence."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Float, Integer
+
+from transformer.measures.grammar import PIECES, same_word
+from transformer.measures.measure import GROUPS, Measure
+from transformer.measures.offsets import OffsetShare, offset
+from transformer.measures.pieces import Pieces
+from transformer.measures.rows import Attention, Rows
+
+
+def _found() -> dict[str, Measure]:
+    """Every measure of every module here; by group, then as modules are called and list them."""
+    package, this = __name__.rpartition(".")[::2]
+    names = [one.name for one in pkgutil.iter_modules([str(Path(__file__).parent)])]
+    modules = (import_module(f"{package}.{name}") for name in names if name != this)
+    each = [one for module in modules for one in getattr(module, "MEASURES", ())]
+    return {one.name: one for one in sorted(each, key=lambda one: GROUPS.index(one.group))}
+
+
+MEASURES: dict[str, Measure] = _found()
+"""Every measure by its name."""
+
+
+@runtime_checkable
+class Sentence(Protocol):
+    """What is read of a trace; `inference.Trace` is one."""
+
+    @property
+    def src_tokens(self) -> tuple[str, ...]: ...
+    @property
+    def tgt_tokens(self) -> tuple[str, ...]: ...
+    @property
+    def predicted_tokens(self) -> tuple[str, ...]: ...
+    def weights(self, kind: str, layer: int) -> npt.NDArray[np.float32]: ...
+
+
+def of_trace(trace: Sentence, kind: str, layer: int) -> dict[str, Float[np.ndarray, " heads"]]:
+    """Every measure of every head of one layer, and the offsets of those that have one.
+
+    Those that do not apply are left out: of another kind, or of rows that the sentence lacks.
+    Relations of grammar, rare words and gold links are known over a corpus alone.
+    """
+    rows = rows_of(trace, kind)
+    attention = Attention(rows, trace.weights(kind, layer)[None])
+    found: dict[str, Float[np.ndarray, " heads"]] = {}
+    for one in MEASURES.values():
+        if kind in one.kinds and one.counted(rows).any():
+            found[one.name] = one.means(attention)[0]
+            if isinstance(one, OffsetShare):
+                found[one.offset] = offset(one.windows(attention)[0])
+    return found
+
+
+def rows_of(trace: Sentence, kind: str) -> Rows:
+    """The rows of one kind in this sentence."""
+    source, target, written = trace.src_tokens, trace.tgt_tokens, trace.predicted_tokens
+    query, key = source if kind == "encoder" else target, target if kind == "decoder" else source
+    known = sorted({*source, *target, *written})
+    number = {token: at for at, token in enumerate(known)}
+
+    def ids(tokens: Sequence[str]) -> Integer[np.ndarray, "1 n"]:
+        return np.array([[number[token] for token in tokens]], dtype=np.int64)
+
+    writes = ids(query if kind == "encoder" else written)
+    n_query, n_key = np.array([len(query)]), np.array([len(key)])
+    within = {PIECES: same_word(source)[None]} if kind == "encoder" else {}
+    pieces = Pieces.of(known)
+    return Rows(kind, ids(query), ids(key), writes, n_query, n_key, pieces, within=within)

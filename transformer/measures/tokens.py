@@ -1,0 +1,86 @@
+"""The weight on tokens of a sort: the ends of the sentence, punctuation, the same word again."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from transformer.measures.measure import Measure, checked, column_of, every, mean
+from transformer.measures.rows import Rows
+
+
+def share(
+    weights: Float[np.ndarray, "*heads query key"], column: int
+) -> Float[np.ndarray, "*heads"]:
+    """The weight on one column, 0 to 1: 0 for the first key, −1 for the last.
+
+    Much of it on `<s>` or `</s>` is a head at rest: Clark et al. 2019, section 3.2.
+
+    Raises:
+        ValueError: also for a column that is not there.
+    """
+    w = checked(weights)
+    return mean(w[..., column_of(column, w.shape[-1])])
+
+
+def _last(rows: Rows) -> Bool[np.ndarray, "sentences 1 key"]:
+    return np.asarray(rows.j == (rows.n_key - 1)[:, None])[:, None]
+
+
+def _punctuation(rows: Rows) -> Bool[np.ndarray, "sentences 1 key"]:
+    return np.asarray(rows.pieces.punctuation[rows.key])[:, None]
+
+
+def _delimiters(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
+    return np.asarray((rows.seen & ~rows.words) | _punctuation(rows))
+
+
+def _same(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
+    """Where the word of the row stands; in self-attention where else."""
+    told = rows.writes if rows.kind == "cross" else rows.query
+    same = (told[:, :, None] == rows.key[:, None]) & rows.seen
+    same &= rows.pieces.whole(told)[:, :, None] & rows.pieces.whole(rows.key)[:, None]
+    return same if rows.kind == "cross" else np.asarray(same & (rows.i != rows.j))
+
+
+MEASURES = (
+    Measure(
+        "first",
+        "The first token",
+        "The weight on the first token: much of it is a head at rest (Clark et al. 2019, section "
+        "3.2).",
+        lambda attention: attention.w[..., 0],
+    ),
+    Measure(
+        "last",
+        "The last token",
+        "The weight on the last token, in the source </s>: much of it is a head at rest (Clark et "
+        "al. 2019, section 3.2).",
+        lambda attention: attention.on(attention.rows.once(_last)),
+    ),
+    Measure(
+        "punctuation",
+        "Punctuation",
+        "The weight on punctuation, apostrophes and hyphens aside.",
+        lambda attention: attention.on(attention.rows.once(_punctuation)),
+    ),
+    Measure(
+        "delimiters",
+        "Punctuation, <s>, </s>",
+        "The weight on punctuation, <s> and </s> together.",
+        lambda attention: attention.on(attention.rows.once(_delimiters)),
+        # The decoder's first row has no choice.
+        counts=lambda rows: (
+            every(rows) & (rows.i[:, 0] > 0) if rows.kind == "decoder" else every(rows)
+        ),
+    ),
+    Measure(
+        "duplicate",
+        "The same token",
+        "Where the row's own word stands elsewhere too (in the decoder: before), the weight on it "
+        "there; in cross attention the weight on the word that the row writes, where it stands in "
+        "the source. Tokens that are a whole word count, not punctuation or parts of words.",
+        lambda attention: attention.on(attention.rows.once(_same)),
+        counts=lambda rows: rows.having(_same),
+    ),
+)
