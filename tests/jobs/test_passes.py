@@ -18,12 +18,12 @@ from transformer.analysis.corpora import Corpus
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import JobError, Limits
 from transformer.jobs.corpus_pass import make
-from transformer.jobs.locks import attempt
 from transformer.jobs.pass_files import LACKING, NO_ROOM, Pass, forget, read, write
 from transformer.jobs.pass_line import OF_A_VISITOR
 from transformer.jobs.passes import MEASURE as MEASURE_OF_THE_APP
 from transformer.jobs.passes import Passes
 from transformer.jobs.sources import BESIDE, HOUSE, fingerprint
+from transformer.training.locks import attempt
 
 MEASURE = "tests.jobs.measured:measure"
 PATIENCE = 60.0  # seconds, for a busy machine; what is there is seen at once

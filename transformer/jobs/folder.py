@@ -7,7 +7,7 @@ import json
 import os
 from typing import Any
 
-from transformer.jobs.locks import is_free
+from transformer.training.locks import is_free
 from transformer.training.run import RunError, RunFolder, Status
 from transformer.training.saving import load_progress
 

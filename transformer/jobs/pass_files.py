@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from transformer.jobs.locks import attempt
 from transformer.text.files import atomic_path
+from transformer.training.locks import attempt
 
 LOCK = "lock"  # held by the app whose process makes the pass
 ASK, PROGRESS, RESULT, FAILED = "ask.json", "progress.json", "result.json", "failed.json"

@@ -23,7 +23,6 @@ from typing import Any, Self
 from transformer.analysis.corpora import Corpus
 from transformer.jobs.errors import JobError
 from transformer.jobs.limits import Limits, cores
-from transformer.jobs.locks import attempt
 from transformer.jobs.pass_files import (
     ASK,
     FAILED,
@@ -43,6 +42,7 @@ from transformer.jobs.pass_line import Asked, Line
 from transformer.jobs.processes import start
 from transformer.jobs.shares import Who
 from transformer.jobs.sources import fingerprint
+from transformer.training.locks import attempt
 
 FOLDER = ".passes"
 KEPT = 80

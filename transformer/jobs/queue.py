@@ -15,9 +15,9 @@ from transformer.jobs.errors import JobError
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo, read, with_places
 from transformer.jobs.limits import Limits
-from transformer.jobs.locks import exclusive
 from transformer.jobs.shares import Who
 from transformer.training.control import Command
+from transformer.training.locks import exclusive
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _COMING, _GOING = ".coming-", ".going-"  # folders that are made, or removed, out of sight
