@@ -26,8 +26,9 @@ from transformer.analysis.heads import PLACES
 from transformer.analysis.reports import report
 from transformer.analysis.rows import MEASURES
 from transformer.checkpoint import checkpoint_hash
-from transformer.jobs.pass_files import FAILED, RESULT, write
-from transformer.jobs.passes import FOLDER, Passes
+from transformer.jobs.computation import of_report
+from transformer.jobs.computing import FOLDER
+from transformer.jobs.results import FAILED, RESULT, write
 from transformer.ui.address import COLOURS
 from transformer.ui.lab.cards_head import said
 
@@ -45,7 +46,7 @@ def made(checkpoints: Path, corpus: Corpus, what: str) -> tuple[dict[str, Any], 
     """What a pass comes to, and its key."""
     folder = checkpoints / "tiny"
     found = report(Translator.load(folder, "cpu"), corpus, what)
-    return found.to_dict(), Passes.key(checkpoint_hash(folder), what, corpus)
+    return found.to_dict(), of_report(folder, checkpoint_hash(folder), what, corpus).key
 
 
 def test_every_measure_has_a_name_on_the_page(twelve: tuple[dict[str, Any], str]) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from transformer.jobs.folder import JobFolder, is_number, seconds_left
+from transformer.jobs.shares import Who, in_turn
 from transformer.training.run import RunError, Status
 
 
@@ -115,31 +115,12 @@ def _state(folder: JobFolder) -> dict[str, Any]:
 
 
 def in_line(infos: Iterable[RunInfo]) -> list[RunInfo]:
-    """The queued runs, next one first.
-
-    Every address's first run comes before anyone's second, counting those that train, and within
-    an address every visitor's first before anyone's second; an unknown address is that of its
-    visitor. Among equals it is first come, first served. Nobody waits for ever: once a visitor's
-    run has ended, their next one counts as a first, and stands before all that came later.
-    """
+    """The queued runs, next one first (`shares.in_turn`)."""
     infos = list(infos)
     running = [info for info in infos if info.status == "running"]
     waiting = [info for info in infos if info.status == "queued"]
     came = sorted(waiting, key=lambda info: (info.turn, info.name))
-    order = _in_turn(came, running, lambda info: info.owner)
-    return _in_turn(order, running, lambda info: info.address or f"visitor {info.owner}")
-
-
-def _in_turn(
-    waiting: list[RunInfo], running: list[RunInfo], whose: Callable[[RunInfo], str]
-) -> list[RunInfo]:
-    """First everyone's first, those that are `running` counted, by the order of coming."""
-    before = Counter(map(whose, running))
-    keyed = []
-    for place, info in enumerate(waiting):
-        keyed.append((before[whose(info)], place, info))
-        before[whose(info)] += 1
-    return [info for *_, info in sorted(keyed, key=lambda key: key[:2])]
+    return in_turn(came, running, lambda info: Who(info.owner, info.address))
 
 
 def with_places(infos: Iterable[RunInfo]) -> list[RunInfo]:
