@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from transformer.jobs.folder import JobFolder, is_number, seconds_left
 from transformer.jobs.shares import Who, in_turn
 from transformer.training.run import RunError, Status
+
+
+class RaceEntry(NamedTuple):
+    """What config.json says of the race that a run belongs to; `id` is of all its runs together,
+    `name` one of `races.RACES`, and `steps` those that each of them is to take."""
+
+    id: str
+    name: str
+    entry: str
+    seed: int
+    steps: int
 
 
 @dataclass(frozen=True)
@@ -27,6 +38,11 @@ class RunInfo:
         shared: whether others than its owner may see it; a run on pairs that a visitor brought is
             private until that visitor shares it.
         address: where its owner asked from, in words of the page's; "" if that is not known.
+        task: what it learns, one of `text.tasks`; "" if it says none, as one on pairs does.
+        text: what it learns from: a "task" of ours, "pairs" that came with it, "files"; "" if it
+            does not say.
+        layer: the layer of Table 1 that it trains for their race; "" if it is a translator.
+        race: the race that it belongs to, if any.
     """
 
     name: str
@@ -44,6 +60,10 @@ class RunInfo:
     shipped: bool = False
     address: str = ""
     shared: bool = True
+    task: str = ""
+    text: str = ""
+    layer: str = ""
+    race: RaceEntry | None = None
 
     def seen_by(self, visitor: str) -> bool:
         """Whether this visitor may look at it."""
@@ -62,6 +82,7 @@ def read(folder: JobFolder) -> RunInfo | None:
     lines = folder.last_lines() if status in ("running", "paused", "failed") else []
     asked = folder.control().command if status == "running" else "run"
     turn, created = job.get("turn"), config.get("created")
+    data, layer = _part(config, "data"), _part(config, "layer")
     return RunInfo(
         name=folder.name,
         title=str(config.get("title") or folder.name),
@@ -77,13 +98,30 @@ def read(folder: JobFolder) -> RunInfo | None:
         shipped=folder.shipped,
         address=str(job.get("address") or ""),
         shared=is_shared(config, job),
+        task=str(data.get("task") or ""),
+        text=next((kind for kind in ("task", "pairs") if kind in data), "files" if data else ""),
+        layer=str(layer.get("name") or ""),
+        race=_race(config),
     )
+
+
+def _part(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = config.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _race(config: Mapping[str, Any]) -> RaceEntry | None:
+    race, steps = _part(config, "race"), _part(config, "training").get("steps")
+    try:
+        seed, entry = int(race["seed"]), str(race["entry"])
+        return RaceEntry(str(race["id"]), str(race["name"]), entry, seed, int(steps or 0))
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def is_shared(config: Mapping[str, Any], job: Mapping[str, Any]) -> bool:
     """By its owner's word, or else unless it has pairs that came with it."""
-    data = config.get("data")
-    brought = isinstance(data, Mapping) and "pairs" in data
+    brought = "pairs" in _part(config, "data")
     said = job.get("shared")
     return said if isinstance(said, bool) else not (brought and config.get("owner"))
 
