@@ -19,10 +19,9 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import compute
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import Computation, Computing, JobError, Limits, Standing
-from transformer.jobs.computation import LANES, of_report
+from transformer.jobs.computation import BESIDE, HOUSE, LANES, fingerprint, of_report
 from transformer.jobs.compute_process import make
 from transformer.jobs.results import LACKING, NO_ROOM, forget, read, write
-from transformer.jobs.sources import BESIDE, HOUSE, fingerprint
 from transformer.training.locks import attempt
 
 FUNCTION = "tests.jobs.computed:compute"

@@ -8,13 +8,17 @@ import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from transformer.analysis.corpora import Corpus
-from transformer.jobs.sources import fingerprint
 
+HOUSE = Path(__file__).resolve().parents[1]
+BESIDE = ("cli", "jobs", "ui")
+"""Rooms that show results or have them made, and change no number of them. The rules of roles and
+the words that pieces make are in `figures`."""
 _THIS_SERVER = secrets.token_hex(8)  # a machine's speed today says little about it next month
 
 
@@ -92,6 +96,22 @@ class Computation:
         about = [fingerprint(), self.function, self.known_by or self.given]
         digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
         return f"{self.lane}-{digest[:24]}"
+
+
+@lru_cache
+def fingerprint(house: Path = HOUSE, beside: tuple[str, ...] = BESIDE) -> str:
+    """16 hexadecimal digits of all Python below `house` but the rooms `beside`, and of the versions
+    of what computes. Read once: a process keeps the code that it has begun with."""
+    import numpy
+    import torch
+
+    digest = hashlib.sha256(f"torch {torch.__version__}, numpy {numpy.__version__}".encode())
+    for path in sorted(house.rglob("*.py")):
+        name = path.relative_to(house)
+        if name.parts[0] not in beside:
+            content = path.read_bytes()
+            digest.update(f"{name.as_posix()} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:16]
 
 
 def lane_of(key: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -20,8 +21,11 @@ from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo
 from transformer.jobs.jobs import Jobs
 from transformer.jobs.races import race_named
+from transformer.text.tasks.gap import Gap
+from transformer.training.run import RunError
 
 Floats = npt.NDArray[np.float64]
+COLUMNS = ("entry", "seed", "step", "distance", "accuracy", "reach", "chance", "weights", "d_ff")
 
 
 @dataclass(frozen=True)
@@ -152,6 +156,38 @@ def standings(jobs: Jobs, runs: Iterable[RaceRun]) -> tuple[pd.DataFrame, list[V
     done = [track(jobs, run).outcome for run in runs if run.info.status == "finished"]
     table = results([one for one in done if one is not None], list(race.entries))
     return table, [verdict(table, claim, race.measure) for claim in race.claims]
+
+
+def by_distance(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
+    """The last look of every run, a line each distance; empty before the first look.
+
+    Columns: "entry", "seed", "step" of the look; "distance", positions from a letter to its mark;
+    "accuracy", share of the letters that were right there; "reach", the greatest distance that
+    the stack can carry anything over (`model.tagger.receptive_field`), infinite for some;
+    "chance", what guessing gives; "weights" and "d_ff" of the model.
+    """
+    lines = []
+    for run in runs:
+        with suppress(JobError, RunError, KeyError, TypeError, ValueError):  # deleted meanwhile
+            seen = track(jobs, run)
+            config = jobs.folder(run.info.name).config()
+            layer, reach = config["layer"], config["layer"]["reach"]
+            said = {
+                "entry": run.entry,
+                "seed": run.seed,
+                "step": int(seen.look_steps[-1]) if len(seen.look_steps) else 0,
+            }
+            sizes = {
+                "reach": math.inf if reach is None else float(reach),
+                "chance": Gap(**config["data"]["options"]).chance,
+                "weights": int(layer["weights"]),
+                "d_ff": int(config["model"]["d_ff"]),
+            }
+            lines += [
+                {**said, "distance": distance, "accuracy": share, **sizes}
+                for distance, share in seen.by_distance.items()
+            ]
+    return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
 @lru_cache(maxsize=512)
