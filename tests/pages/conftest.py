@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from transformer.jobs import services
@@ -23,6 +24,15 @@ def run_program(code: str, space: dict[str, Any] | None = None) -> None:
     """Run lines of Python that a page shows, where the folders that they name lie."""
     with contextlib.chdir(Path(os.environ["HEADS_UP_CHECKPOINTS"]).parent):
         exec(compile(code, "shown", "exec"), {} if space is None else space)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def our_components_alone() -> Iterator[None]:
+    """A test's app would read the papers of every installed package, in search of components, each
+    time anew: half a second. Ours lie beside the pages."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", list)
+        yield
 
 
 @pytest.fixture
