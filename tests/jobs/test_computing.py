@@ -206,7 +206,7 @@ def test_one_that_takes_too_much_of_a_processor_is_ended(tmp_path: Path) -> None
     with Computing(tmp_path, LIMITS, lanes=lanes) as computing:
         key = computing.ask(question(tmp_path, "busy", "step"), visitor="me")
         assert until(computing, key, "failed").reason == (
-            "it took more than the 1 seconds that this app allows; take a smaller model, or a "
+            "it took more than the 1 second that this app allows; take a smaller model, or a "
             "smaller batch"
         )
         assert not leaks.children()

@@ -147,8 +147,10 @@ class LaneThread:
     def _reason(self, code: int, late: bool) -> str:
         processor = self._lane.processor
         if late or (processor and code not in (FAILURE, NO_ROOM)):
-            most = processor or self._seconds
-            allowed = f"{most / 60:g} minutes" if most < 1 or most >= 60 else f"{most:g} seconds"
+            most, unit = processor or self._seconds, "second"
+            if most < 1 or most >= 60:
+                most, unit = most / 60, "minute"
+            allowed = f"{most:g} {unit}{'' if most == 1 else 's'}"
             return f"it took more than the {allowed} that this app allows; {self._lane.hint}"
         if code == NO_ROOM:
             return LACKING
