@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from transformer.jobs.computation import Lane
+from transformer.jobs.errors import JobError
 from transformer.jobs.limits import Limits
 from transformer.jobs.processes import Executor
 from transformer.jobs.results import (
@@ -101,7 +102,8 @@ class LaneThread:
                     clear(folder)
                 self.line.remove(key)
                 if again:
-                    self.line.add(key, Asked(asked.what, asked.first, asked.visitors))
+                    with suppress(JobError):  # who asked first has as many others by now
+                        self.line.add(key, Asked(asked.what, asked.first, asked.visitors))
 
     def _say(self, folder: Path, reason: str) -> None:
         """Why there is no result, in its folder, or kept here while the disk takes no word."""
