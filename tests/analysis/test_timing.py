@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -14,8 +13,8 @@ from transformer.analysis.timing import (
     FITTED,
     LENGTHS,
     Timing,
+    compute,
     frame,
-    main,
     measure,
     memory,
     slope,
@@ -75,11 +74,14 @@ def test_what_does_not_fit_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert longest["self-attention"] == 128 < longest["convolutional"]
 
 
-def test_as_a_process_it_writes_a_line_a_timing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("os.nice", lambda more: more)
-    main('{"d": 8, "budget": 0.001}')
-    lines = [Timing(**json.loads(line)) for line in capsys.readouterr().out.splitlines()]
-    assert lines
-    assert lines[0].layer == "self-attention"
+def test_what_there_is_already_is_told_with_the_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.set_num_threads", lambda count: None)
+    told: list[tuple[float, str, int]] = []
+
+    def progress(share: float, doing: str, so_far: dict[str, list[object]]) -> None:
+        told.append((share, doing, len(so_far["timings"])))
+
+    found = [Timing(**one) for one in compute({"d": 8, "budget": 0.001}, progress)["timings"]]
+    assert found[0].layer == "self-attention"
+    assert told[0] == (1 / (len(LENGTHS) * len(RIVALS)), "measuring self-attention", 1)
+    assert [count for *_, count in told] == [*range(1, len(found) + 1)]

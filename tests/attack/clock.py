@@ -16,10 +16,11 @@ from tests.attack.door import Attack, forked
 from tests.attack.training import STEPS, config, fresh, undisturbed, whole
 from tests.jobs.conftest import Still
 from transformer.analysis.corpora import Corpus
-from transformer.jobs import Jobs, Limits, Passes, claims
+from transformer.jobs import Computing, Jobs, Limits, claims
+from transformer.jobs.computation import of_report
 from transformer.jobs.info import in_line
-from transformer.jobs.pass_files import RESULT, forget, write
 from transformer.jobs.queue import Queue
+from transformer.jobs.results import RESULT, forget, write
 from transformer.training.live import train_run
 from transformer.ui.about import run_config
 from transformer.ui.training.words import ago
@@ -92,12 +93,12 @@ def the_passes(chance: random.Random, folder: Path) -> None:
         write(made / RESULT, {"n": number})
         stamp = time.time()
         os.utime(made / RESULT, (stamp, stamp))
-    forget(root, 3, new=root / "5")
+    forget([*root.iterdir()], 3, new=root / "5")
     assert (root / "5" / RESULT).is_file(), "the newest result went"
     assert len([*root.iterdir()]) == 3
-    with Passes(folder / "kept", Limits()) as passes:
-        corpus = Corpus.of_lines(["one"], "x")
-        assert passes.look(passes.key("d", "heads", corpus)).status == "absent"
+    with Computing(folder / "kept", Limits()) as computing:
+        asked = of_report(folder, "d", "heads", Corpus.of_lines(["one"], "x"))
+        assert computing.look(asked.key).status == "absent"
     shutil.rmtree(root)
 
 

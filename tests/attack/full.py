@@ -7,7 +7,7 @@ import random
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,8 @@ from tests.attack.models import small_checkpoint
 from tests.attack.training import STEPS, config, fresh, sound, undisturbed, whole
 from tests.checkpoint.models import files, tiny
 from tests.jobs.conftest import Still
-from transformer.analysis.corpora import Corpus
 from transformer.checkpoint import load_checkpoint, save_checkpoint
-from transformer.jobs import JobError, Jobs, Limits, Passes
-from transformer.jobs.corpus_pass import Tell
+from transformer.jobs import Computation, Computing, JobError, Jobs, Limits
 from transformer.training.live import train_run
 
 SIZE = 8 * 2**20  # bytes of the small disk
@@ -132,35 +130,34 @@ def a_checkpoint(chance: random.Random, small: Disk, vocabulary: Any) -> None:
 
 def a_pass(chance: random.Random, small: Disk, vocabulary: Any) -> None:
     """It says that there was no room, and is made when there is."""
-    function = "tests.attack.full:measured"
-    corpus = Corpus.of_lines([f"sentence {chance.random()}"], "x")
-    with Passes(small.path, Limits(), measure=function) as passes:
+    what = Computation("tests.attack.full:measured", {"number": chance.random()})
+    with Computing(small.path, Limits()) as computing:
         with small.full(chance.randrange(60_000)) as most:
             if most is not None:
                 return  # no process of another's can be held to it
-            key = passes.ask("x", "digest", "heads", corpus, visitor="ann")
-            found = settled(passes, key)
+            key = computing.ask(what, visitor="ann")
+            found = settled(computing, key)
             assert found.status in ("done", "failed"), f"nothing is said: {found}"
             if found.status == "failed":
                 told(ValueError(found.reason))
                 assert "room" in found.reason or "space" in found.reason, found.reason
         if found.status == "failed":
-            assert passes.ask("x", "digest", "heads", corpus, visitor="ann") == key
-            assert settled(passes, key).status == "done"
-        assert len(passes.result(key)["big"]) == 50_000
+            assert computing.ask(what, visitor="ann") == key
+            assert settled(computing, key).status == "done"
+        assert len(computing.result(key)["big"]) == 50_000
 
 
-def measured(ask: Mapping[str, Any], progress: Tell) -> dict[str, Any]:
+def measured(given: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
     """A result that needs some room."""
     for share in range(10):
         progress(share / 10, "working")
     return {"big": "x" * 50_000}
 
 
-def settled(passes: Passes, key: str) -> Any:
+def settled(computing: Computing, key: str) -> Any:
     """How the pass stands once it waits and runs no longer."""
     deadline = time.monotonic() + PATIENCE
-    while (found := passes.look(key, "ann")).status in ("waiting", "running"):
+    while (found := computing.look(key, "ann")).live:
         assert time.monotonic() < deadline, found
         time.sleep(0.02)
     return found

@@ -16,8 +16,8 @@ from tests.attack.typed import typed
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import report
 from transformer.inference import Translator
-from transformer.jobs.corpus_pass import Tell, make
-from transformer.jobs.pass_files import ASK, FAILED, RESULT, read, write
+from transformer.jobs.compute_process import make
+from transformer.jobs.results import ASK, FAILED, RESULT, read, write
 from transformer.training.live import train_run
 
 PATIENCE = 120.0
@@ -88,7 +88,7 @@ def opened(folder: Path) -> Iterator[Attack]:
     yield Attack(once, lambda: f"{ends['too little']} runs and passes said that it was too little")
 
 
-def hungry(ask: Mapping[str, Any], progress: Tell) -> dict[str, Any]:
+def hungry(ask: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
     """A real measurement."""
     translator = Translator.load(ask["checkpoint"])
     corpus = Corpus.from_dict(ask["corpus"])

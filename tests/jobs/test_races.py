@@ -236,9 +236,13 @@ def test_a_race_that_cannot_be_is_refused(
 def test_a_race_that_does_not_fit_leaves_nothing_behind(still: MakeStill) -> None:
     jobs = still(runs_per_visitor=8, queued=9)
     submit_race(jobs, "warm-up", "ann", (1, 2))
-    with pytest.raises(JobError, match="has 6 runs and you keep 4; this app allows 8 together"):
+    with pytest.raises(
+        JobError, match="has 6 runs and you keep 4 runs and this app allows 8: delete some"
+    ):
         submit_race(jobs, "positions", "ann", (1, 2))
-    with pytest.raises(JobError, match="has 6 runs and 4 are waiting; this app allows 9 in line"):
+    with pytest.raises(
+        JobError, match="has 6 runs and 4 runs are waiting and this app allows 9: try again"
+    ):
         submit_race(jobs, "positions", "bob", (1, 2))
     assert len(jobs.runs()) == 4
     small = still(parameters=20_000)  # only the additive, wide ones are refused, after others

@@ -10,8 +10,12 @@ import pytest
 
 from tests.jobs.conftest import MakeStill, asked
 from transformer.jobs import JobError
-from transformer.jobs.pass_line import LEFT, OF_A_VISITOR, PLACES, Asked, Line
+from transformer.jobs.computation import LANES, Computation
 from transformer.jobs.shares import Who, refused
+from transformer.jobs.waiting import Asked, Line
+
+LANE = LANES["corpus"]
+PLACES, OF_A_VISITOR = LANE.places, LANE.of_a_visitor
 
 
 def test_an_address_has_half_and_a_newcomer_a_place_even_where_all_is_taken() -> None:
@@ -55,8 +59,10 @@ def test_what_an_address_keeps_and_what_the_disk_has_left_are_bounded(still: Mak
 
 
 def put(line: Line, key: str, visitor: str, address: str = "") -> Asked:
-    made = Asked({}, Who(visitor, address), {visitor})
+    made = Asked(Computation("", {}), Who(visitor, address), {visitor})
     line.add(key, made)
+    if len(line.all()) == 1:
+        line.take()  # the first of all runs
     return made
 
 
@@ -65,12 +71,12 @@ def order(line: Line, keys: list[str]) -> list[str]:
 
 
 def test_everyones_first_pass_comes_before_anyones_second() -> None:
-    line = Line()
+    line = Line(LANE)
     keys = ["a1", "a2", "a3", "b1", "c1", "b2"]
     for key, visitor in zip(keys, "aaabcb", strict=True):
         put(line, key, visitor)
     assert order(line, keys) == ["a1", "b1", "c1", "a2", "b2", "a3"]
-    line = Line()
+    line = Line(LANE)
     for number in range(4):  # one address with a new cookie each
         put(line, f"a{number}", f"cookie {number}", "A")
     put(line, "b", "newcomer", "B")
@@ -78,12 +84,12 @@ def test_everyones_first_pass_comes_before_anyones_second() -> None:
 
 
 def test_one_visitor_fills_no_line_and_nobody_all_of_it() -> None:
-    line = Line()
+    line = Line(LANE)
     for number in range(OF_A_VISITOR):
         put(line, f"a{number}", "ann")
     with pytest.raises(JobError, match=f"you have {OF_A_VISITOR} measurements under way"):
         put(line, "more", "ann")
-    line = Line()
+    line = Line(LANE)
     for number in range(PLACES // 2):
         put(line, f"a{number}", f"cookie {number}", "A")
     with pytest.raises(JobError, match=f"{PLACES // 2} measurements from your address"):
@@ -93,13 +99,13 @@ def test_one_visitor_fills_no_line_and_nobody_all_of_it() -> None:
     with pytest.raises(JobError, match=f"{PLACES} measurements are under way already"):
         put(line, "more", "from nobody knows where")
     put(line, "new", "newcomer", "C")
-    assert line.place("new") <= 1 + len(Counter(one.group for one in line.all()))
+    assert line.place("new") <= 1 + len(Counter(one.first.group for one in line.all()))
 
 
 def test_what_nobody_looks_at_makes_room() -> None:
-    line = Line()
+    line = Line(LANE)
     runs, waits, looked = (put(line, key, key) for key in ("runs", "waits", "looked"))
-    runs.looked = waits.looked = time.monotonic() - LEFT - 1
+    runs.looked = waits.looked = time.monotonic() - LANE.left - 1
     put(line, "new", "new")
     assert runs.cancelled  # ends as soon as its thread sees it
     assert not line.get("waits")

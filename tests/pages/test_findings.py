@@ -19,9 +19,10 @@ from transformer.analysis.findings import FINDINGS
 from transformer.analysis.reports import report
 from transformer.analysis.verdicts import Word
 from transformer.checkpoint import checkpoint_hash
-from transformer.jobs.pass_files import FAILED, RESULT, write
-from transformer.jobs.pass_line import OF_A_VISITOR
-from transformer.jobs.passes import FOLDER, Passes
+from transformer.jobs import Computation, Computing
+from transformer.jobs.computation import LANES, of_report
+from transformer.jobs.computing import FOLDER
+from transformer.jobs.results import FAILED, RESULT, write
 from transformer.ui.verdicts import BADGES
 
 PAGE, N = "pages/findings.py", 12
@@ -37,7 +38,8 @@ def results(checkpoints: Path) -> dict[str, dict[str, Any]]:
 
 def put(checkpoints: Path, runs: Path, name: str, made: dict[str, Any], file: str = RESULT) -> None:
     digest = checkpoint_hash(checkpoints / "tiny")
-    folder = runs / FOLDER / Passes.key(digest, f"finding-{name}", Corpus.bundled(N))
+    asked = of_report(checkpoints / "tiny", digest, f"finding-{name}", Corpus.bundled(N))
+    folder = runs / FOLDER / asked.key
     folder.mkdir(parents=True)
     write(folder / file, made)
 
@@ -109,7 +111,7 @@ def test_what_failed_says_why(visit: Visit, checkpoints: Path, tmp_path: Path) -
 
 
 def test_all_of_them_may_wait_together() -> None:
-    assert len(FINDINGS) <= OF_A_VISITOR
+    assert len(FINDINGS) <= LANES["corpus"].of_a_visitor
 
 
 def test_every_verdict_has_a_sign_and_a_colour_of_its_own() -> None:
@@ -123,13 +125,13 @@ def test_run_all_asks_for_all_of_them(
 ) -> None:
     asked: list[str] = []
 
-    def ask(self: Passes, folder: object, digest: str, what: str, *_: object, **more: str) -> str:
-        assert digest == checkpoint_hash(checkpoints / "tiny")
+    def ask(self: Computing, what: Computation, **more: str) -> str:
+        assert what.given["hash"] == checkpoint_hash(checkpoints / "tiny")
         assert more["visitor"]
-        asked.append(what)
-        return what
+        asked.append(what.given["what"])
+        return what.key
 
-    monkeypatch.setattr(Passes, "ask", ask)
+    monkeypatch.setattr(Computing, "ask", ask)
     app = visit(PAGE, sentences=str(N))
     next(b for b in app.button if b.label == "Run all").click().run()
     assert not app.exception

@@ -24,8 +24,9 @@ from transformer.analysis.cards import SHOWN
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import report
 from transformer.checkpoint import checkpoint_hash
-from transformer.jobs.pass_files import FAILED, RESULT, write
-from transformer.jobs.passes import FOLDER, Passes
+from transformer.jobs.computation import of_report
+from transformer.jobs.computing import FOLDER
+from transformer.jobs.results import FAILED, RESULT, write
 from transformer.measures import MEASURES
 from transformer.ui.address import COLOURS
 from transformer.ui.lab.cards_head import said
@@ -44,7 +45,7 @@ def made(checkpoints: Path, corpus: Corpus, what: str) -> tuple[dict[str, Any], 
     """What a pass comes to, and its key."""
     folder = checkpoints / "tiny"
     found = report(Translator.load(folder, "cpu"), corpus, what)
-    return found.to_dict(), Passes.key(checkpoint_hash(folder), what, corpus)
+    return found.to_dict(), of_report(folder, checkpoint_hash(folder), what, corpus).key
 
 
 def test_every_measure_is_in_a_heads_table(twelve: tuple[dict[str, Any], str]) -> None:

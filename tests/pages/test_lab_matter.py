@@ -18,8 +18,9 @@ from transformer.analysis.gates import switched_off
 from transformer.analysis.pruning import random_order
 from transformer.analysis.reports import report
 from transformer.checkpoint import checkpoint_hash
-from transformer.jobs.pass_files import RESULT, write
-from transformer.jobs.passes import FOLDER, Passes
+from transformer.jobs.computation import of_report
+from transformer.jobs.computing import FOLDER
+from transformer.jobs.results import RESULT, write
 from transformer.ui.lab.matter_game import LONGER
 
 TEXT = "The baker hides books."
@@ -33,7 +34,7 @@ def results(checkpoints: Path) -> dict[str, dict[str, Any]]:
     translator, digest = Translator.load(folder, "cpu"), checkpoint_hash(folder)
     corpus = Corpus.bundled(N)
     return {
-        Passes.key(digest, what, corpus): report(translator, corpus, what).to_dict()
+        of_report(folder, digest, what, corpus).key: report(translator, corpus, what).to_dict()
         for what in ("importance", "ablation", "pruning-kinds")
     }
 

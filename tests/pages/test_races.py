@@ -88,7 +88,7 @@ def test_a_race_that_does_not_fit_is_a_sentence(visit: Visit, jobs: Jobs) -> Non
     jobs.limits = Limits(queued=30)
     card(app, "scores").click().run()
     assert not app.exception
-    assert "The race has 27 runs and 27 are waiting; this app allows 30 in line" in told(app)
+    assert "The race has 27 runs and 27 runs are waiting and this app allows 30" in told(app)
     assert len(race_runs(jobs)) == 27
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-import time
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,9 +12,10 @@ from tests.pages.conftest import Visit
 from transformer.analysis.complexity import count, formulas
 from transformer.analysis.paths import path_length
 from transformer.analysis.timing import LENGTHS, Timing
-from transformer.jobs.measuring import Measurement
+from transformer.jobs import Computation, Computing, JobError
+from transformer.jobs.computing import FOLDER
+from transformer.jobs.results import RESULT, write
 from transformer.model.rivals import RIVALS
-from transformer.ui.why import timing
 from transformer.ui.why.sizes import NAMES, short
 
 PAGE = "pages/why.py"
@@ -93,41 +93,40 @@ def test_a_kernel_of_one_never_arrives(visit: Visit) -> None:
 
 
 def test_time_waits_for_the_button_and_is_kept_for_the_next_visitor(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
+    visit: Visit, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    lines = [
-        json.dumps(Timing(name, n, 1e-6 * n**2, 2e-6 * n, n, 3).__dict__) + "\n"
-        for n in LENGTHS
-        for name in RIVALS
+    timings = [
+        Timing(name, n, 1e-6 * n**2, 2e-6 * n, n, 3).__dict__ for n in LENGTHS for name in RIVALS
     ]
-    started = []
+    asked = []
 
-    def start(argument: str, owner: str) -> None:
-        started.append(argument)
-        measuring._kept[argument] = Measurement(
-            argument, owner, time.monotonic(), lines, "finished"
-        )
+    def ask(self: Computing, what: Computation, **more: object) -> str:
+        assert more["visitor"]
+        asked.append(what.given)
+        write(tmp_path / "runs" / FOLDER / what.key / RESULT, {"timings": timings})
+        return what.key
 
     app = visit(PAGE, part="time", d="4096", k="5")
     assert "Nothing is measured" in app.info[0].value
     assert "measured is d = 512" in words(app)
-    measuring = timing.measuring()
-    monkeypatch.setattr(measuring, "start", start)
+    monkeypatch.setattr(Computing, "ask", ask)
     app.button(key="measure").click().run()
-    assert [json.loads(argument) for argument in started] == [{"d": 512, "k": 5, "r": 15}]
+    assert asked == [{"d": 512, "k": 5, "r": 15}]
     for other in (app, visit(PAGE, part="time", d="512", k="5")):
         found = rows(other, "Slopes")
         assert found["Recurrent"] == ["1", "1.00", "2.00 ± 0.00", "1.00 ± 0.00", "5"]
         assert not other.info
 
 
-def test_a_second_measurement_is_refused_in_a_sentence(
+def test_a_measurement_too_many_is_refused_in_a_sentence(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def ask(self: Computing, what: Computation, **more: object) -> str:
+        raise JobError("44 measurements are under way already; try again when one is done")
+
     app = visit(PAGE, part="time")
-    # Another visitor presses between the drawing of this page and the click.
-    measuring = timing.measuring()
-    monkeypatch.setattr(measuring, "_running", Measurement("{}", "somebody", time.monotonic()))
+    monkeypatch.setattr(Computing, "ask", ask)
     app.button(key="measure").click().run()
-    assert "omebody measures at the moment" in app.warning[0].value
-    assert not [button for button in app.button if button.key == "stop-measuring"]
+    assert "44 measurements are under way already" in app.warning[0].value
+    app.run()
+    assert not app.warning

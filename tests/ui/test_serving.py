@@ -100,7 +100,8 @@ def waiting(runs: Path, steps: int) -> JobFolder:
     options = {"n_train": 400, "n_valid": 20}
     config = describe("copy", settings={**SMALL, "steps": steps}, options=options, title="Copy")
     queue = Queue(runs)
-    return queue.folder(queue.add(config, Who("me", ""), {}, Limits()))
+    [name] = queue.add([config], Who("me", ""), {}, Limits())
+    return queue.folder(name)
 
 
 def until(run: JobFolder, status: str, step: int = 0) -> RunInfo:

@@ -16,9 +16,9 @@ from benchmarks.sessions import Session
 from transformer.analysis.corpora import Corpus
 from transformer.jobs import services
 from transformer.ui import models
-from transformer.ui.lab import corpus, measuring
+from transformer.ui.computed import computing
+from transformer.ui.lab import corpus
 from transformer.ui.training import server
-from transformer.ui.why import timing
 
 
 def workers(app: int) -> dict[int, str]:
@@ -61,7 +61,7 @@ def test_services_uploads_and_models_outlive_the_caches(
 
     def all_of_them() -> list[object]:
         model = models.load("tiny", checkpoints / "tiny").translator
-        return [server.jobs(), measuring.passes(), timing.measuring(), corpus.uploads(), model]
+        return [server.jobs(), computing(), corpus.uploads(), model]
 
     try:
         before = all_of_them()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -23,6 +24,7 @@ from transformer.analysis.importance import BY, gradient_importances
 from transformer.analysis.known import known_for
 from transformer.analysis.passes import Progress, silent
 from transformer.analysis.pruning import kinds_pruned, pruning_curve
+from transformer.checkpoint import checkpoint_hash
 from transformer.config import near
 from transformer.figures.switchboard import heads_of
 from transformer.inference import Translator
@@ -79,6 +81,24 @@ def report(
             raise ValueError(f"{what} has no option {name!r}")
     table, more = REPORTS[what](translator, corpus, progress, **(options or {}))
     return Report(what, corpus, table, more)
+
+
+def compute(given: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """What `analyse --json` writes, for a checkpoint that must still be the one asked about.
+
+    Args:
+        given: "checkpoint", its folder; "hash"; "corpus", as `Corpus.to_dict`; "what"; "options".
+
+    Raises:
+        ValueError, OSError: for a checkpoint that is another by now, and as the measuring does.
+    """
+    progress(0.0, "loading the model")
+    folder = Path(given["checkpoint"])
+    if checkpoint_hash(folder) != given["hash"]:
+        raise ValueError(f"the checkpoint {folder.name} has changed meanwhile; ask again")
+    translator = Translator.load(folder)
+    corpus = Corpus.from_dict(given["corpus"])
+    return report(translator, corpus, given["what"], given["options"], progress).to_dict()
 
 
 Made = tuple[pd.DataFrame, dict[str, Any]]

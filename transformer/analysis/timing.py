@@ -1,19 +1,13 @@
-"""How long the layers of Table 1 take as the sequence grows, and how steeply that grows.
-
-`python -m transformer.analysis.timing '{"d": 64, "k": 3, "r": 15}'` measures in a process of its
-own, kindly, and writes one JSON object a line: the page runs this.
-"""
+"""How long the layers of Table 1 take as the sequence grows, and how steeply that grows."""
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from statistics import median
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -160,14 +154,13 @@ def _timed(name: str, layer: nn.Module, n: int, config: RivalConfig, seconds: fl
     return Timing(name, n, forward, backward, products, len(passes) - 1)
 
 
-def main(argument: str) -> None:
-    """In a process of its own: one core, and that only while nobody else wants it."""
-    if hasattr(os, "nice"):
-        os.nice(5)
+def compute(given: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
+    """All measurements at the sizes `given`, "d", "k" and "r", in a process of its own, on one
+    core; what there is already is told with the progress."""
     torch.set_num_threads(1)
-    for one in measure(**json.loads(argument)):
-        print(json.dumps(asdict(one)), flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+    timings: list[dict[str, Any]] = []
+    for one in measure(**given):
+        timings.append(asdict(one))
+        done = len(timings) / (len(LENGTHS) * len(RIVALS))
+        progress(done, f"measuring {one.layer}", {"timings": timings})
+    return {"timings": timings}

@@ -9,9 +9,9 @@ from typing import BinaryIO
 
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import in_line
-from transformer.jobs.locks import attempt
 from transformer.jobs.queue import Queue
 from transformer.training.errors import out_of_memory
+from transformer.training.locks import attempt
 from transformer.training.run import RunError, Status
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from typing import Any
 
-from transformer.jobs.locks import is_free
+from transformer.training.locks import is_free
 from transformer.training.run import RunError, RunFolder, Status
 from transformer.training.saving import load_progress
+from transformer.training.snapshots import whole_lines
 
 _TAIL = 16_384  # bytes: some fifty steps
 LARGEST = 1e300
@@ -72,20 +72,8 @@ class JobFolder(RunFolder):
 
     def last_lines(self) -> list[dict[str, Any]]:
         """The end of metrics.jsonl, whole lines of steps alone."""
-        try:
-            with self.metrics_path.open("rb") as file:
-                begins = max(0, file.seek(0, 2) - _TAIL)
-                file.seek(begins)
-                lines = file.read().split(b"\n")[1 if begins else 0 :]
-        except OSError:
-            return []
-        found = []
-        for line in lines:
-            with contextlib.suppress(ValueError, RecursionError):
-                value = json.loads(line)
-                if isinstance(value, dict) and is_number(value.get("step")):
-                    found.append(value)
-        return found
+        lines = whole_lines(self.metrics_path, _TAIL)
+        return [line for line in lines if is_number(line.get("step"))]
 
     def last_step(self) -> int:
         """The last step with a line in metrics.jsonl."""

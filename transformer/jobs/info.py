@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from transformer.jobs.folder import JobFolder, is_number, seconds_left
+from transformer.jobs.shares import Who, in_turn
 from transformer.training.run import RunError, Status
+
+
+class RaceEntry(NamedTuple):
+    """What config.json says of the race that a run belongs to; `id` is of all its runs together,
+    `name` one of `races.RACES`, and `steps` those that each of them is to take."""
+
+    id: str
+    name: str
+    entry: str
+    seed: int
+    steps: int
 
 
 @dataclass(frozen=True)
@@ -27,6 +38,11 @@ class RunInfo:
         shared: whether others than its owner may see it; a run on pairs that a visitor brought is
             private until that visitor shares it.
         address: where its owner asked from, in words of the page's; "" if that is not known.
+        task: what it learns, one of `text.tasks`; "" if it says none, as one on pairs does.
+        text: what it learns from: a "task" of ours, "pairs" that came with it, "files"; "" if it
+            does not say.
+        layer: the layer of Table 1 that it trains for their race; "" if it is a translator.
+        race: the race that it belongs to, if any.
     """
 
     name: str
@@ -44,6 +60,10 @@ class RunInfo:
     shipped: bool = False
     address: str = ""
     shared: bool = True
+    task: str = ""
+    text: str = ""
+    layer: str = ""
+    race: RaceEntry | None = None
 
     def seen_by(self, visitor: str) -> bool:
         """Whether this visitor may look at it."""
@@ -62,6 +82,7 @@ def read(folder: JobFolder) -> RunInfo | None:
     lines = folder.last_lines() if status in ("running", "paused", "failed") else []
     asked = folder.control().command if status == "running" else "run"
     turn, created = job.get("turn"), config.get("created")
+    data, layer = _part(config, "data"), _part(config, "layer")
     return RunInfo(
         name=folder.name,
         title=str(config.get("title") or folder.name),
@@ -77,13 +98,30 @@ def read(folder: JobFolder) -> RunInfo | None:
         shipped=folder.shipped,
         address=str(job.get("address") or ""),
         shared=is_shared(config, job),
+        task=str(data.get("task") or ""),
+        text=next((kind for kind in ("task", "pairs") if kind in data), "files" if data else ""),
+        layer=str(layer.get("name") or ""),
+        race=_race(config),
     )
+
+
+def _part(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = config.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _race(config: Mapping[str, Any]) -> RaceEntry | None:
+    race, steps = _part(config, "race"), _part(config, "training").get("steps")
+    try:
+        seed, entry = int(race["seed"]), str(race["entry"])
+        return RaceEntry(str(race["id"]), str(race["name"]), entry, seed, int(steps or 0))
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def is_shared(config: Mapping[str, Any], job: Mapping[str, Any]) -> bool:
     """By its owner's word, or else unless it has pairs that came with it."""
-    data = config.get("data")
-    brought = isinstance(data, Mapping) and "pairs" in data
+    brought = "pairs" in _part(config, "data")
     said = job.get("shared")
     return said if isinstance(said, bool) else not (brought and config.get("owner"))
 
@@ -115,31 +153,12 @@ def _state(folder: JobFolder) -> dict[str, Any]:
 
 
 def in_line(infos: Iterable[RunInfo]) -> list[RunInfo]:
-    """The queued runs, next one first.
-
-    Every address's first run comes before anyone's second, counting those that train, and within
-    an address every visitor's first before anyone's second; an unknown address is that of its
-    visitor. Among equals it is first come, first served. Nobody waits for ever: once a visitor's
-    run has ended, their next one counts as a first, and stands before all that came later.
-    """
+    """The queued runs, next one first (`shares.in_turn`)."""
     infos = list(infos)
     running = [info for info in infos if info.status == "running"]
     waiting = [info for info in infos if info.status == "queued"]
     came = sorted(waiting, key=lambda info: (info.turn, info.name))
-    order = _in_turn(came, running, lambda info: info.owner)
-    return _in_turn(order, running, lambda info: info.address or f"visitor {info.owner}")
-
-
-def _in_turn(
-    waiting: list[RunInfo], running: list[RunInfo], whose: Callable[[RunInfo], str]
-) -> list[RunInfo]:
-    """First everyone's first, those that are `running` counted, by the order of coming."""
-    before = Counter(map(whose, running))
-    keyed = []
-    for place, info in enumerate(waiting):
-        keyed.append((before[whose(info)], place, info))
-        before[whose(info)] += 1
-    return [info for *_, info in sorted(keyed, key=lambda key: key[:2])]
+    return in_turn(came, running, lambda info: Who(info.owner, info.address))
 
 
 def with_places(infos: Iterable[RunInfo]) -> list[RunInfo]:

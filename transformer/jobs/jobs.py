@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -122,9 +122,17 @@ class Jobs:
         Raises:
             JobError: when a limit is passed, with both numbers, or a setting is wrong.
         """
-        name = self._queue.add(config, Who(owner, address), files or {}, self.limits)
+        [name] = self._queue.add([config], Who(owner, address), files or {}, self.limits)
         self._go()
         return name
+
+    def submit_all(
+        self, configs: Sequence[Mapping[str, Any]], owner: str, *, address: str = ""
+    ) -> list[str]:
+        """Put several runs in line in this order, all or none; their names. Raises JobError."""
+        names = self._queue.add(configs, Who(owner, address), {}, self.limits)
+        self._go()
+        return names
 
     def runs(self, owner: str | None = None) -> list[RunInfo]:
         """All runs, or one visitor's, the newest first. Raises JobError."""

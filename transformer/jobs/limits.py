@@ -141,30 +141,35 @@ class Limits:
         if value > most:
             raise JobError(f"{what.format(f'{value:,}')}; this app allows at most {most:,}")
 
-    def room(self, waiting: Sequence[Who], kept: Sequence[Who], who: Who) -> None:
-        """Raises JobError if there are enough runs, those that wait or those that are kept."""
+    def room(self, waiting: Sequence[Who], kept: Sequence[Who], who: Who, wanted: int = 1) -> None:
+        """Raises JobError if there are enough runs for `wanted` more, those that wait or those that
+        are kept."""
+        race = f"the race has {wanted} runs and " if wanted > 1 else ""
+        less = ", or take fewer seeds" if race else ""
         mine = sum(one.visitor == who.visitor for one in kept)
-        if mine >= self.runs_per_visitor:
+        if mine + wanted > self.runs_per_visitor:
             raise JobError(
-                f"you keep {mine:,} runs and this app allows {self.runs_per_visitor:,}: delete one "
-                "first"
+                f"{race}you keep {mine:,} runs and this app allows {self.runs_per_visitor:,}: "
+                f"delete {'some' if race else 'one'} first{less}"
             )
         beside = sum(bool(who.address) and one.address == who.address for one in kept)
-        if beside >= self.runs_per_address:
+        if beside + wanted > self.runs_per_address:
             raise JobError(
-                f"{beside:,} runs are kept from your address and this app allows "
-                f"{self.runs_per_address:,}: delete one first"
+                f"{race}{beside:,} runs are kept from your address and this app allows "
+                f"{self.runs_per_address:,}: delete {'some' if race else 'one'} first{less}"
             )
-        match refused(waiting, who, self.queued):
+        begun = f"try again when {'some of them have' if race else 'one of them has'} begun"
+        match refused(waiting, who, self.queued, wanted):
             case "address":
+                near_by = sum(one.address == who.address for one in waiting)
                 raise JobError(
-                    f"{of_address(self.queued):,} runs from your address are waiting, and this app "
-                    "allows no more: try again when one of them has begun"
+                    f"{race}{near_by:,} runs from your address are waiting and this app allows "
+                    f"{of_address(self.queued):,}: {begun}{less}"
                 )
             case "all":
                 raise JobError(
-                    f"{len(waiting):,} runs are waiting and this app allows {self.queued:,}: try "
-                    "again when one of them has begun"
+                    f"{race}{len(waiting):,} runs are waiting and this app allows "
+                    f"{self.queued:,}: {begun}{less}"
                 )
 
     def disk(self, free: int) -> None:

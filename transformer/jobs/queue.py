@@ -6,7 +6,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
@@ -15,9 +15,9 @@ from transformer.jobs.errors import JobError
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo, read, with_places
 from transformer.jobs.limits import Limits
-from transformer.jobs.locks import exclusive
 from transformer.jobs.shares import Who
 from transformer.training.control import Command
+from transformer.training.locks import exclusive
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _COMING, _GOING = ".coming-", ".going-"  # folders that are made, or removed, out of sight
@@ -66,38 +66,61 @@ class Queue:
         raise JobError(f"there is no run {name[:60]!r}; it may have been deleted")
 
     def add(
-        self, config: Mapping[str, Any], who: Who, files: Mapping[str, bytes], limits: Limits
-    ) -> str:
-        """Write the folder out of sight, then rename it: it is there whole, or not at all.
+        self,
+        configs: Sequence[Mapping[str, Any]],
+        who: Who,
+        files: Mapping[str, bytes],
+        limits: Limits,
+    ) -> list[str]:
+        """Put runs in line, all or none, and return their names; `files` lie beside each.
+
+        The folders are written out of sight, then renamed: each is there whole, or not at all.
 
         Raises:
-            JobError: if a limit is passed, a setting is wrong or the folder cannot be written.
+            JobError: if a limit is passed, a setting is wrong or a folder cannot be written.
         """
         check_owner(who.visitor)
-        config = limits.checked(config, files)
-        check_files(config, files)
+        configs = [limits.checked(config, files) for config in configs]
+        for config in configs:
+            check_files(config, files)
+        made: list[JobFolder] = []
         with sentence("the run could not be written"), self.held():
             infos = self.infos()
             kept = [Who(info.owner, info.address) for info in infos]
             waiting = [Who(i.owner, i.address) for i in infos if i.status == "queued"]
-            limits.room(waiting, kept, who)
+            limits.room(waiting, kept, who, len(configs))
             limits.disk(shutil.disk_usage(self.root).free)
-            name = self._new_name(str(config.get("title") or ""))
-            made = JobFolder(self.root / f"{_COMING}{name}")
+            first = 1 + max((info.turn for info in infos), default=0)
             try:
-                made.path.mkdir()
-                for file, content in files.items():
-                    (made.path / file).write_bytes(content)
-                made.write_config({**config, "owner": who.visitor, "created": time.time()})
-                turn = 1 + max((info.turn for info in infos), default=0)
-                made.change_job(turn=turn, address=who.address)
-                made.lock_path.touch()
-                made.write_state("queued", "waits for a worker", step=0)
-                made.path.rename(self.root / name)
+                for turn, config in enumerate(configs, start=first):
+                    name = self._new_name(str(config.get("title") or ""))
+                    made.append(JobFolder(self.root / f"{_COMING}{name}"))
+                    self._write(made[-1], config, files, who, turn)
+                for at, folder in enumerate(made):
+                    named = self.root / folder.name.removeprefix(_COMING)
+                    folder.path.rename(named)
+                    made[at] = JobFolder(named)
             except BaseException:
-                shutil.rmtree(made.path, ignore_errors=True)
+                for folder in made:
+                    shutil.rmtree(folder.path, ignore_errors=True)
                 raise
-        return name
+        return [folder.name for folder in made]
+
+    def _write(
+        self,
+        folder: JobFolder,
+        config: Mapping[str, Any],
+        files: Mapping[str, bytes],
+        who: Who,
+        turn: int,
+    ) -> None:
+        folder.path.mkdir()
+        for file, content in files.items():
+            (folder.path / file).write_bytes(content)
+        folder.write_config({**config, "owner": who.visitor, "created": time.time()})
+        folder.change_job(turn=turn, address=who.address)
+        folder.lock_path.touch()
+        folder.write_state("queued", "waits for a worker", step=0)
 
     def _new_name(self, title: str) -> str:
         base = re.sub(r"[^a-z0-9]+", "-", title.lower())[:40].strip("-") or "run"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -20,10 +21,11 @@ from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo
 from transformer.jobs.jobs import Jobs
 from transformer.jobs.races import race_named
-from transformer.jobs.shares import Who, of_address, refused
+from transformer.text.tasks.gap import Gap
 from transformer.training.run import RunError
 
 Floats = npt.NDArray[np.float64]
+COLUMNS = ("entry", "seed", "step", "distance", "accuracy", "reach", "chance", "weights", "d_ff")
 
 
 @dataclass(frozen=True)
@@ -79,41 +81,10 @@ def submit_race(
     seeds = tuple(chosen.seeds if seeds is None else seeds)
     if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
         raise JobError(f"a race needs different seeds, 0 or more each, not {list(seeds)}")
-    _make_sure_of_room(jobs, Who(owner, address), len(seeds) * len(chosen.entries))
     race_id = f"{race}-{secrets.token_hex(4)}"
-    names: list[str] = []
-    try:
-        for seed in seeds:
-            for entry in chosen.entries:
-                config = chosen.config(entry, seed, race_id)
-                names.append(jobs.submit(config, owner, address=address))
-    except BaseException:
-        for name in names:
-            with suppress(JobError):
-                jobs.delete(name, owner)
-        raise
+    configs = [chosen.config(entry, seed, race_id) for seed in seeds for entry in chosen.entries]
+    jobs.submit_all(configs, owner, address=address)
     return race_id
-
-
-def _make_sure_of_room(jobs: Jobs, who: Who, wanted: int) -> None:
-    """Before anything is put in line; `Jobs.submit` holds each run to the same limits."""
-    infos, limits = jobs.runs(), jobs.limits
-    kept = sum(info.owner == who.visitor for info in infos)
-    waiting = [Who(info.owner, info.address) for info in infos if info.status == "queued"]
-    if kept + wanted > limits.runs_per_visitor:
-        raise JobError(
-            f"the race has {wanted} runs and you keep {kept}; this app allows "
-            f"{limits.runs_per_visitor} together: delete some, or take fewer seeds"
-        )
-    if full := refused(waiting, who, limits.queued, wanted):
-        most, whose = limits.queued, ""
-        if full == "address":
-            most, whose = of_address(most), " from your address"
-            waiting = [one for one in waiting if one.address == who.address]
-        raise JobError(
-            f"the race has {wanted} runs and {len(waiting)}{whose} are waiting; this app allows "
-            f"{most} in line: try again when some have begun, or take fewer seeds"
-        )
 
 
 def race_runs(
@@ -127,14 +98,12 @@ def race_runs(
     Raises:
         JobError: if the runs cannot be read.
     """
-    found = []
     infos = jobs.runs() if infos is None else infos
-    for info in sorted(infos, key=lambda info: (info.turn, info.name)):
-        with suppress(JobError):
-            said = _said(jobs.folder(info.name), info.created)
-            if said and race_id in ("", said[0]):
-                found.append(RaceRun(info, *said))
-    return found
+    return [
+        RaceRun(info, *info.race)
+        for info in sorted(infos, key=lambda info: (info.turn, info.name))
+        if info.race and race_id in ("", info.race.id)
+    ]
 
 
 def cancel_race(jobs: Jobs, race_id: str, owner: str) -> int:
@@ -189,6 +158,38 @@ def standings(jobs: Jobs, runs: Iterable[RaceRun]) -> tuple[pd.DataFrame, list[V
     return table, [verdict(table, claim, race.measure) for claim in race.claims]
 
 
+def by_distance(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
+    """The last look of every run, a line each distance; empty before the first look.
+
+    Columns: "entry", "seed", "step" of the look; "distance", positions from a letter to its mark;
+    "accuracy", share of the letters that were right there; "reach", the greatest distance that
+    the stack can carry anything over (`model.tagger.receptive_field`), infinite for some;
+    "chance", what guessing gives; "weights" and "d_ff" of the model.
+    """
+    lines = []
+    for run in runs:
+        with suppress(JobError, RunError, KeyError, TypeError, ValueError):  # deleted meanwhile
+            seen = track(jobs, run)
+            config = jobs.folder(run.info.name).config()
+            layer, reach = config["layer"], config["layer"]["reach"]
+            said = {
+                "entry": run.entry,
+                "seed": run.seed,
+                "step": int(seen.look_steps[-1]) if len(seen.look_steps) else 0,
+            }
+            sizes = {
+                "reach": math.inf if reach is None else float(reach),
+                "chance": Gap(**config["data"]["options"]).chance,
+                "weights": int(layer["weights"]),
+                "d_ff": int(config["model"]["d_ff"]),
+            }
+            lines += [
+                {**said, "distance": distance, "accuracy": share, **sizes}
+                for distance, share in seen.by_distance.items()
+            ]
+    return pd.DataFrame(lines, columns=list(COLUMNS))
+
+
 @lru_cache(maxsize=512)
 def _track(path: Path, stamp: tuple[int, int], entry: str, seed: int, steps: int) -> Track:
     lines = JobFolder(path).metrics() if stamp[0] else []
@@ -207,24 +208,3 @@ def _track(path: Path, stamp: tuple[int, int], entry: str, seed: int, steps: int
         outcome(entry, seed, steps, lines),
         {int(d): share for d, share in (looks[-1].get("by_distance", {}) if looks else {}).items()},
     )
-
-
-def _said(folder: JobFolder, created: float) -> tuple[str, str, str, int, int] | None:
-    """What config.json says of a race; a run keeps its name and its creation for good."""
-    return _said_of(folder.path, created)
-
-
-@lru_cache(maxsize=4096)
-def _said_of(path: Path, created: float) -> tuple[str, str, str, int, int] | None:
-    try:
-        config = JobFolder(path).config()
-        race, steps = config["race"], config["training"]["steps"]
-        return (
-            str(race["id"]),
-            str(race["name"]),
-            str(race["entry"]),
-            int(race["seed"]),
-            int(steps),
-        )
-    except (RunError, KeyError, TypeError, ValueError):
-        return None

@@ -7,8 +7,11 @@ address that has nothing yet is let in even where all is taken.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
+
+One = TypeVar("One")
 
 
 class Who(NamedTuple):
@@ -17,6 +20,11 @@ class Who(NamedTuple):
 
     visitor: str
     address: str = ""
+
+    @property
+    def group(self) -> str:
+        """Whose share it is of: an address's, or where that is not known a visitor's."""
+        return self.address or f"visitor {self.visitor}"
 
 
 def of_address(most: int) -> int:
@@ -38,3 +46,26 @@ def refused(taken: Sequence[Who], who: Who, most: int, wanted: int = 1) -> str:
     if len(taken) + wanted > most and not newcomer:
         return "all"
     return ""
+
+
+def in_turn(waiting: Iterable[One], running: Iterable[One], who: Callable[[One], Who]) -> list[One]:
+    """Those that wait, the next first, given in the order of coming.
+
+    Every address's first comes before anyone's second, counting what runs, and within an address
+    every visitor's first before anyone's second; an unknown address is that of its visitor. Among
+    equals it is first come, first served. Nobody waits for ever: once a visitor's first has ended,
+    their next one counts as a first, and stands before all that came later.
+    """
+    now = [who(one) for one in running]
+    order = _firsts_first(waiting, [one.visitor for one in now], lambda one: who(one).visitor)
+    return _firsts_first(order, [one.group for one in now], lambda one: who(one).group)
+
+
+def _firsts_first(
+    waiting: Iterable[One], running: Iterable[str], whose: Callable[[One], str]
+) -> list[One]:
+    before, keyed = Counter(running), []
+    for one in waiting:
+        keyed.append((before[whose(one)], one))
+        before[whose(one)] += 1
+    return [one for _, one in sorted(keyed, key=lambda pair: pair[0])]  # equals stay in order

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from statistics import fmean, median
 from typing import Any, NamedTuple
@@ -59,7 +59,7 @@ def estimate(config: Mapping[str, Any], pairs: Sequence[tuple[str, str]] = ()) -
     """Of the run that config.json describes, if it has the machine as it is now.
 
     Measures once for each shape, for about a second; then the answer is at hand. Takes what a
-    step of the run takes of memory and threads: a server asks `jobs.estimating` instead.
+    step of the run takes of memory and threads: a server has `compute` called beside it instead.
 
     Args:
         config: as `recipe.describe` makes it.
@@ -116,6 +116,13 @@ def _pieces(text: str, most: int) -> int:
     begin = text[: CHARACTERS * (most + 1)]
     words = PER_WORD * len(begin.split())
     return min(most + 1, round(max(words, len(begin) / CHARACTERS)))
+
+
+def compute(given: Mapping[str, Any], progress: Callable[[float, str], object]) -> dict[str, Any]:
+    """A `Workload`'s "weights" and the "seconds" of a step, for a process of its own."""
+    progress(0.0, "measuring a step")
+    weights, seconds = measured(Workload.from_dict(given))
+    return {"weights": weights, "seconds": seconds}
 
 
 @lru_cache(maxsize=64)

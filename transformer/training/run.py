@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from transformer.text.files import atomic_path
 from transformer.training.control import Control
-from transformer.training.process import AlreadyLockedError, locked
+from transformer.training.locks import AlreadyLockedError, signed
 from transformer.training.snapshots import Snapshots, whole_lines
 
 Status = Literal["queued", "running", "paused", "finished", "cancelled", "failed"]
@@ -83,7 +83,7 @@ class RunFolder(Snapshots):
         with ExitStack() as stack:
             try:
                 self.path.mkdir(parents=True, exist_ok=True)
-                stack.enter_context(locked(self.path / "lock"))
+                stack.enter_context(signed(self.path / "lock"))
             except AlreadyLockedError as error:
                 raise BusyError(
                     f"process {error.owner} is training in {self.path}; wait for its end, or give "

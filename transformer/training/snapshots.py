@@ -71,12 +71,20 @@ class Snapshots:
                 temporary.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
 
 
-def whole_lines(path: Path) -> list[dict[str, Any]]:
-    """Every whole line of a file of JSON objects; one that is cut off or none is left out."""
+def whole_lines(path: Path, last: int = 0) -> list[dict[str, Any]]:
+    """Every whole line of a file of JSON objects, or those within its `last` bytes."""
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            begins = max(0, file.seek(0, 2) - last) if last else 0
+            file.seek(begins)
+            content = file.read()
     except OSError:
         return []
+    return parsed(content.partition(b"\n")[2] if begins else content)
+
+
+def parsed(content: bytes) -> list[dict[str, Any]]:
+    """JSON objects, a line each; a line that is cut off or none is left out."""
     lines = []
     for raw in content.splitlines():
         try:

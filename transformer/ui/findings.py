@@ -12,11 +12,11 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings import FINDINGS, Published
 from transformer.analysis.verdicts import Effect
 from transformer.figures.measured import measured as drawn
-from transformer.jobs import JobError
-from transformer.jobs.passes import Passes
+from transformer.jobs import Computation, JobError
 from transformer.ui import frame, models, state, tables, verdicts, visitor
+from transformer.ui.computed import computing
 from transformer.ui.lab.corpus import chosen
-from transformer.ui.lab.measuring import LIVE, measured, passes
+from transformer.ui.lab.measuring import measured, question
 from transformer.ui.models import Model
 from transformer.ui.remembered import remembered
 
@@ -45,13 +45,12 @@ def show(model: Model) -> None:
 
 def _all(model: Model, corpus: Corpus) -> None:
     """How many have been run, a button for the rest, and all verdicts as a file."""
-    keys = {name: _key(model, corpus, name) for name in FINDINGS}
+    keys = {name: _question(model, corpus, name).key for name in FINDINGS}
     who = visitor.known()
-    looks = {name: passes().look(key, who) for name, key in keys.items()}
-    status = {name: look.status for name, look in looks.items()}
-    mine = [look.key for look in looks.values() if look.status in LIVE and look.mine]
-    left = [name for name, now in status.items() if now != "done" and now not in LIVE]
-    done = [name for name, now in status.items() if now == "done"]
+    looks = {name: computing().look(key, who) for name, key in keys.items()}
+    mine = [look.key for look in looks.values() if look.live and look.mine]
+    left = [name for name, now in looks.items() if now.status != "done" and not now.live]
+    done = [name for name, now in looks.items() if now.status == "done"]
     minutes = sum(FINDINGS[name].minutes for name in left)
     with st.container(horizontal=True, vertical_alignment="center"):
         if left:
@@ -82,30 +81,27 @@ def _all(model: Model, corpus: Corpus) -> None:
 
 
 def _ask(model: Model, corpus: Corpus, names: list[str]) -> None:
-    folder = models.checkpoints()[model.name]
+    who, where = visitor.known(), visitor.address()
     try:
         for name in names:
-            what = f"finding-{name}"
-            passes().ask(
-                folder, model.hash, what, corpus, visitor=visitor.known(), address=visitor.address()
-            )
+            computing().ask(_question(model, corpus, name), visitor=who, address=where)
     except JobError as error:
         st.session_state["findings-refused"] = frame.sentence(error)
 
 
 def _cancel(keys: list[str], who: str) -> None:
     for key in reversed(keys):  # those that wait first, so that none of them begins
-        passes().cancel(key, who)
+        computing().cancel(key, who)
 
 
-def _key(model: Model, corpus: Corpus, name: str) -> str:
-    return Passes.key(model.hash, f"finding-{name}", corpus)
+def _question(model: Model, corpus: Corpus, name: str) -> Computation:
+    return question(model, corpus, f"finding-{name}")
 
 
 def _verdicts(keys: dict[str, str], done: list[str]) -> pd.DataFrame:
     """A line a finding that has been run."""
     told = ["finding", "verdict", *Effect.COLUMNS, "measured", "reason", "claim", "source", "rule"]
-    return pd.DataFrame([passes().result(keys[name]) for name in done])[told]
+    return pd.DataFrame([computing().result(keys[name]) for name in done])[told]
 
 
 def _card(model: Model, corpus: Corpus, published: Published) -> None:
@@ -116,8 +112,8 @@ def _card(model: Model, corpus: Corpus, published: Published) -> None:
             st.markdown(frame.plain(published.rule))
         n = min(len(corpus), published.most)
         seconds = max(5, 5 * round(60 * published.minutes * n / published.most / 5))
-        key = _key(model, corpus, published.name)
-        if passes().look(key).status != "done":
+        key = _question(model, corpus, published.name).key
+        if computing().look(key).status != "done":
             st.caption(f"{n} sentences, about {seconds} seconds for the checkpoint en-fr")
     found = measured(model, corpus, f"finding-{published.name}", button="Run")
     if found is not None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
 from transformer.jobs import JobError, RunInfo
 from transformer.text.tasks import TASKS
-from transformer.training.run import RunError
 from transformer.ui import frame, models, state
 from transformer.ui.about import about
-from transformer.ui.training import draft, follow, runs, server
+from transformer.ui.training import draft, follow, server
 from transformer.ui.training.curves import charts
 
 MOST = 6
@@ -38,7 +36,7 @@ def kept(info: RunInfo, owner: str) -> None:
             _again(info)
         elif not mine:
             st.caption("Someone else's run: you may look at it; its owner controls it.")
-        if mine and "pairs" in _data(info.name):
+        if mine and info.text == "pairs":
             key = f"shared-{info.name}"
             st.session_state.setdefault(key, info.shared)
             st.toggle(
@@ -59,15 +57,13 @@ def kept(info: RunInfo, owner: str) -> None:
 
 def _again(info: RunInfo) -> None:
     """A run that came with the app: nobody controls it, and everybody can train another."""
-    data = server.jobs().folder(info.name).config().get("data")
-    task = data.get("task") if isinstance(data, dict) else None
-    if task in TASKS:
+    if info.task in TASKS:
         st.button(
             "Train one like it",
             icon=":material/model_training:",
             key="train-again",
             on_click=_begin,
-            args=(task,),
+            args=(info.task,),
         )
     st.caption("It came with the app: it is there to be looked at, and stays as it is.")
 
@@ -79,7 +75,7 @@ def _begin(task: str) -> None:
 
 def _onward(info: RunInfo) -> None:
     """Links to the other pages with this run's model and a sentence that it knows."""
-    if runs.of_layers(info.name):
+    if info.layer:
         st.caption("It labels places and translates nothing, so the other pages cannot show it.")
         return
     folders = models.checkpoints()
@@ -153,14 +149,6 @@ def _download(info: RunInfo) -> None:
         on_click="ignore",
         help="Checkpoint, settings and curves; every command of this app reads the checkpoint.",
     )
-
-
-def _data(name: str) -> Mapping[str, Any]:
-    try:
-        data = server.jobs().folder(name).config().get("data")
-    except (JobError, RunError):
-        return {}
-    return data if isinstance(data, dict) else {}
 
 
 def _share(name: str, owner: str, key: str) -> None:

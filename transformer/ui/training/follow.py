@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from pathlib import Path
 from typing import Any
 
 from transformer.training.run import RunFolder
+from transformer.training.snapshots import parsed
 from transformer.ui.kept import Kept
 
 MOST = 20_000
@@ -44,16 +44,12 @@ class Follower:
                 return []
             whole = fresh[: fresh.rfind(b"\n") + 1]
             self._read += len(whole)
-            for raw in whole.splitlines():
-                self._take(raw)
+            for line in parsed(whole):
+                self._take(line)
             return list(self.lines)
 
-    def _take(self, raw: bytes) -> None:
-        try:
-            line = json.loads(raw)
-        except (ValueError, RecursionError):
-            return
-        if not isinstance(line, dict) or not isinstance(line.get("step"), int):
+    def _take(self, line: dict[str, Any]) -> None:
+        if not isinstance(line.get("step"), int):
             return
         if "loss" in line:
             self._seen += 1

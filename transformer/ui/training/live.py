@@ -61,7 +61,7 @@ def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, st
     _figures(info, lines)
     _made_with(folder)
     after.together(info, lines, others)
-    if runs.of_layers(name):  # no heads of a translator to film
+    if info.layer:  # no heads of a translator to film
         _examples(folder)
         return
     film.heads(folder, lines, live=live)

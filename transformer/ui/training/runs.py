@@ -28,7 +28,7 @@ COLOURS: dict[str, Any] = {
 
 def listed(owner: str) -> None:
     """Own and others' runs, each a link to it."""
-    infos = [info for info in server.runs() if not _is_of_race(info)]
+    infos = [info for info in server.runs() if info.race is None]  # those have a list
     mine = [info for info in infos if info.owner == owner]
     others = [info for info in infos if info.owner != owner]
     st.subheader("Your runs")
@@ -68,16 +68,6 @@ def of_task(task: str) -> RunInfo | None:
     return next((one for one in server.jobs().shipped() if one.name == f"{TOY}{task}"), None)
 
 
-def of_layers(name: str) -> bool:
-    """Whether it trains a layer of Table 1 for their race, and no translator."""
-    return bool(_config(name).get("layer"))
-
-
-def _is_of_race(info: RunInfo) -> bool:
-    """Those stand in the list of races."""
-    return bool(_config(info.name).get("race"))
-
-
 def _row(info: RunInfo) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"row-{info.name}"):
         badge(info)
@@ -97,7 +87,7 @@ def _facts(info: RunInfo) -> list[str]:
         lines, seconds = folder.last_lines(), folder.state().get("seconds")
     except (JobError, RunError):
         lines, seconds = [], None
-    task = task_title(info.name)
+    task = _task_title(info)
     found = [task] if task not in ("", info.title) else []
     found.append(f"step {info.step:,}")
     right = [line["sequence_accuracy"] for line in lines if "sequence_accuracy" in line]
@@ -110,19 +100,8 @@ def _facts(info: RunInfo) -> list[str]:
     return found
 
 
-def task_title(name: str) -> str:
+def _task_title(info: RunInfo) -> str:
     """What the run learns, for people; "" if it does not say."""
-    data = _config(name).get("data")
-    if not isinstance(data, dict):
-        return ""
-    task = str(data.get("task", ""))
-    if task == "gap":
+    if info.task == "gap":
         return "Copy over a gap"
-    return TASKS[task].title if task in TASKS else "Own sentences"
-
-
-def _config(name: str) -> dict[str, Any]:
-    try:
-        return server.jobs().folder(name).config()
-    except (JobError, RunError):
-        return {}
+    return TASKS[info.task].title if info.task in TASKS else "Own sentences" if info.text else ""

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from transformer.jobs import JobError, Jobs, Limits, RunInfo, runs_folder, services
-from transformer.jobs.estimating import Estimating
+from transformer.jobs.computation import of_step
 from transformer.jobs.info import read
 from transformer.jobs.limits import FILE
-from transformer.training.estimate import Estimate
+from transformer.training.estimate import Estimate, total, workload
 from transformer.ui import models, visitor
+from transformer.ui.computed import computing
 
 
 def jobs() -> Jobs:
@@ -65,9 +66,14 @@ def runs() -> list[RunInfo]:
 def estimated(
     config: Mapping[str, Any], pairs: tuple[tuple[str, str], ...] = ()
 ) -> Estimate | str | None:
-    """As `Estimating.look`: None while it is measured, beside the server."""
-    return services.once(_estimating, jobs().limits.memory).look(config, pairs)
-
-
-def _estimating(memory: int) -> Estimating:
-    return Estimating(memory)
+    """What the run would take, or a clause on why that is not known, or None: it is being measured
+    beside the server; ask again. Raises ValueError for a config with a wrong value."""
+    what = of_step(workload(config, pairs).to_dict())
+    now = computing().look(what.key)
+    if now.status == "failed":
+        return f"its time cannot be told: {now.reason}"
+    if now.status != "done":
+        computing().ask(what, visitor="")  # again at every look: nobody else knows it is wanted
+        return None
+    found = computing().result(what.key)
+    return total(config, int(found["weights"]), float(found["seconds"]))

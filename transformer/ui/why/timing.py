@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import math
-import time
-from collections.abc import Callable
 
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.timing import FITTED, LENGTHS, PASSES, Slope, Timing, frame, slopes
+from transformer.analysis.timing import FITTED, PASSES, Slope, Timing, frame, slopes
 from transformer.figures.complexity import Law, laws
-from transformer.jobs import JobError, services
-from transformer.jobs.measuring import Measurement, Measuring
+from transformer.jobs import Computation, Standing
+from transformer.jobs.computation import of_timing
 from transformer.ui import frame as page
 from transformer.ui import tables, visitor
+from transformer.ui.computed import EVERY, ask, cancel, computing, progress, refusal
 from transformer.ui.why.sizes import NAMES, PLACES, chart, dark, sliders
 
 WIDEST = 512
 """d that is measured at most."""
-EVERY = 0.7
-"""Seconds between two looks at a measurement that runs."""
 SHORT = 1024
 """Length that a measurement should reach."""
 EXPECTED = {"self-attention": 2, "recurrent": 1, "convolutional": 1, "restricted": 1}
 """Powers of n in Table 1."""
-
-
-def measuring() -> Measuring:
-    """One for all sessions of this server."""
-    return services.once(Measuring, "transformer.analysis.timing")
 
 
 def show() -> None:
@@ -44,28 +35,29 @@ def show() -> None:
     d = min(view.d, WIDEST)
     if view.d > WIDEST:
         st.caption(f"Wider than {WIDEST} would take too long here: measured is d = {WIDEST}.")
-    argument = json.dumps({"d": d, "k": view.k, "r": view.r})
-    live = measuring().running() is not None
+    what = of_timing(d, view.k, view.r)
+    live = computing().look(what.key).live
     watch = st.fragment(_watched, run_every=EVERY if live else None, key="timing-watched")
-    watch(argument, owner, live)
+    watch(what, owner, live)
 
 
-def _watched(argument: str, owner: str, live: bool) -> None:
+def _watched(what: Computation, owner: str, live: bool) -> None:
     """What changes while it is measured; the whole page anew when it begins or ends."""
-    running, found = measuring().running(), measuring().found(argument)
-    if (running is not None) != live:
+    now = computing().look(what.key, owner)
+    if now.live != live:
         st.rerun()
-    _controls(argument, owner, running, found)
-    timings = [Timing(**json.loads(line)) for line in list(found.lines)] if found else []
+    _controls(what, owner, now)
+    found = computing().result(what.key) if now.status == "done" else now.so_far
+    timings = [Timing(**one) for one in found.get("timings", [])]
     if not timings:
-        if not running:
+        if not now.live:
             st.info(
                 "Nothing is measured at these sizes yet. Press **Measure**: it takes about 20 "
                 "seconds of one core, and whoever looks at these sizes later sees it at once. For "
                 "a clear n², choose a small d."
             )
         return
-    if not running and max(one.n for one in timings) < SHORT:
+    if not now.live and max(one.n for one in timings) < SHORT:
         st.caption("The machine was busy, and only short sequences got their turn: measure again.")
     fitted = slopes(timings)
     for way, column in zip(PASSES[:2], st.columns(2), strict=True):
@@ -73,47 +65,29 @@ def _watched(argument: str, owner: str, live: bool) -> None:
             st.markdown(f"**{way.capitalize()} pass**")
             chart(_figure(timings, fitted, way), f"timing-{way}")
     _table(fitted)
-    _all(timings, argument)
+    _all(timings, what.key)
 
 
-def _controls(
-    argument: str, owner: str, running: Measurement | None, found: Measurement | None
-) -> None:
+def _controls(what: Computation, owner: str, now: Standing) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        if running is None:
+        if not now.live:
             st.button(
-                "Measure again" if found else "Measure",
+                "Measure" if now.status == "absent" else "Measure again",
                 key="measure",
-                type="secondary" if found else "primary",
+                type="primary" if now.status == "absent" else "secondary",
                 icon=":material/timer:",
-                on_click=_act,
-                args=(lambda: measuring().start(argument, owner),),
+                on_click=ask,
+                args=(what, True),
             )
-        elif running.owner == owner:
-            st.button("Stop", key="stop-measuring", icon=":material/stop:",
-                      on_click=_act, args=(lambda: measuring().stop(owner),))  # fmt: skip
-    if running is not None:
-        most, done = len(LENGTHS) * len(EXPECTED), len(running.lines)
-        taken = time.monotonic() - running.began
-        st.progress(
-            min(done / most, 1.0),
-            text=f"{done} of at most {most} measured, {taken:.0f} s …"
-            if running.argument == argument
-            else "Somebody measures other sizes at the moment; one at a time.",
-        )
-    if found and found.status == "failed":
-        st.warning(page.plain(f"The measurement ended early: {found.reason}."))
-    if found and found.status == "stopped":
+        elif now.mine:
+            cancel(now, owner, "Stop")
+    if now.live:
+        progress(now)
+    if now.status == "failed":
+        st.warning(page.plain(f"The measurement ended early: {now.reason}."))
+    if now.status == "stopped":
         st.caption("Stopped before its end: slopes rest on fewer lengths.")
-    if refused := st.session_state.pop("measuring-refused", ""):
-        st.warning(page.plain(refused))
-
-
-def _act(what: Callable[[], None]) -> None:
-    try:
-        what()
-    except JobError as error:
-        st.session_state["measuring-refused"] = page.sentence(error)
+    refusal()
 
 
 def _figure(timings: list[Timing], fitted: dict[str, dict[str, Slope]], way: str) -> object:
@@ -167,7 +141,7 @@ def _written(law: Slope) -> str:
     return f"{law.slope:.2f}" + (f" ± {law.error:.2f}" if not math.isnan(law.error) else "")
 
 
-def _all(timings: list[Timing], argument: str) -> None:
+def _all(timings: list[Timing], key: str) -> None:
     table = frame(timings)
     with st.expander("Every measurement"):
         heads = ["Layer", "n", "Forward", "Backward", "Multiplications", "Passes"]
@@ -181,6 +155,6 @@ def _all(timings: list[Timing], argument: str) -> None:
             file_name="layers.csv",
             mime="text/csv",
             on_click="ignore",
-            key=f"csv-{argument}",
+            key=f"csv-{key}",
         )
         st.caption("The same in a terminal: `python -m benchmarks.layers`")

@@ -1,4 +1,4 @@
-"""The files of a pass over a corpus: what was asked, how far it is, and how it ended."""
+"""The files of a computation: what was asked, how far it is, and how it ended."""
 
 from __future__ import annotations
 
@@ -6,32 +6,34 @@ import json
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from transformer.jobs.locks import attempt
 from transformer.text.files import atomic_path
+from transformer.training.locks import attempt
 
-LOCK = "lock"  # held by the app whose process makes the pass
+LOCK = "lock"  # held by the app whose process computes it
 ASK, PROGRESS, RESULT, FAILED = "ask.json", "progress.json", "result.json", "failed.json"
-NO_ROOM = 3
-"""Exit code of a pass that could not even write why it failed."""
+FAILURE, NO_ROOM = 1, 3
+"""What a process says of a computation that failed, and of one that could not even write why."""
 LACKING = "there is no room left on the disk; ask again once there is"
 
-Status = Literal["absent", "waiting", "running", "done", "failed"]
+Status = Literal["absent", "waiting", "running", "done", "failed", "stopped"]
 
 
 @dataclass(frozen=True)
-class Pass:
-    """How a pass stands.
+class Standing:
+    """How a computation stands.
 
     Attributes:
-        status: "absent": nobody asked, it was cancelled, or the app ended meanwhile.
+        status: "absent": nobody asked, it was cancelled, or the app ended meanwhile; "stopped": it
+            was cancelled, and what there was by then is kept.
         share: done of it, 0 to 1; doing: what it is at.
         place: how many are before it, if it waits.
         reason: why it failed, a sentence.
         mine: whether the visitor who looks has asked for it.
+        so_far: what there is of the result, if it is one that comes in parts and is not done.
     """
 
     key: str
@@ -41,6 +43,12 @@ class Pass:
     place: int = 0
     reason: str = ""
     mine: bool = False
+    so_far: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def live(self) -> bool:
+        """Whether it waits or runs."""
+        return self.status in ("waiting", "running")
 
 
 def write(path: Path, values: Mapping[str, Any]) -> None:
@@ -75,15 +83,15 @@ def clear(folder: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def forget(root: Path, kept: int, new: Path | None = None) -> None:
-    """Remove all folders that have ended but the `kept` that were looked at last.
+def forget(folders: list[Path], kept: int, new: Path | None = None) -> None:
+    """Remove all of these that have ended but the `kept` that were looked at last.
 
     What was looked at in the future, before the clock was put back, goes first; `new` stays.
     """
     now = time.time()
     ends = [
         path
-        for folder in root.iterdir()
+        for folder in folders
         for path in (folder / RESULT, folder / FAILED)
         if folder != new and path.is_file()
     ]

@@ -1,0 +1,74 @@
+"""A run's time, measured in a process beside the app: bounded, and never waited for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import leaks
+from transformer.jobs import services
+from transformer.training.estimate import PREPARING, Estimate
+from transformer.training.recipe import describe
+from transformer.ui.training.server import estimated
+
+
+@pytest.fixture(autouse=True)
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    limits = tmp_path / "limits.toml"
+    limits.write_text("memory = 1000000000\n")
+    monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("HEADS_UP_LIMITS", str(limits))
+    yield
+    services.close_all()
+
+
+def small(**settings: Any) -> dict[str, Any]:
+    shape = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "steps": 50}
+    return describe("reverse", settings={**shape, **settings})
+
+
+def known(config: dict[str, Any], *pairs: tuple[str, str]) -> Any:
+    deadline = time.monotonic() + 120
+    while (found := estimated(config, pairs)) is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return found
+
+
+def test_nobody_waits_for_it_and_it_is_known_from_then_on() -> None:
+    began = time.monotonic()
+    assert estimated(small()) is None
+    assert time.monotonic() - began < 2  # torch alone takes longer to start in the other process
+    found = known(small())
+    assert isinstance(found, Estimate)
+    assert found.steps == 50
+    assert found.seconds > PREPARING
+    assert estimated(small()) == found
+    twice = estimated(small(steps=100))  # the same step
+    assert isinstance(twice, Estimate)
+    assert twice.seconds - PREPARING == pytest.approx(2 * (found.seconds - PREPARING))
+    # A line of nine thousand words is left out of the training, and so of the estimate: the server
+    # took 9 GB for twenty of them.
+    own = describe(settings={"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "steps": 50})
+    assert isinstance(known(own, *[("word " * 9000, "mot " * 9000)] * 20), Estimate)
+    (process,) = leaks.children()
+    assert process.memory_info().rss < 1_000_000_000
+
+
+def test_a_step_that_is_too_large_is_refused_and_the_next_one_measured() -> None:
+    large = small(d_model=256, n_layers=12, d_ff=1024, batch_tokens=16_384, score="additive")
+    found = known(large)
+    assert found.startswith("its time cannot be told: ")
+    assert found.endswith("; take a smaller model, or a smaller batch")
+    assert isinstance(known(small()), Estimate)
+
+
+def test_a_wrong_setting_is_said_at_once() -> None:
+    config = small()
+    config["model"]["n_heads"] = 3
+    with pytest.raises(ValueError, match="n_heads"):
+        estimated(config)

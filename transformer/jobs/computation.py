@@ -1,0 +1,154 @@
+"""What can be computed beside the app: a function, what it is given, and the line it waits in."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from transformer.analysis.corpora import Corpus
+
+HOUSE = Path(__file__).resolve().parents[1]
+BESIDE = ("cli", "jobs", "ui")
+"""Rooms that show results or have them made, and change no number of them. The rules of roles and
+the words that pieces make are in `figures`."""
+_THIS_SERVER = secrets.token_hex(8)  # a machine's speed today says little about it next month
+
+
+@dataclass(frozen=True)
+class Lane:
+    """A line with one process of its own, so that short questions never wait for long ones.
+
+    Attributes:
+        kept: results that are kept, those looked at last.
+        seconds: of the clock, that one computation may take; 0: the operator's `pass_minutes`.
+        processor: seconds of a processor that one may take, however busy the machine is; 0: any.
+        hint: what to do about one that took too long or too much memory.
+        places: computations under way; an address may have half of them.
+        of_a_visitor: those that one visitor may have asked for at a time.
+        left: seconds after which one that none of its visitors looks at makes room for others.
+        newest_first: who asked last comes next, and the oldest question makes room for another;
+            else everyone's first comes before anyone's second, and what is too much is refused.
+        threads: of the process; 0: half the cores.
+        idle: seconds without a computation after which the process ends and gives its memory back.
+    """
+
+    kept: int
+    seconds: float = 0.0
+    processor: int = 0
+    hint: str = "ask again when the machine has more time"
+    places: int = 44
+    of_a_visitor: int = 20
+    left: float = 180.0
+    newest_first: bool = False
+    threads: int = 0
+    idle: float = 5.0
+
+
+LANES: Mapping[str, Lane] = MappingProxyType(
+    {
+        # A result over a thousand sentences is about 500 kB; 20 are every finding at once.
+        "corpus": Lane(kept=80, hint="take fewer sentences"),
+        "timing": Lane(kept=16, seconds=120, threads=1),  # it ends itself after some 40
+        "step": Lane(
+            kept=256,
+            seconds=120,
+            processor=20,  # it needs about one, and the first some more to start
+            hint="take a smaller model, or a smaller batch",
+            places=16,
+            left=5,
+            newest_first=True,
+            idle=60,
+        ),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Computation:
+    """One question; whoever asks the same one gets the same result.
+
+    Attributes:
+        function: "module:name" of what answers it, called in another process as
+            `name(given, progress)`. `progress(share, doing)` says how far it is, 0 to 1, and
+            `progress(share, doing, so_far)` also what there is already. It returns a dict that JSON
+            can hold, and raises ValueError for a question that has no answer.
+        given: what JSON can hold.
+        lane: one of `LANES`.
+        known_by: what tells it from other questions, if that is not all of `given`.
+    """
+
+    function: str
+    given: Mapping[str, Any]
+    lane: str = "corpus"
+    known_by: Sequence[Any] = ()
+
+    @property
+    def key(self) -> str:
+        """Of the code, the function and the question; names the folder of its result."""
+        about = [fingerprint(), self.function, self.known_by or self.given]
+        digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+        return f"{self.lane}-{digest[:24]}"
+
+
+@lru_cache
+def fingerprint(house: Path = HOUSE, beside: tuple[str, ...] = BESIDE) -> str:
+    """16 hexadecimal digits of all Python below `house` but the rooms `beside`, and of the versions
+    of what computes. Read once: a process keeps the code that it has begun with."""
+    import numpy
+    import torch
+
+    digest = hashlib.sha256(f"torch {torch.__version__}, numpy {numpy.__version__}".encode())
+    for path in sorted(house.rglob("*.py")):
+        name = path.relative_to(house)
+        if name.parts[0] not in beside:
+            content = path.read_bytes()
+            digest.update(f"{name.as_posix()} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:16]
+
+
+def lane_of(key: str) -> str:
+    """The lane's name."""
+    return key.partition("-")[0]
+
+
+def of_report(
+    checkpoint: str | os.PathLike[str],
+    digest: str,
+    what: str,
+    corpus: Corpus,
+    options: Mapping[str, Any] | None = None,
+) -> Computation:
+    """What `analyse --json` writes.
+
+    Args:
+        checkpoint: its folder; `digest`, its `checkpoint_hash`.
+        what, options: as `analysis.reports.report` takes them.
+    """
+    options = dict(options or {})
+    given: dict[str, Any] = {"checkpoint": str(Path(checkpoint).resolve()), "hash": digest}
+    given |= {"what": what, "options": options, "corpus": corpus.to_dict()}
+    return Computation(
+        "transformer.analysis.reports:compute",
+        given,
+        known_by=(digest, corpus.hash, what, sorted(options.items())),
+    )
+
+
+def of_timing(d: int, k: int, r: int) -> Computation:
+    """Seconds of the layers of Table 1 on this machine."""
+    given = {"d": d, "k": k, "r": r}
+    return Computation("transformer.analysis.timing:compute", given, "timing")
+
+
+def of_step(workload: Mapping[str, Any]) -> Computation:
+    """Seconds of one training step on this machine; asked anew by every server."""
+    known = (_THIS_SERVER, workload)
+    return Computation("transformer.training.estimate:compute", workload, "step", known)

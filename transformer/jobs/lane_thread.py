@@ -1,0 +1,159 @@
+"""The thread that has the computations of one lane made, one after the other."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from transformer.jobs.computation import Lane
+from transformer.jobs.errors import JobError
+from transformer.jobs.limits import Limits
+from transformer.jobs.processes import Executor
+from transformer.jobs.results import (
+    ASK,
+    FAILED,
+    FAILURE,
+    LACKING,
+    LOCK,
+    NO_ROOM,
+    PROGRESS,
+    RESULT,
+    clear,
+    ended,
+    forget,
+    read,
+    write,
+)
+from transformer.jobs.waiting import Asked, Line
+from transformer.training.locks import attempt
+
+_LOOK = 0.5  # seconds between two looks whether another app has finished the same
+
+
+class LaneThread:
+    """A line and what works it off; it starts when something is asked for.
+
+    Attributes:
+        guard: held by whoever reads or changes the others.
+        unwritten: why computations failed, where the disk takes no word.
+    """
+
+    def __init__(
+        self, name: str, lane: Lane, limits: Limits, folder: Path, executor: Executor
+    ) -> None:
+        self.guard = threading.Condition()
+        self.line = Line(lane)
+        self.unwritten: dict[str, str] = {}
+        self._name, self._lane, self._folder, self._executor = name, lane, folder, executor
+        self._seconds = lane.seconds or 60 * limits.pass_minutes
+        self._thread: threading.Thread | None = None
+        self._closing = threading.Event()
+
+    def start(self) -> None:
+        """Something is in line; the caller holds the guard."""
+        if self._thread is None and not self._closing.is_set():
+            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+            self._thread.start()
+        self.guard.notify()
+
+    def close(self) -> None:
+        """End what runs and forget what waits."""
+        self._closing.set()
+        with self.guard:
+            thread = self._thread
+            for asked in self.line.all():
+                asked.cancelled = asked.killed = True
+                if asked.kill is not None:
+                    asked.kill()
+            self.guard.notify()
+        if thread is not None:
+            thread.join()
+
+    def _next(self) -> str:
+        """The key of the next; "" after `idle` seconds without one, or at the end: then
+        this thread is over."""
+        with self.guard:
+            self.line.drop_left()
+            if not self.line.all() and not self._closing.is_set():
+                self.guard.wait(self._lane.idle)
+                self.line.drop_left()
+            key = "" if self._closing.is_set() else self.line.take()
+            if not key:
+                self._thread = None
+                self._executor.close()
+        return key
+
+    def _work(self) -> None:
+        """One after the other, until none has come for a while."""
+        while key := self._next():
+            folder, asked = self._folder / key, self.line.get(key)
+            assert asked
+            try:
+                reason = self._make(folder, asked)
+            except OSError as error:
+                reason = f"it could not be made: {error.strerror or error}"
+            with suppress(OSError):  # another app may be at it
+                forget([*self._folder.glob(f"{self._name}-*")], self._lane.kept, new=folder)
+            with self.guard:
+                again = asked.killed and not asked.cancelled  # asked for anew while it ended
+                self._say(folder, "" if asked.killed else reason)
+                with suppress(OSError):
+                    clear(folder)
+                self.line.remove(key)
+                if again:
+                    with suppress(JobError):  # who asked first has as many others by now
+                        self.line.add(key, Asked(asked.what, asked.first, asked.visitors))
+
+    def _say(self, folder: Path, reason: str) -> None:
+        """Why there is no result, in its folder, or kept here while the disk takes no word."""
+        key, so_far = folder.name, read(folder / PROGRESS).get("so_far")
+        self.unwritten.pop(key, None)
+        if (reason or so_far) and not ended(folder):
+            try:
+                write(folder / FAILED, {"reason": reason, "so_far": so_far or {}})
+            except OSError:
+                self.unwritten[key] = reason
+        for old in [*self.unwritten][: -self._lane.kept]:
+            del self.unwritten[old]
+
+    def _make(self, folder: Path, asked: Asked) -> str:
+        """Have it computed and wait for its end; why there is no result, or nothing."""
+        folder.mkdir(parents=True, exist_ok=True)
+        while (lock := attempt(folder / LOCK)) is None:  # another app computes the same
+            if asked.cancelled or self._closing.wait(_LOOK):
+                return ""
+        with lock:
+            if (folder / RESULT).is_file():
+                return ""
+            for old in (FAILED, PROGRESS):
+                (folder / old).unlink(missing_ok=True)
+            write(folder / ASK, asked.what.given)
+            with self.guard:
+                if asked.cancelled:
+                    return ""
+                self._executor.begin(folder, asked.what)
+                asked.kill = self._executor.kill
+            late = threading.Event()
+            alarm = threading.Timer(self._seconds, self._too_late, (late,))
+            alarm.daemon = True
+            alarm.start()
+            code = self._executor.wait()
+            alarm.cancel()
+            return "" if ended(folder) else self._reason(code, late.is_set())
+
+    def _too_late(self, late: threading.Event) -> None:
+        late.set()
+        self._executor.kill()
+
+    def _reason(self, code: int, late: bool) -> str:
+        processor = self._lane.processor
+        if late or (processor and code not in (FAILURE, NO_ROOM)):
+            most, unit = processor or self._seconds, "second"
+            if most < 1 or most >= 60:
+                most, unit = most / 60, "minute"
+            allowed = f"{most:g} {unit}{'' if most == 1 else 's'}"
+            return f"it took more than the {allowed} that this app allows; {self._lane.hint}"
+        if code == NO_ROOM:
+            return LACKING
+        return f"its process ended ({code}) before it was done; ask again"

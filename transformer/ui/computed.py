@@ -1,0 +1,127 @@
+"""A computation as a visitor sees it: asked for, waited for, cancelled, and done."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from transformer.jobs import Computation, Computing, JobError, Limits, runs_folder, services
+from transformer.jobs.limits import FILE
+from transformer.jobs.results import Standing
+from transformer.ui import frame, visitor
+from transformer.ui.remembered import remembered
+
+EVERY = 0.7
+"""Seconds between two looks at a computation that is under way."""
+
+
+def computing() -> Computing:
+    """The server's computations.
+
+    Raises:
+        JobError: if the folder of runs cannot be used; ValueError, which it is, for limits.
+    """
+    return services.once(_computing, str(runs_folder()), os.environ.get(FILE, ""))
+
+
+def _computing(folder: str, limits: str) -> Computing:
+    return Computing(folder, Limits.load(limits or None))
+
+
+def computed(
+    what: Computation, *, button: str = "Measure", about: str = ""
+) -> dict[str, Any] | None:
+    """What the computation found; None until then.
+
+    Draws a button to ask for it, then where it stands and a way to cancel it; nothing once it is
+    done. The result is everyone's who asks the same, and must not be changed. For a page that
+    knows who is asking (`visitor.owner`).
+
+    Args:
+        button: what stands on it.
+        about: what is measured and for how long, for someone who has not asked yet.
+    """
+    key = what.key
+    now = computing().look(key)
+    if now.status == "done":
+        return _result(key)
+    watch = st.fragment(_watched, run_every=EVERY if now.live else None, key=f"pass-{key}")
+    watch(what, now.live, button, about)
+    return None
+
+
+@remembered()
+def _result(key: str) -> dict[str, Any]:
+    return computing().result(key)
+
+
+def _watched(what: Computation, live: bool, button: str, about: str) -> None:
+    """What changes while it goes on; the whole page anew when it begins or ends."""
+    who = visitor.known()
+    now = computing().look(what.key, who)
+    if now.live != live or now.status == "done":
+        st.rerun()
+    if live:
+        progress(now)
+        if now.mine:
+            cancel(now, who)
+        else:
+            st.caption("Somebody else asked for this; you will see it as well.")
+    else:
+        if now.status == "failed":
+            st.warning(frame.plain(frame.sentence(f"This could not be measured: {now.reason}")))
+        elif about:
+            st.info(about)
+        st.button(
+            "Try again" if now.status == "failed" else button,
+            key=f"ask-{now.key}",
+            type="primary",
+            icon=":material/play_arrow:",
+            on_click=ask,
+            args=(what,),
+        )
+    refusal()
+
+
+def progress(now: Standing) -> None:
+    """How far it is, or how many are before it."""
+    if now.status == "waiting":
+        before = "one measurement is" if now.place == 1 else f"{now.place} measurements are"
+        text = f"In line: {before} before this one …"
+    else:
+        text = f"{now.doing.capitalize()}: {now.share:.0%} …"
+    st.progress(min(max(now.share, 0.0), 1.0), text=text)
+
+
+def cancel(now: Standing, who: str, label: str = "Cancel") -> None:
+    """A button that takes back one's own question."""
+    st.button(
+        label,
+        key=f"cancel-{now.key}",
+        icon=":material/close:",
+        on_click=attempt,
+        args=(lambda: computing().cancel(now.key, who),),
+    )
+
+
+def ask(what: Computation, anew: bool = False) -> None:
+    """Ask for it, in a callback; `refusal` says if that is not granted."""
+    who, where = visitor.known(), visitor.address()
+    attempt(lambda: computing().ask(what, visitor=who, address=where, anew=anew))
+
+
+def attempt(act: Callable[[], object]) -> None:
+    """Do it, in a callback; a JobError is kept for `refusal`."""
+    try:
+        act()
+    except JobError as error:
+        st.session_state["pass-refused"] = frame.sentence(error)
+
+
+def refusal() -> None:
+    """Say once why the last question was not granted."""
+    if refused := st.session_state.pop("pass-refused", ""):
+        st.warning(frame.plain(refused))
