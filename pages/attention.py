@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import comparison, controls, frame, readings, state, take, views
+from transformer.ui import controls, frame, readings, state
+from transformer.ui.attention import comparison, explorer, take
 
 with frame.page("pages/attention.py") as model:
     st.title("Attention")
@@ -22,5 +23,5 @@ with frame.page("pages/attention.py") as model:
     reading = readings.read(model, state.view())
     translated.markdown(f"**{frame.plain(reading.trace.text)}**")
     second, versus = comparison.second(model, reading)
-    views.explorer(model, reading, second, versus)
+    explorer.show(model, reading, second, versus)
     take.buttons(model, reading, second, versus)

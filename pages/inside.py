@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.ui import controls, frame, state
-from transformer.ui.address import SECTIONS
 from transformer.ui.inside import bleu, learning, lens, training, walk
+from transformer.ui.inside.fields import Inside
 
 SHOWN = {
     "walk": walk.show,
@@ -22,5 +22,5 @@ with frame.page("pages/inside.py") as model:
     with left:
         controls.sentence(model)
     with right:
-        controls.one_of("Show", SECTIONS, "section")
-    SHOWN[state.view().section](model)
+        controls.one_of("section")
+    SHOWN[state.view(Inside).section](model)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from transformer.ui import frame, state
 from transformer.ui.lessons import LESSONS, go
+from transformer.ui.pages import PAGES
 
 with frame.workshop("pages/lessons.py"):
     st.title("Lessons")
@@ -21,5 +22,5 @@ with frame.workshop("pages/lessons.py"):
             with st.container(horizontal=True, vertical_alignment="center"):
                 go(number, f"{number}", f"open-{number}", width=56)
                 mistake = " · **spot the mistake**" if lesson.slip else ""
-                about = f"section {lesson.section} · {frame.PAGES[lesson.page]}{mistake}"
+                about = f"section {lesson.section} · {PAGES[lesson.page].title}{mistake}"
                 st.markdown(f"**{lesson.title}**  \n:small[{about}]")

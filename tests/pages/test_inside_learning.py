@@ -21,12 +21,6 @@ PAGE = "pages/inside.py"
 TEXT = "The baker paints a boat."
 
 
-def view(app: AppTest) -> View:
-    found = app.session_state["view"]
-    assert isinstance(found, View)
-    return found
-
-
 def charts(app: AppTest) -> list[dict[str, object]]:
     return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
 

@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, run_program
-from tests.pages.test_pages import messages, shown, view
+from tests.pages.conftest import Visit, messages, run_program, shown, view
 from transformer import Translator
 from transformer.analysis.cards import SHOWN
 from transformer.analysis.corpora import Corpus
@@ -28,8 +27,8 @@ from transformer.analysis.rows import MEASURES
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs.pass_files import FAILED, RESULT, write
 from transformer.jobs.passes import FOLDER, Passes
-from transformer.ui.address import COLOURS
 from transformer.ui.lab.cards_head import said
+from transformer.ui.lab.fields import COLOURS
 
 PAGE = "pages/lab.py"
 LINES = ("She hides a boat.\tElle cache un bateau.\t0-0 1-1 2-2 3-3", "A pilot.\tUn pilote.\t0-0")

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, run_program
-from tests.pages.test_pages import messages, shown, view
+from tests.pages.conftest import Visit, messages, run_program, shown, view
 from transformer import Translator
 from transformer.analysis.cells import blank_cells
 from transformer.analysis.gates import switched_off, to_mean, uniform

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import ROOT, Visit
-from tests.pages.test_pages import messages, view
+from tests.pages.conftest import ROOT, Visit, messages, view
 from transformer.languages import front_matter
-from transformer.ui import frame
 from transformer.ui.about import about
 from transformer.ui.address import View
 from transformer.ui.lessons import LESSONS
+from transformer.ui.pages import PAGES
 
 NUMBERS = range(1, len(LESSONS) + 1)
 
@@ -35,7 +34,7 @@ def test_the_course_is_ten_to_twenty_steps_with_mistakes_to_spot() -> None:
     assert len({one.title for one in LESSONS}) == len(LESSONS)
     assert sum(bool(one.slip) for one in LESSONS) >= 9
     not_the_paper = {"app.py", "pages/lessons.py", "pages/lab.py", "pages/findings.py"}
-    assert {one.page for one in LESSONS} == frame.PAGES.keys() - not_the_paper
+    assert {one.page for one in LESSONS} == PAGES.keys() - not_the_paper
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -75,7 +74,7 @@ def test_one_step_leads_to_the_next_and_to_the_one_before(
         app.button(way).click().run()
         assert not app.exception
         assert view(app) == LESSONS[wanted - 1].opened(wanted, about=about(checkpoints / "tiny"))
-        assert app.title[0].value == frame.PAGES[LESSONS[wanted - 1].page]
+        assert app.title[0].value == PAGES[LESSONS[wanted - 1].page].title
 
 
 def test_the_lessons_keep_to_the_language_that_is_looked_at(

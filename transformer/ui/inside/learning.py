@@ -14,6 +14,7 @@ from transformer.inference import Trace
 from transformer.training.rates import Rates, rates
 from transformer.ui import frame, readings, state, tables
 from transformer.ui.inside import stops
+from transformer.ui.inside.fields import Inside
 from transformer.ui.models import Model
 
 DIMENSIONS = 96
@@ -27,13 +28,13 @@ _WARMUPS = (100, 200, 400, 1000, 2000, 4000, 8000, 16000)
 
 def show(model: Model) -> None:
     """The whole section."""
-    reading = readings.read(model, state.view())
+    reading = readings.read(model, state.view(Inside))
     st.markdown(
         "Everything else on this page is a model that has learned. Three things shape how it does: "
         "how far it steps, what is hidden from it, and how sure it is asked to be."
     )
     _rate()
-    layer = min(max(state.view().layer, 0), model.n_layers - 1)
+    layer = min(max(state.view(Inside).layer, 0), model.n_layers - 1)
     trace = stops.trace(model, reading, layer)
     _dropout(model, trace, layer)
     _smoothing(model, trace)
@@ -53,12 +54,11 @@ def _rate() -> None:
         r"\mathrm{lrate} = d_{model}^{-0.5} \cdot \min\left(step^{-0.5},\ "
         r"step \cdot warmup^{-1.5}\right)"
     )
-    view = state.view()
+    view = state.view(Inside)
     left, right = st.columns(2)
-    left.select_slider("d_model", sorted({*_WIDTHS, view.d}), **state.bound("d"))
+    left.select_slider(options=sorted({*_WIDTHS, view.d}), **state.bound("d"))
     right.select_slider(
-        "warmup, steps",
-        sorted({*_WARMUPS, view.warmup}),
+        options=sorted({*_WARMUPS, view.warmup}),
         format_func=lambda value: f"{value:,}",
         **state.bound("warmup"),
     )
@@ -94,10 +94,10 @@ def _rates(width: int, warmup: int) -> Rates:
 def _dropout(model: Model, trace: Trace, layer: int) -> None:
     st.subheader("What is hidden from it: dropout")
     st.latex(r"y = \mathrm{LayerNorm}\big(x + \mathrm{Dropout}(\mathrm{FFN}(x))\big)")
-    view = state.view()
+    view = state.view(Inside)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         row = _token("The row of", trace.src_tokens, "column", "learning-source")
-        st.slider("P_drop", 0.0, 0.9, step=0.05, width=260, **state.bound("dropout"))
+        st.slider(step=0.05, width=260, **state.bounded("dropout"))
         st.button(
             "Another step of training",
             icon=":material/casino:",
@@ -144,10 +144,10 @@ def _smoothing(model: Model, trace: Trace) -> None:
     st.subheader("How sure it is asked to be: label smoothing")
     st.latex(r"q(k) = (1 - \varepsilon)\,[k = y_t] + \varepsilon / V,\qquad "
              r"\mathcal{L} = -\textstyle\sum_k q(k) \ln P(k)")  # fmt: skip
-    view = state.view()
+    view = state.view(Inside)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         row = _token("What should come after", trace.tgt_tokens, "row", "learning-target")
-        st.slider("ε", 0.0, 0.9, step=0.05, width=260, **state.bound("smoothing"))
+        st.slider(step=0.05, width=260, **state.bounded("smoothing"))
     found = smoothed(trace, row, smoothing=view.smoothing)
     ids = _shown(found)
     names = model.translator.vocabulary.tokens(ids)
@@ -189,7 +189,7 @@ def _losses(found: Smoothed, right: str) -> str:
 
 def _token(label: str, tokens: tuple[str, ...], field: str, key: str) -> int:
     """A position to be chosen, kept in a field of the view; the middle one if none is."""
-    chosen = getattr(state.view(), field)
+    chosen = getattr(state.view(Inside), field)
     at = chosen if 0 <= chosen < len(tokens) else len(tokens) // 2
     st.session_state[key] = at
     st.selectbox(

@@ -10,6 +10,7 @@ from transformer.figures import module, style
 from transformer.figures.tensors import Table, tensor_data
 from transformer.ui import frame, models, state
 from transformer.ui.inside import stops
+from transformer.ui.inside.fields import Inside
 from transformer.ui.inside.stops import Stop
 from transformer.ui.models import Model
 
@@ -88,7 +89,7 @@ def _table(stop: Stop, panel: Panel, chosen: Panel, cell: Cell) -> None:
         kind=panel.kind,
         cells=panel.cells,
     )
-    data = tensor_data(table, cell if same else None, here=here, size=state.view().size)
+    data = tensor_data(table, cell if same else None, here=here, size=state.view(Inside).size)
     key = f"tensor-{stop.place}-{panel.name}"
 
     def taken() -> None:
@@ -137,14 +138,14 @@ def _broken(line: str) -> list[str]:
 
 def _panel(found: Opened) -> Panel:
     """The chosen table, or what the box hands on."""
-    name = state.view().panel
+    name = state.view(Inside).panel
     return next((panel for panel in found.panels if panel.name == name), found.result)
 
 
 def _cell(panel: Panel) -> Cell:
     """The chosen row and column; without one that there is, the strongest number."""
     rows, columns = panel.values.shape
-    view = state.view()
+    view = state.view(Inside)
     row = view.row if 0 <= view.row < rows else -1
     if row >= 0 and 0 <= view.column < columns:
         return row, view.column

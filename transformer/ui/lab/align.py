@@ -14,8 +14,8 @@ from transformer.analysis.corpora import Corpus
 from transformer.figures import module, style
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.ui import frame, models, state, tables
-from transformer.ui.address import BY, TO
 from transformer.ui.lab import align_sentence, corpus, measuring, ours
+from transformer.ui.lab.fields import BY, TO, Lab
 from transformer.ui.models import Model
 
 ABOUT = (
@@ -52,7 +52,7 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     table = pd.DataFrame(found["table"])
     heads, layers = (table[table["aligner"] == name] for name in ("head", "layer"))
     best, layer = heads.iloc[0], layers.iloc[0]
-    view = state.view()
+    view = state.view(Lab)
     if view.layer < 0 or view.head < 0:
         state.settle(layer=int(best["layer"]), head=int(best["head"]), by=best["by"], to=best["to"])
     rates = table.set_index("aligner")["aer"]
@@ -93,6 +93,7 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
             f"""from transformer import Translator
 from transformer.analysis.aligners import leaderboard
 from transformer.analysis.corpora import Corpus
+from transformer.ui.lab.fields import BY, Lab, TO
 
 translator = Translator.load({str(models.written(model.name))!r})
 board = leaderboard(translator, {corpus.program(model, texts)})
@@ -102,7 +103,7 @@ print(board.table)""",
 
 
 def _grids(model: Model, heads: pd.DataFrame) -> None:
-    view = state.view()
+    view = state.view(Lab)
     grids = []
     for by, to in WAYS:
         own = heads[(heads["by"] == by) & (heads["to"] == to)].sort_values(["layer", "head"])

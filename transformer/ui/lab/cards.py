@@ -16,10 +16,11 @@ from transformer.analysis.syntax import RELATIONS
 from transformer.analysis.tokens import FREQUENT
 from transformer.figures import module, style
 from transformer.figures.headgrid import Grid, headgrid_data
+from transformer.figures.state import KINDS
 from transformer.ui import frame, models, state, tables
-from transformer.ui.address import COLOURS, KINDS
 from transformer.ui.lab import cards_head, corpus, measuring
 from transformer.ui.lab.cards_head import said
+from transformer.ui.lab.fields import COLOURS, Lab
 from transformer.ui.models import Model
 
 ABOUT = (
@@ -62,7 +63,7 @@ def show(model: Model) -> None:
 
 def _first_choice(found: Mapping[str, Any]) -> None:
     """Before anybody has chosen a head: the one whose role is clearest, else the most confident."""
-    if state.view().layer >= 0 and state.view().head >= 0:
+    if state.view(Lab).layer >= 0 and state.view(Lab).head >= 0:
         return
     best = max(
         found["cards"], key=lambda card: (card["role"]["share"], card["measures"]["confidence"])
@@ -87,14 +88,8 @@ def _summary(found: Mapping[str, Any]) -> None:
 
 
 def _heads(found: Mapping[str, Any]) -> None:
-    st.selectbox(
-        "Coloured by",
-        list(COLOURS),
-        format_func=COLOURS.__getitem__,
-        width=280,
-        **state.bound("colour"),
-    )
-    colour, view = state.view().colour, state.view()
+    st.selectbox(width=280, **state.chosen("colour"))
+    colour, view = state.view(Lab).colour, state.view(Lab)
     st.caption(explained(colour, found))
     table = pd.DataFrame(found["table"])
     values = pd.to_numeric(table[colour]).to_numpy(dtype=np.float64)
@@ -179,6 +174,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.syntax import RELATIONS
 from transformer.analysis.tokens import FREQUENT
 from transformer.analysis.heads import measure_heads
+from transformer.ui.lab.fields import COLOURS, Lab
 
 translator = Translator.load({str(models.written(model.name))!r})
 measured = measure_heads(translator, {corpus.program(model, texts)})

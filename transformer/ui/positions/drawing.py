@@ -9,8 +9,8 @@ import streamlit as st
 from transformer.analysis.positions import STACKS
 from transformer.inference import Trace
 from transformer.ui import controls, readings, state
-from transformer.ui.address import SIDES
 from transformer.ui.models import Model
+from transformer.ui.positions.fields import Positions
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -25,10 +25,10 @@ def chart(figure: Figure, key: str) -> None:
     st.plotly_chart(figure, theme=None, key=key, config={"displayModeBar": False})
 
 
-def side(label: str = "Side") -> str:
+def side() -> str:
     """Source or target, to be chosen here."""
-    controls.one_of(label, SIDES, "side", labelled=False)
-    return state.view().side
+    controls.one_of("side", labelled=False)
+    return state.view(Positions).side
 
 
 def recorded(model: Model) -> Trace:
@@ -47,7 +47,7 @@ def recorded(model: Model) -> Trace:
             "layers.0.self_attn.hook_weights",
         )
     ]
-    return readings.sites(model, readings.read(model, state.view()), names)
+    return readings.sites(model, readings.read(model, state.view(Positions)), names)
 
 
 def tokens(trace: Trace, which: str) -> tuple[str, ...]:
