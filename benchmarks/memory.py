@@ -17,14 +17,14 @@ from pathlib import Path
 import psutil
 from streamlit.testing.v1 import AppTest
 
-from transformer.figures.state import VIEWS
+from transformer.figures.views import EXPLORER
 from transformer.ui.pages import PAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 VISITS: list[tuple[str, dict[str, str]]] = [
     *((file, {}) for file in PAGES),
     ("pages/translate.py", {"method": "beam", "beam_size": "4"}),
-    *(("pages/attention.py", {"view": view}) for view in VIEWS),
+    *(("pages/attention.py", {"view": view}) for view in EXPLORER),
     ("pages/attention.py", {"view": "compare", "force": "1:100"}),
     *(("pages/lab.py", {"lab": lab}) for lab in ("switch", "moves", "matter")),
     ("pages/lab.py", {"lab": "switch", "off": "c5,e3.2", "paint": "c5.1.1:0x70"}),

@@ -13,12 +13,12 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, run_program
+from tests.pages.conftest import Visit, run_program, view
 from transformer import Translator
 from transformer.analysis.inside import opened
 from transformer.figures.packing import split
 from transformer.figures.places import STOPS
-from transformer.ui.address import SECTIONS
+from transformer.ui.inside.fields import SECTIONS
 
 PAGE = "pages/inside.py"
 TEXT = "The baker paints a boat."

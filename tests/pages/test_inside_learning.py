@@ -11,7 +11,7 @@ import sacrebleu
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit
+from tests.pages.conftest import Visit, view
 from tests.pages.test_inside import numbers
 from transformer import Translator
 from transformer.training.schedule import paper_rate

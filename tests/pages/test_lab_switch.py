@@ -20,7 +20,8 @@ from transformer.analysis.patches import hidden, painted, patched, without_piece
 from transformer.figures.packing import split
 from transformer.inference import Trace
 from transformer.ui.address import EXAMPLES
-from transformer.ui.lab import switch, switch_written
+from transformer.ui.lab import switch_written
+from transformer.ui.lab.fields import MEANS
 
 PAGE, TEXT = "pages/lab.py", "The baker hides books."
 # A short translation of one's own: the tiny model ends none, and long ones take their time.
@@ -87,7 +88,7 @@ def test_with_all_heads_on_it_says_how_to_begin(visit: Visit) -> None:
     assert "Nothing is changed" in said(app)
 
 
-@pytest.mark.parametrize("means", switch.MEANS)
+@pytest.mark.parametrize("means", MEANS)
 def test_heads_that_are_off(visit: Visit, translator: Translator, means: str) -> None:
     own = means != "zero"
     app = opened(visit, off="e1.2,c1", means=means, method="forced" if own else "greedy")

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 
 from transformer.config import near
 from transformer.figures.fields import Field
+from transformer.figures.views import EXPLORER
 
 State = dict[str, int | str]
 
 KINDS = {"encoder": "Encoder", "decoder": "Decoder, masked", "cross": "Encoder–decoder"}
-VIEWS = ("heads", "model", "heatmap", "query-key", "decoding", "compare")
 _MEASURES = ("none", "entropy", "distance", "positional", "first", "last")
 _HEADS = r"(none|\d{1,3}\.\d{1,3}(,\d{1,3}\.\d{1,3})*)?"
 _TOKENS = r"([qk]\d{1,4}(,[qk]\d{1,4})*)?"
 
 FIELDS: dict[str, Field] = {
-    "view": Field("heads", choices=VIEWS),
+    "view": Field("heads", choices=tuple(EXPLORER)),
     "kind": Field("cross", "Kind of attention", choices=KINDS),
     "layer": Field(-1, "Layer", bounds=(-1, 999)),
     "head": Field(-1, "Head", bounds=(-1, 999)),

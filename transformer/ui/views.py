@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import streamlit as st
+from streamlit.components.v2.types import ComponentRenderer
 
 from transformer.figures import explorer_data, module, prefixed, steps_data, style, translation_data
 from transformer.figures.state import State
 from transformer.ui import state
 from transformer.ui.readings import Reading
 
-explorer = st.components.v2.component(
-    "heads_up.explorer", css=style("explorer"), js=module("explorer")
-)
-_translation = st.components.v2.component(
-    "heads_up.translation", css=style("translation"), js=module("translation")
-)
-_moves = st.components.v2.component("heads_up.moves", css=style("moves"), js=module("moves"))
+
+@cache
+def component(view: str) -> ComponentRenderer:
+    """What mounts one of `figures.views.COMPONENTS`."""
+    return st.components.v2.component(f"heads_up.{view}", css=style(view), js=module(view))
+
+
+explorer = component("explorer")
+_translation = component("translation")
+_moves = component("moves")
 
 
 def head(reading: Reading, kind: str) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from transformer.figures import module, style
 from transformer.figures.figure1 import Button, figure_data
 from transformer.figures.places import ATTENTION, STOPS, figure_1, figure_2
 from transformer.inference import Trace
@@ -17,8 +16,9 @@ from transformer.ui.inside import stops
 from transformer.ui.inside.fields import Inside
 from transformer.ui.inside.stops import Stop
 from transformer.ui.models import Model
+from transformer.ui.views import component
 
-_figure = st.components.v2.component("heads_up.figure1", css=style("figure1"), js=module("figure1"))
+_figure = component("figure1")
 _NAMES = {
     "encoder.self_attn": "Multi-head attention",
     "decoder.self_attn": "Masked multi-head attention",

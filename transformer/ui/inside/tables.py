@@ -6,17 +6,15 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.inside import Opened, Panel, boxes, snippet, worked
-from transformer.figures import module, style
 from transformer.figures.tensors import Table, tensor_data
 from transformer.ui import frame, models, state
 from transformer.ui.inside import stops
 from transformer.ui.inside.fields import Inside
 from transformer.ui.inside.stops import Stop
 from transformer.ui.models import Model
+from transformer.ui.views import component
 
-_tensors = st.components.v2.component(
-    "heads_up.tensors", css=style("tensors"), js=module("tensors")
-)
+_tensors = component("tensors")
 
 Cell = tuple[int, int]
 

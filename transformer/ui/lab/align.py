@@ -11,20 +11,18 @@ import streamlit as st
 
 from transformer.analysis.aligners import WAYS
 from transformer.analysis.corpora import Corpus
-from transformer.figures import module, style
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.ui import frame, models, state, tables
 from transformer.ui.lab import align_sentence, corpus, measuring, ours
 from transformer.ui.lab.fields import BY, TO, Lab
 from transformer.ui.models import Model
+from transformer.ui.views import component
 
 ABOUT = (
     "Every head of the encoder–decoder attention is scored as a word aligner over the sentences "
     "with gold links: a few seconds for every hundred."
 )
-_grid = st.components.v2.component(
-    "heads_up.aligners", css=style("headgrid"), js=module("headgrid")
-)
+_grid = component("headgrid")
 
 
 def show(model: Model) -> None:

@@ -14,7 +14,6 @@ import streamlit as st
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.syntax import RELATIONS
 from transformer.analysis.tokens import FREQUENT
-from transformer.figures import module, style
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.figures.state import KINDS
 from transformer.ui import frame, models, state, tables
@@ -22,6 +21,7 @@ from transformer.ui.lab import cards_head, corpus, measuring
 from transformer.ui.lab.cards_head import said
 from transformer.ui.lab.fields import COLOURS, Lab
 from transformer.ui.models import Model
+from transformer.ui.views import component
 
 ABOUT = (
     "Nothing is measured over these sentences yet. All heads of all three kinds are looked at in "
@@ -39,7 +39,7 @@ DO = {
     "sink": "rest on the ends of the sentence or on punctuation",
 }
 UNITS = {"entropy": "bits", "distance": "tokens"}
-_grid = st.components.v2.component("heads_up.cards", css=style("headgrid"), js=module("headgrid"))
+_grid = component("headgrid")
 
 
 def show(model: Model) -> None:

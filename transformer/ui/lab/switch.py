@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.figures import module, style
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.ui import controls, frame, readings, state
@@ -13,12 +12,11 @@ from transformer.ui.lab.fields import OFF, Lab
 from transformer.ui.lab.switch_plan import compared, plan
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
+from transformer.ui.views import component
 
 MOST = 128
 """Pieces of the longer side: of longer texts the tables say little and cost much."""
-_board = st.components.v2.component(
-    "heads_up.switchboard", css=style("switchboard"), js=module("switchboard")
-)
+_board = component("switchboard")
 
 
 def show(model: Model) -> None:
