@@ -15,7 +15,6 @@ from transformer.ui.pages import HOME, PAGES
 
 def home() -> None:
     with frame.page(HOME) as model:
-        st.title("See attention")
         frame.lead(
             "A Transformer translates a sentence piece by piece, and before each piece it looks at "
             "what it has read and written: that looking is called *attention*. The one in this app "

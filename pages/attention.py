@@ -8,7 +8,6 @@ from transformer.ui import controls, frame, readings, state
 from transformer.ui.attention import comparison, explorer, take
 
 with frame.page("pages/attention.py") as model:
-    st.title("Attention")
     left, right = st.columns([3, 2], gap="large")
     with left:
         controls.sentence(model)

@@ -17,7 +17,6 @@ SHOWN = {
 }
 
 with frame.page("pages/inside.py") as model:
-    st.title("Inside")
     left, right = st.columns(2, gap="large")
     with left:
         controls.sentence(model)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from transformer.ui import controls, frame, state
 from transformer.ui.lab import align, cards, matter, moves, switch
 from transformer.ui.lab.fields import Lab
@@ -17,6 +15,5 @@ SHOWN = {
 }
 
 with frame.page("pages/lab.py") as model:
-    st.title("Heads lab")
     controls.one_of("lab", labelled=False)
     SHOWN[state.view(Lab).lab](model)

@@ -9,7 +9,6 @@ from transformer.ui.lessons import LESSONS, go
 from transformer.ui.pages import PAGES
 
 with frame.workshop("pages/lessons.py"):
-    st.title("Lessons")
     frame.lead(
         "A way through *Attention Is All You Need*, one idea a step, on real numbers. Each lesson "
         "opens a prepared view with a few words above it and a question that the view answers. "

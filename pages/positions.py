@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from transformer.ui import controls, frame, state
 from transformer.ui.positions import far, formula, learned, slips, sums
 from transformer.ui.positions.fields import Positions
@@ -22,7 +20,6 @@ SHOWN = {
 OF_A_SENTENCE = ("matrix", "added", "parts")
 
 with frame.page("pages/positions.py") as model:
-    st.title("Positions")
     controls.one_of("topic", labelled=False)
     if state.view(Positions).topic in OF_A_SENTENCE:
         controls.sentence(model)

@@ -9,7 +9,6 @@ from transformer.ui.training import draft, ideas, live, races, runs, server, set
 from transformer.ui.training.fields import Train
 
 with frame.workshop("pages/train.py"):
-    st.title("Train")
     owner, view, now = visitor.owner(), state.view(Train), draft.now()
     if refused := draft.refused():
         st.warning(frame.plain(refused))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from transformer.ui import controls, frame, state
 from transformer.ui.why import paths, race, results, scores, table, timing
 from transformer.ui.why.fields import Why
@@ -18,6 +16,5 @@ SHOWN = {
 }
 
 with frame.workshop("pages/why.py"):
-    st.title("Why self-attention")
     controls.one_of("part", labelled=False)
     SHOWN[state.view(Why).part]()

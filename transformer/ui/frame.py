@@ -36,8 +36,7 @@ def page(file: str) -> Iterator[Model]:
             if len(offered) > 1:
                 _choose_model(offered)
         model = _model(folders, problems)
-        _lesson(file, model, problems)
-        _warn(problems)
+        _begin(file, model, problems)
         try:
             yield model
         except ValueError as error:
@@ -50,8 +49,7 @@ def workshop(file: str) -> Iterator[None]:
     with _frame(file) as problems:
         with _way_around():
             pass
-        _lesson(file, None, problems)
-        _warn(problems)
+        _begin(file, None, problems)
         try:
             yield
         except ValueError as error:
@@ -81,13 +79,12 @@ def _way_around() -> Iterator[None]:
         yield
 
 
-def _lesson(file: str, model: Model | None, problems: list[str]) -> None:
-    """What the visitor's lesson says, above the page it looks at."""
-    if file in (HOME, "pages/lessons.py"):
-        return
-    problem = lessons.show(file, model)
-    if problem:
+def _begin(file: str, model: Model | None, problems: list[str]) -> None:
+    """What the visitor's lesson says, above the page it looks at; what is wrong; the heading."""
+    if file not in (HOME, "pages/lessons.py") and (problem := lessons.show(file, model)):
         problems.append(problem)
+    _warn(problems)
+    st.title(PAGES[file].heading or PAGES[file].title)
 
 
 def _warn(problems: list[str]) -> None:

@@ -16,8 +16,6 @@ from transformer.ui.why.fields import Why
 
 Values = dict[str, dict[str, Any]]
 """Fields by the name of the class that declares them."""
-
-
 Kind = TypeVar("Kind", bound=View)
 
 
@@ -26,7 +24,7 @@ class Page:
     """One page.
 
     Attributes:
-        title: what the way around calls it.
+        title: what the way around calls it; heading: what stands above it, where that is another.
         view: the class of what it looks at: with its own fields, where it has any.
         way, what: how the first page leads there, in Markdown, and what is to be found; "{lessons}"
             stands for their number.
@@ -36,11 +34,12 @@ class Page:
     view: type[View] = View
     way: str = ""
     what: str = ""
+    heading: str = ""
 
 
 HOME = "app.py"
 PAGES = {
-    HOME: Page("Heads Up"),
+    HOME: Page("Heads Up", heading="See attention"),
     "pages/lessons.py": Page(
         "Lessons",
         way="**Lessons**: a way through the paper, step by step →",

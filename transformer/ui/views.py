@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import streamlit as st
-from streamlit.components.v2.types import ComponentRenderer
 
 from transformer.figures import explorer_data, module, prefixed, steps_data, style, translation_data
 from transformer.figures.state import State
@@ -14,7 +15,7 @@ from transformer.ui.readings import Reading
 
 
 @cache
-def component(view: str) -> ComponentRenderer:
+def component(view: str) -> Callable[..., Any]:
     """What mounts one of `figures.views.COMPONENTS`."""
     return st.components.v2.component(f"heads_up.{view}", css=style(view), js=module(view))
 
