@@ -14,7 +14,7 @@ from transformer.languages import front_matter
 from transformer.ui.about import about
 from transformer.ui.address import View
 from transformer.ui.lessons import LESSONS
-from transformer.ui.pages import PAGES
+from transformer.ui.pages import HOME, PAGES
 
 NUMBERS = range(1, len(LESSONS) + 1)
 
@@ -33,8 +33,8 @@ def test_the_course_is_ten_to_twenty_steps_with_mistakes_to_spot() -> None:
     assert 10 <= len(LESSONS) <= 20
     assert len({one.title for one in LESSONS}) == len(LESSONS)
     assert sum(bool(one.slip) for one in LESSONS) >= 9
-    not_the_paper = {"app.py", "pages/lessons.py", "pages/lab.py", "pages/findings.py"}
-    assert {one.page for one in LESSONS} == PAGES.keys() - not_the_paper
+    assert {one.page for one in LESSONS} <= PAGES.keys() - {HOME, "pages/lessons.py"}
+    assert len({one.page for one in LESSONS}) >= 6
 
 
 @pytest.mark.parametrize("number", NUMBERS)
