@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from transformer.figures import state
 from transformer.figures.fields import Field
+from transformer.figures.views import EXPLORER
 from transformer.inference.options import Decoding
 from transformer.ui.address import View
 from transformer.ui.attention.fields import Attention
@@ -116,10 +117,7 @@ def test_what_is_wrong_with_another_pages_field_is_said_too() -> None:
         ({"off": "x3.2"}, 'e, d or c and layer.head or a layer, with commas, like "e3.2,c5".'),
         ({"paint": "c5.1.3:2x0"}, "then keys and weights from 1 to 100, like"),
         ({"force": "2:x"}, 'a step and a piece\'s id, like "2:1234".'),
-        (
-            {"view": "head"},
-            "must be one of heads, model, heatmap, query-key, decoding, compare.",
-        ),
+        ({"view": "head"}, f"must be one of {', '.join(EXPLORER)}."),
     ],
 )
 def test_what_makes_no_sense_is_named_and_left_out(params: dict[str, str], problem: str) -> None:
