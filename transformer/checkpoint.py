@@ -19,6 +19,7 @@ from torch import Tensor
 from transformer.config import ModelConfig
 from transformer.languages import Languages, of_card, of_name
 from transformer.model import Transformer
+from transformer.model.shapes import shapes_only
 from transformer.text import Vocabulary
 
 CONFIG, WEIGHTS, VOCABULARY, CARD = (
@@ -205,7 +206,7 @@ def _check_header(path: Path, config: ModelConfig) -> None:
             f"{config.n_layers:,} layers of {config.d_model:,} and {config.max_len:,} positions"
         )
     try:
-        with torch.device("meta"):
+        with shapes_only():
             expected = {n: list(p.shape) for n, p in Transformer(config).named_parameters()}
     except (RuntimeError, TypeError, OverflowError) as error:
         raise CheckpointError(f"{path}: the config's sizes are no model's") from error

@@ -217,7 +217,9 @@ def test_typing_and_leaving_at_once_goes_where_the_user_went(app: str, page: Pag
     expect(page.locator(".hu-thumb").first).to_be_visible()
     settled(page)
     page.get_by_label("English").fill(TEXT)
-    page.get_by_role("link", name="Translate", exact=True).click()
+    # A person's press lasts. One of no time can overtake the text on its way to the server, and
+    # Streamlit then runs the page that was left once more.
+    page.get_by_role("link", name="Translate", exact=True).click(delay=100)
     expect(page.locator(".hu-steps")).to_be_visible()
     settled(page)
     assert address(page)[0] == "/translate"

@@ -70,12 +70,10 @@ def test_the_head_that_moved_is_looked_at_below(app: str, page: Page) -> None:
     moved = page.locator(".st-key-moved-heads [role=radio]")
     expect(moved).to_have_count(24)
     page.get_by_role("radio", name=re.compile("Encoder–decoder, layer 1, head 2")).click()
-    wait_until(page, "() => location.search.includes('layer=1')")
+    wait_until(page, "() => /\\blayer=1\\b.*\\bhead=2\\b/.test(location.search)")
     settled(page)
-    assert {"kind": "cross", "layer": "1", "head": "2"}.items() <= {
-        "kind": "cross",
-        **address(page)[1],
-    }.items()
+    there = {"kind": "cross", **address(page)[1]}
+    assert {"kind": "cross", "layer": "1", "head": "2"}.items() <= there.items()
     expect(page.locator(".hu-moves .hu-stage canvas")).to_have_count(4)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tests.cli.conftest import Shell
 from transformer import Trace, Translator
 from transformer.cli.output import result
 
+ROOT = Path(__file__).resolve().parents[2]
 TEXT = "The baker sells bread."
 
 
@@ -144,3 +146,20 @@ def test_results_are_as_they_are_but_on_a_terminal(
     assert ("\x9b" in first) == (not terminal)
     written = "\\u001b]0;mine\\u0007 \\u009b2J" if terminal else ACTS
     assert rest == f"role,{written}\n\tnext"
+
+
+def test_a_sentence_does_not_wait_for_what_it_does_not_need(checkpoint: Path) -> None:
+    program = (
+        "import sys\n"
+        "from transformer.cli import main\n"
+        f"main(['translate', 'A pilot finds bread.', '--checkpoint', {str(checkpoint)!r}])\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.splitlines()[-1].split())
+    slow = {"torch._dynamo", "sympy", "scipy.stats", "plotly", "streamlit", "sacrebleu"}
+    assert "transformer.inference.translator" in loaded
+    assert slow & loaded == set()
+    assert not [name for name in loaded if name.startswith("transformer.analysis")]

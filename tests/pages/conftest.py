@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from transformer.figures.packing import split
@@ -43,6 +44,15 @@ def messages(app: AppTest) -> list[str]:
 def view(app: AppTest) -> Any:
     """What this session looks at, with the fields of the page that is open."""
     return made(PAGES[app.session_state["page"]].view, app.session_state["view"])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def our_components_alone() -> Iterator[None]:
+    """A test's app would read the papers of every installed package, in search of components, each
+    time anew: half a second. Ours lie beside the pages."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", list)
+        yield
 
 
 @pytest.fixture

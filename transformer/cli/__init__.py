@@ -6,24 +6,31 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import NoReturn
 
-from transformer.cli.analyse import add_analyse
-from transformer.cli.evaluate import add_evaluate
-from transformer.cli.gates import add_gates
-from transformer.cli.inspect import add_inspect
-from transformer.cli.train import add_train
-from transformer.cli.translate import add_translate
 from transformer.text.visible import shown
 from transformer.training.console import say
 from transformer.training.errors import out_of_memory
 
 Command = Callable[[argparse.Namespace], int]
 
+# Each is the file of its name, read when it is asked for: who translates a sentence does not wait
+# for what measures a corpus.
+COMMANDS = {
+    "train": "train a model on sentence pairs",
+    "translate": "translate a text, or lines from stdin",
+    "evaluate": "BLEU and chrF on a file of pairs",
+    "analyse": "what heads do over a corpus: CSV or JSON",
+    "gates": "learn which heads a checkpoint needs",
+    "inspect": "what a checkpoint is",
+}
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 if it went well, 1 with a sentence on standard error if not."""
-    options = _parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    options = _parser(arguments[0] if arguments else None).parse_args(arguments)
     run: Command = options.run_command
     try:
         return run(options)
@@ -46,15 +53,13 @@ class _Parser(argparse.ArgumentParser):
         super().error(shown(message))
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(command: str | None) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m transformer", description="Translate, train, measure and look into models."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    add_train(commands.add_parser("train", help="train a model on sentence pairs"))
-    add_translate(commands.add_parser("translate", help="translate a text, or lines from stdin"))
-    add_evaluate(commands.add_parser("evaluate", help="BLEU and chrF on a file of pairs"))
-    add_analyse(commands.add_parser("analyse", help="what heads do over a corpus: CSV or JSON"))
-    add_gates(commands.add_parser("gates", help="learn which heads a checkpoint needs"))
-    add_inspect(commands.add_parser("inspect", help="what a checkpoint is"))
+    for name, what in COMMANDS.items():
+        added = commands.add_parser(name, help=what)
+        if name == command:
+            import_module(f"{__name__}.{name}").add_arguments(added)
     return parser

@@ -8,14 +8,15 @@ from typing import Any
 
 from transformer.analysis.corpora import NAMES, corpus_for
 from transformer.analysis.reports import OPTIONS, REPORTS, report
-from transformer.cli.options import add_device, given_corpus
+from transformer.cli.corpus import given_corpus
+from transformer.cli.options import add_device
 from transformer.cli.output import result
 from transformer.cli.progress import progress_bar
 from transformer.inference import Translator
 from transformer.text.files import atomic_path
 
 
-def add_analyse(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint")
     parser.add_argument("--what", default="heads", help=f"one of {', '.join(REPORTS)} (heads)")
     parser.add_argument(

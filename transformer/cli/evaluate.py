@@ -17,7 +17,7 @@ from transformer.text.files import atomic_path
 from transformer.training.evaluation import evaluate, joined
 
 
-def add_evaluate(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint")
     add_pairs(parser, "pairs", "sentences with their references")
     parser.add_argument("--json", action="store_true")

@@ -10,7 +10,8 @@ from pathlib import Path
 from transformer.analysis.corpora import corpus_for
 from transformer.analysis.gates import KINDS
 from transformer.checkpoint import load_languages, save_checkpoint
-from transformer.cli.options import add_device, given_corpus
+from transformer.cli.corpus import given_corpus
+from transformer.cli.options import add_device
 from transformer.cli.output import result
 from transformer.cli.progress import progress_bar
 from transformer.inference import Translator
@@ -18,7 +19,7 @@ from transformer.languages import front_matter
 from transformer.training.gates import LearnedGates, learn_gates
 
 
-def add_gates(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint")
     parser.add_argument("folder", help="a new folder, for the checkpoint with its gates")
     parser.add_argument(

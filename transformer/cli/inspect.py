@@ -12,7 +12,7 @@ from transformer.cli.output import result
 from transformer.languages import called
 
 
-def add_inspect(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--hooks", action="store_true", help="list every hook by name")

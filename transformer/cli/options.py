@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from transformer.analysis.corpora import Corpus
 from transformer.device import DEVICES
 
 PAIRS = "one .tsv[.gz] (source, tab, target), or two parallel text files"
@@ -13,17 +12,6 @@ PAIRS = "one .tsv[.gz] (source, tab, target), or two parallel text files"
 
 def add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", help=f"one of {', '.join(DEVICES)}")
-
-
-def given_corpus(named: str | None, links: str | None = None) -> Corpus | None:
-    """Sentences of ours by their name, `corpora.NAMES`, else a file's; None if nothing is named.
-
-    Raises:
-        CorpusError: for a file that cannot be read as a corpus.
-    """
-    if named is None:
-        return None
-    return Corpus.named(named) or Corpus.read(named, links)
 
 
 def add_pairs(parser: argparse.ArgumentParser, name: str, what: str) -> None:

@@ -15,7 +15,7 @@ from transformer.training.recipe import describe
 from transformer.training.run import RunFolder
 
 
-def add_train(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("train", nargs="*", metavar="FILE", help=f"pairs to learn from: {PAIRS}")
     parser.add_argument("--task", help="one of our own tasks instead of files: reverse, french, …")
     parser.add_argument(

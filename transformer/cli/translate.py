@@ -18,7 +18,7 @@ from transformer.text.visible import is_blank
 from transformer.training.console import say
 
 
-def add_translate(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="?", help="left out: every line of standard input")
     parser.add_argument("--checkpoint", default="checkpoints/en-fr")
     parser.add_argument("--target", help="make it say this, to see how probable that is")

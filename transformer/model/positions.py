@@ -32,7 +32,10 @@ class SinusoidalPositions(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.d_model = config.d_model
-        self.register_buffer("table", sinusoidal(config.max_len, config.d_model), persistent=False)
+        table = torch.empty(config.max_len, config.d_model)
+        if not table.is_meta:  # where only shapes are asked for, there are no waves to work out
+            table = sinusoidal(config.max_len, config.d_model)
+        self.register_buffer("table", table, persistent=False)
         self.table: Tensor
 
     def forward(self, length: int, start: int = 0) -> Float[Tensor, "length d_model"]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -13,6 +12,7 @@ from transformer.config import ModelConfig
 from transformer.model.layers import AddAndNorm, AddPositions, FeedForward
 from transformer.model.recurrent import GATED
 from transformer.model.rivals import RivalConfig, stack
+from transformer.model.shapes import shapes_only
 
 
 class Tagger(nn.Module):
@@ -60,7 +60,7 @@ def _mixers(layer: str, sizes: RivalConfig, n_layers: int) -> list[nn.Module]:
 
 def count_weights(layer: str, config: ModelConfig, tags: int, *, k: int = 3, r: int = 5) -> int:
     """Of such a `Tagger`; nothing is drawn or kept in memory for it."""
-    with torch.device("meta"):
+    with shapes_only():
         model = Tagger(layer, config, tags, k=k, r=r)
     return sum(weight.numel() for weight in model.parameters())
 
