@@ -5,8 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.ui import controls, frame, state
-from transformer.ui.inside import bleu, learning, lens, training, walk
-from transformer.ui.inside.fields import Inside
+from transformer.ui.inside import Inside, bleu, learning, lens, training, walk
 
 SHOWN = {
     "walk": walk.show,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from transformer.ui import controls, frame, state
-from transformer.ui.lab import align, cards, matter, moves, switch
-from transformer.ui.lab.fields import Lab
+from transformer.ui.lab import Lab, align, cards, matter, moves, switch
 
 SHOWN = {
     "switch": switch.show,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from transformer.ui import controls, frame, state
-from transformer.ui.positions import far, formula, learned, slips, sums
-from transformer.ui.positions.fields import Positions
+from transformer.ui.positions import Positions, far, formula, learned, slips, sums
 
 SHOWN = {
     "matrix": formula.matrix,

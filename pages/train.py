@@ -5,8 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.ui import frame, state, visitor
-from transformer.ui.training import draft, ideas, live, races, runs, server, setup
-from transformer.ui.training.fields import Train
+from transformer.ui.training import Train, draft, ideas, live, races, runs, server, setup
 
 with frame.workshop("pages/train.py"):
     owner, view, now = visitor.owner(), state.view(Train), draft.now()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from transformer.ui import controls, frame, state
-from transformer.ui.why import paths, race, results, scores, table, timing
-from transformer.ui.why.fields import Why
+from transformer.ui.why import Why, paths, race, results, scores, table, timing
 
 SHOWN = {
     "table": table.show,

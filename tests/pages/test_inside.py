@@ -18,7 +18,7 @@ from transformer import Translator
 from transformer.analysis.inside import opened
 from transformer.figures.packing import split
 from transformer.figures.places import STOPS
-from transformer.ui.inside.fields import SECTIONS
+from transformer.ui.inside import SECTIONS
 
 PAGE = "pages/inside.py"
 TEXT = "The baker paints a boat."

@@ -27,8 +27,8 @@ from transformer.analysis.rows import MEASURES
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs.pass_files import FAILED, RESULT, write
 from transformer.jobs.passes import FOLDER, Passes
+from transformer.ui.lab import COLOURS
 from transformer.ui.lab.cards_head import said
-from transformer.ui.lab.fields import COLOURS
 
 PAGE = "pages/lab.py"
 LINES = ("She hides a boat.\tElle cache un bateau.\t0-0 1-1 2-2 3-3", "A pilot.\tUn pilote.\t0-0")

@@ -20,8 +20,7 @@ from transformer.analysis.patches import hidden, painted, patched, without_piece
 from transformer.figures.packing import split
 from transformer.inference import Trace
 from transformer.ui.address import EXAMPLES
-from transformer.ui.lab import switch_written
-from transformer.ui.lab.fields import MEANS
+from transformer.ui.lab import MEANS, switch_written
 
 PAGE, TEXT = "pages/lab.py", "The baker hides books."
 # A short translation of one's own: the tiny model ends none, and long ones take their time.

@@ -23,8 +23,7 @@ from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
 from transformer.ui.kept import Kept
-from transformer.ui.positions import further, measuring, runs
-from transformer.ui.positions.fields import TOPICS
+from transformer.ui.positions import TOPICS, further, measuring, runs
 from transformer.ui.training import server
 
 PAGE = "pages/positions.py"

@@ -13,8 +13,8 @@ from transformer.figures.fields import Field
 from transformer.figures.views import EXPLORER
 from transformer.inference.options import Decoding
 from transformer.ui.address import View
-from transformer.ui.attention.fields import Attention
-from transformer.ui.lab.fields import Lab
+from transformer.ui.attention import Attention
+from transformer.ui.lab import Lab
 from transformer.ui.pages import PAGES, made, of_model, values_of
 
 FILES = {page.view: file for file, page in PAGES.items()}

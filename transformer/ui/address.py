@@ -1,7 +1,7 @@
 """What a person looks at, and the address that brings someone else to the same view.
 
-`View` is what all pages share. A page that keeps more declares it in a class of its own, in its
-folder's `fields.py`; its address holds the fields of both, and nothing of another page.
+`View` is what all pages share. A page that keeps more declares it in a class of its own, where
+its folder begins (`__init__.py`); its address holds the fields of both and of no other page.
 """
 
 from __future__ import annotations

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from transformer.ui.address import View
-from transformer.ui.attention.fields import Attention
-from transformer.ui.inside.fields import Inside
-from transformer.ui.lab.fields import Lab
-from transformer.ui.positions.fields import Positions
-from transformer.ui.training.fields import Train
-from transformer.ui.why.fields import Why
+from transformer.ui.attention import Attention
+from transformer.ui.inside import Inside
+from transformer.ui.lab import Lab
+from transformer.ui.positions import Positions
+from transformer.ui.training import Train
+from transformer.ui.why import Why
 
 Values = dict[str, dict[str, Any]]
 """Fields by the name of the class that declares them."""

@@ -7,7 +7,7 @@ import streamlit as st
 
 from transformer.text.visible import is_blank
 from transformer.ui import frame, models, readings, state
-from transformer.ui.attention.fields import Attention
+from transformer.ui.attention import Attention
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 

@@ -11,8 +11,7 @@ import streamlit as st
 
 from transformer.figures import Side, explorer_page
 from transformer.ui import readings, state
-from transformer.ui.attention import comparison
-from transformer.ui.attention.fields import Attention
+from transformer.ui.attention import Attention, comparison
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 

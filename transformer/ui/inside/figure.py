@@ -12,8 +12,7 @@ from transformer.figures.figure1 import Button, figure_data
 from transformer.figures.places import ATTENTION, STOPS, figure_1, figure_2
 from transformer.inference import Trace
 from transformer.ui import state
-from transformer.ui.inside import stops
-from transformer.ui.inside.fields import Inside
+from transformer.ui.inside import Inside, stops
 from transformer.ui.inside.stops import Stop
 from transformer.ui.models import Model
 from transformer.ui.views import component

@@ -13,8 +13,8 @@ from transformer.figures.results import two_distributions
 from transformer.inference import Trace
 from transformer.training.rates import Rates, rates
 from transformer.ui import frame, readings, state, tables
-from transformer.ui.inside import stops
-from transformer.ui.inside.fields import Inside
+from transformer.ui.charts import chart, dark
+from transformer.ui.inside import Inside, stops
 from transformer.ui.models import Model
 
 DIMENSIONS = 96
@@ -38,14 +38,6 @@ def show(model: Model) -> None:
     trace = stops.trace(model, reading, layer)
     _dropout(model, trace, layer)
     _smoothing(model, trace)
-
-
-def dark() -> bool:
-    return bool(st.context.theme.type == "dark")
-
-
-def _chart(figure: object, key: str) -> None:
-    st.plotly_chart(figure, theme=None, key=key, config={"displayModeBar": False})
 
 
 def _rate() -> None:
@@ -72,7 +64,7 @@ def _rate() -> None:
     figure = lines(curves, across="step", down="learning rate",
                    at=(step, f"peak {peak:.2e} at step {step:,}"), dark=dark())  # fmt: skip
     figure.update_yaxes(range=[0, 1.5 * peak], exponentformat="power")
-    _chart(figure, "learning-rate")
+    chart(figure, "learning-rate")
     st.markdown(
         "The two meet at step = warmup, where the rate is $(d_{model} \\cdot warmup)^{-0.5}$ = "
         f"**{peak:.3g}**. Before, it rises in a line; four times as far it has fallen to half: "
@@ -116,7 +108,7 @@ def _dropout(model: Model, trace: Trace, layer: int) -> None:
         across="dimension", what="value", dark=dark(),
     )  # fmt: skip
     figure.update_layout(margin={"l": 150})
-    _chart(figure, "learning-dropout")
+    chart(figure, "learning-dropout")
     st.markdown(_hidden(found))
     st.caption(
         f"Section 5.4: on what each sublayer says, before it is added, and on the sums of "
@@ -155,7 +147,7 @@ def _smoothing(model: Model, trace: Trace) -> None:
         names, found.target[ids].tolist(), found.said[ids].tolist(),
         names=("the smoothed target", "what the model says"), dark=dark(),
     )  # fmt: skip
-    _chart(figure, "learning-smoothing")
+    chart(figure, "learning-smoothing")
     st.html(_losses(found, names[0]))
     vocabulary = len(found.said)
     st.markdown(

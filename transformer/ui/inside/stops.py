@@ -11,7 +11,7 @@ from transformer.config import ModelConfig
 from transformer.figures.places import STOPS
 from transformer.inference import Trace
 from transformer.ui import readings, state
-from transformer.ui.inside.fields import Inside
+from transformer.ui.inside import Inside
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 

@@ -8,8 +8,7 @@ import streamlit as st
 from transformer.analysis.inside import Opened, Panel, boxes, snippet, worked
 from transformer.figures.tensors import Table, tensor_data
 from transformer.ui import frame, models, state
-from transformer.ui.inside import stops
-from transformer.ui.inside.fields import Inside
+from transformer.ui.inside import Inside, stops
 from transformer.ui.inside.stops import Stop
 from transformer.ui.models import Model
 from transformer.ui.views import component

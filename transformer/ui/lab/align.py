@@ -13,8 +13,7 @@ from transformer.analysis.aligners import WAYS
 from transformer.analysis.corpora import Corpus
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.ui import frame, models, state, tables
-from transformer.ui.lab import align_sentence, corpus, measuring, ours
-from transformer.ui.lab.fields import BY, TO, Lab
+from transformer.ui.lab import BY, TO, Lab, align_sentence, corpus, measuring, ours
 from transformer.ui.models import Model
 from transformer.ui.views import component
 
@@ -91,7 +90,7 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
             f"""from transformer import Translator
 from transformer.analysis.aligners import leaderboard
 from transformer.analysis.corpora import Corpus
-from transformer.ui.lab.fields import BY, Lab, TO
+from transformer.ui.lab import BY, Lab, TO
 
 translator = Translator.load({str(models.written(model.name))!r})
 board = leaderboard(translator, {corpus.program(model, texts)})

@@ -11,7 +11,7 @@ from transformer.analysis.alignment import Link
 from transformer.analysis.gold import Gold, parse_links
 from transformer.inference import Trace
 from transformer.ui import frame, state, tables
-from transformer.ui.lab.fields import Lab
+from transformer.ui.lab import Lab
 
 
 def hold(trace: Trace) -> None:

@@ -15,8 +15,7 @@ from transformer.analysis.gold import Gold
 from transformer.figures.alignment import alignment
 from transformer.inference import Trace
 from transformer.ui import controls, frame, models, readings, state, tables
-from transformer.ui.lab import align_links, align_shift
-from transformer.ui.lab.fields import Lab
+from transformer.ui.lab import Lab, align_links, align_shift
 from transformer.ui.models import Model
 
 MOST = 64
@@ -148,7 +147,7 @@ def _away(
         st.code(
             f"""from transformer import Translator
 from transformer.analysis.aligned import aligned
-from transformer.ui.lab.fields import BY, Lab, TO
+from transformer.ui.lab import BY, Lab, TO
 
 translator = Translator.load({str(models.written(model.name))!r})
 trace = translator.trace({trace.source!r}{target})

@@ -11,7 +11,7 @@ from transformer.analysis.aligned import Aligned
 from transformer.analysis.aligners import By
 from transformer.figures.alignment import two_rows
 from transformer.ui import frame, state
-from transformer.ui.lab.fields import Lab
+from transformer.ui.lab import Lab
 
 
 def show(made: Aligned, by: By, found: Mapping[str, Any] | None) -> None:

@@ -17,9 +17,8 @@ from transformer.analysis.tokens import FREQUENT
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.figures.state import KINDS
 from transformer.ui import frame, models, state, tables
-from transformer.ui.lab import cards_head, corpus, measuring
+from transformer.ui.lab import COLOURS, Lab, cards_head, corpus, measuring
 from transformer.ui.lab.cards_head import said
-from transformer.ui.lab.fields import COLOURS, Lab
 from transformer.ui.models import Model
 from transformer.ui.views import component
 
@@ -174,7 +173,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.syntax import RELATIONS
 from transformer.analysis.tokens import FREQUENT
 from transformer.analysis.heads import measure_heads
-from transformer.ui.lab.fields import COLOURS, Lab
+from transformer.ui.lab import COLOURS, Lab
 
 translator = Translator.load({str(models.written(model.name))!r})
 measured = measure_heads(translator, {corpus.program(model, texts)})

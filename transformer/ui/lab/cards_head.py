@@ -15,7 +15,7 @@ from transformer.figures.offsets import offsets
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import LETTERS
 from transformer.ui import controls, frame, state, tables
-from transformer.ui.lab.fields import COLOURS
+from transformer.ui.lab import COLOURS
 from transformer.ui.models import Model
 
 NAMES = {

@@ -20,7 +20,7 @@ from transformer.figures.switchboard import LETTERS
 from transformer.inference.results import Translation
 from transformer.text.visible import is_blank
 from transformer.ui import controls, frame, models, readings, state, tables
-from transformer.ui.lab.fields import Lab
+from transformer.ui.lab import Lab
 from transformer.ui.lab.measuring import measured
 from transformer.ui.models import Model
 from transformer.ui.remembered import remembered
@@ -224,7 +224,7 @@ def _gates(model: Model) -> None:
             f"""from transformer import Translator
 from transformer.analysis.corpora import corpus_for
 from transformer.training.gates import learn_gates
-from transformer.ui.lab.fields import Lab
+from transformer.ui.lab import Lab
 
 folder = {str(models.written(model.name))!r}
 translator = Translator.load(folder)

@@ -7,8 +7,7 @@ import streamlit as st
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.ui import controls, frame, readings, state
-from transformer.ui.lab import switch_further, switch_head, switch_result
-from transformer.ui.lab.fields import OFF, Lab
+from transformer.ui.lab import OFF, Lab, switch_further, switch_head, switch_result
 from transformer.ui.lab.switch_plan import compared, plan
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading

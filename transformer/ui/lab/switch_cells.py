@@ -18,7 +18,7 @@ from transformer.figures.before_after import effects
 from transformer.figures.moves import Quantity, moves_data
 from transformer.inference import Trace, Translator
 from transformer.ui import controls, readings, state, tables, views
-from transformer.ui.lab.fields import Lab
+from transformer.ui.lab import Lab
 from transformer.ui.lab.moves_head import opening
 from transformer.ui.lab.moves_texts import piece
 from transformer.ui.models import Model

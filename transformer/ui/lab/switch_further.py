@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer.inference import Trace
 from transformer.ui import controls, frame, readings, state
-from transformer.ui.lab.fields import Lab
+from transformer.ui.lab import Lab
 from transformer.ui.lab.switch_written import Patch, numbers_of, numbers_written, patch_of, word
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading

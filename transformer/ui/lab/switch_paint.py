@@ -14,7 +14,7 @@ from transformer.figures.positions import Numbers
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
 from transformer.ui import state
-from transformer.ui.lab.fields import Lab
+from transformer.ui.lab import Lab
 from transformer.ui.lab.moves_texts import piece
 from transformer.ui.lab.switch_plan import Plan
 from transformer.ui.lab.switch_result import said

@@ -20,7 +20,7 @@ from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.inference.results import Translation
 from transformer.ui import frame, models, state, tables
-from transformer.ui.lab.fields import Lab
+from transformer.ui.lab import Lab
 from transformer.ui.lab.moves_texts import piece
 from transformer.ui.lab.switch_plan import Plan, program
 from transformer.ui.models import Model

@@ -1,28 +1,12 @@
-"""What all topics share: a figure on the page, a choice of side, what one pass recorded."""
+"""What all topics share: a choice of side, and what one pass recorded."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-import streamlit as st
 
 from transformer.analysis.positions import STACKS
 from transformer.inference import Trace
 from transformer.ui import controls, readings, state
 from transformer.ui.models import Model
-from transformer.ui.positions.fields import Positions
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
-
-def dark() -> bool:
-    return bool(st.context.theme.type == "dark")
-
-
-def chart(figure: Figure, key: str) -> None:
-    """The figure in the page's width, its colours as they are."""
-    st.plotly_chart(figure, theme=None, key=key, config={"displayModeBar": False})
+from transformer.ui.positions import Positions
 
 
 def side() -> str:

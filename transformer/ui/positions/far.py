@@ -10,10 +10,9 @@ from transformer.analysis.positions import Right, by_length
 from transformer.figures.positions import Curve, lines
 from transformer.text.tasks import TASKS
 from transformer.ui import frame, state
+from transformer.ui.charts import chart, dark
 from transformer.ui.models import Model
-from transformer.ui.positions import runs
-from transformer.ui.positions.drawing import chart, dark
-from transformer.ui.positions.fields import Positions
+from transformer.ui.positions import Positions, runs
 from transformer.ui.positions.further import further
 from transformer.ui.positions.measuring import measured
 from transformer.ui.positions.runs import Learner

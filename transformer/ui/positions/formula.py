@@ -11,9 +11,10 @@ from transformer.analysis import positions
 from transformer.figures.clocks import hands
 from transformer.figures.positions import Curve, lines, table
 from transformer.ui import readings, state
+from transformer.ui.charts import chart, dark
 from transformer.ui.models import Model
-from transformer.ui.positions.drawing import chart, dark, side, tokens
-from transformer.ui.positions.fields import Positions
+from transformer.ui.positions import Positions
+from transformer.ui.positions.drawing import side, tokens
 from transformer.ui.tables import html
 
 ROWS, MOST_ROWS = 48, 72

@@ -8,10 +8,10 @@ import streamlit as st
 from transformer.analysis import positions
 from transformer.figures.positions import Curve, lines, table
 from transformer.ui import state
+from transformer.ui.charts import chart, dark
 from transformer.ui.models import Model
-from transformer.ui.positions import runs
-from transformer.ui.positions.drawing import chart, dark, side
-from transformer.ui.positions.fields import SIDES, Positions
+from transformer.ui.positions import SIDES, Positions, runs
+from transformer.ui.positions.drawing import side
 from transformer.ui.positions.runs import Learner
 from transformer.ui.remembered import remembered
 

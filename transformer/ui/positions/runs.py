@@ -16,7 +16,7 @@ from transformer.jobs import JobError
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
 from transformer.ui import frame, models, state, visitor
-from transformer.ui.positions.fields import Positions
+from transformer.ui.positions import Positions
 from transformer.ui.training import server
 
 TASK, LONGEST = "reverse", 10

@@ -10,9 +10,10 @@ from transformer.analysis.score_parts import PARTS, ScoreParts, score_parts
 from transformer.figures.clocks import bars, shares
 from transformer.figures.positions import table
 from transformer.ui import frame, state
+from transformer.ui.charts import chart, dark
 from transformer.ui.models import Model
-from transformer.ui.positions.drawing import chart, dark, recorded, side, tokens
-from transformer.ui.positions.fields import Positions
+from transformer.ui.positions import Positions
+from transformer.ui.positions.drawing import recorded, side, tokens
 from transformer.ui.tables import html
 
 NAMES = dict(

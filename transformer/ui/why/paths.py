@@ -11,8 +11,9 @@ import streamlit as st
 from transformer.analysis.paths import STACKS, lengths, path_length, receptive_field, steps
 from transformer.figures.complexity import Law, laws, reached
 from transformer.ui import frame, tables
-from transformer.ui.why.fields import Why
-from transformer.ui.why.sizes import NAMES, PLACES, chart, dark, short, sliders
+from transformer.ui.charts import chart, dark
+from transformer.ui.why import Why
+from transformer.ui.why.sizes import NAMES, PLACES, short, sliders
 
 LONGEST = 128
 """Positions of a stack that is measured; with k = 3 it needs a layer for each."""

@@ -7,7 +7,7 @@ import streamlit as st
 from transformer.jobs.races import RACES
 from transformer.ui import frame, state, visitor
 from transformer.ui.training import race, races, server
-from transformer.ui.why.fields import Why
+from transformer.ui.why import Why
 
 NAME = "layers"
 PAGE = "pages/why.py"

@@ -13,10 +13,10 @@ from transformer.analysis.scores import KEYS, KINDS, ROWS, STILL, VERSIONS, WIDT
 from transformer.config import Score
 from transformer.figures.scores import against_width, by_head, one_row
 from transformer.ui import controls, frame, models, state, tables
+from transformer.ui.charts import chart, dark
 from transformer.ui.models import Model
 from transformer.ui.remembered import remembered
-from transformer.ui.why.fields import Why
-from transformer.ui.why.sizes import chart, dark
+from transformer.ui.why import Why
 
 SWEPT = 1  # seed of the curves over all widths
 # Plotly takes most of a rerun; what depends on no slider is drawn once for all sessions.

@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer.analysis.paths import STACKS
 from transformer.ui import state
-from transformer.ui.why.fields import Why
+from transformer.ui.why import Why
 
 NAMES = {
     "self-attention": "Self-attention",
@@ -49,14 +49,6 @@ def sliders(*letters: str) -> Why:
                 "position. The slider leads back."
             )
     return view
-
-
-def dark() -> bool:
-    return bool(st.context.theme.type == "dark")
-
-
-def chart(figure: object, key: str) -> None:
-    st.plotly_chart(figure, theme=None, key=key, config={"displayModeBar": False})
 
 
 def short(value: float) -> str:

@@ -17,8 +17,9 @@ from transformer.analysis.complexity import (
 )
 from transformer.figures.complexity import Law, laws
 from transformer.ui import frame, tables
-from transformer.ui.why.fields import Why
-from transformer.ui.why.sizes import NAMES, PLACES, chart, dark, short, sliders
+from transformer.ui.charts import chart, dark
+from transformer.ui.why import Why
+from transformer.ui.why.sizes import NAMES, PLACES, short, sliders
 
 COUNTED = {"n": 256, "d": 512}
 """Largest sizes that are counted; what is counted is also computed, and must not take long."""

@@ -16,7 +16,8 @@ from transformer.jobs import JobError, services
 from transformer.jobs.measuring import Measurement, Measuring
 from transformer.ui import frame as page
 from transformer.ui import tables, visitor
-from transformer.ui.why.sizes import NAMES, PLACES, chart, dark, sliders
+from transformer.ui.charts import chart, dark
+from transformer.ui.why.sizes import NAMES, PLACES, sliders
 
 WIDEST = 512
 """d that is measured at most."""
