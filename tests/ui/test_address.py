@@ -138,3 +138,9 @@ def test_every_view_is_a_decoding_that_exists(view: View) -> None:
     assert (target is not None) == (view.method == "forced")
     if target is None:
         assert Decoding.of(options).method == view.method
+
+
+def test_what_all_pages_share_belongs_to_none() -> None:
+    assert View.own() == {}
+    for kind in FILES:
+        assert not kind.own().keys() & View.fields().keys()

@@ -93,8 +93,8 @@ class View:
     @classmethod
     @cache
     def own(cls) -> dict[str, Field]:
-        """Those that this class declares itself."""
-        shared = {} if cls is View else View.fields()
+        """Those that a page does not share."""
+        shared = View.fields()
         return {name: found for name, found in cls.fields().items() if name not in shared}
 
     def to_params(self) -> dict[str, str]:

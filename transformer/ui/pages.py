@@ -134,10 +134,10 @@ def made(kind: type[Kind], values: Values) -> Kind:
 
 def owners_of(name: str, file: str) -> list[type[View]]:
     """The views that declare this field: the shared one, this page's, or else others'."""
-    mine = PAGES[file].view
-    for near in (View, mine):
-        if name in near.own():
-            return [near]
+    if name in View.fields():
+        return [View]
+    if name in PAGES[file].view.own():
+        return [PAGES[file].view]
     return [page.view for page in PAGES.values() if name in page.view.own()]
 
 
