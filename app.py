@@ -10,60 +10,11 @@ import streamlit as st
 from transformer.ui import frame, readings, serving, views
 from transformer.ui.address import EXAMPLE, View
 from transformer.ui.lessons.course import LESSONS
-
-WAYS = (
-    (
-        "pages/lessons.py",
-        "**Lessons**: a way through the paper, step by step →",
-        f"{len(LESSONS)} prepared views, each with a question that it answers. New here? Begin "
-        "with these.",
-    ),
-    (
-        "pages/translate.py",
-        "**Translate** a sentence of your own →",
-        "Every step of the decoder: what it had read, what it considered, what it took.",
-    ),
-    (
-        "pages/attention.py",
-        "**Attention** of every layer and head →",
-        "As lines or pictures, number by number, step by step, or beside another's.",
-    ),
-    (
-        "pages/lab.py",
-        "**Heads lab**: is attention an explanation? →",
-        "Switch heads off, see what a weight moves, and which heads the model needs.",
-    ),
-    (
-        "pages/inside.py",
-        "**Inside**: the paper's Figure 1, box by box →",
-        "Every tensor on a sentence's way through the model, and the code that makes it.",
-    ),
-    (
-        "pages/positions.py",
-        "**Positions**: how it knows the order →",
-        "Waves added to words; which heads look at the place and which at the word.",
-    ),
-    (
-        "pages/why.py",
-        "**Why self-attention** →",
-        "Four kinds of layer counted, timed on this machine, and raced.",
-    ),
-    (
-        "pages/train.py",
-        "**Train** one, and watch attention form →",
-        "A small model learns to reverse, to sort or to speak some French, here, in seconds.",
-    ),
-    (
-        "pages/findings.py",
-        "**Findings** of papers, repeated →",
-        "What was published about heads: does it hold for the model you look at?",
-    ),
-)
+from transformer.ui.pages import HOME, PAGES
 
 
 def home() -> None:
-    with frame.page("app.py") as model:
-        st.title("See attention")
+    with frame.page(HOME) as model:
         frame.lead(
             "A Transformer translates a sentence piece by piece, and before each piece it looks at "
             "what it has read and written: that looking is called *attention*. The one in this app "
@@ -88,11 +39,12 @@ def home() -> None:
                 "sentence."
             )
         st.subheader("Where to go from here")
-        for start in range(0, len(WAYS), 3):
-            for column, (file, way, what) in zip(st.columns(3), WAYS[start:], strict=False):
+        ways = [(file, one) for file, one in PAGES.items() if file != HOME]
+        for start in range(0, len(ways), 3):
+            for column, (file, one) in zip(st.columns(3), ways[start:], strict=False):
                 with column.container(border=True, gap="xsmall"):
-                    frame.link(file, way)
-                    st.caption(what)
+                    frame.link(file, one.way)
+                    st.caption(one.what.format(lessons=len(LESSONS)))
 
 
 if __name__ == "__main__":  # the page's script, run anew for every visit and click

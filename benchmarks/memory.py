@@ -17,23 +17,20 @@ from pathlib import Path
 import psutil
 from streamlit.testing.v1 import AppTest
 
+from transformer.figures.views import EXPLORER
+from transformer.ui.pages import PAGES
+
 ROOT = Path(__file__).resolve().parents[1]
-VIEWS = ("heads", "model", "heatmap", "query-key", "decoding", "compare")
 VISITS: list[tuple[str, dict[str, str]]] = [
-    ("app.py", {}),
-    ("pages/lessons.py", {}),
+    *((file, {}) for file in PAGES),
     ("pages/translate.py", {"method": "beam", "beam_size": "4"}),
-    *(("pages/attention.py", {"view": view}) for view in VIEWS),
+    *(("pages/attention.py", {"view": view}) for view in EXPLORER),
     ("pages/attention.py", {"view": "compare", "force": "1:100"}),
     *(("pages/lab.py", {"lab": lab}) for lab in ("switch", "moves", "matter")),
     ("pages/lab.py", {"lab": "switch", "off": "c5,e3.2", "paint": "c5.1.1:0x70"}),
     ("pages/inside.py", {"box": "decoder.cross_attn.softmax", "layer": "3"}),
     ("pages/inside.py", {"section": "lens"}),
     ("pages/inside.py", {"section": "training"}),
-    ("pages/positions.py", {}),
-    ("pages/why.py", {}),
-    ("pages/train.py", {}),
-    ("pages/findings.py", {}),
 ]
 WORDS = (
     "the",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import comparison, controls, frame, readings, state, take, views
+from transformer.ui import controls, frame, readings, state
+from transformer.ui.attention import comparison, explorer, take
 
 with frame.page("pages/attention.py") as model:
-    st.title("Attention")
     left, right = st.columns([3, 2], gap="large")
     with left:
         controls.sentence(model)
@@ -22,5 +22,5 @@ with frame.page("pages/attention.py") as model:
     reading = readings.read(model, state.view())
     translated.markdown(f"**{frame.plain(reading.trace.text)}**")
     second, versus = comparison.second(model, reading)
-    views.explorer(model, reading, second, versus)
+    explorer.show(model, reading, second, versus)
     take.buttons(model, reading, second, versus)

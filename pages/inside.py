@@ -5,8 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.ui import controls, frame, state
-from transformer.ui.address import SECTIONS
-from transformer.ui.inside import bleu, learning, lens, training, walk
+from transformer.ui.inside import Inside, bleu, learning, lens, training, walk
 
 SHOWN = {
     "walk": walk.show,
@@ -17,10 +16,9 @@ SHOWN = {
 }
 
 with frame.page("pages/inside.py") as model:
-    st.title("Inside")
     left, right = st.columns(2, gap="large")
     with left:
         controls.sentence(model)
     with right:
-        controls.one_of("Show", SECTIONS, "section")
-    SHOWN[state.view().section](model)
+        controls.one_of("section")
+    SHOWN[state.view(Inside).section](model)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from transformer.ui import controls, frame, state
-from transformer.ui.address import LABS
-from transformer.ui.lab import align, cards, matter, moves, switch
+from transformer.ui.lab import Lab, align, cards, matter, moves, switch
 
 SHOWN = {
     "switch": switch.show,
@@ -17,6 +14,5 @@ SHOWN = {
 }
 
 with frame.page("pages/lab.py") as model:
-    st.title("Heads lab")
-    controls.one_of("What to look at", LABS, "lab", labelled=False)
-    SHOWN[state.view().lab](model)
+    controls.one_of("lab", labelled=False)
+    SHOWN[state.view(Lab).lab](model)

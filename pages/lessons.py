@@ -6,9 +6,9 @@ import streamlit as st
 
 from transformer.ui import frame, state
 from transformer.ui.lessons import LESSONS, go
+from transformer.ui.pages import PAGES
 
 with frame.workshop("pages/lessons.py"):
-    st.title("Lessons")
     frame.lead(
         "A way through *Attention Is All You Need*, one idea a step, on real numbers. Each lesson "
         "opens a prepared view with a few words above it and a question that the view answers. "
@@ -21,5 +21,5 @@ with frame.workshop("pages/lessons.py"):
             with st.container(horizontal=True, vertical_alignment="center"):
                 go(number, f"{number}", f"open-{number}", width=56)
                 mistake = " · **spot the mistake**" if lesson.slip else ""
-                about = f"section {lesson.section} · {frame.PAGES[lesson.page]}{mistake}"
+                about = f"section {lesson.section} · {PAGES[lesson.page].title}{mistake}"
                 st.markdown(f"**{lesson.title}**  \n:small[{about}]")

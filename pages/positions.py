@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from transformer.ui import controls, frame, state
-from transformer.ui.address import TOPICS
-from transformer.ui.positions import far, formula, learned, slips, sums
+from transformer.ui.positions import Positions, far, formula, learned, slips, sums
 
 SHOWN = {
     "matrix": formula.matrix,
@@ -22,8 +19,7 @@ SHOWN = {
 OF_A_SENTENCE = ("matrix", "added", "parts")
 
 with frame.page("pages/positions.py") as model:
-    st.title("Positions")
-    controls.one_of("Topic", TOPICS, "topic", labelled=False)
-    if state.view().topic in OF_A_SENTENCE:
+    controls.one_of("topic", labelled=False)
+    if state.view(Positions).topic in OF_A_SENTENCE:
         controls.sentence(model)
-    SHOWN[state.view().topic](model)
+    SHOWN[state.view(Positions).topic](model)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.ui import frame, state, visitor
-from transformer.ui.training import draft, ideas, live, races, runs, server, setup
+from transformer.ui.training import Train, draft, ideas, live, races, runs, server, setup
 
 with frame.workshop("pages/train.py"):
-    st.title("Train")
-    owner, view, now = visitor.owner(), state.view(), draft.now()
+    owner, view, now = visitor.owner(), state.view(Train), draft.now()
     if refused := draft.refused():
         st.warning(frame.plain(refused))
     if view.run:

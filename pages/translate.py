@@ -8,7 +8,6 @@ from transformer.text.visible import is_blank
 from transformer.ui import controls, frame, readings, state, views
 
 with frame.page("pages/translate.py") as model:
-    st.title("Translate")
     left, right = st.columns(2, gap="large")
     with left:
         controls.sentence(model)

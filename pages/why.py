@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from transformer.ui import controls, frame, state
-from transformer.ui.address import PARTS
-from transformer.ui.why import paths, race, results, scores, table, timing
+from transformer.ui.why import Why, paths, race, results, scores, table, timing
 
 SHOWN = {
     "table": table.show,
@@ -18,6 +15,5 @@ SHOWN = {
 }
 
 with frame.workshop("pages/why.py"):
-    st.title("Why self-attention")
-    controls.one_of("Part", PARTS, "part", labelled=False)
-    SHOWN[state.view().part]()
+    controls.one_of("part", labelled=False)
+    SHOWN[state.view(Why).part]()

@@ -10,10 +10,11 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from tests.attack.hostile import text
+from transformer.ui.pages import PAGES, path
 
 Ids = dict[str, list[str]]
 """Of a page's widgets."""
-PAGES = ("", "translate", "attention", "lab", "findings", "inside", "positions", "why", "train")
+NAMES = [path(file) for file in PAGES]
 
 
 def filled(chance: random.Random, kind: Descriptor, ids: list[str]) -> Any:
@@ -35,7 +36,7 @@ def put(chance: random.Random, made: Any, field: FieldDescriptor, ids: list[str]
         return
     numbers = (0, 1, -1, 2**31 - 1, 7)
     value = {
-        FieldDescriptor.CPPTYPE_STRING: lambda: chance.choice((*ids, *PAGES, *words(chance))),
+        FieldDescriptor.CPPTYPE_STRING: lambda: chance.choice((*ids, *NAMES, *words(chance))),
         FieldDescriptor.CPPTYPE_BOOL: lambda: chance.random() < 0.5,
         FieldDescriptor.CPPTYPE_DOUBLE: lambda: chance.choice((*numbers, 1e308, float("nan"))),
     }.get(field.cpp_type, lambda: chance.choice(numbers))()

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,8 @@ from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import workload
 from transformer.training.recipe import describe
-from transformer.ui.address import View
 from transformer.ui.frame import plain
+from transformer.ui.pages import PAGES, made, values_of
 from transformer.ui.training.pairs import decoded, parsed
 
 
@@ -44,12 +43,14 @@ def texts(chance: random.Random, folder: Path) -> None:
 
 def links(chance: random.Random, folder: Path) -> None:
     """The address of a view: whatever stands in it, a view comes of it that writes itself."""
-    names = [field.name for field in fields(View)]
+    file = chance.choice([*PAGES])
+    names = [name for page in PAGES.values() for name in page.view.fields()]
     params = {chance.choice([*names, text(chance)]): text(chance) for _ in range(6)}
-    view, problems = View.from_params(params)
+    values, problems = values_of(file, params)
     assert all(isinstance(problem, str) for problem in problems)
-    again, worse = View.from_params(view.to_params())
-    assert again == view
+    view = made(PAGES[file].view, values)
+    again, worse = values_of(file, view.to_params())
+    assert made(PAGES[file].view, again) == view
     assert not worse
 
 

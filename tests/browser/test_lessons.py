@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 
 from benchmarks.browser import settled
 from tests.browser.conftest import NewPage
-from transformer.ui import frame
 from transformer.ui.lessons import LESSONS
+from transformer.ui.pages import PAGES, path
 
 pytestmark = pytest.mark.browser
 
@@ -21,9 +21,8 @@ def at_lesson(page: Page, number: int) -> None:
     one = LESSONS[number - 1]
     bar = page.locator(".st-key-lesson")
     expect(bar).to_contain_text(f"Lesson {number} of {len(LESSONS)}")
-    expect(page.get_by_role("heading", level=1)).to_have_text(frame.PAGES[one.page])
-    path = one.page.removeprefix("pages/").removesuffix(".py")
-    expect(page).to_have_url(re.compile(rf"/{path}\?(.*&)?lesson={number}(&|$)"))
+    expect(page.get_by_role("heading", level=1)).to_have_text(PAGES[one.page].title)
+    expect(page).to_have_url(re.compile(rf"/{path(one.page)}\?(.*&)?lesson={number}(&|$)"))
     settled(page)
 
 
@@ -68,8 +67,8 @@ def test_a_lesson_on_the_page_it_is_already_on_opens_its_own_view(app: str, page
 @pytest.mark.parametrize("width", [1400, 390])
 def test_nothing_is_wider_than_the_window(app: str, new_page: NewPage, width: int) -> None:
     page = new_page(width)
-    for path in ("lessons", "positions?lesson=6&topic=slip"):
-        page.goto(f"{app}/{path}")
+    for where in ("lessons", "positions?lesson=6&topic=slip"):
+        page.goto(f"{app}/{where}")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         settled(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from benchmarks.browser import settled, wait_until
 from tests.browser.conftest import NewPage
-from transformer.ui.frame import PAGES
+from transformer.ui.pages import PAGES, path
 from transformer.ui.visitor import COOKIE, ID
 
 pytestmark = pytest.mark.browser
@@ -23,7 +23,7 @@ def test_no_page_breaks_the_policy(app: str, page: Page) -> None:
     """A module, a style, a font or a picture that it forbids: the console would say so as well."""
     page.add_init_script(WATCH)
     for file in PAGES:
-        page.goto(f"{app}/{'' if file == 'app.py' else file[len('pages/') : -len('.py')]}")
+        page.goto(f"{app}/{path(file)}")
         page.get_by_role("heading", level=1).wait_for()
         settled(page)
         expect(page.get_by_test_id("stSkeleton")).to_have_count(0)  # what is fetched after the page

@@ -16,6 +16,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import NewPage
 from tests.browser.opened import CSV, PNG, SVG, Numbers, opened, ramp, scripted, table, taken
 from tests.figures.made import HOSTILE, made
+from transformer.figures.views import EXPLORER
 
 pytestmark = pytest.mark.browser
 
@@ -292,7 +293,7 @@ def test_every_view_can_be_taken_away_and_read_as_a_table(page: Page, tmp_path: 
     opened(page, tmp_path, *pair, layer=1, head=2)
     tabs = page.locator(".hu-tabs [role=tab]")
     names = [tab.get_attribute("data-view") for tab in tabs.all()]
-    assert names == ["heads", "model", "heatmap", "query-key", "decoding", "compare"]
+    assert names == list(EXPLORER)
     for number, name in enumerate(names):
         tabs.nth(number).click()
         heads, rows = table(page)

@@ -7,44 +7,40 @@ import re
 import pytest
 
 from transformer.figures import module, style, translation_data, translation_page
-from transformer.figures.views import View, page, script
+from transformer.figures.views import COMPONENTS, EXPLORER, page, script
 
 HOSTILE = "</script><script>alert(1)</script><b>&\"'"
 # Names, not addresses that anyone asks.
 NAMESPACES = r'"http://www\.w3\.org/(2000/svg|1998/Math/MathML)"'
-VIEWS: tuple[View, ...] = (
-    "explorer",
-    "translation",
-    "film",
-    "moments",
-    "figure1",
-    "tensors",
-    "moves",
-)
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_nothing_is_fetched_and_nothing_is_parsed_as_html(view: View) -> None:
+@pytest.mark.parametrize("view", COMPONENTS)
+def test_nothing_is_fetched_and_nothing_is_parsed_as_html(view: str) -> None:
     code = re.sub(r"(^|\s)//.*", "", re.sub(NAMESPACES, "", script(view))) + style(view)
     assert not re.search(r"https?:|@import|\burl\((?!#)|\bfetch\(|XMLHttpRequest|\bimport\(", code)
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", code)
     assert "</script" not in code
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_the_component_is_a_module_with_one_default_export(view: View) -> None:
+@pytest.mark.parametrize("view", COMPONENTS)
+def test_the_component_is_a_module_with_one_default_export(view: str) -> None:
     assert re.findall(r"^export .*", module(view), flags=re.M) == [
         "export default function ({ data, parentElement, setStateValue }) {"
     ]
     assert f"function {view}View(" in module(view)
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_no_two_files_of_a_view_use_a_name_twice(view: View) -> None:
+@pytest.mark.parametrize("view", COMPONENTS)
+def test_no_two_files_of_a_view_use_a_name_twice(view: str) -> None:
     names = re.findall(r"^(?:const|let|(?:async )?function) (\w+)", script(view), flags=re.M)
     listed = re.findall(r"^const \[([\w, ]+)\]", script(view), flags=re.M)
     names += [name for one in listed for name in one.split(", ")]
     assert sorted(names) == sorted(set(names))
+
+
+def test_every_view_of_the_explorer_adds_its_tab() -> None:
+    tabs = re.findall(r'^VIEWS(?:\.|\[")([\w-]+)(?:"\])? = ', script("explorer"), flags=re.M)
+    assert tabs == list(EXPLORER)
 
 
 def test_a_title_stays_text() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,8 +14,11 @@ import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
+from transformer.figures.packing import split
 from transformer.jobs import services
 from transformer.ui import remembered
+from transformer.ui.frame import JOINER
+from transformer.ui.pages import PAGES, made
 
 ROOT = Path(__file__).resolve().parents[2]
 Visit = Callable[..., AppTest]
@@ -24,6 +28,22 @@ def run_program(code: str, space: dict[str, Any] | None = None) -> None:
     """Run lines of Python that a page shows, where the folders that they name lie."""
     with contextlib.chdir(Path(os.environ["HEADS_UP_CHECKPOINTS"]).parent):
         exec(compile(code, "shown", "exec"), {} if space is None else space)
+
+
+def shown(app: AppTest) -> list[Any]:
+    """What the browser views on the page were given: the explorer's header, or a dict."""
+    protos = [element.proto for element in app.get("bidi_component")]
+    return [split(p.bytes)[0] if p.bytes else json.loads(p.json) for p in protos]
+
+
+def messages(app: AppTest) -> list[str]:
+    """Warnings and errors as people read them."""
+    return [box.value.replace("\\", "").replace(JOINER, "") for box in [*app.warning, *app.error]]
+
+
+def view(app: AppTest) -> Any:
+    """What this session looks at, with the fields of the page that is open."""
+    return made(PAGES[app.session_state["page"]].view, app.session_state["view"])
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit
-from tests.pages.test_pages import messages
+from tests.pages.conftest import Visit, messages
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings import FINDINGS

@@ -13,12 +13,12 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, run_program
+from tests.pages.conftest import Visit, run_program, view
 from transformer import Translator
 from transformer.analysis.inside import opened
 from transformer.figures.packing import split
 from transformer.figures.places import STOPS
-from transformer.ui.address import SECTIONS, View
+from transformer.ui.inside import SECTIONS
 
 PAGE = "pages/inside.py"
 TEXT = "The baker paints a boat."
@@ -27,12 +27,6 @@ TEXT = "The baker paints a boat."
 @pytest.fixture(scope="module")
 def translator(checkpoints: Path) -> Translator:
     return Translator.load(checkpoints / "tiny", device="cpu")
-
-
-def view(app: AppTest) -> View:
-    found = app.session_state["view"]
-    assert isinstance(found, View)
-    return found
 
 
 def sent(app: AppTest) -> list[tuple[dict[str, Any], Any]]:

@@ -11,7 +11,7 @@ import sacrebleu
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit
+from tests.pages.conftest import Visit, view
 from tests.pages.test_inside import numbers
 from transformer import Translator
 from transformer.training.schedule import paper_rate
@@ -19,12 +19,6 @@ from transformer.ui.address import View
 
 PAGE = "pages/inside.py"
 TEXT = "The baker paints a boat."
-
-
-def view(app: AppTest) -> View:
-    found = app.session_state["view"]
-    assert isinstance(found, View)
-    return found
 
 
 def charts(app: AppTest) -> list[dict[str, object]]:

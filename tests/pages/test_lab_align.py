@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, run_program
+from tests.pages.conftest import Visit, messages, run_program, view
 from tests.pages.test_lab_cards import button, grid, kept, made, texts
-from tests.pages.test_pages import messages, view
 from transformer import Translator
 from transformer.analysis.aligned import aligned
 from transformer.analysis.corpora import Corpus

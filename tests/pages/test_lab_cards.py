@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, run_program
-from tests.pages.test_pages import messages, shown, view
+from tests.pages.conftest import Visit, messages, run_program, shown, view
 from transformer import Translator
 from transformer.analysis.cards import SHOWN
 from transformer.analysis.corpora import Corpus
@@ -28,7 +27,7 @@ from transformer.jobs.computation import of_report
 from transformer.jobs.computing import FOLDER
 from transformer.jobs.results import FAILED, RESULT, write
 from transformer.measures import MEASURES
-from transformer.ui.address import COLOURS
+from transformer.ui.lab import COLOURS
 from transformer.ui.lab.cards_head import said
 
 PAGE = "pages/lab.py"

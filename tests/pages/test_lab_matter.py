@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit
-from tests.pages.test_pages import messages, view
+from tests.pages.conftest import Visit, messages, view
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.gates import switched_off

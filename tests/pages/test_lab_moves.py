@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, run_program
-from tests.pages.test_pages import messages, shown, view
+from tests.pages.conftest import Visit, messages, run_program, shown, view
 from transformer.analysis import flow
 from transformer.figures.packing import split
 from transformer.ui import readings

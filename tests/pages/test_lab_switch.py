@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, run_program
-from tests.pages.test_pages import messages, shown, view
+from tests.pages.conftest import Visit, messages, run_program, shown, view
 from transformer import Translator
 from transformer.analysis.cells import blank_cells
 from transformer.analysis.gates import switched_off, to_mean, uniform
@@ -21,7 +20,7 @@ from transformer.analysis.patches import hidden, painted, patched, without_piece
 from transformer.figures.packing import split
 from transformer.inference import Trace
 from transformer.ui.address import EXAMPLES
-from transformer.ui.lab import switch, switch_written
+from transformer.ui.lab import MEANS, switch_written
 
 PAGE, TEXT = "pages/lab.py", "The baker hides books."
 # A short translation of one's own: the tiny model ends none, and long ones take their time.
@@ -88,7 +87,7 @@ def test_with_all_heads_on_it_says_how_to_begin(visit: Visit) -> None:
     assert "Nothing is changed" in said(app)
 
 
-@pytest.mark.parametrize("means", switch.MEANS)
+@pytest.mark.parametrize("means", MEANS)
 def test_heads_that_are_off(visit: Visit, translator: Translator, means: str) -> None:
     own = means != "zero"
     app = opened(visit, off="e1.2,c1", means=means, method="forced" if own else "greedy")

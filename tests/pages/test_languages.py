@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit
-from tests.pages.test_pages import messages, shown, view
+from tests.pages.conftest import Visit, messages, shown, view
 from transformer.analysis.corpora import Corpus
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig

@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit
+from tests.pages.conftest import ROOT, Visit, messages, shown, view
 from transformer import Translator
 from transformer.figures import Side
 from transformer.figures.packing import split
 from transformer.figures.state import DEFAULTS
-from transformer.ui import frame
 from transformer.ui.address import View
-from transformer.ui.frame import JOINER
+from transformer.ui.pages import HOME, PAGES
 
-PAGES = ("app.py", "pages/translate.py", "pages/attention.py")
-OURS = PAGES[1:]
-
-
-def view(app: AppTest) -> View:
-    found = app.session_state["view"]
-    assert isinstance(found, View)
-    return found
+OURS = ("pages/translate.py", "pages/attention.py")
+READING = (HOME, *OURS)
 
 
-def shown(app: AppTest) -> list[Any]:
-    """What the browser views on the page were given: the explorer's header, or a dict."""
-    protos = [element.proto for element in app.get("bidi_component")]
-    return [split(p.bytes)[0] if p.bytes else json.loads(p.json) for p in protos]
-
-
-def messages(app: AppTest) -> list[str]:
-    """Warnings and errors as people read them."""
-    return [box.value.replace("\\", "").replace(JOINER, "") for box in [*app.warning, *app.error]]
+def test_every_file_of_a_page_is_in_the_list_of_pages() -> None:
+    files = {str(file.relative_to(ROOT)) for file in (ROOT / "pages").glob("*.py")}
+    assert PAGES.keys() == {HOME, *files}
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -45,12 +30,12 @@ def test_a_page_opens_by_its_address_with_the_way_around(visit: Visit, page: str
     app = visit(page)
     assert len(app.title) == 1
     ways = [link.proto.label for link in app.get("page_link")]
-    assert ways[: len(frame.PAGES)] == list(frame.PAGES.values())
-    assert shown(app)
+    assert ways[: len(PAGES)] == [one.title for one in PAGES.values()]
     assert not messages(app)
+    assert dict(app.query_params).keys() <= {*PAGES[page].view.fields()}
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", READING)
 def test_without_a_checkpoint_a_page_says_what_to_do(
     visit: Visit, page: str, tmp_path: Path
 ) -> None:
@@ -66,7 +51,7 @@ def test_without_a_checkpoint_a_page_says_what_to_do(
         assert not shown(app)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", READING)
 def test_a_broken_checkpoint_is_one_sentence(
     visit: Visit, page: str, tmp_path: Path, checkpoints: Path
 ) -> None:

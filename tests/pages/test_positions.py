@@ -14,8 +14,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from tests.jobs.conftest import Still
-from tests.pages.conftest import Visit
-from tests.pages.test_pages import messages, view
+from tests.pages.conftest import Visit, messages, view
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
 from transformer.jobs import Jobs, Limits
@@ -23,9 +22,8 @@ from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
-from transformer.ui.address import TOPICS
 from transformer.ui.kept import Kept
-from transformer.ui.positions import further, measuring, runs
+from transformer.ui.positions import TOPICS, further, measuring, runs
 from transformer.ui.training import server
 
 PAGE = "pages/positions.py"

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from tests.jobs.conftest import Still
-from tests.pages.conftest import Visit
-from tests.pages.test_pages import messages, shown, view
+from tests.pages.conftest import Visit, messages, shown, view
 from tests.pages.test_train import button, labels, told, trained
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.shipped import RUNS

@@ -11,8 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.jobs.conftest import Still
-from tests.pages.conftest import Visit
-from tests.pages.test_pages import messages, shown, view
+from tests.pages.conftest import Visit, messages, shown, view
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
 from transformer.jobs import JobError, Jobs, Limits, count_parameters
@@ -21,7 +20,7 @@ from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import DEFAULTS, defaults, describe
-from transformer.ui import frame
+from transformer.ui.pages import PAGES
 from transformer.ui.training import draft, ideas, pairs, server, setup
 
 PAGE = "pages/train.py"
@@ -91,7 +90,7 @@ def test_it_opens_by_its_address_with_ideas_and_says_what_to_do_first(
 ) -> None:
     app = visit(PAGE)
     ways = [link.proto.label for link in app.get("page_link")]
-    assert ways[: len(frame.PAGES)] == list(frame.PAGES.values())
+    assert ways[: len(PAGES)] == [one.title for one in PAGES.values()]
     for idea in ideas.IDEAS:
         assert idea.title in told(app)
         assert app.button(f"train-{idea.task}")
@@ -334,7 +333,7 @@ def test_a_run_that_there_is_not_is_a_message_with_a_way_back(visit: Visit, jobs
         app = visit(PAGE, run=name)
         assert len(messages(app)) == 1
         assert "There is no run" in messages(app)[0]
-        assert "All runs" in app.get("page_link")[len(frame.PAGES)].proto.label
+        assert "All runs" in app.get("page_link")[len(PAGES)].proto.label
 
 
 def test_others_may_look_at_a_run_and_not_touch_it(visit: Visit, jobs: Jobs) -> None:

@@ -3,61 +3,90 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.figures import state
+from transformer.figures.fields import Field
+from transformer.figures.views import EXPLORER
 from transformer.inference.options import Decoding
-from transformer.ui.address import CHOICES, FORMS, RANGES, View
+from transformer.ui.address import View
+from transformer.ui.attention import Attention
+from transformer.ui.lab import Lab
+from transformer.ui.pages import PAGES, made, of_model, values_of
+
+FILES = {page.view: file for file, page in PAGES.items()}
+EVERY = sorted({name for kind in FILES for name in kind.fields()})
 
 
-def number(name: str) -> st.SearchStrategy[float]:
-    low, high = RANGES[name]
-    if isinstance(getattr(View(), name), int):
-        return st.integers(int(low), int(high))
-    return st.floats(low, high)
+def values(field: Field) -> st.SearchStrategy[object]:
+    if isinstance(field.default, int):
+        return st.integers(*map(int, field.bounds))
+    if isinstance(field.default, float):
+        return st.floats(*field.bounds)
+    if field.choices:
+        return st.sampled_from(list(field.choices))
+    if field.form[0]:
+        return st.from_regex(re.compile(field.form[0], re.ASCII), fullmatch=True)
+    return st.text()
 
 
-views = st.builds(
-    View,
-    model=st.text(),
-    text=st.text(),
-    target=st.text(),
-    other=st.text(),
-    other_model=st.text(),
-    **{name: number(name) for name in RANGES},
-    **{name: st.sampled_from(choices) for name, choices in CHOICES.items()},
-    **{name: st.sampled_from(choices) for name, choices in state.CHOICES.items()},
-    **{name: st.integers(*ends) for name, ends in state.RANGES.items()},
-    **{
-        name: st.from_regex(re.compile(form, re.ASCII), fullmatch=True)
-        for name, (form, _) in (*state.FORMS.items(), *FORMS.items())
-    },
-)
+def any_of(kind: type[View]) -> st.SearchStrategy[View]:
+    return st.builds(kind, **{name: values(field) for name, field in kind.fields().items()})
 
 
-def test_the_view_holds_the_explorers_whole_state() -> None:
-    assert View().explorer() == state.DEFAULTS
-    assert state.DEFAULTS.keys() == state.CHOICES.keys() | state.RANGES.keys() | state.FORMS.keys()
+views = st.sampled_from(list(FILES)).flatmap(any_of)
+
+
+def opened(file: str, params: dict[str, str]) -> tuple[View, list[str]]:
+    found, problems = values_of(file, params)
+    return made(PAGES[file].view, found), problems
+
+
+def test_the_attention_page_holds_the_explorers_whole_state() -> None:
+    assert Attention().explorer() == state.DEFAULTS
+    assert state.DEFAULTS.keys() <= Attention.fields().keys()
+    assert View(layer=3).explorer() == {**state.DEFAULTS, "layer": 3}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_every_first_value_is_one_that_the_address_takes(kind: type[View]) -> None:
+    first = kind()
+    for name, field in kind.fields().items():
+        assert getattr(first, name) == field.default
+        if field.default != "" or not field.choices:
+            assert field.read(field.default) == field.default
+    assert first.to_params() == {}
 
 
 @given(views)
 def test_an_address_brings_its_view_back(view: View) -> None:
-    assert View.from_params(view.to_params()) == (view, [])
+    assert opened(FILES[type(view)], view.to_params()) == (view, [])
 
 
-def test_a_first_visit_has_a_bare_address() -> None:
-    assert View().to_params() == {}
-
-
-@given(st.dictionaries(st.sampled_from([f.name for f in fields(View)]) | st.text(), st.text()))
-def test_no_address_is_too_odd(params: dict[str, str]) -> None:
-    view, problems = View.from_params(params)
-    assert View.from_params(view.to_params()) == (view, [])
+@given(st.sampled_from(list(PAGES)), st.dictionaries(st.sampled_from(EVERY) | st.text(), st.text()))
+def test_no_address_is_too_odd(file: str, params: dict[str, str]) -> None:
+    view, problems = opened(file, params)
+    assert opened(file, view.to_params()) == (view, [])
     assert len(problems) <= len(params)
+
+
+@given(any_of(Lab))
+def test_an_old_address_reaches_every_page_that_it_speaks_of(view: View) -> None:
+    assert isinstance(view, Lab)
+    found, problems = values_of(FILES[Attention], view.to_params())
+    assert problems == []
+    assert made(Lab, found) == view
+    assert made(Attention, found).explorer() == view.explorer()
+
+
+def test_what_is_wrong_with_another_pages_field_is_said_too() -> None:
+    found, problems = values_of(FILES[Attention], {"off": "x3.2", "d": "8192", "shift": "7"})
+    for problem, start in zip(problems, ("off='x3.2'", "d='8192'"), strict=True):
+        assert problem.startswith(f"The address has {start}; it must be ")
+    assert found["Positions"] == {"shift": 7}
 
 
 @pytest.mark.parametrize(
@@ -72,6 +101,7 @@ def test_no_address_is_too_odd(params: dict[str, str]) -> None:
             {"row": "\u0663"},
             "The address has row='\u0663'; it must be a whole number from -1 to 9999.",
         ),
+        ({"seed": "1_0"}, "The address has seed='1_0'; it must be a whole number from 0 to"),
         ({"top_p": "nan"}, "The address has top_p='nan'; it must be a number from 0.05 to 1."),
         ({"seed": "2147483648"}, "a whole number from 0 to 2147483647."),
         (
@@ -87,22 +117,30 @@ def test_no_address_is_too_odd(params: dict[str, str]) -> None:
         ({"off": "x3.2"}, 'e, d or c and layer.head or a layer, with commas, like "e3.2,c5".'),
         ({"paint": "c5.1.3:2x0"}, "then keys and weights from 1 to 100, like"),
         ({"force": "2:x"}, 'a step and a piece\'s id, like "2:1234".'),
-        (
-            {"view": "head"},
-            "must be one of heads, model, heatmap, query-key, decoding, compare.",
-        ),
+        ({"view": "head"}, f"must be one of {', '.join(EXPLORER)}."),
     ],
 )
 def test_what_makes_no_sense_is_named_and_left_out(params: dict[str, str], problem: str) -> None:
-    view, problems = View.from_params(params)
-    assert view == View()
-    assert [problem in found for found in problems] == [True]
+    for file in PAGES:
+        view, problems = opened(file, params)
+        assert view == PAGES[file].view()
+        assert [problem in found for found in problems] == [True]
 
 
-@given(views)
+def test_what_means_nothing_to_another_model_is_known() -> None:
+    assert of_model() == {"Attention": {"force": ""}}
+
+
+@given(any_of(View))
 def test_every_view_is_a_decoding_that_exists(view: View) -> None:
     options = view.decoding()
     target = options.pop("target", None)
     assert (target is not None) == (view.method == "forced")
     if target is None:
         assert Decoding.of(options).method == view.method
+
+
+def test_what_all_pages_share_belongs_to_none() -> None:
+    assert View.own() == {}
+    for kind in FILES:
+        assert not kind.own().keys() & View.fields().keys()

@@ -45,7 +45,7 @@ def test_the_same_sentence_is_read_once(model: Model) -> None:
     first = readings.read(model, VIEW)
     assert readings.read(model, VIEW) is first
     assert readings.read(model, replace(VIEW, method="beam")) is not first
-    assert readings.read(model, replace(VIEW, layer=1, units="words")) is first
+    assert readings.read(model, replace(VIEW, layer=1, size="large")) is first
 
 
 @pytest.mark.usefixtures("session")
@@ -55,7 +55,7 @@ def test_another_piece_is_forced_and_the_rest_is_free(model: Model, method: str)
     first = readings.read(model, view)
     ids = first.trace.translation.ids
     piece = next(c.id for c in first.trace.translation.steps[1].candidates if c.id != ids[1])
-    found = readings.altered(model, replace(view, force=f"1:{piece}"), first).trace.translation
+    found = readings.altered(model, view, first, f"1:{piece}").trace.translation
     assert found.ids[:2] == (ids[0], piece)
     assert found.source == VIEW.text
     assert first.trace.translation.ids == ids
@@ -68,7 +68,7 @@ def test_another_piece_is_forced_and_the_rest_is_free(model: Model, method: str)
 def test_what_cannot_be_forced_is_said(model: Model, force: str, told: str) -> None:
     first = readings.read(model, VIEW)
     with pytest.raises(ValueError, match=told):
-        readings.altered(model, replace(VIEW, force=force), first)
+        readings.altered(model, VIEW, first, force)
 
 
 @pytest.mark.usefixtures("session")

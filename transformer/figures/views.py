@@ -10,116 +10,91 @@ from __future__ import annotations
 import json
 from functools import cache
 from html import escape
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-View = Literal[
-    "explorer",
-    "translation",
-    "film",
-    "moments",
-    "figure1",
-    "tensors",
-    "moves",
-    "switchboard",
-    "headgrid",
-]
+_BROWSER = Path(__file__).parent / "browser"
 
 # What draws tables of weights, alone or in a view.
-_TABLES = (
-    "base.js",
-    "store.js",
-    "matrix.js",
-    "pen.js",
-    "lettering.js",
-    "stage.js",
-    "cells.js",
-    "legend.js",
-    "mosaic.js",
-    "options.js",
-)
-# In the order of their use: a script knows those before it. A view of the explorer adds its tab.
-_SCRIPTS: dict[str, tuple[str, ...]] = {
+_TABLES = ("base", "store", "matrix", "pen", "lettering", "stage", "cells", "legend", "mosaic")
+EXPLORER: dict[str, tuple[str, ...]] = {
+    "heads": ("headlines", "headchips", "heads"),
+    "model": ("model",),
+    "heatmap": ("heatmap",),
+    "query-key": ("working", "strips", "querykey"),
+    "decoding": ("tree", "stepping", "decoding"),
+    "compare": ("differences", "comparing", "compare"),
+}
+"""The explorer's views in the order of their tabs, each with what draws it; the last script of each
+adds its tab."""
+COMPONENTS: dict[str, tuple[str, ...]] = {
     "explorer": (
         *_TABLES,
-        "measures.js",
-        "headlines.js",
-        "headchips.js",
-        "heads.js",
-        "model.js",
-        "heatmap.js",
-        "working.js",
-        "strips.js",
-        "querykey.js",
-        "tree.js",
-        "stepping.js",
-        "decoding.js",
-        "differences.js",
-        "comparing.js",
-        "compare.js",
-        "sheet.js",
-        "take.js",
-        "help.js",
-        "explorer.js",
-        "address.js",
+        "explorer.css",
+        "options",
+        "measures",
+        *chain(*EXPLORER.values()),
+        "sheet",
+        "take",
+        "tools.css",
+        "help",
+        "explorer",
+        "address",
     ),
-    "translation": ("base.js", "translation.js"),
+    "translation": ("base", "translation"),
     "film": (
         *_TABLES,
-        "heatmap.js",
-        "sheet.js",
-        "take.js",
-        "help.js",
-        "filmed.js",
-        "scrubber.js",
-        "film.js",
+        "explorer.css",
+        "model.css",
+        "tools.css",
+        "options",
+        "heatmap",
+        "sheet",
+        "take",
+        "help",
+        "filmed",
+        "scrubber",
+        "film",
     ),
-    "moments": ("base.js", "legend.js", "formula.js", "moments.js"),
-    "figure1": ("base.js", "store.js", "figure1.js"),
+    "moments": ("base", "explorer.css", "legend", "formula", "moments"),
+    "figure1": ("base", "store", "figure1"),
     "tensors": (
-        "base.js",
-        "store.js",
-        "lettering.js",
-        "stage.js",
-        "legend.js",
-        "formula.js",
-        "ranked.js",
-        "tensordraw.js",
-        "tensors.js",
+        "base",
+        "explorer.css",
+        "store",
+        "lettering",
+        "stage",
+        "legend",
+        "formula",
+        "ranked",
+        "tensordraw",
+        "tensors",
     ),
     "moves": (
-        "base.js",
-        "store.js",
-        "lettering.js",
-        "stage.js",
-        "cells.js",
-        "legend.js",
-        "formula.js",
-        "moves.js",
-    ),
-    "switchboard": ("base.js", "store.js", "legend.js", "mosaic.js", "switchboard.js"),
-    "headgrid": ("base.js", "legend.js", "headgrid.js"),
-}
-_STYLES: dict[str, tuple[str, ...]] = {
-    "explorer": (
-        "base.css",
+        "base",
         "explorer.css",
-        "heads.css",
-        "model.css",
-        "querykey.css",
-        "decoding.css",
-        "compare.css",
-        "tools.css",
+        "store",
+        "lettering",
+        "stage",
+        "cells",
+        "legend",
+        "formula",
+        "moves",
     ),
-    "translation": ("base.css", "translation.css"),
-    "film": ("base.css", "explorer.css", "model.css", "tools.css", "film.css"),
-    "moments": ("base.css", "explorer.css", "moments.css"),
-    "figure1": ("base.css", "figure1.css"),
-    "tensors": ("base.css", "explorer.css", "tensors.css"),
-    "moves": ("base.css", "explorer.css", "moves.css"),
-    "switchboard": ("base.css", "explorer.css", "model.css", "switchboard.css"),
-    "headgrid": ("base.css", "explorer.css", "model.css", "headgrid.css"),
+    "switchboard": (
+        "base",
+        "explorer.css",
+        "model.css",
+        "store",
+        "legend",
+        "mosaic",
+        "switchboard",
+    ),
+    "headgrid": ("base", "explorer.css", "model.css", "legend", "headgrid"),
 }
+"""Every component with its files in `browser/`, in the order of their use: a script knows those
+before it. A name stands for a script and, where there is one, its style."""
 
 _MODULE = """
 const views = new WeakMap(); // one for each place in the page, kept from call to call
@@ -131,20 +106,11 @@ export default function ({ data, parentElement, setStateValue }) {
   return () => view.close();
 }
 """
-_MAKE = {
-    "explorer": """explorerView(parentElement, (state, defaults) => {
+_MAKE = """%sView(parentElement, (state) => setStateValue("state", state))"""
+_MAKE_EXPLORER = """explorerView(parentElement, (state, defaults) => {
     writeAddress(state, defaults);
     setStateValue("state", state);
-  }, true)""",
-    "translation": "translationView(parentElement)",
-    "film": """filmView(parentElement, (state) => setStateValue("state", state))""",
-    "moments": """momentsView(parentElement, (state) => setStateValue("state", state))""",
-    "figure1": """figure1View(parentElement, (state) => setStateValue("state", state))""",
-    "tensors": """tensorsView(parentElement, (state) => setStateValue("state", state))""",
-    "moves": """movesView(parentElement, (state) => setStateValue("state", state))""",
-    "switchboard": """switchboardView(parentElement, (state) => setStateValue("state", state))""",
-    "headgrid": """headgridView(parentElement, (state) => setStateValue("state", state))""",
-}
+  }, true)"""
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -168,22 +134,28 @@ body {{ margin: 2rem auto; max-width: 1200px; padding: 0 1rem; }}
 """
 
 
-def script(view: View) -> str:
-    """The view's functions; of "film" `filmView` is the one to call, and so on."""
-    return "\n".join(_read(name) for name in _SCRIPTS[view])
+@cache
+def script(view: str) -> str:
+    """The functions of a component; of "film" `filmView` is the one to call, and so on."""
+    return "\n".join(_read(f"{name}.js") for name in COMPONENTS[view] if "." not in name)
 
 
-def style(view: View) -> str:
-    """The view's style sheet."""
-    return "\n".join(_read(name) for name in _STYLES[view])
+@cache
+def style(view: str) -> str:
+    """The component's style sheet."""
+    given = [name for name in COMPONENTS[view] if "." in name]
+    names = [name if "." in name else f"{name}.css" for name in COMPONENTS[view]]
+    found = [name for name in dict.fromkeys(names) if name in given or (_BROWSER / name).exists()]
+    return "\n".join(_read(name) for name in found)
 
 
-def module(view: View) -> str:
+def module(view: str) -> str:
     """The script as a Streamlit component of the second kind imports it."""
-    return script(view) + _MODULE % _MAKE[view]
+    make = _MAKE_EXPLORER if view == "explorer" else _MAKE % view
+    return script(view) + _MODULE % make
 
 
-def page(view: View, start: str, data: str = "", title: str = "Attention", after: str = "") -> str:
+def page(view: str, start: str, data: str = "", title: str = "Attention", after: str = "") -> str:
     """One HTML file that shows a view by itself: no server, nothing fetched.
 
     Args:
@@ -205,6 +177,5 @@ view.show({written});"""
     return page("translation", start, title=title)
 
 
-@cache
 def _read(name: str) -> str:
-    return (Path(__file__).parent / "browser" / name).read_text(encoding="utf-8")
+    return (_BROWSER / name).read_text(encoding="utf-8")

@@ -158,7 +158,7 @@ class Trace(Mapping[str, Array]):
 
         Args:
             other: a second trace, to compare with.
-            view: "heads", "model", "heatmap", "query-key", "decoding" or "compare".
+            view: one of `figures.views.EXPLORER`, such as "heads" or "query-key".
             state: whatever else it opens with, by the names in `figures.state.DEFAULTS`.
 
         Raises:

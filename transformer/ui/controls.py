@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Any
 
 import streamlit as st
 
 from transformer.ui import frame, state
-from transformer.ui.address import KINDS, METHODS
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
@@ -33,35 +32,26 @@ def sentence(model: Model) -> None:
         st.caption(f"It never saw {frame.plain(', '.join(unknown[:5]))} and reads `<unk>` there.")
 
 
-def one_of(label: str, names: Mapping[str, str], field: str, *, labelled: bool = True) -> None:
-    """A row of buttons for a word of the view: what it may be, with what it is called."""
+def one_of(field: str, *, labelled: bool = True, **more: Any) -> None:
+    """A row of buttons for a word of the view."""
     st.segmented_control(
-        label,
-        list(names),
-        format_func=names.__getitem__,
         required=True,
         label_visibility="visible" if labelled else "collapsed",
-        **state.bound(field),
+        **{**state.chosen(field), **more},
     )
 
 
 def layer_and_head(model: Model) -> None:
     """Two boxes, to stand in a row with others."""
     for name, count in (("layer", model.n_layers), ("head", model.n_heads)):
-        st.selectbox(name.capitalize(), range(count), width=90, **state.bound(name))
+        st.selectbox(options=range(count), width=90, **state.bound(name))
 
 
 def head(model: Model, reading: Reading) -> None:
     """Kind, layer and head; where none is chosen, the clearest one."""
     now = reading.side.resolved(state.view().explorer())
     state.settle(layer=now["layer"], head=now["head"])
-    st.segmented_control(
-        "Kind of attention",
-        list(KINDS),
-        format_func=KINDS.__getitem__,
-        required=True,
-        **{**state.bound("kind"), "on_change": _turned},
-    )
+    one_of("kind", on_change=_turned)
     layer_and_head(model)
 
 
@@ -73,50 +63,35 @@ def _turned(_: str, key: str) -> None:
 
 def method(model: Model) -> None:
     """How the next piece is chosen, with what can be set about it."""
-    one_of("How is the next piece chosen?", METHODS, "method")
+    one_of("method")
     chosen = state.view().method
     if chosen == "greedy":
         st.caption("Always the most probable one.")
     elif chosen == "beam":
         st.caption("Several beginnings are carried along; the one with the best score wins.")
         left, right = st.columns(2)
-        left.slider("Beginnings carried along", 2, 12, **state.bound("beam_size"))
+        left.slider(**state.bounded("beam_size"))
         right.slider(
-            "Length penalty",
-            0.0,
-            2.0,
             step=0.1,
             help="0 prefers short translations; the paper takes 0.6.",
-            **state.bound("length_penalty"),
+            **state.bounded("length_penalty"),
         )
     elif chosen == "sample":
         st.caption("By chance, in proportion to the probabilities.")
         columns = st.columns(4)
         columns[0].slider(
-            "Temperature",
-            0.1,
-            2.0,
             step=0.1,
             help="Below 1 the probable becomes more probable still, above 1 less.",
-            **state.bound("temperature"),
+            **state.bounded("temperature"),
         )
-        columns[1].slider(
-            "Only the k most probable", 0, 100, help="0: all of them.", **state.bound("top_k")
-        )
+        columns[1].slider(help="0: all of them.", **state.bounded("top_k"))
         columns[2].slider(
-            "Only the top share p",
-            0.05,
-            1.0,
             step=0.05,
             help="The fewest pieces that have this much probability together.",
-            **state.bound("top_p"),
+            **state.bounded("top_p"),
         )
         columns[3].number_input(
-            "Seed",
-            0,
-            2**31 - 1,
-            help="The same seed draws the same translation.",
-            **state.bound("seed"),
+            help="The same seed draws the same translation.", **state.bounded("seed")
         )
     else:
         st.caption("You write the translation; the model says how probable it finds each piece.")

@@ -16,20 +16,9 @@ from transformer.ui import lessons, models, state, threads  # noqa: F401  thread
 from transformer.ui.about import About, about
 from transformer.ui.address import EXAMPLE
 from transformer.ui.models import Model
+from transformer.ui.pages import HOME, PAGES
 from transformer.ui.readings import WhileWanted
 
-PAGES = {
-    "app.py": "Heads Up",
-    "pages/lessons.py": "Lessons",
-    "pages/translate.py": "Translate",
-    "pages/attention.py": "Attention",
-    "pages/lab.py": "Heads lab",
-    "pages/inside.py": "Inside",
-    "pages/positions.py": "Positions",
-    "pages/why.py": "Why self-attention",
-    "pages/train.py": "Train",
-    "pages/findings.py": "Findings",
-}
 JOINER = "\u2060"
 _STYLE = Path(__file__).with_name("frame.css")
 
@@ -49,8 +38,7 @@ def page(file: str) -> Iterator[Model]:
             if len(offered) > 1:
                 _choose_model(offered)
         model = _model(folders, problems)
-        _lesson(file, model, problems)
-        _warn(problems)
+        _begin(file, model, problems)
         try:
             yield model
         except ValueError as error:
@@ -63,8 +51,7 @@ def workshop(file: str) -> Iterator[None]:
     with _frame(file) as problems:
         with _way_around():
             pass
-        _lesson(file, None, problems)
-        _warn(problems)
+        _begin(file, None, problems)
         try:
             yield
         except ValueError as error:
@@ -74,8 +61,7 @@ def workshop(file: str) -> Iterator[None]:
 @contextmanager
 def _frame(file: str) -> Iterator[list[str]]:
     """Title and style before, the address before and after; gives what is wrong with it."""
-    name = PAGES[file]
-    home = file == "app.py"
+    name, home = PAGES[file].title, file == HOME
     problems = state.open_address(file)
     lessons.follow(file)
     st.set_page_config(
@@ -91,18 +77,17 @@ def _frame(file: str) -> Iterator[list[str]]:
 @contextmanager
 def _way_around() -> Iterator[None]:
     with st.container(horizontal=True, vertical_alignment="center", key="way-around"):
-        for file, label in PAGES.items():
-            link(file, label)
+        for file, one in PAGES.items():
+            link(file, one.title)
         yield
 
 
-def _lesson(file: str, model: Model | None, problems: list[str]) -> None:
-    """What the visitor's lesson says, above the page it looks at."""
-    if file in ("app.py", "pages/lessons.py"):
-        return
-    problem = lessons.show(file, model)
-    if problem:
+def _begin(file: str, model: Model | None, problems: list[str]) -> None:
+    """What the visitor's lesson says, above the page it looks at; what is wrong; the heading."""
+    if file not in (HOME, "pages/lessons.py") and (problem := lessons.show(file, model)):
         problems.append(problem)
+    _warn(problems)
+    st.title(PAGES[file].heading or PAGES[file].title)
 
 
 def _warn(problems: list[str]) -> None:
@@ -111,24 +96,25 @@ def _warn(problems: list[str]) -> None:
 
 
 def link(file: str, label: str, **changes: Any) -> None:
-    """A link to one of our pages, with the view in its address, or the view with `changes`."""
-    view = replace(state.view(), **changes)
-    params = view.to_params() if file != "app.py" else None
-    st.page_link(file, label=label, query_params=params)
+    """A link to one of our pages, with its view in the address, but for `changes` of its own
+    fields."""
+    view = replace(state.view(PAGES[file].view), **changes)
+    st.page_link(file, label=label, query_params=view.to_params() if file != HOME else None)
 
 
 def go(file: str, label: str, icon: str, key: str = "", **changes: Any) -> None:
-    """A button that changes the view and goes to one of our pages: a link from page to page only
-    carries the view that there is. A second one to the same page needs a `key`."""
+    """A button that changes the view and goes to one of our pages: a link from page to page changes
+    no more than that page's own fields. A second one to the same page needs a `key`."""
     pressed = st.button(
         label,
         icon=f":material/{icon}:",
         on_click=state.change,
+        args=(file,),
         kwargs=changes,
         key=f"go-{key or file}",
     )
     if pressed:
-        st.switch_page(file, query_params=state.view().to_params())
+        st.switch_page(file, query_params=state.params(file))
 
 
 def lead(markdown: str) -> None:
@@ -172,8 +158,7 @@ def _choose_model(offered: dict[str, str]) -> None:
     if state.view().model not in names:
         state.settle(model=models.default() if models.default() in names else names[0])
     st.selectbox(
-        "Model",
-        names,
+        options=names,
         format_func=lambda name: offered.get(name, name),
         label_visibility="collapsed",
         width=220,
@@ -183,14 +168,14 @@ def _choose_model(offered: dict[str, str]) -> None:
 
 def _turned_to(name: str, key: str) -> None:
     """Another model was chosen. A text of another task means nothing to it, nor does a translation
-    into another language, nor a piece by its number in another vocabulary."""
+    into another language."""
     folders, chosen = models.checkpoints(), st.session_state[key]
     first = state.view().model or models.default()
     view = state.view()
     if chosen is None:
         return
     before, now = (about(folders[one]) if one in folders else About() for one in (first, chosen))
-    reset: dict[str, Any] = {"force": ""}
+    reset: dict[str, Any] = {}
     if before.kind != now.kind:
         reset |= {"text": EXAMPLE, "other": "", "target": ""}
     elif before.writes != now.writes:

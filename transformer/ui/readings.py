@@ -113,13 +113,13 @@ def other(model: Model, view: View) -> Reading:
     return _once(model, text, options, _weights(model))
 
 
-def altered(model: Model, view: View, reading: Reading) -> Reading:
-    """The translation with another piece forced at one step (`view.force`), free afterwards.
+def altered(model: Model, view: View, reading: Reading, force: str) -> Reading:
+    """The translation with another piece forced at one step (`force`), free afterwards.
 
     Raises:
         ValueError: if there is no such step, or the piece cannot stand there.
     """
-    step, piece = map(int, view.force.split(":"))
+    step, piece = map(int, force.split(":"))
     ids = reading.trace.translation.ids
     if step >= len(ids):
         raise ValueError(f"There is no step {step} to change; the last one is {len(ids) - 1}.")

@@ -2,54 +2,91 @@
 
 The view is the truth. A widget made with `bound` shows a field of it and writes back when it is
 changed. The address follows the view, and the view follows the address when somebody opens a link
-or goes back in the browser's history.
+or goes back in the browser's history. Each page remembers its own fields; only those of the open
+one, and what all share, stand in the address.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import fields
+from typing import Any, overload
 
 import streamlit as st
 
 from transformer.ui.address import View
+from transformer.ui.pages import HOME, PAGES, Kind, Values, made, of_model, values_of
 
 _VIEW, _PAGE, _WRITTEN, _ACTED, _VISIT = "view", "page", "written", "acted", "visit"
 # _ACTED is there after the user did something; it names the page whose widget it was, if known.
 
 
-def view() -> View:
-    """What this session looks at now."""
-    found: View = st.session_state.get(_VIEW, View())
-    return found
+@overload
+def view() -> View: ...
+@overload
+def view(kind: type[Kind]) -> Kind: ...
+def view(kind: type[View] = View) -> View:
+    """What this session looks at now: what all pages share, or that and a page's own."""
+    return made(kind, st.session_state.get(_VIEW, {}))
 
 
-def change(**values: Any) -> None:
-    """Look at something else, because the user did something; for callbacks, which run first."""
+def params(file: str) -> dict[str, str]:
+    """The address of this page, with what this session looks at there."""
+    return view(PAGES[file].view).to_params()
+
+
+def change(page: str = "", /, **values: Any) -> None:
+    """Look at something else, because the user did something; for callbacks, which run first.
+
+    Args:
+        page: the file of the page whose fields `values` may be, and those that all share; the open
+            one by default.
+    """
     st.session_state[_ACTED] = ""
-    _put(replace(view(), **values))
+    if values.get("model", view().model) != view().model:
+        _put(of_model())
+    settle(page, **values)
 
 
-def turn_to(new: View) -> None:
+def turn_to(page: str, new: View) -> None:
     """Look at another view whole, as if its address had been opened; for callbacks."""
-    change(**{field.name: getattr(new, field.name) for field in fields(View)})
+    change(page, **{field.name: getattr(new, field.name) for field in fields(new)})
     st.session_state[_VISIT] = visit() + 1
 
 
 def bound(name: str) -> dict[str, Any]:
-    """Arguments that tie a widget to the field `name` of the view.
+    """Arguments that tie a widget to the field `name` of the open page's view, with its label.
 
     A widget that is not drawn loses its key; it finds its value in the view when it returns.
     """
-    key = _key(name)
+    field, key = _page().fields()[name], _key(name)
     if key not in st.session_state:
-        st.session_state[key] = getattr(view(), name)
-    return {"key": key, "on_change": _take, "args": (name, key)}
+        st.session_state[key] = getattr(view(_page()), name)
+    label = {"label": field.label} if field.label else {}
+    return {**label, "key": key, "on_change": _take, "args": (name, key)}
 
 
-def settle(**values: Any) -> None:
+def bounded(name: str) -> dict[str, Any]:
+    """As `bound`, with the least and the greatest number."""
+    field = _page().fields()[name]
+    low, high = (type(field.default)(end) for end in field.bounds)
+    return {**bound(name), "min_value": low, "max_value": high}
+
+
+def chosen(name: str) -> dict[str, Any]:
+    """As `bound`, with the words to choose from."""
+    names = _page().fields()[name].names
+    return {**bound(name), "options": list(names), "format_func": names.__getitem__}
+
+
+def settle(page: str = "", /, **values: Any) -> None:
     """As `change`, but by the app, to repair what cannot be."""
-    _put(replace(view(), **values))
+    mine = PAGES[page].view if page else _page()
+    found: Values = {}
+    for name, value in values.items():
+        if name not in mine.fields():
+            raise ValueError(f"{mine.__name__} has no field {name!r}; it must declare it first.")
+        found.setdefault((mine if name in mine.own() else View).__name__, {})[name] = value
+    _put(found)
 
 
 def fit(n_layers: int, n_heads: int) -> list[str]:
@@ -76,13 +113,13 @@ def open_address(page: str) -> list[str]:
     with it, a sentence each.
 
     Not news is an address that this session wrote itself; one that is older than what the user
-    has just done in a widget; or that of a link from page to page, which carries the same view or
-    the one before the last change.
+    has just done in a widget; or, but for the page's own fields, that of a link from page to page,
+    which carries what all share as it is or as it was before the last change.
     """
     # First of all, for another rerun may end this one at any of its next calls.
     before = st.session_state.get(_PAGE)
     st.session_state[_PAGE] = page
-    params = dict(st.query_params.items())
+    written = dict(st.query_params.items())
     actor = st.session_state.pop(_ACTED, None)
     acted = actor is not None
     turned = before != page
@@ -91,30 +128,41 @@ def open_address(page: str) -> list[str]:
         # A widget of a page that the user has just left spoke last, and took the browser back
         # with it. Go on to where the user went. (If it spoke together with the click on the link,
         # the browser is where it should be.)
-        st.session_state[_WRITTEN] = view().to_params()
-        st.switch_page(before, query_params=view().to_params())
-    stale = known and (turned or acted or params == st.session_state.get(_WRITTEN))
+        st.session_state[_WRITTEN] = params(before)
+        st.switch_page(before, query_params=params(before))
+    stale = known and (turned or acted or written == st.session_state.get(_WRITTEN))
     if turned or not stale:
         st.session_state[_VISIT] = visit() + 1
+    found, problems = values_of(page, written)
+    mine = _page()
+    if stale and turned:
+        settle(**{name: getattr(made(mine, found), name) for name in mine.own()})
     if stale:
         return []
-    found, problems = View.from_params(params)
+    settle(**{name: field.default for name, field in mine.fields().items()})
     _put(found)
     return problems
 
 
 def write_address() -> None:
     """After everything is drawn: the address bar shows the view, where it does not already."""
-    found, problems = View.from_params(st.query_params)
-    if problems or found != view():
-        st.query_params.from_dict(view().to_params())
+    mine, written = _page(), dict(st.query_params.items())
+    found, problems = values_of(st.session_state[_PAGE], written)
+    if problems or not written.keys() <= mine.fields().keys() or made(mine, found) != view(mine):
+        st.query_params.from_dict(view(mine).to_params())
     st.session_state[_WRITTEN] = dict(st.query_params.items())
 
 
-def _put(new: View) -> None:
-    st.session_state[_VIEW] = new
-    for field in fields(View):
-        key, value = _key(field.name), getattr(new, field.name)
+def _put(news: Values) -> None:
+    """These fields of the views that declare them, and in the widgets that show them."""
+    kept: Values = st.session_state.get(_VIEW, {})
+    owners = dict.fromkeys([*kept, *news])
+    st.session_state[_VIEW] = {
+        owner: {**kept.get(owner, {}), **news.get(owner, {})} for owner in owners
+    }
+    shown = view(_page())
+    for name in shown.fields():
+        key, value = _key(name), getattr(shown, name)
         if key in st.session_state and st.session_state[key] != value:
             st.session_state[key] = value
 
@@ -124,6 +172,11 @@ def _take(name: str, key: str) -> None:
     if value is not None:
         change(**{name: value})
         st.session_state[_ACTED] = key.partition(":")[0]
+
+
+def _page() -> type[View]:
+    """What the open page looks at."""
+    return PAGES[st.session_state.get(_PAGE, HOME)].view
 
 
 def _key(name: str) -> str:

@@ -1,1 +1,35 @@
 """The parts of the page "Inside"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from transformer.figures.places import STOPS
+from transformer.ui.address import View, field
+
+SECTIONS = {
+    "walk": "The walk",
+    "training": "As training sees it",
+    "learning": "How it learns",
+    "lens": "Logit lens",
+    "bleu": "BLEU",
+}
+
+
+@dataclass(frozen=True)
+class Inside(View):
+    """A section, and what is open in it.
+
+    Attributes:
+        box: of Figure 1, in the layer `layer`; panel: the name of one of its tables, of which `row`
+            and `column` choose a number.
+        d, warmup: of the learning rate that is drawn; dropout, smoothing: how much of each.
+    """
+
+    section: str = field("walk", "Show", choices=SECTIONS)
+    box: str = field(STOPS[0], choices=STOPS)
+    panel: str = field()
+    d: int = field(512, "d_model", bounds=(8, 4096))
+    warmup: int = field(4000, "warmup, steps", bounds=(1, 100_000))
+    dropout: float = field(0.1, "P_drop", bounds=(0.0, 0.9))
+    smoothing: float = field(0.1, "ε", bounds=(0.0, 0.9))

@@ -8,16 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from transformer.figures import module, style
 from transformer.figures.figure1 import Button, figure_data
 from transformer.figures.places import ATTENTION, STOPS, figure_1, figure_2
 from transformer.inference import Trace
 from transformer.ui import state
-from transformer.ui.inside import stops
+from transformer.ui.inside import Inside, stops
 from transformer.ui.inside.stops import Stop
 from transformer.ui.models import Model
+from transformer.ui.views import component
 
-_figure = st.components.v2.component("heads_up.figure1", css=style("figure1"), js=module("figure1"))
+_figure = component("figure1")
 _NAMES = {
     "encoder.self_attn": "Multi-head attention",
     "decoder.self_attn": "Masked multi-head attention",
@@ -65,7 +65,8 @@ def attention(model: Model, stop: Stop, trace: Trace) -> None:
         signed = step != "softmax"
         buttons.append(Button(step, label, "attention", "", picture, signed))
     caption = "One attention, as Figure 2 of the paper. Arrow keys walk from step to step."
-    data = figure_data(figure_2(), buttons, stop.box.step, caption=caption, size=state.view().size)
+    size = state.view().size
+    data = figure_data(figure_2(), buttons, stop.box.step, caption=caption, size=size)
     _figure(key="figure-2", data=data, on_state_change=_stepped)
 
 
@@ -119,6 +120,6 @@ def _chosen() -> None:
 
 def _stepped() -> None:
     step = st.session_state["figure-2"]["state"].get("box")
-    block = state.view().box.rpartition(".")[0]
+    block = state.view(Inside).box.rpartition(".")[0]
     if f"{block}.{step}" in STOPS:
         stops.go(f"{block}.{step}")

@@ -13,7 +13,8 @@ from transformer.figures.results import two_distributions
 from transformer.inference import Trace
 from transformer.training.rates import Rates, rates
 from transformer.ui import frame, readings, state, tables
-from transformer.ui.inside import stops
+from transformer.ui.charts import chart, dark
+from transformer.ui.inside import Inside, stops
 from transformer.ui.models import Model
 
 DIMENSIONS = 96
@@ -27,24 +28,16 @@ _WARMUPS = (100, 200, 400, 1000, 2000, 4000, 8000, 16000)
 
 def show(model: Model) -> None:
     """The whole section."""
-    reading = readings.read(model, state.view())
+    reading = readings.read(model, state.view(Inside))
     st.markdown(
         "Everything else on this page is a model that has learned. Three things shape how it does: "
         "how far it steps, what is hidden from it, and how sure it is asked to be."
     )
     _rate()
-    layer = min(max(state.view().layer, 0), model.n_layers - 1)
+    layer = min(max(state.view(Inside).layer, 0), model.n_layers - 1)
     trace = stops.trace(model, reading, layer)
     _dropout(model, trace, layer)
     _smoothing(model, trace)
-
-
-def dark() -> bool:
-    return bool(st.context.theme.type == "dark")
-
-
-def _chart(figure: object, key: str) -> None:
-    st.plotly_chart(figure, theme=None, key=key, config={"displayModeBar": False})
 
 
 def _rate() -> None:
@@ -53,12 +46,11 @@ def _rate() -> None:
         r"\mathrm{lrate} = d_{model}^{-0.5} \cdot \min\left(step^{-0.5},\ "
         r"step \cdot warmup^{-1.5}\right)"
     )
-    view = state.view()
+    view = state.view(Inside)
     left, right = st.columns(2)
-    left.select_slider("d_model", sorted({*_WIDTHS, view.d}), **state.bound("d"))
+    left.select_slider(options=sorted({*_WIDTHS, view.d}), **state.bound("d"))
     right.select_slider(
-        "warmup, steps",
-        sorted({*_WARMUPS, view.warmup}),
+        options=sorted({*_WARMUPS, view.warmup}),
         format_func=lambda value: f"{value:,}",
         **state.bound("warmup"),
     )
@@ -72,7 +64,7 @@ def _rate() -> None:
     figure = lines(curves, across="step", down="learning rate",
                    at=(step, f"peak {peak:.2e} at step {step:,}"), dark=dark())  # fmt: skip
     figure.update_yaxes(range=[0, 1.5 * peak], exponentformat="power")
-    _chart(figure, "learning-rate")
+    chart(figure, "learning-rate")
     st.markdown(
         "The two meet at step = warmup, where the rate is $(d_{model} \\cdot warmup)^{-0.5}$ = "
         f"**{peak:.3g}**. Before, it rises in a line; four times as far it has fallen to half: "
@@ -94,10 +86,10 @@ def _rates(width: int, warmup: int) -> Rates:
 def _dropout(model: Model, trace: Trace, layer: int) -> None:
     st.subheader("What is hidden from it: dropout")
     st.latex(r"y = \mathrm{LayerNorm}\big(x + \mathrm{Dropout}(\mathrm{FFN}(x))\big)")
-    view = state.view()
+    view = state.view(Inside)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         row = _token("The row of", trace.src_tokens, "column", "learning-source")
-        st.slider("P_drop", 0.0, 0.9, step=0.05, width=260, **state.bound("dropout"))
+        st.slider(step=0.05, width=260, **state.bounded("dropout"))
         st.button(
             "Another step of training",
             icon=":material/casino:",
@@ -116,7 +108,7 @@ def _dropout(model: Model, trace: Trace, layer: int) -> None:
         across="dimension", what="value", dark=dark(),
     )  # fmt: skip
     figure.update_layout(margin={"l": 150})
-    _chart(figure, "learning-dropout")
+    chart(figure, "learning-dropout")
     st.markdown(_hidden(found))
     st.caption(
         f"Section 5.4: on what each sublayer says, before it is added, and on the sums of "
@@ -144,10 +136,10 @@ def _smoothing(model: Model, trace: Trace) -> None:
     st.subheader("How sure it is asked to be: label smoothing")
     st.latex(r"q(k) = (1 - \varepsilon)\,[k = y_t] + \varepsilon / V,\qquad "
              r"\mathcal{L} = -\textstyle\sum_k q(k) \ln P(k)")  # fmt: skip
-    view = state.view()
+    view = state.view(Inside)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         row = _token("What should come after", trace.tgt_tokens, "row", "learning-target")
-        st.slider("ε", 0.0, 0.9, step=0.05, width=260, **state.bound("smoothing"))
+        st.slider(step=0.05, width=260, **state.bounded("smoothing"))
     found = smoothed(trace, row, smoothing=view.smoothing)
     ids = _shown(found)
     names = model.translator.vocabulary.tokens(ids)
@@ -155,7 +147,7 @@ def _smoothing(model: Model, trace: Trace) -> None:
         names, found.target[ids].tolist(), found.said[ids].tolist(),
         names=("the smoothed target", "what the model says"), dark=dark(),
     )  # fmt: skip
-    _chart(figure, "learning-smoothing")
+    chart(figure, "learning-smoothing")
     st.html(_losses(found, names[0]))
     vocabulary = len(found.said)
     st.markdown(
@@ -189,7 +181,7 @@ def _losses(found: Smoothed, right: str) -> str:
 
 def _token(label: str, tokens: tuple[str, ...], field: str, key: str) -> int:
     """A position to be chosen, kept in a field of the view; the middle one if none is."""
-    chosen = getattr(state.view(), field)
+    chosen = getattr(state.view(Inside), field)
     at = chosen if 0 <= chosen < len(tokens) else len(tokens) // 2
     st.session_state[key] = at
     st.selectbox(

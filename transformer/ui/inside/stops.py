@@ -11,6 +11,7 @@ from transformer.config import ModelConfig
 from transformer.figures.places import STOPS
 from transformer.inference import Trace
 from transformer.ui import readings, state
+from transformer.ui.inside import Inside
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
@@ -51,7 +52,7 @@ def placed(name: str) -> tuple[str, int | None]:
 
 def now(model: Model) -> Stop:
     """Where the session's view stands."""
-    view = state.view()
+    view = state.view(Inside)
     layer, head = max(view.layer, 0), max(view.head, 0)
     return Stop(_boxes(model.translator.model.config)[view.box, layer], view.box, layer, head)
 

@@ -6,16 +6,14 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.inside import Opened, Panel, boxes, snippet, worked
-from transformer.figures import module, style
 from transformer.figures.tensors import Table, tensor_data
 from transformer.ui import frame, models, state
-from transformer.ui.inside import stops
+from transformer.ui.inside import Inside, stops
 from transformer.ui.inside.stops import Stop
 from transformer.ui.models import Model
+from transformer.ui.views import component
 
-_tensors = st.components.v2.component(
-    "heads_up.tensors", css=style("tensors"), js=module("tensors")
-)
+_tensors = component("tensors")
 
 Cell = tuple[int, int]
 
@@ -88,7 +86,7 @@ def _table(stop: Stop, panel: Panel, chosen: Panel, cell: Cell) -> None:
         kind=panel.kind,
         cells=panel.cells,
     )
-    data = tensor_data(table, cell if same else None, here=here, size=state.view().size)
+    data = tensor_data(table, cell if same else None, here=here, size=state.view(Inside).size)
     key = f"tensor-{stop.place}-{panel.name}"
 
     def taken() -> None:
@@ -137,14 +135,14 @@ def _broken(line: str) -> list[str]:
 
 def _panel(found: Opened) -> Panel:
     """The chosen table, or what the box hands on."""
-    name = state.view().panel
+    name = state.view(Inside).panel
     return next((panel for panel in found.panels if panel.name == name), found.result)
 
 
 def _cell(panel: Panel) -> Cell:
     """The chosen row and column; without one that there is, the strongest number."""
     rows, columns = panel.values.shape
-    view = state.view()
+    view = state.view(Inside)
     row = view.row if 0 <= view.row < rows else -1
     if row >= 0 and 0 <= view.column < columns:
         return row, view.column

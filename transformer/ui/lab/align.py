@@ -11,20 +11,17 @@ import streamlit as st
 
 from transformer.analysis.aligners import WAYS
 from transformer.analysis.corpora import Corpus
-from transformer.figures import module, style
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.ui import frame, models, state, tables
-from transformer.ui.address import BY, TO
-from transformer.ui.lab import align_sentence, corpus, measuring, ours
+from transformer.ui.lab import BY, TO, Lab, align_sentence, corpus, measuring, ours
 from transformer.ui.models import Model
+from transformer.ui.views import component
 
 ABOUT = (
     "Every head of the encoder–decoder attention is scored as a word aligner over the sentences "
     "with gold links: a few seconds for every hundred."
 )
-_grid = st.components.v2.component(
-    "heads_up.aligners", css=style("headgrid"), js=module("headgrid")
-)
+_grid = component("headgrid")
 
 
 def show(model: Model) -> None:
@@ -52,7 +49,7 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     table = pd.DataFrame(found["table"])
     heads, layers = (table[table["aligner"] == name] for name in ("head", "layer"))
     best, layer = heads.iloc[0], layers.iloc[0]
-    view = state.view()
+    view = state.view(Lab)
     if view.layer < 0 or view.head < 0:
         state.settle(layer=int(best["layer"]), head=int(best["head"]), by=best["by"], to=best["to"])
     rates = table.set_index("aligner")["aer"]
@@ -102,7 +99,7 @@ print(board.table)""",
 
 
 def _grids(model: Model, heads: pd.DataFrame) -> None:
-    view = state.view()
+    view = state.view(Lab)
     grids = []
     for by, to in WAYS:
         own = heads[(heads["by"] == by) & (heads["to"] == to)].sort_values(["layer", "head"])

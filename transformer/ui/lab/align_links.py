@@ -11,20 +11,21 @@ from transformer.analysis.alignment import Link
 from transformer.analysis.gold import Gold, parse_links
 from transformer.inference import Trace
 from transformer.ui import frame, state, tables
+from transformer.ui.lab import Lab
 
 
 def hold(trace: Trace) -> None:
     """Forget the visitor's links once the sentence is another: they count other words."""
     now = (trace.source, trace.text)
     before, links = st.session_state.get("links-about", (now, ""))
-    if before != now and links == state.view().links:
+    if before != now and links == state.view(Lab).links:
         state.settle(links="")
-    st.session_state["links-about"] = (now, state.view().links)
+    st.session_state["links-about"] = (now, state.view(Lab).links)
 
 
 def given(made: Aligned, known: Gold | None) -> Gold | None:
     """The visitor's links, else those of the corpus; None if there are neither."""
-    links = state.view().links
+    links = state.view(Lab).links
     if not links:
         return known
     try:
@@ -48,7 +49,7 @@ def show(made: Aligned, gold: Gold | None, known: Gold | None) -> None:
     with st.expander("Your gold links", expanded=gold is None):
         _click(made, gold)
         _type(made, gold)
-        if state.view().links:
+        if state.view(Lab).links:
             st.button(
                 "Back to the corpus's links" if known is not None else "Remove all",
                 on_click=state.change,

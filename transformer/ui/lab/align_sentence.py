@@ -15,8 +15,7 @@ from transformer.analysis.gold import Gold
 from transformer.figures.alignment import alignment
 from transformer.inference import Trace
 from transformer.ui import controls, frame, models, readings, state, tables
-from transformer.ui.address import BY, TO
-from transformer.ui.lab import align_links, align_shift
+from transformer.ui.lab import Lab, align_links, align_shift
 from transformer.ui.models import Model
 
 MOST = 64
@@ -28,7 +27,7 @@ def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) ->
     st.subheader("One sentence")
     controls.sentence(model)
     _of_corpus(texts)
-    if state.view().method == "forced":
+    if state.view(Lab).method == "forced":
         st.text_input("Its translation, given", live="400ms", **state.bound("target"))
         st.button(
             "Let the model translate",
@@ -36,9 +35,9 @@ def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) ->
             on_click=state.change,
             kwargs={"method": "greedy", "target": "", "links": ""},
         )
-    reading = readings.read(model, state.view())
+    reading = readings.read(model, state.view(Lab))
     _choose(model)
-    view = state.view()
+    view = state.view(Lab)
     known = _known(texts, reading.trace)
     by: By = "norms" if view.by == "norms" else "weights"
     to: To = "input" if view.to == "input" else "output"
@@ -64,7 +63,7 @@ def _of_corpus(texts: Corpus | None) -> None:
     held = [s for s in texts.sentences if s.gold is not None] if texts is not None else []
     if not held:
         return
-    view = state.view()
+    view = state.view(Lab)
     here = [at for at, s in enumerate(held) if (s.source, s.target) == (view.text, view.target)]
     st.session_state["of-corpus"] = here[0] if here else None
 
@@ -84,12 +83,12 @@ def _of_corpus(texts: Corpus | None) -> None:
 
 
 def _choose(model: Model) -> None:
-    now = state.view()
+    now = state.view(Lab)
     state.settle(layer=max(now.layer, 0), head=max(now.head, 0))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.layer_and_head(model)
-        controls.one_of("Scores", BY, "by")
-        controls.one_of("Of a word", TO, "to")
+        controls.one_of("by")
+        controls.one_of("to")
 
 
 def _known(texts: Corpus | None, trace: Trace) -> Gold | None:
@@ -127,7 +126,7 @@ def _away(
     trace: Trace,
     words: tuple[tuple[str, ...], tuple[str, ...]] | None,
 ) -> None:
-    view = state.view()
+    view = state.view(Lab)
     with st.container(horizontal=True, vertical_alignment="center"):
         frame.go(
             "pages/attention.py",

@@ -11,6 +11,7 @@ from transformer.analysis.aligned import Aligned
 from transformer.analysis.aligners import By
 from transformer.figures.alignment import two_rows
 from transformer.ui import frame, state
+from transformer.ui.lab import Lab
 
 
 def show(made: Aligned, by: By, found: Mapping[str, Any] | None) -> None:
@@ -22,7 +23,7 @@ def show(made: Aligned, by: By, found: Mapping[str, Any] | None) -> None:
         "from: the one that writes it, looking for what to say next, or the one that has just "
         "read it. Taken from the wrong row, a good aligner looks as if it were off by one word."
     )
-    view = state.view()
+    view = state.view(Lab)
     now = made.owners[min(view.step, len(made.owners) - 1)]
     key = "shift-word"
     st.session_state[key] = now
@@ -62,7 +63,7 @@ def show(made: Aligned, by: By, found: Mapping[str, Any] | None) -> None:
 
 
 def _over_corpus(found: Mapping[str, Any]) -> None:
-    view = state.view()
+    view = state.view(Lab)
     rates = {
         line["to"]: line["aer"]
         for line in found["table"]

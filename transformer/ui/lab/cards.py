@@ -12,14 +12,14 @@ import pandas as pd
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
-from transformer.figures import module, style
 from transformer.figures.headgrid import Grid, headgrid_data
+from transformer.figures.state import KINDS
 from transformer.measures import MEASURES
 from transformer.ui import frame, models, state, tables
-from transformer.ui.address import COLOURS, KINDS
-from transformer.ui.lab import cards_head, corpus, measuring
+from transformer.ui.lab import Lab, cards_head, corpus, measuring
 from transformer.ui.lab.cards_head import said
 from transformer.ui.models import Model
+from transformer.ui.views import component
 
 ABOUT = (
     "Nothing is measured over these sentences yet. All heads of all three kinds are looked at in "
@@ -36,7 +36,7 @@ DO = {
     "punctuation": "look at punctuation",
     "sink": "rest on the ends of the sentence or on punctuation",
 }
-_grid = st.components.v2.component("heads_up.cards", css=style("headgrid"), js=module("headgrid"))
+_grid = component("headgrid")
 
 
 def show(model: Model) -> None:
@@ -60,7 +60,7 @@ def show(model: Model) -> None:
 
 def _first_choice(found: Mapping[str, Any]) -> None:
     """Before anybody has chosen a head: the one whose role is clearest, else the most confident."""
-    if state.view().layer >= 0 and state.view().head >= 0:
+    if state.view(Lab).layer >= 0 and state.view(Lab).head >= 0:
         return
     best = max(
         found["cards"], key=lambda card: (card["role"]["share"], card["measures"]["confidence"])
@@ -85,14 +85,8 @@ def _summary(found: Mapping[str, Any]) -> None:
 
 
 def _heads(found: Mapping[str, Any]) -> None:
-    st.selectbox(
-        "Coloured by",
-        list(COLOURS),
-        format_func=COLOURS.__getitem__,
-        width=280,
-        **state.bound("colour"),
-    )
-    colour, view = state.view().colour, state.view()
+    st.selectbox(width=280, **state.chosen("colour"))
+    colour, view = state.view(Lab).colour, state.view(Lab)
     measure = MEASURES[colour]
     st.caption(frame.plain(measure.note))
     table = pd.DataFrame(found["table"])

@@ -13,10 +13,11 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import FAR
 from transformer.analysis.syntax import RELATIONS
 from transformer.figures.offsets import offsets
+from transformer.figures.state import KINDS
 from transformer.figures.switchboard import LETTERS
 from transformer.measures import MEASURES
 from transformer.ui import controls, frame, state, tables
-from transformer.ui.address import COLOURS, KINDS
+from transformer.ui.lab import COLOURS
 from transformer.ui.models import Model
 
 NAMES = {
@@ -79,7 +80,7 @@ def _ways_on(card: Card) -> None:
 
 def _choose(model: Model) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        controls.one_of("Kind of attention", KINDS, "kind")
+        controls.one_of("kind")
         controls.layer_and_head(model)
 
 

@@ -15,7 +15,7 @@ from threading import Lock
 
 import streamlit as st
 
-from transformer.analysis.corpora import MOST, Corpus, Sentence
+from transformer.analysis.corpora import Corpus, Sentence
 from transformer.jobs import services
 from transformer.jobs.shares import of_address
 from transformer.text.visible import is_blank
@@ -93,9 +93,7 @@ def chosen(model: Model) -> Corpus | None:
             key="corpus",
             on_change=_turn,
         )
-        st.number_input(
-            "Sentences, at most", 1, MOST, step=100, width=170, **state.bound("sentences")
-        )
+        st.number_input(step=100, width=170, **state.bounded("sentences"))
     if which == "upload":
         _bring(owner)
     most = state.view().sentences

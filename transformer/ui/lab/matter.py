@@ -11,8 +11,8 @@ import streamlit as st
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.finding import spread
 from transformer.figures.positions import table as coloured
+from transformer.figures.state import KINDS
 from transformer.ui import frame, tables
-from transformer.ui.address import KINDS
 from transformer.ui.lab import matter_game
 from transformer.ui.lab.corpus import chosen
 from transformer.ui.lab.measuring import measured

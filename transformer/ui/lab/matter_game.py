@@ -15,11 +15,12 @@ from transformer.analysis.gates import Head, switched_off
 from transformer.analysis.pruning import budgeted, random_order
 from transformer.figures.measured import Chart
 from transformer.figures.measured import measured as drawn
+from transformer.figures.state import KINDS
 from transformer.figures.switchboard import LETTERS
 from transformer.inference.results import Translation
 from transformer.text.visible import is_blank
 from transformer.ui import controls, frame, models, readings, state, tables
-from transformer.ui.address import KINDS
+from transformer.ui.lab import Lab
 from transformer.ui.lab.measuring import measured
 from transformer.ui.models import Model
 from transformer.ui.remembered import remembered
@@ -31,11 +32,6 @@ CURVES = 60
 LONGER = 12
 """Pieces by which a pruned model's translation may be longer; some never come to an end."""
 CHART = Chart("off", "loss", "heads gone", "loss (nats a token)", by="order")
-ORDERS = {
-    "sentence": "Least important, by sentences",
-    "position": "Least important, by positions",
-    "random": "By chance",
-}
 CURVES_NAMES = {"sentence": "by sentences", "position": "by positions", "random": "by chance"}
 
 
@@ -56,21 +52,17 @@ def _choose(model: Model, importance: pd.DataFrame) -> list[Head]:
     most = model.n_layers * model.n_heads
     names = [f"less_{kind}" for kind in KINDS]
     for name in names:
-        if getattr(state.view(), name) > most:
+        if getattr(state.view(Lab), name) > most:
             state.settle(**{name: most})
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
         column.slider(f"{label}: heads gone", 0, most, **state.bound(f"less_{kind}"))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.segmented_control(
-            "Who goes first?",
-            list(ORDERS),
-            format_func=ORDERS.__getitem__,
-            required=True,
+        controls.one_of(
+            "pruned",
             help="Importance is the gradient's, compared within each layer, as in the paper; by "
             "its equation for each sentence, or by its program for each position.",
-            **state.bound("pruned"),
         )
-        view = state.view()
+        view = state.view(Lab)
         if view.pruned == "random":
             st.button(
                 "Draw again",
@@ -95,7 +87,7 @@ def _choose(model: Model, importance: pd.DataFrame) -> list[Head]:
 
 def _sentence(model: Model, heads: Sequence[Head]) -> None:
     """The visitor's sentence by the whole model and by the pruned one, both greedily."""
-    text = state.view().text
+    text = state.view(Lab).text
     try:
         whole = _translated(model.hash, text, "", None, model, [])
     except ValueError as error:
@@ -193,7 +185,7 @@ def _curves(model: Model, corpus: Corpus) -> None:
     table = pd.DataFrame(found["table"])
     highest = float(table["high"].max())
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
-        at = getattr(state.view(), f"less_{kind}")
+        at = getattr(state.view(Lab), f"less_{kind}")
         dark = bool(st.context.theme.type == "dark")
         own = table[table["kind"] == kind]
         own = own.assign(order=own["order"].map(CURVES_NAMES))

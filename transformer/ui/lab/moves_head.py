@@ -10,10 +10,11 @@ import streamlit as st
 from transformer.analysis.beside import Beside, agreement, beside
 from transformer.analysis.gradients import Gradients, gradients
 from transformer.figures.moves import Quantity, moves_data
+from transformer.figures.state import KINDS
 from transformer.inference import Trace
 from transformer.model import Transformer
 from transformer.ui import controls, frame, models, state, tables, views
-from transformer.ui.address import BESIDE, KINDS
+from transformer.ui.lab import Lab
 from transformer.ui.lab.moves_texts import CELLS, explain
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
@@ -25,18 +26,12 @@ def show(model: Model, reading: Reading, trace: Trace) -> None:
     st.subheader("One head, cell by cell")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.head(model, reading)
-        st.selectbox(
-            "Side by side",
-            list(BESIDE),
-            format_func=BESIDE.__getitem__,
-            width=250,
-            **state.bound("beside"),
-        )
-    view = state.view()
+        st.selectbox(width=250, **state.chosen("beside"))
+    view = state.view(Lab)
     kind, layer, head = view.kind, view.layer, view.head
     slopes = _slopes(model.hash, trace.src_ids, trace.predicted_ids, model.translator.model, trace)
     found = beside(model.translator.model, trace, kind, layer, head, slopes)
-    left, right = state.view().beside.split("-")
+    left, right = state.view(Lab).beside.split("-")
     _tables(model, trace, found, (left, right))
     for name, column in zip((left, right), st.columns(2, gap="large"), strict=True):
         with column:
@@ -55,7 +50,7 @@ def _slopes(
 
 
 def _tables(model: Model, trace: Trace, found: Beside, shown: tuple[str, str]) -> None:
-    view = state.view()
+    view = state.view(Lab)
     inside = 0 <= view.row < len(found.rows) and 0 <= view.column < len(found.columns)
     data = moves_data(
         [
@@ -159,7 +154,7 @@ def _number(rank: float) -> str:
 
 def _ways_on(model: Model, trace: Trace, found: Beside) -> None:
     kind, layer, head = found.head
-    view = state.view()
+    view = state.view(Lab)
     chosen = view.row >= 0 and view.column >= 0
     with st.container(horizontal=True, vertical_alignment="center"):
         frame.go(
@@ -195,7 +190,7 @@ def opening(model: Model, trace: Trace, names: list[str]) -> str:
     """The first lines of a program: what it imports, the translator and the trace."""
     imports = "\n".join(f"from transformer.analysis.{name}" for name in names)
     # A greedy translation comes about again by itself; any other is given.
-    greedy = state.view().method == "greedy"
+    greedy = state.view(Lab).method == "greedy"
     target = "" if greedy else f", target={list(trace.translation.ids)}"
     return f"""from transformer import Translator
 {imports}

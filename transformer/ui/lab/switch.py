@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.figures import module, style
+from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.ui import controls, frame, readings, state
-from transformer.ui.address import FORMS, KINDS, View
-from transformer.ui.lab import switch_further, switch_head, switch_result
-from transformer.ui.lab.switch_plan import MEANS, compared, plan
+from transformer.ui.lab import OFF, Lab, switch_further, switch_head, switch_result
+from transformer.ui.lab.switch_plan import compared, plan
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
+from transformer.ui.views import component
 
 MOST = 128
 """Pieces of the longer side: of longer texts the tables say little and cost much."""
-_board = st.components.v2.component(
-    "heads_up.switchboard", css=style("switchboard"), js=module("switchboard")
-)
+_board = component("switchboard")
 
 
 def show(model: Model) -> None:
@@ -27,7 +25,7 @@ def show(model: Model) -> None:
         "alone, and stands in its address."
     )
     controls.sentence(model)
-    reading = readings.read(model, state.view())
+    reading = readings.read(model, state.view(Lab))
     trace = reading.trace
     longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
     if longest > MOST:
@@ -38,7 +36,7 @@ def show(model: Model) -> None:
         return
     _heads(reading)
     switch_further.show(model, reading)
-    view = state.view()
+    view = state.view(Lab)
     made = plan(model, reading, view)
     for problem in made.problems:
         st.warning(frame.plain(frame.sentence(problem)))
@@ -51,21 +49,17 @@ def show(model: Model) -> None:
 
 
 def _heads(reading: Reading) -> None:
-    view = state.view()
+    view = state.view(Lab)
     data = switchboard_data(reading.side, KINDS, view.off, large=view.size == "large")
     _board(key="switchboard", data=data, on_state_change=_switched)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.segmented_control(
-            "A head that is off …",
-            list(MEANS),
-            format_func=MEANS.__getitem__,
-            required=True,
+        controls.one_of(
+            "means",
             help="**Writes nothing**: its output is 0. **Looks at all alike**: it still writes, "
             "from all tokens evenly. **Writes its mean**: the same everywhere, what it writes on "
             "average over the examples above; the layers behind it have learned to expect that.",
-            **state.bound("means"),
         )
-        first = View()
+        first = Lab()
         changes = {name: getattr(first, name) for name in ("off", "paint", "away", "patch")}
         st.button(
             "Put everything back",
@@ -79,7 +73,7 @@ def _heads(reading: Reading) -> None:
 def _switched() -> None:
     """The browser tells which heads are off."""
     off = st.session_state["switchboard"]["state"].get("off", "")
-    if switch_result.fits(off, FORMS["off"][0]):
+    if switch_result.fits(off, OFF[0]):
         state.change(off=off)
 
 

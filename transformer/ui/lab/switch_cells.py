@@ -18,13 +18,13 @@ from transformer.figures.before_after import effects
 from transformer.figures.moves import Quantity, moves_data
 from transformer.inference import Trace, Translator
 from transformer.ui import controls, readings, state, tables, views
+from transformer.ui.lab import Lab
 from transformer.ui.lab.moves_head import opening
 from transformer.ui.lab.moves_texts import piece
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 from transformer.ui.remembered import remembered
 
-BLANK = {"cell": "The chosen cell", "all": "All cells of the head"}
 MOST = 48
 """Pieces of the longer side: there are as many passes as cells, and of more it is minutes."""
 
@@ -37,13 +37,13 @@ def show(model: Model, reading: Reading, head: Head) -> None:
         "arrives. **Blanking** sets one weight to 0, leaves all else as it is, and asks what the "
         "translation loses. If weights explained, the three would put the cells in one order."
     )
-    controls.one_of("Blank", BLANK, "blank")
+    controls.one_of("blank")
     trace = _recorded(model, reading, head)
     rows = range(len(trace.labels(head[0])[0]))
     chosen = _chosen(trace, head)
     longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
-    every = state.view().blank == "all" and longest <= MOST
-    if state.view().blank == "all" and not every:
+    every = state.view(Lab).blank == "all" and longest <= MOST
+    if state.view(Lab).blank == "all" and not every:
         st.caption(f"All cells are blanked of up to {MOST} pieces; here are {longest}.")
     queries = list(rows) if every else [chosen[0]] if chosen else []
     found = _blanked(model, trace, head, queries)
@@ -62,7 +62,7 @@ def _recorded(model: Model, reading: Reading, head: Head) -> Trace:
 
 
 def _chosen(trace: Trace, head: Head) -> tuple[int, int] | None:
-    view = state.view()
+    view = state.view(Lab)
     rows, columns = trace.labels(head[0])
     n_keys = view.row + 1 if head[0] == "decoder" else len(columns)
     return (
@@ -132,7 +132,7 @@ def _draw(
         writes=None if kind == "encoder" else trace.predicted_tokens,
         cell=chosen,
         head=f"{model.hash} {head} {trace.src_ids} {trace.tgt_ids}",
-        large=state.view().size == "large",
+        large=state.view(Lab).size == "large",
     )
     views.pair("blanked-head", data)
 

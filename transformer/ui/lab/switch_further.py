@@ -8,17 +8,17 @@ import streamlit as st
 
 from transformer.inference import Trace
 from transformer.ui import controls, frame, readings, state
+from transformer.ui.lab import Lab
 from transformer.ui.lab.switch_written import Patch, numbers_of, numbers_written, patch_of, word
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
-GONE = {"hidden": "Hidden: nobody can look at them", "cut": "Cut out: the rest moves up"}
 AWAY, SITE, HERE, THERE = "switch-away", "switch-site", "switch-here", "switch-there"
 
 
 def show(model: Model, reading: Reading) -> None:
     """Two expanders; what is chosen in them stands in the address."""
-    view = state.view()
+    view = state.view(Lab)
     left, right = st.columns(2)
     with left.expander("Take source tokens away", expanded=bool(view.away)):
         _away(reading.trace)
@@ -27,11 +27,11 @@ def show(model: Model, reading: Reading) -> None:
 
 
 def _away(trace: Trace) -> None:
-    view = state.view()
+    view = state.view(Lab)
     tokens = trace.src_tokens
     chosen = [at for at in numbers_of(view.away) if at < len(tokens) - 1]
     _choice("Source tokens", tokens[:-1], chosen, AWAY, _took)
-    controls.one_of("How", GONE, "gone", labelled=False)
+    controls.one_of("gone", labelled=False)
 
 
 def _took() -> None:
@@ -39,9 +39,8 @@ def _took() -> None:
 
 
 def _patch(model: Model, reading: Reading) -> None:
-    view = state.view()
+    view = state.view(Lab)
     st.text_input(
-        "Another sentence",
         placeholder="The same one, if this is empty",
         live="400ms",
         **state.bound("other"),

@@ -11,9 +11,10 @@ from transformer.analysis.gates import Head
 from transformer.analysis.interventions import Comparison
 from transformer.figures.before_after import pairs
 from transformer.figures.positions import Numbers
+from transformer.figures.state import KINDS
 from transformer.inference import Trace
 from transformer.ui import state
-from transformer.ui.address import KINDS
+from transformer.ui.lab import Lab
 from transformer.ui.lab.moves_texts import piece
 from transformer.ui.lab.switch_plan import Plan
 from transformer.ui.lab.switch_result import said
@@ -24,7 +25,7 @@ KEYS, QUERY = "switch-keys", "switch-query"
 
 def show(trace: Trace, made: Plan, found: Comparison | None, head: Head) -> None:
     """A row of the head as the visitor wants it: the tokens it may look at, and how much."""
-    painted = row_of(state.view().paint)
+    painted = row_of(state.view(Lab).paint)
     kind, layer, number = head
     with st.expander("Paint one of its rows by hand", expanded=painted is not None):
         if painted is not None and painted.head != head:
@@ -59,7 +60,7 @@ def _choose_row(trace: Trace, kind: str, here: Row | None) -> int:
         written = "" if kind == "encoder" else f" → {word(trace.predicted_tokens[at])}"
         return f"{at} {word(rows[at])}{written}"
 
-    query = here.query if here else max(state.view().row, 0)
+    query = here.query if here else max(state.view(Lab).row, 0)
     st.session_state[QUERY] = min(query, len(rows) - 1)
     return st.selectbox(
         "Row of",

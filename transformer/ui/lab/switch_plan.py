@@ -14,17 +14,11 @@ from transformer.figures.switchboard import heads_of
 from transformer.hooks import Hooks
 from transformer.inference import Trace, Translator
 from transformer.ui import readings
-from transformer.ui.address import View
+from transformer.ui.lab import Lab
 from transformer.ui.lab.switch_written import numbers_of, patch_of, row_of
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 from transformer.ui.remembered import remembered
-
-MEANS = {
-    "zero": "writes nothing",
-    "uniform": "looks at all alike",
-    "mean": "writes its mean",
-}
 
 
 @dataclass
@@ -58,10 +52,10 @@ class Plan:
         self.lines.append(line)
 
 
-def plan(model: Model, reading: Reading, view: View) -> Plan:
+def plan(model: Model, reading: Reading, view: Lab) -> Plan:
     """What the view changes, as far as this sentence has it."""
     made = Plan()
-    parts: tuple[Callable[[Plan, Model, Reading, View], None], ...] = (_off, _away, _paint, _patch)
+    parts: tuple[Callable[[Plan, Model, Reading, Lab], None], ...] = (_off, _away, _paint, _patch)
     for part in parts:
         try:
             part(made, model, reading, view)
@@ -70,7 +64,7 @@ def plan(model: Model, reading: Reading, view: View) -> Plan:
     return made
 
 
-def _off(made: Plan, model: Model, reading: Reading, view: View) -> None:
+def _off(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
     heads, missing = heads_of(view.off, model.n_layers, model.n_heads)
     if missing:
         made.problems.append(
@@ -109,7 +103,7 @@ def _examples(digest: str, texts: tuple[str, ...], _translator: Translator) -> l
     return [_translator.trace(text, names=names) for text in texts]
 
 
-def _away(made: Plan, model: Model, reading: Reading, view: View) -> None:
+def _away(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
     away = list(numbers_of(view.away))
     if not away:
         return
@@ -125,7 +119,7 @@ def _away(made: Plan, model: Model, reading: Reading, view: View) -> None:
         made.what.append(f"with {tokens} of the source hidden")
 
 
-def _paint(made: Plan, model: Model, reading: Reading, view: View) -> None:
+def _paint(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
     row = row_of(view.paint)
     if row is None:
         return
@@ -141,7 +135,7 @@ def _paint(made: Plan, model: Model, reading: Reading, view: View) -> None:
     made.what.append("with a row painted by hand")
 
 
-def _patch(made: Plan, model: Model, reading: Reading, view: View) -> None:
+def _patch(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
     patch = patch_of(view.patch)
     if patch is None or not (patch.here or patch.there):
         return
@@ -179,7 +173,7 @@ class Altered(Reading):
         self.comparison = comparison
 
 
-def compared(model: Model, reading: Reading, view: View, made: Plan) -> Comparison:
+def compared(model: Model, reading: Reading, view: Lab, made: Plan) -> Comparison:
     """The original beside the altered, from what is kept or made now.
 
     Raises:
@@ -208,13 +202,13 @@ def compared(model: Model, reading: Reading, view: View, made: Plan) -> Comparis
     return found.comparison
 
 
-def _given(view: View) -> str:
+def _given(view: Lab) -> str:
     """How the sentence is translated, as arguments that are written."""
     options = {k: v for k, v in view.decoding().items() if (k, v) != ("method", "greedy")}
     return "".join(f", {name}={value!r}" for name, value in options.items())
 
 
-def program(model: Model, folder: str, view: View, made: Plan) -> str:
+def program(model: Model, folder: str, view: Lab, made: Plan) -> str:
     """The same from Python."""
     imports = {**made.imports, "interventions": {"compare"}}
     if len(made.lines) > 1:

@@ -14,21 +14,21 @@ import pandas as pd
 import streamlit as st
 
 from transformer.analysis.interventions import Comparison
-from transformer.figures import Side, explorer_page, module, style
+from transformer.figures import Side, explorer_page
 from transformer.figures.before_after import pairs
+from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.inference.results import Translation
 from transformer.ui import frame, models, state, tables
-from transformer.ui.address import KINDS
+from transformer.ui.lab import Lab
 from transformer.ui.lab.moves_texts import piece
 from transformer.ui.lab.switch_plan import Plan, program
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
+from transformer.ui.views import component
 
 Shares = npt.NDArray[np.float32]
-_heads = st.components.v2.component(
-    "heads_up.moved_heads", css=style("switchboard"), js=module("switchboard")
-)
+_heads = component("switchboard")
 _CHIP = "display:inline-block;padding:0 .4em;margin:.1em .15em;border-radius:5px;"
 _SAME = _CHIP + "background:#8882"
 _NEW = _CHIP + "background:#e69f0033;outline:2px solid #d55e00;font-weight:600"
@@ -166,7 +166,7 @@ def moved_table(found: Comparison) -> pd.DataFrame:
 
 def _attention(reading: Reading, found: Comparison) -> None:
     st.markdown("**How far the attention of every head moved**, in percent")
-    view = state.view()
+    view = state.view(Lab)
     shares = moved(found)
     if len(shares) < len(KINDS):
         st.caption(
@@ -208,7 +208,7 @@ def _csv(table: Callable[[], pd.DataFrame]) -> str:
 
 
 def _ways_on(model: Model, made: Plan, found: Comparison) -> None:
-    view = state.view()
+    view = state.view(Lab)
     with st.container(horizontal=True):
         for label, name, table in (
             ("Probabilities (.csv)", "probabilities", lambda: found.probabilities),

@@ -61,12 +61,12 @@ def follow(page: str) -> None:
     """Before anything is drawn: on to the page of the lesson that was just chosen, or the list."""
     wanted = st.session_state.pop(_WANTED, page)
     if wanted != page:
-        st.switch_page(wanted, query_params=state.view().to_params())
+        st.switch_page(wanted, query_params=state.params(wanted))
 
 
 def _open(number: int) -> None:
     lesson = LESSONS[number - 1]
-    state.turn_to(lesson.opened(number, *_kept_model()))
+    state.turn_to(lesson.page, lesson.opened(number, *_kept_model()))
     st.session_state[_WANTED] = lesson.page
 
 

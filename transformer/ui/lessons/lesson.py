@@ -12,6 +12,7 @@ from transformer.ui import readings
 from transformer.ui.about import About
 from transformer.ui.address import View
 from transformer.ui.models import Model
+from transformer.ui.pages import PAGES
 
 Answer = Callable[[Model | None, View], str]
 """Markdown, worked out for the model and the lesson's own view whenever somebody asks."""
@@ -48,7 +49,7 @@ class Lesson:
             model: that the visitor looks at, which the lesson keeps; "" is the first there is.
             about: what that model reads and writes.
         """
-        view = View(lesson=number, model=model, **self.view)
+        view = PAGES[self.page].view(lesson=number, model=model, **self.view)
         if self.translated and about is not None:
             view = replace(view, target=about.translation(view.text))
         return view

@@ -1,34 +1,18 @@
-"""What all topics share: a figure on the page, a choice of side, what one pass recorded."""
+"""What all topics share: a choice of side, and what one pass recorded."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-import streamlit as st
 
 from transformer.analysis.positions import STACKS
 from transformer.inference import Trace
 from transformer.ui import controls, readings, state
-from transformer.ui.address import SIDES
 from transformer.ui.models import Model
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from transformer.ui.positions import Positions
 
 
-def dark() -> bool:
-    return bool(st.context.theme.type == "dark")
-
-
-def chart(figure: Figure, key: str) -> None:
-    """The figure in the page's width, its colours as they are."""
-    st.plotly_chart(figure, theme=None, key=key, config={"displayModeBar": False})
-
-
-def side(label: str = "Side") -> str:
+def side() -> str:
     """Source or target, to be chosen here."""
-    controls.one_of(label, SIDES, "side", labelled=False)
-    return state.view().side
+    controls.one_of("side", labelled=False)
+    return state.view(Positions).side
 
 
 def recorded(model: Model) -> Trace:
@@ -47,7 +31,7 @@ def recorded(model: Model) -> Trace:
             "layers.0.self_attn.hook_weights",
         )
     ]
-    return readings.sites(model, readings.read(model, state.view()), names)
+    return readings.sites(model, readings.read(model, state.view(Positions)), names)
 
 
 def tokens(trace: Trace, which: str) -> tuple[str, ...]:

@@ -10,9 +10,9 @@ from transformer.analysis.positions import Right, by_length
 from transformer.figures.positions import Curve, lines
 from transformer.text.tasks import TASKS
 from transformer.ui import frame, state
+from transformer.ui.charts import chart, dark
 from transformer.ui.models import Model
-from transformer.ui.positions import runs
-from transformer.ui.positions.drawing import chart, dark
+from transformer.ui.positions import Positions, runs
 from transformer.ui.positions.further import further
 from transformer.ui.positions.measuring import measured
 from transformer.ui.positions.runs import Learner
@@ -64,7 +64,7 @@ def _compared(model: Model) -> tuple[Learner | None, list[Learner]]:
     """The page's model if it has a task with lengths, else the learned one that is looked at, else
     the first there is; and with it those of the same task, most telling first."""
     there = [one for one in runs.learners() if one.task]
-    wanted = (model.name, state.view().learned)
+    wanted = (model.name, state.view(Positions).learned)
     first = min(
         there, key=lambda one: wanted.index(one.name) if one.name in wanted else 2, default=None
     )

@@ -11,9 +11,10 @@ from transformer.analysis import positions
 from transformer.figures.clocks import hands
 from transformer.figures.positions import Curve, lines, table
 from transformer.ui import readings, state
-from transformer.ui.address import RANGES
+from transformer.ui.charts import chart, dark
 from transformer.ui.models import Model
-from transformer.ui.positions.drawing import chart, dark, side, tokens
+from transformer.ui.positions import Positions
+from transformer.ui.positions.drawing import side, tokens
 from transformer.ui.tables import html
 
 ROWS, MOST_ROWS = 48, 72
@@ -44,7 +45,7 @@ def matrix(model: Model) -> None:
     sine.latex(r"PE_{(pos,\,2i)}=\sin\frac{pos}{10000^{2i/d_{model}}}")
     cosine.latex(r"PE_{(pos,\,2i+1)}=\cos\frac{pos}{10000^{2i/d_{model}}}")
     which = side()
-    reading = readings.read(model, state.view())
+    reading = readings.read(model, state.view(Positions))
     words = tokens(reading.trace, which)
     config = model.translator.model.config
     rows = min(MOST_ROWS, max(ROWS, len(words)))
@@ -123,7 +124,7 @@ def _dimensions(width: int) -> list[int]:
     Raises:
         ValueError: for one that there is not.
     """
-    written = state.view().waves
+    written = state.view(Positions).waves
     try:
         found = (
             [int(part) for part in written.split(",")] if written else [0, width // 4, width // 2]
@@ -219,9 +220,8 @@ def _checked(width: int, k: int) -> tuple[int, float, float]:
 
 def steps_on() -> int:
     """The k of a shift, to be chosen here."""
-    least, most = map(int, RANGES["shift"])
-    st.slider("k, places to go on", least, most, **state.bound("shift"))
-    return state.view().shift
+    st.slider(**state.bounded("shift"))
+    return state.view(Positions).shift
 
 
 def _hands(width: int, k: int) -> None:

@@ -13,8 +13,8 @@ from transformer.figures.positions import Curve, lines
 from transformer.inference import Translator
 from transformer.training.live import MAX_PIECES
 from transformer.ui import frame
+from transformer.ui.charts import chart, dark
 from transformer.ui.models import Model
-from transformer.ui.positions.drawing import chart, dark
 from transformer.ui.positions.measuring import measured
 from transformer.ui.remembered import remembered
 

@@ -8,10 +8,10 @@ import streamlit as st
 from transformer.analysis import positions
 from transformer.figures.positions import Curve, lines, table
 from transformer.ui import state
-from transformer.ui.address import SIDES
+from transformer.ui.charts import chart, dark
 from transformer.ui.models import Model
-from transformer.ui.positions import runs
-from transformer.ui.positions.drawing import chart, dark, side
+from transformer.ui.positions import SIDES, Positions, runs
+from transformer.ui.positions.drawing import side
 from transformer.ui.positions.runs import Learner
 from transformer.ui.remembered import remembered
 
@@ -52,16 +52,15 @@ def _vectors(chosen: Learner, which: str) -> np.ndarray:
 def _choose(there: list[Learner], model: Model) -> Learner:
     """The one of the address, the page's own model if it has learned positions, or the first."""
     by_name = {one.name: one for one in there}
-    if state.view().learned not in by_name:
+    if state.view(Positions).learned not in by_name:
         state.settle(learned=model.name if model.name in by_name else there[0].name)
     if len(there) > 1:
         st.selectbox(
-            "Model with learned positions",
-            list(by_name),
+            options=list(by_name),
             format_func=lambda name: by_name[name].label if name in by_name else name,
             **state.bound("learned"),
         )
-    return by_name[state.view().learned]
+    return by_name[state.view(Positions).learned]
 
 
 def _tables(values: np.ndarray, met: int) -> None:

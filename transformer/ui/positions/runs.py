@@ -16,6 +16,7 @@ from transformer.jobs import JobError
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
 from transformer.ui import frame, models, state, visitor
+from transformer.ui.positions import Positions
 from transformer.ui.training import server
 
 TASK, LONGEST = "reverse", 10
@@ -57,7 +58,7 @@ class Learner:
 
 def learners() -> list[Learner]:
     """Every checkpoint that is offered, and those that the address names, whoever's they are."""
-    folders, view, found = models.checkpoints(), state.view(), []
+    folders, view, found = models.checkpoints(), state.view(Positions), []
     named = {name: name for name in (view.learned, view.run) if name in folders}
     for name, label in {**named, **models.offered()}.items():
         path = folders[name]
@@ -134,7 +135,7 @@ def _begin() -> None:
 
 def waiting() -> bool:
     """Shows how far the pair has come while one of the two still learns."""
-    for name in filter(None, (state.view().learned, state.view().run)):
+    for name in filter(None, (state.view(Positions).learned, state.view(Positions).run)):
         try:
             live = server.look(name).status in LIVE
         except JobError:

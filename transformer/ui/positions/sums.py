@@ -10,8 +10,10 @@ from transformer.analysis.score_parts import PARTS, ScoreParts, score_parts
 from transformer.figures.clocks import bars, shares
 from transformer.figures.positions import table
 from transformer.ui import frame, state
+from transformer.ui.charts import chart, dark
 from transformer.ui.models import Model
-from transformer.ui.positions.drawing import chart, dark, recorded, side, tokens
+from transformer.ui.positions import Positions
+from transformer.ui.positions.drawing import recorded, side, tokens
 from transformer.ui.tables import html
 
 NAMES = dict(
@@ -81,7 +83,7 @@ def parts(model: Model) -> None:
     st.latex(r"s_{ij}=" + (rf"\frac{{{product}}}{{\sqrt{{d_k}}}}" if scaled else product))
     kind = STACKS[side()]
     trace = recorded(model)
-    if len(tokens(trace, state.view().side)) > MOST_TOKENS:
+    if len(tokens(trace, state.view(Positions).side)) > MOST_TOKENS:
         raise ValueError(f"This picture is of at most {MOST_TOKENS} pieces; shorten the sentence.")
     found = score_parts(model.translator.model, trace, kind)
     frame_of = found.to_frame().sort_values("place", ascending=False)
@@ -114,11 +116,11 @@ def parts(model: Model) -> None:
 def _one(model: Model, found: ScoreParts, weights: np.ndarray, first: int) -> None:
     """One head's parts and their whole as pictures: scores, or where each alone would look."""
     left, right = st.columns(2)
-    if state.view().head < 0:
+    if state.view(Positions).head < 0:
         state.settle(head=first)
     with left:
         st.selectbox(
-            "Head", range(model.n_heads), format_func=lambda h: f"head {h}", **state.bound("head")
+            options=range(model.n_heads), format_func=lambda h: f"head {h}", **state.bound("head")
         )
     with right:
         alone = st.segmented_control(
@@ -132,7 +134,10 @@ def _one(model: Model, found: ScoreParts, weights: np.ndarray, first: int) -> No
             }.__getitem__,
             key="positions-alone",
         )
-    head, labels = state.view().head, [f"{at} {token}" for at, token in enumerate(found.tokens)]
+    head, labels = (
+        state.view(Positions).head,
+        [f"{at} {token}" for at, token in enumerate(found.tokens)],
+    )
     look = alone == "attention"
     values = list(found.alone()[:, head] if look else found.centred()[:, head])
     values.append(np.where(found.allowed, weights[head], np.nan) if look else sum(values))

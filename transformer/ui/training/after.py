@@ -88,12 +88,13 @@ def _onward(info: RunInfo) -> None:
         return
     examples = about(folders[name]).examples
     given: dict[str, Any] = {"model": name, "text": examples[0] if examples else ""}
-    given |= {"method": "greedy", "target": "", "other": "", "other_model": "", "force": ""}
+    given |= {"method": "greedy", "target": "", "other": "", "other_model": ""}
     look: dict[str, Any] = {
         "layer": -1,
         "head": -1,
         "heads": "",
         "tokens": "",
+        "force": "",
         "row": -1,
         "column": -1,
     }

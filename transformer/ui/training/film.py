@@ -7,19 +7,16 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.figures import module, style
 from transformer.figures.film import film_data, film_steps
 from transformer.figures.moments import moments_data
 from transformer.jobs.folder import JobFolder
 from transformer.ui.remembered import remembered
+from transformer.ui.views import component
 
 WHILE_LIVE = 12
 """Steps of the film while the run learns: the whole of it comes when it has ended."""
 
-_film = st.components.v2.component("heads_up.film", css=style("film"), js=module("film"))
-_moments = st.components.v2.component(
-    "heads_up.moments", css=style("moments"), js=module("moments")
-)
+_film, _moments = component("film"), component("moments")
 
 
 def heads(folder: JobFolder, lines: list[dict[str, Any]], *, live: bool) -> None:

@@ -156,7 +156,7 @@ def _race() -> None:
     except JobError as error:
         draft.refuse(error)
         return
-    state.change(run="", race=name)
+    state.change(race=name)
 
 
 def _start(idea: Idea) -> None:
@@ -165,4 +165,3 @@ def _start(idea: Idea) -> None:
 
 def _open(idea: Idea) -> None:
     draft.begin(idea.task)
-    state.change(run="", race="")

@@ -99,7 +99,7 @@ def _controls(jobs: Jobs, runs: list[RaceRun], owner: str) -> None:
 def _act(jobs: Jobs, race_id: str, owner: str, delete: bool) -> None:
     if delete:
         delete_race(jobs, race_id, owner)
-        state.change(run="", race="")
+        state.change(race="")
     else:
         cancel_race(jobs, race_id, owner)
     _infos.clear()

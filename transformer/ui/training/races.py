@@ -81,7 +81,7 @@ def _start(jobs: Jobs, race: str, owner: str, count: int) -> None:
     except JobError as error:
         st.session_state[_REFUSED] = frame.sentence(error)
         return
-    state.change(run="", race=race_id)
+    state.change(race=race_id)
 
 
 def listed(jobs: Jobs, owner: str, file: str = "pages/train.py", only: str = "") -> None:
@@ -101,7 +101,7 @@ def listed(jobs: Jobs, owner: str, file: str = "pages/train.py", only: str = "")
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(progress(runs), color=_colour(runs))
             title = RACES[first.race].title if first.race in RACES else first.race
-            frame.link(file, f"**{frame.plain(title)}**", run="", race=first.race_id)
+            frame.link(file, f"**{frame.plain(title)}**", race=first.race_id)
             whose = [] if first.info.owner == owner else ["someone else's"]
             st.caption(" · ".join([*whose, words.ago(first.info.created)]))
 

@@ -11,8 +11,9 @@ import streamlit as st
 from transformer.analysis.paths import STACKS, lengths, path_length, receptive_field, steps
 from transformer.figures.complexity import Law, laws, reached
 from transformer.ui import frame, tables
-from transformer.ui.address import View
-from transformer.ui.why.sizes import NAMES, PLACES, chart, dark, short, sliders
+from transformer.ui.charts import chart, dark
+from transformer.ui.why import Why
+from transformer.ui.why.sizes import NAMES, PLACES, short, sliders
 
 LONGEST = 128
 """Positions of a stack that is measured; with k = 3 it needs a layer for each."""
@@ -62,7 +63,7 @@ def _waiting(found: pd.DataFrame, n: int) -> None:
         )
 
 
-def _layers(found: pd.DataFrame, n: int, view: View) -> None:
+def _layers(found: pd.DataFrame, n: int, view: Why) -> None:
     st.subheader("Layers until the last position hears of the first")
     finite = found[np.isfinite(found["measured"]) & (found["measured"] > 0)]
     law = np.unique(np.geomspace(2, max(view.n, 4 * LONGEST), 80).round()).astype(int).tolist()
@@ -103,7 +104,7 @@ def _layers(found: pd.DataFrame, n: int, view: View) -> None:
     )
 
 
-def _picture(n: int, view: View) -> None:
+def _picture(n: int, view: Why) -> None:
     st.caption(
         "Each row is a stack one layer deeper; filled is every input whose gradient at the last "
         "position's output is not zero. A position further back than the colour cannot matter to "
@@ -127,7 +128,7 @@ def _picture(n: int, view: View) -> None:
         )
 
 
-def _rivals(view: View) -> None:
+def _rivals(view: Why) -> None:
     st.subheader("ByteNet and ConvS2S")
     linear, logarithmic = (path_length(name, view.n, view.k, view.r)
                            for name in ("convolutional", "dilated"))  # fmt: skip

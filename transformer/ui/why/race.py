@@ -7,6 +7,7 @@ import streamlit as st
 from transformer.jobs.races import RACES
 from transformer.ui import frame, state, visitor
 from transformer.ui.training import race, races, server
+from transformer.ui.why import Why
 
 NAME = "layers"
 PAGE = "pages/why.py"
@@ -19,7 +20,7 @@ def show() -> None:
         "and the gated ones that came before it, LSTM and GRU, learns this **on this machine**, "
         "with equally many weights: how far can each carry a letter?"
     )
-    jobs, owner, asked = server.jobs(), visitor.owner(), state.view().race
+    jobs, owner, asked = server.jobs(), visitor.owner(), state.view(Why).race
     if asked.startswith(f"{NAME}-"):
         frame.link(PAGE, "← Start another, or see those there were", race="")
         race.body(jobs, owner, asked)

@@ -7,7 +7,7 @@ import streamlit as st
 from transformer.analysis.published import P100, TABLE_2, cost
 from transformer.figures.results import score_and_cost
 from transformer.ui import frame, tables
-from transformer.ui.why.sizes import chart, dark
+from transformer.ui.charts import chart, dark
 
 KINDS = {"single": "Single models", "ensemble": "Ensembles", "ours": "The Transformer"}
 LANGUAGES = {"de": "English → German", "fr": "English → French"}

@@ -13,10 +13,10 @@ from transformer.analysis.scores import KEYS, KINDS, ROWS, STILL, VERSIONS, WIDT
 from transformer.config import Score
 from transformer.figures.scores import against_width, by_head, one_row
 from transformer.ui import controls, frame, models, state, tables
-from transformer.ui.address import KINDS as ATTENTIONS
+from transformer.ui.charts import chart, dark
 from transformer.ui.models import Model
 from transformer.ui.remembered import remembered
-from transformer.ui.why.sizes import chart, dark
+from transformer.ui.why import Why
 
 SWEPT = 1  # seed of the curves over all widths
 # Plotly takes most of a rerun; what depends on no slider is drawn once for all sessions.
@@ -32,11 +32,10 @@ def show() -> None:
         "that hardly a gradient can change. The paper divides by √d_k; additive attention does "
         "not need it. Here both are measured."
     )
-    view = state.view()
+    view = state.view(Why)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.select_slider(
-            "d_k, components of a query",
-            sorted({*WIDTHS, view.dk}),
+            options=sorted({*WIDTHS, view.dk}),
             width=420,
             **state.bound("dk"),
         )
@@ -145,9 +144,9 @@ def _heads() -> None:
         "mind. Take the scale away, or apply it twice, and see what each head’s softmax becomes."
     )
     controls.sentence(model)
-    controls.one_of("Attention", ATTENTIONS, "kind", labelled=False)
-    table = _of_heads(model.hash, state.view().text, model)
-    shown = table[table["kind"] == state.view().kind]
+    controls.one_of("kind", labelled=False)
+    table = _of_heads(model.hash, state.view(Why).text, model)
+    shown = table[table["kind"] == state.view(Why).kind]
     names = {version: _named(version, model) for version in VERSIONS}
     places = (("largest", "largest weight, mean"), ("still", "rows that stand still"))
     for column, (name, title) in zip(st.columns(2), places, strict=True):
@@ -181,7 +180,7 @@ def _named(version: str, model: Model) -> str:
 def _model() -> Model | None:
     """The one that the session looks at, or the first; None if there is none."""
     folders = models.checkpoints()
-    name = state.view().model
+    name = state.view(Why).model
     if name not in folders:
         name = next(iter(folders), "")
     return models.load(name, folders[name]) if name else None

@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer.analysis.paths import STACKS
 from transformer.ui import state
-from transformer.ui.address import RANGES, View
+from transformer.ui.why import Why
 
 NAMES = {
     "self-attention": "Self-attention",
@@ -19,31 +19,29 @@ NAMES = {
 }
 PLACES = {name: place for place, name in enumerate(STACKS)}
 """Of a layer's colour in every picture."""
-_LETTERS = {
-    "n": ("n, length of the sequence", "Positions: the pieces of one sentence."),
-    "d": ("d, width of the vectors", "The paper's d_model is 512, or 1024 in its big model."),
-    "k": ("k, kernel of the convolution", "Positions that one output looks at; odd, so centred."),
-    "r": ("r, neighbourhood", "Keys that restricted self-attention looks at; odd, so centred."),
+_TOLD = {
+    "n": "Positions: the pieces of one sentence.",
+    "d": "The paper's d_model is 512, or 1024 in its big model.",
+    "k": "Positions that one output looks at; odd, so centred.",
+    "r": "Keys that restricted self-attention looks at; odd, so centred.",
 }
 
 
-def sliders(*letters: str) -> View:
+def sliders(*letters: str) -> Why:
     """Draw the sliders of these letters, tied to the address; gives the view.
 
     Raises:
         ValueError: for an even kernel or neighbourhood, which an address can ask for.
     """
     for letter, column in zip(letters, st.columns(len(letters)), strict=True):
-        label, told = _LETTERS[letter]
-        now = getattr(state.view(), letter)
+        now = getattr(state.view(Why), letter)
         column.select_slider(
-            label,
-            sorted({*_steps(letter), now}),
+            options=sorted({*_steps(letter), now}),
             format_func=lambda value: f"{value:,}",
-            help=told,
+            help=_TOLD[letter],
             **state.bound(letter),
         )
-    view = state.view()
+    view = state.view(Why)
     for letter in ("k", "r"):
         if getattr(view, letter) % 2 == 0:
             raise ValueError(
@@ -51,14 +49,6 @@ def sliders(*letters: str) -> View:
                 "position. The slider leads back."
             )
     return view
-
-
-def dark() -> bool:
-    return bool(st.context.theme.type == "dark")
-
-
-def chart(figure: object, key: str) -> None:
-    st.plotly_chart(figure, theme=None, key=key, config={"displayModeBar": False})
 
 
 def short(value: float) -> str:
@@ -72,7 +62,7 @@ def short(value: float) -> str:
 
 
 def _steps(letter: str) -> list[int]:
-    low, high = (int(end) for end in RANGES[letter])
+    low, high = (int(end) for end in Why.fields()[letter].bounds)
     if letter in ("k", "r"):
         return [
             *range(low, min(high, 15) + 1, 2),

@@ -17,8 +17,9 @@ from transformer.analysis.complexity import (
 )
 from transformer.figures.complexity import Law, laws
 from transformer.ui import frame, tables
-from transformer.ui.address import View
-from transformer.ui.why.sizes import NAMES, PLACES, chart, dark, short, sliders
+from transformer.ui.charts import chart, dark
+from transformer.ui.why import Why
+from transformer.ui.why.sizes import NAMES, PLACES, short, sliders
 
 COUNTED = {"n": 256, "d": 512}
 """Largest sizes that are counted; what is counted is also computed, and must not take long."""
@@ -54,7 +55,7 @@ def show() -> None:
     )
 
 
-def _evaluated(view: View) -> None:
+def _evaluated(view: Why) -> None:
     found = formulas(view.n, view.d, view.k, view.r)
     rows = []
     for name, order in TABLE_1.items():
@@ -72,7 +73,7 @@ def _evaluated(view: View) -> None:
     st.html(tables.html(about, heads, rows))
 
 
-def _told(view: View) -> None:
+def _told(view: Why) -> None:
     costs = formulas(view.n, view.d, view.k, view.r)["cost"]
     ratio = costs["recurrent"] / costs["self-attention"]
     sign = "<" if view.n < view.d else ">" if view.n > view.d else "="
@@ -92,7 +93,7 @@ def _told(view: View) -> None:
     )
 
 
-def _costs(view: View) -> object:
+def _costs(view: Why) -> object:
     d, k, r = view.d, view.k, view.r
     lengths = np.unique(np.geomspace(2, max(8 * view.n, 8 * d, 8 * k * d), 160).round())
     drawn = [
@@ -115,7 +116,7 @@ def _costs(view: View) -> object:
     )
 
 
-def _counted(view: View) -> None:
+def _counted(view: Why) -> None:
     sizes = (min(view.n, COUNTED["n"]), min(view.d, COUNTED["d"]), view.k, view.r)
     costs = formulas(*sizes)["cost"]
     rows = []

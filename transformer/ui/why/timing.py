@@ -13,8 +13,9 @@ from transformer.jobs import Computation, Standing
 from transformer.jobs.computation import of_timing
 from transformer.ui import frame as page
 from transformer.ui import tables, visitor
+from transformer.ui.charts import chart, dark
 from transformer.ui.computed import EVERY, ask, cancel, computing, progress, refusal
-from transformer.ui.why.sizes import NAMES, PLACES, chart, dark, sliders
+from transformer.ui.why.sizes import NAMES, PLACES, sliders
 
 WIDEST = 512
 """d that is measured at most."""

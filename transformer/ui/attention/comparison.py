@@ -7,6 +7,7 @@ import streamlit as st
 
 from transformer.text.visible import is_blank
 from transformer.ui import frame, models, readings, state
+from transformer.ui.attention import Attention
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
@@ -14,7 +15,6 @@ from transformer.ui.readings import Reading
 def controls(model: Model) -> None:
     """What to compare with."""
     st.text_input(
-        "Another sentence",
         placeholder=_like(model),
         live="400ms",
         help="Its attention stands beside that of the first in the Compare view.",
@@ -23,8 +23,7 @@ def controls(model: Model) -> None:
     labels = {"": "the same", **models.offered()}
     if len(labels) > 2:
         st.selectbox(
-            "Another model",
-            list(labels),
+            options=list(labels),
             format_func=lambda name: labels.get(name, name),
             **state.bound("other_model"),
         )
@@ -32,7 +31,7 @@ def controls(model: Model) -> None:
         "Two sentences, or two models, side by side in **Compare**. To force another word, take "
         "one of the candidates in **Decoding**."
     )
-    view = state.view()
+    view = state.view(Attention)
     st.button(
         "Nothing to compare",
         disabled=not (view.other or view.other_model or view.force),
@@ -44,18 +43,18 @@ def _like(model: Model) -> str:
     """A sentence beside the one that is looked at, in a language that the model reads."""
     if model.about.source == "English":
         return "She is a student."
-    here = state.view().text
+    here = state.view(Attention).text
     return next((text for text in model.about.examples if text != here), "")
 
 
 def second(model: Model, reading: Reading) -> tuple[Reading | None, str]:
-    """The reading to compare with and what it is, as `views.explorer` takes them. What is wrong
+    """The reading to compare with and what it is, as `explorer.show` takes them. What is wrong
     with it is said on the page; the first reading is shown all the same."""
-    view = state.view()
+    view = state.view(Attention)
     compared = bool(not is_blank(view.other) or view.other_model)
     try:
         if view.force and not (compared and view.view == "compare"):
-            return readings.altered(model, view, reading), "force"
+            return readings.altered(model, view, reading, view.force), "force"
         if compared:
             return readings.other(_other_model(model), view), "other"
     except (OSError, ValueError) as error:
@@ -66,12 +65,12 @@ def second(model: Model, reading: Reading) -> tuple[Reading | None, str]:
 
 def names(model: Model, versus: str) -> tuple[str, ...]:
     """What the two sides are called where they are two models; nothing where A and B will do."""
-    other = state.view().other_model
+    other = state.view(Attention).other_model
     return (model.name, other) if versus == "other" and other not in ("", model.name) else ()
 
 
 def _other_model(model: Model) -> Model:
-    name, folders = state.view().other_model, models.checkpoints()
+    name, folders = state.view(Attention).other_model, models.checkpoints()
     if not name:
         return model
     if name not in folders:

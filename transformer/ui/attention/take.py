@@ -10,7 +10,8 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.figures import Side, explorer_page
-from transformer.ui import comparison, readings, state
+from transformer.ui import readings, state
+from transformer.ui.attention import Attention, comparison
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
@@ -18,8 +19,7 @@ from transformer.ui.readings import Reading
 def buttons(
     model: Model, reading: Reading, second: Reading | None = None, versus: str = ""
 ) -> None:
-    """Made when they are clicked, not before; `second` and `versus` as `views.explorer` has
-    them."""
+    """Made when they are clicked, not before; `second` and `versus` as `explorer.show` has them."""
     name = _file_name(reading.trace.source)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
@@ -41,7 +41,8 @@ def buttons(
 
 
 def _page(model: Model, reading: Reading, second: Reading | None, versus: str) -> Callable[[], str]:
-    shown = state.view().explorer()  # of this moment: what is made later runs outside the session
+    # Of this moment: what is made later runs outside the session.
+    shown = state.view(Attention).explorer()
     names = ("",) if second is None else comparison.names(model, versus) or ("A", "B")
 
     def made() -> str:

@@ -1,0 +1,26 @@
+"""The parts of the page "Attention": the explorer, a second translation beside it, files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from transformer.ui.address import View, explored
+
+
+@dataclass(frozen=True)
+class Attention(View):
+    """As in `figures.state`."""
+
+    view: str = explored("view")
+    heads: str = explored("heads")
+    combine: str = explored("combine")
+    tokens: str = explored("tokens")
+    zoom: int = explored("zoom")
+    units: str = explored("units")
+    special: str = explored("special")
+    renormalise: int = explored("renormalise")
+    scale: str = explored("scale")
+    measure: str = explored("measure")
+    order: str = explored("order")
+    node: int = explored("node")
+    force: str = explored("force")

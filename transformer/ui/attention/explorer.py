@@ -1,0 +1,65 @@
+"""The attention explorer on its page: what is chosen in the browser is drawn there at once."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from transformer.figures import explorer_data, prefixed
+from transformer.figures.packing import Part
+from transformer.figures.state import FIELDS, State
+from transformer.ui import readings, state, views
+from transformer.ui.attention import Attention
+from transformer.ui.attention.comparison import names
+from transformer.ui.models import Model
+from transformer.ui.readings import Reading
+
+
+def show(model: Model, reading: Reading, second: Reading | None = None, versus: str = "") -> None:
+    """The explorer. The session hears of a choice afterwards, and sends what is missing.
+
+    Args:
+        second: to compare with; `versus` says what it is, as in `figures.explorer_data`.
+    """
+    now = reading.side.resolved(state.view(Attention).explorer())
+    both = [reading] if second is None else [reading, second]
+    parts = [
+        part
+        for number, one in enumerate(both)
+        for part in prefixed(one.side.layers(_layers(now)), number)
+    ]
+    if now["view"] == "query-key":
+        parts += _vectors(model, reading, now)
+    # The state it opens with is not sent again with every later choice: while nothing else changes,
+    # the same bytes as before do not travel again.
+    if st.session_state.get("opened", (None,))[0] != state.visit():
+        st.session_state["opened"] = (state.visit(), now)
+    visit, opening = st.session_state["opened"]
+    sides = [one.side for one in both]
+    data = explorer_data(
+        sides, opening, parts, visit=visit, versus=versus, names=names(model, versus)
+    )
+    views.explorer(key="explorer", data=data, on_state_change=_explored)
+
+
+def _layers(now: State) -> list[int]:
+    """The layers that are looked at: of the chosen head, and of the heads that are on."""
+    on = [head for head in str(now["heads"]).split(",") if "." in head]  # not "" and not "none"
+    return [int(now["layer"]), *(int(head.split(".")[0]) for head in on)]
+
+
+def _vectors(model: Model, reading: Reading, now: State) -> list[Part]:
+    layer = min(int(now["layer"]), model.n_layers - 1)
+    head = min(int(now["head"]), model.n_heads - 1)
+    return prefixed(readings.vectors(model, reading, str(now["kind"]), layer, head), 0)
+
+
+def _explored() -> None:
+    """The browser tells what the user looks at now; what it may not hold is left out."""
+    told = st.session_state["explorer"]["state"]
+    values: State = {}
+    for name, field in FIELDS.items():
+        try:
+            values[name] = field.read(told[name])
+        except (KeyError, ValueError):
+            continue
+    state.change(**values)
