@@ -10,7 +10,7 @@ import pytest
 from tests.figures.made import Made, made
 from transformer import measures
 from transformer.figures.side import Side, header
-from transformer.figures.state import CHOICES, DEFAULTS
+from transformer.figures.state import DEFAULTS, FIELDS
 from transformer.measures import KINDS, MEASURES, Measure, OffsetShare, of_trace, said
 from transformer.measures.measure import GROUPS
 from transformer.measures.pieces import Pieces
@@ -40,7 +40,7 @@ def test_every_measure_says_what_it_is() -> None:
     assert len({one.label for one in MEASURES.values()}) == len(MEASURES)
     groups = [GROUPS.index(one.group) for one in MEASURES.values()]
     assert groups == sorted(groups)
-    assert CHOICES["measure"] == ("none", *MEASURES)
+    assert FIELDS["measure"].choices == ("none", *MEASURES)
 
 
 @pytest.mark.parametrize("kind", KINDS)
