@@ -37,7 +37,8 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     settled(page)
     page.get_by_role("button", name=f"Run the other {len(FINDINGS) - 1}").click()
     page.get_by_role("button", name="Cancel all").click()
-    expect(page.get_by_role("button", name=f"Run the other {len(FINDINGS) - 1}")).to_be_visible()
+    # The first of them may have come to its end before it could be cancelled.
+    expect(page.get_by_role("button", name=re.compile(r"^Run the other \d+$"))).to_be_visible()
     expect(page.get_by_role("button", name=re.compile("^close Cancel|^Cancel"))).to_have_count(0)
 
 

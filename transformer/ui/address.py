@@ -98,11 +98,17 @@ class View:
         return {name: found for name, found in cls.fields().items() if name not in shared}
 
     def to_params(self) -> dict[str, str]:
-        """What differs from a first visit; `pages.values_of` it are those of this view."""
+        """What differs from a first visit; `pages.values_of` it are those of this view.
+
+        The explorer's fields come last and in its own order, as `address.js` writes them: of two
+        addresses that say the same in another order, Streamlit makes a step in the history.
+        """
+        fields = self.fields()
+        names = [name for name in fields if name not in DEFAULTS]
         return {
             name: str(getattr(self, name))
-            for name, found in self.fields().items()
-            if getattr(self, name) != found.default
+            for name in [*names, *(name for name in DEFAULTS if name in fields)]
+            if getattr(self, name) != fields[name].default
         }
 
     def explorer(self) -> State:
