@@ -23,11 +23,11 @@ app: .venv/app.stamp
 # with one thread, where sums round differently.
 FLOATS := tests/analysis tests/model tests/inference $(addprefix tests/training/test_,loss.py learner.py moments.py gates.py)
 
-# What needs no browser on several cores; then the browser alone, which by itself fills two.
+# What needs no browser on several cores; then the browser, of which each takes one and the server another.
 test: lint browser
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile -m "not browser"
 	ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile $(FLOATS)
-	$(BIN)/python -m pytest -m browser
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m browser
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .
