@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from transformer.text import TASKS, Example, Task, split
 
-NAMES = ["copy", "reverse", "sort", "cipher", "dates", "addition", "brackets", "french"]
+NAMES = list(TASKS)
+OLD = ["copy", "reverse", "sort", "cipher", "dates", "addition", "brackets", "french"]
 SEEDS = st.integers(0, 2**64)
 
 
@@ -51,7 +52,7 @@ def one_to_one(example: Example) -> bool:
 
 
 def test_the_tasks_are_named() -> None:
-    assert list(TASKS) == NAMES
+    assert NAMES[: len(OLD)] == OLD  # addresses, runs and lessons name them
     assert all(task.name == name for name, task in TASKS.items())
     for task in TASKS.values():
         assert set(task.meanings) == set(task.options)
