@@ -1,8 +1,8 @@
 """Locks on files: they hold between threads and processes, and end with whoever held them.
 
 The operating system keeps them: `kill -9` frees one, waiting for one costs nothing, and no file is
-ever removed under a holder. (`filelock` waits by trying again: with 40 threads at one lock the
-longest wait was 0.9 s instead of 0.2, for fifteen times the processor's time.)
+ever removed under a holder. (`filelock` waits by trying again, which costs many threads at one lock
+time and processor, and falls back to files that a killed holder leaves behind.)
 """
 
 from __future__ import annotations
