@@ -21,7 +21,7 @@ app: .venv/app.stamp
 
 # Rooms whose tests compare floats: once more as an old processor computes, without vector units and
 # with one thread, where sums round differently.
-FLOATS := tests/analysis tests/model tests/inference $(addprefix tests/training/test_,loss.py learner.py moments.py gates.py)
+FLOATS := tests/analysis tests/measures tests/model tests/inference $(addprefix tests/training/test_,loss.py learner.py moments.py gates.py)
 
 # What needs no browser on several cores; then the browser, of which each takes one and the server another.
 test: lint browser
