@@ -49,7 +49,7 @@ def view(app: AppTest) -> Any:
 @pytest.fixture(scope="session", autouse=True)
 def our_components_alone() -> Iterator[None]:
     """A test's app would read the papers of every installed package, in search of components, each
-    time anew: half a second. Ours lie beside the pages."""
+    time anew. Ours lie beside the pages."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", list)
         yield
