@@ -12,7 +12,7 @@ from benchmarks.browser import settled
 from tests.browser.conftest import NewPage
 from tests.browser.test_app import wait_for_address
 from transformer import Translator
-from transformer.analysis.norms import moved
+from transformer.analysis.attribution.norms import contributions
 
 pytestmark = pytest.mark.browser
 
@@ -54,7 +54,7 @@ def test_a_cell_tells_all_its_numbers_in_both_and_goes_into_the_address(
     trace = translator.trace(TEXT)
     wanted = [
         trace.weights("encoder", 1)[2, 1, 1],
-        moved(translator.model, trace, "encoder", 1)[2, 1, 1],
+        contributions(translator.model, trace, "encoder", 1)[2, 1, 1],
     ]
     page.mouse.move(1, 1)
     numbers = told.locator(".hu-fact strong").all_inner_texts()[:2]

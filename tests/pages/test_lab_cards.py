@@ -19,9 +19,9 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, messages, run_program, shown, view
 from transformer import Translator
-from transformer.analysis.cards import SHOWN
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import report
+from transformer.analysis.roles.head_roles import RESTS_ON
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs.computation import of_report
 from transformer.jobs.computing import FOLDER
@@ -50,7 +50,7 @@ def made(checkpoints: Path, corpus: Corpus, what: str) -> tuple[dict[str, Any], 
 def test_every_measure_is_in_a_heads_table(twelve: tuple[dict[str, Any], str]) -> None:
     offsets = {"offset", "backwards_offset"}  # no measures, but where two of them are taken
     assert set(MEASURES) == set(twelve[0]["cards"][0]["measures"]) - offsets
-    assert set(SHOWN.values()) <= set(MEASURES)
+    assert set(RESTS_ON.values()) <= set(MEASURES)
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import Visit, messages, view
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.gates import switched_off
-from transformer.analysis.pruning import random_order
+from transformer.analysis.importance.pruning import random_order
+from transformer.analysis.interventions.switching import switched_off
 from transformer.analysis.reports import report
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs.computation import of_report

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, messages, run_program, shown, view
-from transformer.analysis import flow
+from transformer.analysis.attribution import flow
 from transformer.figures.packing import split
 from transformer.ui import readings
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.jobs.conftest import Still
 from tests.pages.conftest import Visit
-from transformer.analysis.scores import measure
+from transformer.analysis.table1.score_scale import measure
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.races import RACES
 from transformer.jobs.racing import race_runs, submit_race

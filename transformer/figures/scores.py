@@ -34,7 +34,7 @@ def against_width(
     """One measure of every score function over d_k, on a logarithmic axis.
 
     Args:
-        table: lines with "d_k", "score" and the columns asked for (`analysis.scores.measure`).
+        table: lines with "d_k", "score" and the columns asked for (`score_scale.measure`).
         names: score function to what it is called, in the order of colours.
         title: of the vertical axis, with its unit.
         log: whether that axis is logarithmic too; else it goes from 0 to 1.
@@ -125,7 +125,7 @@ def by_head(
     """A mark for every head and version of its scale: layers across, 0 to 1 upwards.
 
     Args:
-        table: lines with "layer", "head", "version" and the column (`analysis.scores.heads`), of
+        table: lines with "layer", "head", "version" and the column (`score_scale.heads`), of
             one kind of attention.
         names: version to what it is called.
     """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from transformer.analysis.alignment import Link
+from transformer.analysis.corpora.gold import Link
 from transformer.config import TrainingConfig
 from transformer.text import (
     CorpusError,

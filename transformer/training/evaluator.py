@@ -13,7 +13,8 @@ import torch
 from sacrebleu.metrics.bleu import BLEU
 from torch import Tensor
 
-from transformer.analysis.alignment import Link, attention_errors
+from transformer.analysis.alignment.error_rate import attention_errors
+from transformer.analysis.corpora.gold import Link
 from transformer.hooks import Hooks
 from transformer.inference.decoding import Decoder
 from transformer.inference.options import Decoding, output_limit

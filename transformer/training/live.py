@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from transformer.analysis.alignment import Link
+from transformer.analysis.corpora.gold import Link
 from transformer.training.console import say
 from transformer.training.data import Corpus, prepare
 from transformer.training.errors import as_training_error

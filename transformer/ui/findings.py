@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
+from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings import FINDINGS, Published
-from transformer.analysis.verdicts import Effect
 from transformer.figures.measured import measured as drawn
 from transformer.jobs import Computation, JobError
 from transformer.ui import frame, models, state, tables, verdicts, visitor

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from transformer.analysis.bootstrap import Drawn, lead
 from transformer.analysis.corpora import Corpus
+from transformer.analysis.corpora.passes import Progress
+from transformer.analysis.evidence.bootstrap import Drawn, lead
+from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import Finding, Published, enough, told
-from transformer.analysis.heads import measure_heads
-from transformer.analysis.passes import Progress
-from transformer.analysis.verdicts import Effect
+from transformer.analysis.roles.head_measures import measure_heads
 from transformer.figures.measured import Chart
 from transformer.inference import Translator
 from transformer.measures import MEASURES, Claim, Measure

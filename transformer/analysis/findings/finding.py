@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from transformer.analysis.bootstrap import Interval
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.passes import Progress, silent
-from transformer.analysis.verdicts import Effect, Word
+from transformer.analysis.corpora.passes import Progress, silent
+from transformer.analysis.evidence.bootstrap import Interval
+from transformer.analysis.evidence.verdicts import Effect, Word
 from transformer.figures.measured import Chart
 from transformer.inference import Translator
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from transformer.analysis.bootstrap import Bleu
+from transformer.analysis.evidence.bootstrap import Bleu
 from transformer.analysis.findings.finding import Untestable, enough
 from transformer.text.files import atomic_path
 

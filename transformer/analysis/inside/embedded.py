@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from transformer.analysis.inside.panels import Array, Code, Panel
-from transformer.analysis.inside.room import (
+from transformer.analysis.inside.context import (
     CodeOf,
     Room,
     array,
@@ -15,7 +14,8 @@ from transformer.analysis.inside.room import (
     program,
     table,
 )
-from transformer.analysis.inside.written import Work, number, plain, signed
+from transformer.analysis.inside.latex import Work, number, plain, signed
+from transformer.analysis.inside.panels import Array, Code, Panel
 
 
 def tokens(room: Room) -> list[Panel]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from transformer.analysis.inside.panels import Array, Code, Panel
-from transformer.analysis.inside.room import (
+from transformer.analysis.inside.context import (
     ONE,
     Axis,
     Room,
@@ -16,7 +15,8 @@ from transformer.analysis.inside.room import (
     table,
     through,
 )
-from transformer.analysis.inside.written import number, plain, products, signed
+from transformer.analysis.inside.latex import number, plain, products, signed
+from transformer.analysis.inside.panels import Array, Code, Panel
 
 STRONGEST = 16
 """Hidden units shown of each position."""

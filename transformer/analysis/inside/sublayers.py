@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from transformer.analysis.inside.panels import Array, Panel
-from transformer.analysis.inside.room import (
+from transformer.analysis.inside.context import (
     ONE,
     Axis,
     Room,
@@ -16,7 +15,8 @@ from transformer.analysis.inside.room import (
     program,
     table,
 )
-from transformer.analysis.inside.written import Work, number, signed, summed
+from transformer.analysis.inside.latex import Work, number, signed, summed
+from transformer.analysis.inside.panels import Array, Panel
 
 
 def add(room: Room) -> list[Panel]:

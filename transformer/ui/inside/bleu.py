@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from transformer.analysis.bleu import Bleu, Order, bleu
+from transformer.analysis.inside.bleu_by_hand import Bleu, Order, bleu
 from transformer.text.visible import is_blank
 from transformer.ui import frame, readings, state
 from transformer.ui.models import Model

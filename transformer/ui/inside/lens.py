@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.analysis.lens import Lens
-from transformer.analysis.lens import lens as look
+from transformer.analysis.inside.logit_lens import Lens
+from transformer.analysis.inside.logit_lens import lens as look
 from transformer.figures.lens import WRITTEN, lens_curve, lens_map
 from transformer.inference import Trace
 from transformer.ui import readings, state

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from transformer.analysis.aligners import WAYS
+from transformer.analysis.alignment.leaderboard import WAYS
 from transformer.analysis.corpora import Corpus
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.ui import frame, models, state, tables
@@ -88,7 +88,7 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     with st.expander("The leaderboard from Python"):
         st.code(
             f"""from transformer import Translator
-from transformer.analysis.aligners import leaderboard
+from transformer.analysis.alignment.leaderboard import leaderboard
 from transformer.analysis.corpora import Corpus
 
 translator = Translator.load({str(models.written(model.name))!r})

@@ -8,10 +8,10 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.analysis.aligned import Aligned, aligned
-from transformer.analysis.aligners import By, To
+from transformer.analysis.alignment.leaderboard import By, To
+from transformer.analysis.alignment.sentence_alignment import Aligned, aligned
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.gold import Gold
+from transformer.analysis.corpora.gold import Gold
 from transformer.figures.alignment import alignment
 from transformer.inference import Trace
 from transformer.ui import controls, frame, models, readings, state, tables
@@ -146,7 +146,7 @@ def _away(
     with st.expander("The same from Python"):
         st.code(
             f"""from transformer import Translator
-from transformer.analysis.aligned import aligned
+from transformer.analysis.alignment.sentence_alignment import aligned
 
 translator = Translator.load({str(models.written(model.name))!r})
 trace = translator.trace({trace.source!r}{target})

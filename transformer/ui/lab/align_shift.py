@@ -7,8 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.analysis.aligned import Aligned
-from transformer.analysis.aligners import By
+from transformer.analysis.alignment.leaderboard import By
+from transformer.analysis.alignment.sentence_alignment import Aligned
 from transformer.figures.alignment import two_rows
 from transformer.ui import frame, state
 from transformer.ui.lab import Lab

@@ -146,13 +146,13 @@ def _table(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     with st.expander("The same numbers from Python"):
         st.code(
             f"""from transformer import Translator
-from transformer.analysis.cards import cards
+from transformer.analysis.roles.head_roles import head_roles
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.heads import measure_heads
+from transformer.analysis.roles.head_measures import measure_heads
 
 translator = Translator.load({str(models.written(model.name))!r})
 measured = measure_heads(translator, {corpus.program(model, texts)})
 print(measured.table())
-print(cards(measured)[0])""",
+print(head_roles(measured)[0])""",
             language="python",
         )

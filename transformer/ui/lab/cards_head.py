@@ -8,10 +8,10 @@ from typing import Any
 import streamlit as st
 
 from transformer import measures
-from transformer.analysis.cards import RULES, SHOWN, Card
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import FAR
-from transformer.analysis.syntax import RELATIONS
+from transformer.analysis.roles.head_roles import RESTS_ON, RULES, HeadRole
+from transformer.analysis.roles.syntax import RELATIONS
 from transformer.figures.offsets import offsets
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import LETTERS
@@ -44,7 +44,7 @@ def show(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
         for number, card in enumerate(found["cards"])
         if (card["kind"], card["layer"], card["head"]) == (view.kind, view.layer, view.head)
     )
-    card = Card.from_dict(found["cards"][at])
+    card = HeadRole.from_dict(found["cards"][at])
     with st.container(border=True):
         _choose(model)
         _role(card, found)
@@ -59,7 +59,7 @@ def show(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
         _ways_on(card)
 
 
-def _ways_on(card: Card) -> None:
+def _ways_on(card: HeadRole) -> None:
     with st.container(horizontal=True):
         frame.go(
             "pages/attention.py",
@@ -84,7 +84,7 @@ def _choose(model: Model) -> None:
         controls.layer_and_head(model)
 
 
-def _role(card: Card, found: Mapping[str, Any]) -> None:
+def _role(card: HeadRole, found: Mapping[str, Any]) -> None:
     where = f"{KINDS[card.kind]}, layer {card.layer}, head {card.head}"
     if card.met:
         st.subheader(f"{where}: {frame.plain(card.role.text)}")
@@ -124,7 +124,7 @@ def _by_offset(measure: str, found: Mapping[str, Any]) -> str:
     return f" (offset {offset:+d}: {said(measure, share)})".replace("-", "−")
 
 
-def _rules(card: Card, found: Mapping[str, Any]) -> None:
+def _rules(card: HeadRole, found: Mapping[str, Any]) -> None:
     met = {role.group for role in card.met}
     rows = []
     for group, rule in RULES.items():
@@ -137,7 +137,7 @@ def _rules(card: Card, found: Mapping[str, Any]) -> None:
         }
         numbers = [
             f"{COLOURS[name].lower()} {said(name, card.measures[name])}{_by_offset(name, found)}"
-            for name in names.get(group, (SHOWN[group],))
+            for name in names.get(group, (RESTS_ON[group],))
             if card.measures.get(name) is not None
         ]
         told = ", ".join(numbers) or "not measured for this kind, or over this corpus"
@@ -146,7 +146,7 @@ def _rules(card: Card, found: Mapping[str, Any]) -> None:
     st.html(tables.html("Tried in this order; the first that is met names the head", heads, rows))
 
 
-def _numbers(card: Card, found: Mapping[str, Any]) -> None:
+def _numbers(card: HeadRole, found: Mapping[str, Any]) -> None:
     others = [other["measures"] for other in found["cards"] if other["kind"] == card.kind]
     rows = []
     for name, label in COLOURS.items():
@@ -179,7 +179,7 @@ def _offsets(counts: list[list[int]]) -> None:
     )
 
 
-def _strongest(card: Card, found: Mapping[str, Any], texts: Corpus) -> None:
+def _strongest(card: HeadRole, found: Mapping[str, Any], texts: Corpus) -> None:
     st.markdown(f"**Where it is strongest** (by {COLOURS[card.measure].lower()})")
     if not card.strongest:
         st.caption("In no sentence of this corpus.")
@@ -189,7 +189,7 @@ def _strongest(card: Card, found: Mapping[str, Any], texts: Corpus) -> None:
 
 
 def _sentence(
-    card: Card, number: int, value: float, found: Mapping[str, Any], texts: Corpus
+    card: HeadRole, number: int, value: float, found: Mapping[str, Any], texts: Corpus
 ) -> None:
     """A way to this sentence in the explorer, with the translation that was measured."""
     source, target = found["texts"][number]

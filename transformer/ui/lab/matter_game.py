@@ -8,11 +8,11 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from transformer.analysis.ablation import Ablation, measure_without
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.finding import apart, spread
-from transformer.analysis.gates import Head, switched_off
-from transformer.analysis.pruning import budgeted, random_order
+from transformer.analysis.importance.ablation import Ablation, measure_without
+from transformer.analysis.importance.pruning import budgeted, random_order
+from transformer.analysis.interventions.switching import Head, switched_off
 from transformer.figures.measured import Chart
 from transformer.figures.measured import measured as drawn
 from transformer.figures.state import KINDS

@@ -7,8 +7,8 @@ import math
 import pandas as pd
 import streamlit as st
 
-from transformer.analysis.beside import Beside, agreement, beside
-from transformer.analysis.gradients import Gradients, gradients
+from transformer.analysis.attribution.contribution import Contribution, agreement, contribution
+from transformer.analysis.attribution.gradients import Gradients, gradients
 from transformer.figures.moves import Quantity, moves_data
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
@@ -30,7 +30,7 @@ def show(model: Model, reading: Reading, trace: Trace) -> None:
     view = state.view(Lab)
     kind, layer, head = view.kind, view.layer, view.head
     slopes = _slopes(model.hash, trace.src_ids, trace.predicted_ids, model.translator.model, trace)
-    found = beside(model.translator.model, trace, kind, layer, head, slopes)
+    found = contribution(model.translator.model, trace, kind, layer, head, slopes)
     left, right = state.view(Lab).beside.split("-")
     _tables(model, trace, found, (left, right))
     for name, column in zip((left, right), st.columns(2, gap="large"), strict=True):
@@ -49,7 +49,7 @@ def _slopes(
     return gradients(_model, _trace)
 
 
-def _tables(model: Model, trace: Trace, found: Beside, shown: tuple[str, str]) -> None:
+def _tables(model: Model, trace: Trace, found: Contribution, shown: tuple[str, str]) -> None:
     view = state.view(Lab)
     inside = 0 <= view.row < len(found.rows) and 0 <= view.column < len(found.columns)
     data = moves_data(
@@ -76,7 +76,7 @@ def _tables(model: Model, trace: Trace, found: Beside, shown: tuple[str, str]) -
     views.pair("moves", data)
 
 
-def _ranks(found: Beside, left: str, right: str) -> None:
+def _ranks(found: Contribution, left: str, right: str) -> None:
     """How alike two of them put the cells in order."""
     ranks = found.correlations()
     cells = int(found.open.sum())
@@ -152,7 +152,7 @@ def _number(rank: float) -> str:
     return "–" if math.isnan(rank) else f"{rank:.2f}".replace("-", "−")
 
 
-def _ways_on(model: Model, trace: Trace, found: Beside) -> None:
+def _ways_on(model: Model, trace: Trace, found: Contribution) -> None:
     kind, layer, head = found.head
     view = state.view(Lab)
     chosen = view.row >= 0 and view.column >= 0
@@ -176,10 +176,11 @@ def _ways_on(model: Model, trace: Trace, found: Beside) -> None:
             )
         tables.csv("These numbers (.csv)", found.to_frame, f"moves-{kind}-{layer}-{head}")
     with st.expander("The same numbers from Python"):
+        names = ["contribution import contribution", "gradients import gradients"]
         st.code(
-            f"""{opening(model, trace, ["beside import beside", "gradients import gradients"])}
+            f"""{opening(model, trace, [f"attribution.{name}" for name in names])}
 slopes = gradients(translator.model, trace)  # of the whole translation's log-probability
-found = beside(translator.model, trace, {kind!r}, {layer}, {head}, slopes)
+found = contribution(translator.model, trace, {kind!r}, {layer}, {head}, slopes)
 print(found.to_frame())  # a line a cell
 print(found.correlations())""",
             language="python",

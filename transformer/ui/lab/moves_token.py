@@ -6,7 +6,12 @@ import pandas as pd
 import streamlit as st
 from plotly.graph_objects import Figure
 
-from transformer.analysis.made_of import METHODS, made_of, shares, source_share
+from transformer.analysis.attribution.token_attribution import (
+    METHODS,
+    shares,
+    source_share,
+    token_attribution,
+)
 from transformer.figures.moves import answers, source_curve
 from transformer.inference import Trace
 from transformer.model import Transformer
@@ -83,7 +88,7 @@ def _made_of(
     _model: Transformer,
     _trace: Trace,
 ) -> pd.DataFrame:
-    return made_of(_model, _trace, step, methods)
+    return token_attribution(_model, _trace, step, methods)
 
 
 @remembered("Following source and prefix …")
@@ -160,9 +165,10 @@ def _ways_on(
             tables.csv(label, frame_of.copy, name)
     with st.expander("The same numbers from Python"):
         flow = "" if "flow" in table else ', ["rollout", "alti", "gradient"]'
+        names = "attribution.token_attribution import shares, source_share, token_attribution"
         st.code(
-            f"""{opening(model, trace, ["made_of import made_of, shares, source_share"])}
-table = made_of(translator.model, trace, {step}{flow})
+            f"""{opening(model, trace, [names])}
+table = token_attribution(translator.model, trace, {step}{flow})
 print(table, shares(table))  # as they are, and each made to sum to 1
 print(source_share(translator.model, trace))""",
             language="python",

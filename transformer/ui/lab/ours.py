@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transformer.analysis.corpora import Corpus, ours_for
-from transformer.analysis.ours import LANGUAGES
+from transformer.analysis.corpora.own_sentences import LANGUAGES
 from transformer.text import Vocabulary
 from transformer.ui.models import Model
 from transformer.ui.remembered import remembered

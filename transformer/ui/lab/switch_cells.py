@@ -11,9 +11,9 @@ from itertools import chain
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.cells import Cells, blank_cells
-from transformer.analysis.gates import Head, site
-from transformer.analysis.norms import moved
+from transformer.analysis.attribution.norms import contributions
+from transformer.analysis.interventions.blanking import Cells, blank_cells
+from transformer.analysis.interventions.switching import Head, site
 from transformer.figures.before_after import effects
 from transformer.figures.moves import Quantity, moves_data
 from transformer.inference import Trace, Translator
@@ -108,7 +108,7 @@ def _draw(
     """Two tables that share their pointer: the weights, and norms or the effects `found`."""
     kind, layer, number = head
     rows, columns = trace.labels(kind)
-    norms = moved(model.translator.model, trace, kind, layer)[number]
+    norms = contributions(model.translator.model, trace, kind, layer)[number]
     quantities = [
         Quantity("weight", "weight", "Weight α", "share of the row",
                  trace.weights(kind, layer)[number], most=1.0),
@@ -232,7 +232,7 @@ def _ways_on(model: Model, trace: Trace, found: Cells) -> None:
     tables.csv("These cells (.csv)", found.to_frame, f"cells-{kind}-{layer}-{head}")
     with st.expander("These cells from Python"):
         st.code(
-            f"""{opening(model, trace, ["cells import blank_cells"])}
+            f"""{opening(model, trace, ["interventions import blank_cells"])}
 cells = blank_cells(translator, trace, ({kind!r}, {layer}, {head}))
 print(cells.to_frame())  # a line a cell
 print(cells.correlations())""",

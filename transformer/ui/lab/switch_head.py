@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.gates import Head
-from transformer.analysis.interventions import Comparison
+from transformer.analysis.interventions.comparison import Comparison
+from transformer.analysis.interventions.switching import Head
 from transformer.figures.moves import Quantity, moves_data
 from transformer.inference import Trace
 from transformer.ui import controls, frame, state, views

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.gates import Head
-from transformer.analysis.interventions import Comparison
+from transformer.analysis.interventions.comparison import Comparison
+from transformer.analysis.interventions.switching import Head
 from transformer.figures.before_after import pairs
 from transformer.figures.positions import Numbers
 from transformer.figures.state import KINDS

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from transformer.analysis.interventions import Comparison
+from transformer.analysis.interventions.comparison import Comparison
 from transformer.figures import Side, explorer_page
 from transformer.figures.before_after import pairs
 from transformer.figures.state import KINDS

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.analysis.races import ENOUGH
+from transformer.analysis.evidence.race_verdicts import ENOUGH
 from transformer.jobs import JobError, Jobs
 from transformer.jobs.races import RACES, Race
 from transformer.jobs.racing import RaceRun, race_runs, submit_race

@@ -1,0 +1,151 @@
+"""One teacher-forced pass over a corpus, sentences of like length side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from transformer.analysis.corpora.corpus import Corpus
+from transformer.hooks import Hooks
+from transformer.inference import Decoding, Translator
+from transformer.inference.decoding import Decoder
+from transformer.inference.options import check_source
+from transformer.model.masks import padding_mask
+from transformer.text.padding import by_length, pad, shift_right
+
+ROWS = 64
+"""Most sentences side by side."""
+
+CELLS = 2**22
+"""Most weights of one layer at once, padding included: 16 MB."""
+
+Progress = Callable[[float, str], object]
+"""Called with the share that is done, 0 to 1, and what is being done; an error in it ends the
+pass."""
+
+
+def silent(share: float, doing: str) -> None:
+    """For whoever does not want to know."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A sentence as the model reads and writes it.
+
+    Attributes:
+        src: source ids, `</s>` last.
+        out: what the decoder is to write; `</s>` last, unless a translation of the model's own
+            was cut off.
+        own: whether `out` is the model's own greedy translation.
+    """
+
+    src: list[int]
+    out: list[int]
+    own: bool = False
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pairs side by side; `numbers` says which of the corpus. Padding is behind each."""
+
+    numbers: list[int]
+    src: Int[Tensor, "rows src"]
+    tgt: Int[Tensor, "rows tgt"]
+    """What the decoder reads: `<s>` and all of `out` but its last."""
+    out: Int[Tensor, "rows tgt"]
+    n_src: Int[Tensor, "rows"]
+    n_tgt: Int[Tensor, "rows"]
+
+
+def encoded(translator: Translator, corpus: Corpus, progress: Progress = silent) -> list[Pair]:
+    """All sentences as ids; where a target is missing, the model's own greedy translation.
+
+    Raises:
+        ValueError: naming the sentence, counted from 1, for a text that is too long.
+    """
+    vocabulary, config = translator.vocabulary, translator.model.config
+    decoder = Decoder(translator.model, "fp32")
+    sources = vocabulary.encode_batch([s.source for s in corpus.sentences], threads=1)
+    targets = vocabulary.encode_batch([s.target for s in corpus.sentences], threads=1)
+    for number, (src, out) in enumerate(zip(sources, targets, strict=True), start=1):
+        try:
+            check_source(len(src), config)
+            if len(out) > 1:
+                decoder.check_target(out, Decoding())
+        except ValueError as error:
+            raise ValueError(f"{corpus.name}, sentence {number}: {error}") from error
+    missing = [n for n, sentence in enumerate(corpus.sentences) if not sentence.target]
+    for done in range(0, len(missing), ROWS):
+        progress(done / len(missing), "translating")
+        part = missing[done : done + ROWS]
+        outputs = decoder.run([sources[n] for n in part], Decoding(candidates=1))
+        for number, output in zip(part, outputs, strict=True):
+            targets[number] = output.decoded.ids
+    own = set(missing)
+    return [
+        Pair(src, out, number in own)
+        for number, (src, out) in enumerate(zip(sources, targets, strict=True))
+    ]
+
+
+def batches(
+    pairs: Sequence[Pair], *, pad_id: int, bos_id: int, n_heads: int, device: torch.device
+) -> Iterator[Batch]:
+    """All pairs once, those of like length together, at most `ROWS` of them and `CELLS` weights."""
+    order = by_length([len(pair.src) for pair in pairs], [len(pair.out) for pair in pairs])
+    group: list[int] = []
+    longest = 0
+    for number in [*order, -1]:  # -1: the last group is full too
+        length = max(longest, len(pairs[number].src), len(pairs[number].out))
+        too_much = (len(group) + 1) * n_heads * length**2 > CELLS
+        if group and (number == -1 or len(group) == ROWS or too_much):
+            yield _batch(group, [pairs[n] for n in group], pad_id, bos_id, device)
+            group, length = [], max(len(pairs[number].src), len(pairs[number].out))
+        group.append(number)
+        longest = length
+
+
+def _batch(
+    numbers: list[int], pairs: list[Pair], pad_id: int, bos_id: int, device: torch.device
+) -> Batch:
+    outputs = [pair.out for pair in pairs]
+    return Batch(
+        numbers,
+        src=pad([pair.src for pair in pairs], pad_id, device),
+        tgt=pad(shift_right(outputs, bos_id), pad_id, device),
+        out=pad(outputs, pad_id, device),
+        n_src=torch.tensor([len(pair.src) for pair in pairs], device=device),
+        n_tgt=torch.tensor([len(pair.out) for pair in pairs], device=device),
+    )
+
+
+@torch.inference_mode()
+def watch(
+    translator: Translator,
+    pairs: Sequence[Pair],
+    hooks: Callable[[Batch], Hooks],
+    progress: Progress = silent,
+) -> None:
+    """Send all pairs through the model once; `hooks` makes the hooks of each batch's pass.
+
+    Rows of padding pass through the hooks as well; columns of padding have weight 0.
+    """
+    model, config = translator.model, translator.model.config
+    done = 0
+    for batch in batches(
+        pairs,
+        pad_id=config.pad_id,
+        bos_id=config.bos_id,
+        n_heads=config.n_heads,
+        device=translator.device,
+    ):
+        progress(done / len(pairs), "measuring")
+        looking, mask = hooks(batch), padding_mask(batch.src, config.pad_id)
+        memory = model.encode(batch.src, mask, looking)
+        model.decode(batch.tgt, memory, mask, hooks=looking)
+        done += len(batch.numbers)
+    progress(1.0, "measured")
