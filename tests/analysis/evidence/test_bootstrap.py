@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from transformer.analysis.evidence.bootstrap import Bleu, Interval, draws, interval, mean_loss
+from transformer.analysis.evidence.bootstrap import BleuCounts, Interval, draws, interval, mean_loss
 
 WRITTEN = ["Elle peint un bateau.", "Ma tante cache la lampe.", "Un pilote", "Elle vend du pain."]
 WANTED = ["Elle peint un bateau bleu.", "Ma tante cache la lampe.", "Un pilote vend.", "Du pain."]
@@ -23,7 +23,7 @@ def test_every_draw_has_as_many_sentences() -> None:
 
 def test_a_drawn_corpus_is_its_sentences_written_out() -> None:
     losses, tokens = np.array([3.0, 8.0, 1.0, 4.0]), np.array([2.0, 5.0, 1.0, 9.0])
-    found, bleu = Bleu(WRITTEN, WANTED), BLEU()
+    found, bleu = BleuCounts(WRITTEN, WANTED), BLEU()
     drawn = draws(4, count=20)
     for counts, loss, score in zip(
         drawn, mean_loss(losses, tokens, drawn), found.drawn(drawn), strict=True
@@ -49,4 +49,4 @@ def test_the_interval_of_a_mean_is_about_two_standard_errors() -> None:
 
 def test_as_many_of_both() -> None:
     with pytest.raises(ValueError, match="4 translations for 3 references"):
-        Bleu(WRITTEN, WANTED[1:])
+        BleuCounts(WRITTEN, WANTED[1:])

@@ -19,7 +19,7 @@ from transformer.analysis.alignment.alignment_counts import AlignmentCounts
 from transformer.analysis.alignment.leaderboard import Leaderboard
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.corpora.passes import silent
-from transformer.analysis.evidence.bootstrap import Bleu
+from transformer.analysis.evidence.bootstrap import BleuCounts
 from transformer.analysis.findings import FINDINGS, Finding, pruning_over_training
 from transformer.analysis.findings import by_measure as by_measure_room
 from transformer.analysis.findings import faithful as faithful_room
@@ -162,10 +162,10 @@ def tolerance(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
     `off` + 1 points more; a lost sentence shares nothing with its reference."""
     shares = iter((1.0, 0.5, 1.0, 0.51 + off / 100))
 
-    def bleu(translator: Translator, corpus: Corpus, references: list[str]) -> Bleu:
+    def bleu(translator: Translator, corpus: Corpus, references: list[str]) -> BleuCounts:
         left = rng.random(n) < next(shares)
         gone = "w x y z q v"
-        return Bleu(
+        return BleuCounts(
             [r if keep else gone for r, keep in zip(references, left, strict=True)], references
         )
 

@@ -19,7 +19,7 @@ from transformer.analysis.attribution import alti, value_zeroing
 from transformer.analysis.attribution.rollout import encoder, joint
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.corpora.passes import silent
-from transformer.analysis.evidence.bootstrap import Bleu
+from transformer.analysis.evidence.bootstrap import BleuCounts
 from transformer.analysis.findings import (
     FINDINGS,
     Untestable,
@@ -41,7 +41,7 @@ from transformer.analysis.findings.saves import SCORES, SavedScores, write_score
 from transformer.analysis.reports import report
 from transformer.analysis.roles.head_measures import measure_heads
 from transformer.checkpoint import save_checkpoint
-from transformer.measures import MEASURES, Claim
+from transformer.measures import MEASURES, PublishedClaim
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.training.run import RunFolder
@@ -94,7 +94,7 @@ def test_a_few_sentences_test_nothing(tiny: Translator, corpus: Corpus, name: st
 def test_a_measures_claim_is_put_to_its_heads(tiny: Translator, corpus: Corpus) -> None:
     """The figures are the measure's own, over the rows of all sentences that have one."""
     known = MEASURES["itself"]
-    claim = Claim("A head of the second layer looks at itself.", "nobody", 0.99, layer=1)
+    claim = PublishedClaim("A head of the second layer looks at itself.", "nobody", 0.99, layer=1)
     found = published(known, claim).run(tiny, corpus)
     table = measure_heads(tiny, corpus).table().query("kind == 'encoder' and layer == 1")
     assert found.figures["share"].to_numpy() == pytest.approx(table["itself"].to_numpy(), abs=1e-6)
@@ -277,7 +277,7 @@ def test_tolerance_compares_the_first_and_the_last_checkpoint(
     calm = without_output(tiny)
     asked: list[int] = []
 
-    def bleu(translator: Translator, corpus: Corpus, references: list[str]) -> Bleu:
+    def bleu(translator: Translator, corpus: Corpus, references: list[str]) -> BleuCounts:
         zeros = sum(
             int((p == 0).sum()) for n, p in translator.model.named_parameters() if "w_o" in n
         )
@@ -286,7 +286,7 @@ def test_tolerance_compares_the_first_and_the_last_checkpoint(
         # Of 24 heads 10 are gone: their columns of 24 / 4 attentions' W^O.
         pruned = zeros == 10 * weights // tiny.model.config.n_heads
         made = [*references[:6], *["x"] * 6] if pruned else references
-        return Bleu(made, references)
+        return BleuCounts(made, references)
 
     monkeypatch.setattr(training_room, "bleu_of", bleu)
     found = pruning_over_training([(20, calm), (10, tiny)], corpus)
@@ -330,8 +330,8 @@ def test_a_checkpoint_brings_what_its_early_saves_scored(
     good = ["a b c d e f"] * 12
     half = [*good[:6], *["x y z"] * 6]
     saved = [
-        SavedScores(100, Bleu(good, good), Bleu(half, good)),
-        SavedScores(400, Bleu(good, good), Bleu(good, good)),
+        SavedScores(100, BleuCounts(good, good), BleuCounts(half, good)),
+        SavedScores(400, BleuCounts(good, good), BleuCounts(good, good)),
     ]
     write_scores(folder / SCORES, saved)
     found = tolerance.run(Translator.load(folder), corpus)

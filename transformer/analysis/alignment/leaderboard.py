@@ -25,7 +25,7 @@ from transformer.analysis.alignment.baselines import rivals, teaching
 from transformer.analysis.alignment.ibm_aligner import learn
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Linked
-from transformer.analysis.corpora.passes import Batch, Progress, encoded, silent, watch
+from transformer.analysis.corpora.passes import NumberedBatch, Progress, encoded, silent, watch
 from transformer.figures.words import merge
 from transformer.hooks import Hooks
 from transformer.inference import Translator
@@ -141,7 +141,7 @@ def leaderboard(
     size = (3, config.n_layers, config.n_heads + 1, len(counted))
     hits: dict[tuple[str, str], npt.NDArray[Any]] = {way: np.zeros(size) for way in ways}
 
-    def hooks(batch: Batch) -> Hooks:
+    def hooks(batch: NumberedBatch) -> Hooks:
         functions: dict[str, Callable[[Tensor, str], None]] = {}
         for layer in range(config.n_layers):
             look = _Look(translator, layer, ways, lambda *found, batch=batch: add(batch, *found))
@@ -149,7 +149,7 @@ def leaderboard(
             functions |= {site: look.weights, site.replace("_weights", "_value"): look.values}
         return Hooks(functions)
 
-    def add(batch: Batch, layer: int, by: By, scores: npt.NDArray[Any]) -> None:
+    def add(batch: NumberedBatch, layer: int, by: By, scores: npt.NDArray[Any]) -> None:
         for row, number in enumerate(batch.numbers):
             sentence = words[counted[number]]
             assert sentence is not None

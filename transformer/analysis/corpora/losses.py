@@ -9,14 +9,14 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from transformer.analysis.corpora.passes import Batch, Pair, batches
+from transformer.analysis.corpora.passes import NumberedBatch, Pair, batches
 from transformer.hooks import Hooks
 from transformer.inference import Translator
 from transformer.model import Transformer
 from transformer.model.masks import padding_mask
 
 
-def batched(translator: Translator, pairs: Sequence[Pair]) -> list[Batch]:
+def batched(translator: Translator, pairs: Sequence[Pair]) -> list[NumberedBatch]:
     """All pairs side by side, on the model's device. Raises ValueError if there are none."""
     if not pairs:
         raise ValueError("there is no sentence; give at least one pair")
@@ -34,7 +34,7 @@ def batched(translator: Translator, pairs: Sequence[Pair]) -> list[Batch]:
 
 def losses(
     model: Transformer,
-    batch: Batch,
+    batch: NumberedBatch,
     hooks: Hooks | None = None,
     memory: Float[Tensor, "rows src d_model"] | None = None,
 ) -> Float[Tensor, "rows"]:
@@ -47,15 +47,15 @@ def losses(
     mask = padding_mask(batch.src, pad_id)
     if memory is None:
         memory = model.encode(batch.src, mask, hooks)
-    logits = model.project(model.decode(batch.tgt, memory, mask, hooks=hooks), hooks)
+    logits = model.project(model.decode(batch.tgt_in, memory, mask, hooks=hooks), hooks)
     # In rows of one vocabulary each, which is six times faster; padding has loss 0.
     each = functional.cross_entropy(
-        logits.flatten(0, 1), batch.out.flatten(), ignore_index=pad_id, reduction="none"
+        logits.flatten(0, 1), batch.tgt_out.flatten(), ignore_index=pad_id, reduction="none"
     )
-    return each.view(batch.out.shape).sum(dim=-1)
+    return each.view(batch.tgt_out.shape).sum(dim=-1)
 
 
-def lengths(corpus: Sequence[Batch]) -> Float[np.ndarray, "sentence"]:
+def lengths(corpus: Sequence[NumberedBatch]) -> Float[np.ndarray, "sentence"]:
     """Target tokens of each sentence, `</s>` counted, in the order of the corpus."""
     found = np.empty(sum(len(batch.numbers) for batch in corpus))
     for batch in corpus:

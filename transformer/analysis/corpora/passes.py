@@ -12,10 +12,11 @@ from torch import Tensor
 from transformer.analysis.corpora.corpus import Corpus
 from transformer.hooks import Hooks
 from transformer.inference import Decoding, Translator
-from transformer.inference.decoding import Decoder
+from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import check_source
 from transformer.model.masks import padding_mask
-from transformer.text.padding import by_length, pad, shift_right
+from transformer.text.batching import Batch, padded
+from transformer.text.padding import by_length
 
 ROWS = 64
 """Most sentences side by side."""
@@ -49,14 +50,10 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Batch:
-    """Pairs side by side; `numbers` says which of the corpus. Padding is behind each."""
+class NumberedBatch(Batch):
+    """A batch of a corpus: `numbers` says which pairs these are, the others how long each is."""
 
     numbers: list[int]
-    src: Int[Tensor, "rows src"]
-    tgt: Int[Tensor, "rows tgt"]
-    """What the decoder reads: `<s>` and all of `out` but its last."""
-    out: Int[Tensor, "rows tgt"]
     n_src: Int[Tensor, "rows"]
     n_tgt: Int[Tensor, "rows"]
 
@@ -68,7 +65,7 @@ def encoded(translator: Translator, corpus: Corpus, progress: Progress = silent)
         ValueError: naming the sentence, counted from 1, for a text that is too long.
     """
     vocabulary, config = translator.vocabulary, translator.model.config
-    decoder = Decoder(translator.model, "fp32")
+    decoder = SequenceDecoder(translator.model, "fp32")
     sources = vocabulary.encode_batch([s.source for s in corpus.sentences], threads=1)
     targets = vocabulary.encode_batch([s.target for s in corpus.sentences], threads=1)
     for number, (src, out) in enumerate(zip(sources, targets, strict=True), start=1):
@@ -94,7 +91,7 @@ def encoded(translator: Translator, corpus: Corpus, progress: Progress = silent)
 
 def batches(
     pairs: Sequence[Pair], *, pad_id: int, bos_id: int, n_heads: int, device: torch.device
-) -> Iterator[Batch]:
+) -> Iterator[NumberedBatch]:
     """All pairs once, those of like length together, at most `ROWS` of them and `CELLS` weights."""
     order = by_length([len(pair.src) for pair in pairs], [len(pair.out) for pair in pairs])
     group: list[int] = []
@@ -111,13 +108,12 @@ def batches(
 
 def _batch(
     numbers: list[int], pairs: list[Pair], pad_id: int, bos_id: int, device: torch.device
-) -> Batch:
-    outputs = [pair.out for pair in pairs]
-    return Batch(
-        numbers,
-        src=pad([pair.src for pair in pairs], pad_id, device),
-        tgt=pad(shift_right(outputs, bos_id), pad_id, device),
-        out=pad(outputs, pad_id, device),
+) -> NumberedBatch:
+    sources, outputs = [pair.src for pair in pairs], [pair.out for pair in pairs]
+    made = padded(sources, outputs, pad_id=pad_id, bos_id=bos_id, device=device)
+    return NumberedBatch(
+        **vars(made),
+        numbers=numbers,
         n_src=torch.tensor([len(pair.src) for pair in pairs], device=device),
         n_tgt=torch.tensor([len(pair.out) for pair in pairs], device=device),
     )
@@ -127,7 +123,7 @@ def _batch(
 def watch(
     translator: Translator,
     pairs: Sequence[Pair],
-    hooks: Callable[[Batch], Hooks],
+    hooks: Callable[[NumberedBatch], Hooks],
     progress: Progress = silent,
 ) -> None:
     """Send all pairs through the model once; `hooks` makes the hooks of each batch's pass.
@@ -146,6 +142,6 @@ def watch(
         progress(done / len(pairs), "measuring")
         looking, mask = hooks(batch), padding_mask(batch.src, config.pad_id)
         memory = model.encode(batch.src, mask, looking)
-        model.decode(batch.tgt, memory, mask, hooks=looking)
+        model.decode(batch.tgt_in, memory, mask, hooks=looking)
         done += len(batch.numbers)
     progress(1.0, "measured")

@@ -154,7 +154,7 @@ def mean_loss(
     return np.asarray((drawn @ losses) / (drawn @ tokens))
 
 
-class Bleu:
+class BleuCounts:
     """BLEU of drawn corpora from counts that are made once a sentence (Papineni et al. 2002)."""
 
     def __init__(self, hypotheses: Sequence[str], references: Sequence[str]) -> None:
@@ -174,7 +174,7 @@ class Bleu:
         )
 
     @classmethod
-    def of_counts(cls, counts: Float[np.ndarray, "sentence 10"]) -> Bleu:
+    def of_counts(cls, counts: Float[np.ndarray, "sentence 10"]) -> BleuCounts:
         """From `counts` of another: four of n-grams that match, four of all, and both lengths."""
         made = cls.__new__(cls)
         made.counts = counts

@@ -25,7 +25,7 @@ TAUGHT = 500
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class ScoredAligner:
     """One way to align: what it is called, where it is drawn, and what it found."""
 
     name: str
@@ -53,19 +53,19 @@ def measured(
     return board
 
 
-def layers_of(board: Leaderboard) -> list[Candidate]:
+def layers_of(board: Leaderboard) -> list[ScoredAligner]:
     """All heads of a layer together, in every way."""
     return [
-        Candidate(f"{by} of layer {n} ({to})", by, to, n, counts[:, n, -1])
+        ScoredAligner(f"{by} of layer {n} ({to})", by, to, n, counts[:, n, -1])
         for (by, to), counts in _ways(board)
         for n in range(counts.shape[1])
     ]
 
 
-def heads_of(board: Leaderboard) -> list[Candidate]:
+def heads_of(board: Leaderboard) -> list[ScoredAligner]:
     """Every single head, in every way."""
     return [
-        Candidate(f"head {n}.{head} by its {by} ({to})", by, to, n, counts[:, n, head])
+        ScoredAligner(f"head {n}.{head} by its {by} ({to})", by, to, n, counts[:, n, head])
         for (by, to), counts in _ways(board)
         for n, head in np.ndindex(counts.shape[1], counts.shape[2] - 1)
     ]
@@ -75,15 +75,15 @@ def _ways(board: Leaderboard) -> list[tuple[tuple[str, str], npt.NDArray[np.floa
     return [((by, to), np.asarray(board.counts.heads[by, to])) for by, to in WAYS]
 
 
-def _rival(board: Leaderboard, name: str, called: str) -> Candidate:
-    return Candidate(called, called, "", 0, np.asarray(board.counts.rivals[name]))
+def _rival(board: Leaderboard, name: str, called: str) -> ScoredAligner:
+    return ScoredAligner(called, called, "", 0, np.asarray(board.counts.rivals[name]))
 
 
 def judged(
     board: Leaderboard,
     name: str,
-    ours: Sequence[Candidate],
-    theirs: Sequence[Candidate],
+    ours: Sequence[ScoredAligner],
+    theirs: Sequence[ScoredAligner],
     extra: str = "",
 ) -> Finding:
     """By how many points the best of ours has fewer errors than the best of theirs."""
@@ -102,7 +102,7 @@ def judged(
     return Finding(_table(board, [*ours, *theirs]), effect, reason, board.n_sentences)
 
 
-def _table(board: Leaderboard, candidates: Sequence[Candidate]) -> pd.DataFrame:
+def _table(board: Leaderboard, candidates: Sequence[ScoredAligner]) -> pd.DataFrame:
     """The best of each layer and way, with intervals that hold for all of them at once."""
     right = board.counts.drawn([one.counts for one in candidates])
     best: dict[tuple[str, int], int] = {}

@@ -13,8 +13,8 @@ from jaxtyping import Float
 
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.losses import batched, lengths, losses
-from transformer.analysis.corpora.passes import Batch, Progress, encoded, silent
-from transformer.analysis.evidence.bootstrap import Bleu, Interval, draws, interval, mean_loss
+from transformer.analysis.corpora.passes import NumberedBatch, Progress, encoded, silent
+from transformer.analysis.evidence.bootstrap import BleuCounts, Interval, draws, interval, mean_loss
 from transformer.analysis.interventions.switching import (
     Head,
     all_heads,
@@ -129,7 +129,7 @@ def measure_without(
 @torch.inference_mode()
 def losses_without(
     translator: Translator,
-    parts: Sequence[Batch],
+    parts: Sequence[NumberedBatch],
     groups: Sequence[Sequence[Head]],
     progress: Progress = silent,
 ) -> tuple[Float[np.ndarray, "sentence"], Float[np.ndarray, "group sentence"]]:
@@ -173,11 +173,11 @@ def references_of(translator: Translator, corpus: Corpus) -> list[str]:
     return [sentence.target or next(made).text for sentence in corpus.sentences]
 
 
-def bleu_of(translator: Translator, corpus: Corpus, references: Sequence[str]) -> Bleu:
+def bleu_of(translator: Translator, corpus: Corpus, references: Sequence[str]) -> BleuCounts:
     """Of greedy translations of the whole corpus."""
     sources = [sentence.source for sentence in corpus.sentences]
     found = translator.translate_batch(sources, candidates=1)
-    return Bleu([translation.text for translation in found], references)
+    return BleuCounts([translation.text for translation in found], references)
 
 
 def without_heads(translator: Translator, heads: Iterable[Head]) -> Translator:

@@ -27,7 +27,7 @@ from torch import Tensor
 
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.losses import batched, losses
-from transformer.analysis.corpora.passes import Batch, Progress, encoded, silent
+from transformer.analysis.corpora.passes import NumberedBatch, Progress, encoded, silent
 from transformer.analysis.interventions.switching import KINDS, Head, site
 from transformer.hooks import HookFn, Hooks
 from transformer.inference import Translator
@@ -124,7 +124,7 @@ def gradient_importances(
 
 
 def position_slopes(
-    model: Transformer, batch: Batch
+    model: Transformer, batch: NumberedBatch
 ) -> dict[str, Float[Tensor, "rows heads query"]]:
     """∂L(x)/∂ξ_h,t of every sentence's loss in nats at ξ = 1, by the name of the heads' hook.
 
@@ -136,7 +136,7 @@ def position_slopes(
     like, n_heads = model.embedding.weight, model.config.n_heads
     gates = {}
     for kind in KINDS:
-        n_query = (batch.src if kind == "encoder" else batch.tgt).shape[1]
+        n_query = (batch.src if kind == "encoder" else batch.tgt_in).shape[1]
         for layer in layers:
             gate = like.new_ones(len(batch.numbers), n_heads, n_query, 1)
             gates[site(kind, layer, "heads")] = gate.requires_grad_()

@@ -19,7 +19,7 @@ Gram = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Order:
+class NGramCounts:
     """The n-grams of one n.
 
     Attributes:
@@ -44,7 +44,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Bleu:
+class BleuByHand:
     """The whole sum.
 
     Attributes:
@@ -54,10 +54,10 @@ class Bleu:
 
     output: tuple[str, ...]
     reference: tuple[str, ...]
-    orders: tuple[Order, ...]
+    orders: tuple[NGramCounts, ...]
 
     @property
-    def counted(self) -> tuple[Order, ...]:
+    def counted(self) -> tuple[NGramCounts, ...]:
         """The orders that the mean is over: those that the output has grams of."""
         return tuple(order for order in self.orders if order.total)
 
@@ -92,7 +92,7 @@ def grams(tokens: Sequence[str], n: int) -> Counter[Gram]:
     return Counter(tuple(tokens[at : at + n]) for at in range(len(tokens) - n + 1))
 
 
-def bleu(output: str, reference: str) -> Bleu:
+def bleu(output: str, reference: str) -> BleuByHand:
     """Of one sentence; an n that matches nothing counts 1/2^k, or one miss would make it all 0."""
     said, wanted = words(output), words(reference)
     orders, missed = [], 0
@@ -101,7 +101,7 @@ def bleu(output: str, reference: str) -> Bleu:
         listed = tuple((gram, count, min(count, there[gram])) for gram, count in found.items())
         matched, total = sum(clipped for *_, clipped in listed), sum(found.values())
         missed += total > 0 and not matched
-        orders.append(Order(n, matched, total, matched or 0.5**missed, listed))
+        orders.append(NGramCounts(n, matched, total, matched or 0.5**missed, listed))
     if not any(order.matched for order in orders):
-        orders = [Order(one.n, 0, one.total, 0.0, one.grams) for one in orders]
-    return Bleu(said, wanted, tuple(orders))
+        orders = [NGramCounts(one.n, 0, one.total, 0.0, one.grams) for one in orders]
+    return BleuByHand(said, wanted, tuple(orders))

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Integer
 
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import pieces_linked
-from transformer.analysis.corpora.passes import Batch, Pair
+from transformer.analysis.corpora.passes import NumberedBatch, Pair
 from transformer.analysis.roles.syntax import WITHIN, Table, tables
 from transformer.measures.pieces import Pieces
 from transformer.measures.rare import FREQUENT
@@ -56,11 +56,11 @@ class Tokens:
         within = [tables([pieces[id] for id in pair.src], sentence.gold) for sentence, pair in both]
         return cls(known, rare, rare >= least, links, within)
 
-    def rows(self, kind: str, batch: Batch) -> Rows:
+    def rows(self, kind: str, batch: NumberedBatch) -> Rows:
         """The rows of one kind of attention in this batch."""
         src, tgt, out, n_src, n_tgt = (
             part.cpu().numpy()
-            for part in (batch.src, batch.tgt, batch.out, batch.n_src, batch.n_tgt)
+            for part in (batch.src, batch.tgt_in, batch.tgt_out, batch.n_src, batch.n_tgt)
         )
         query, n_query = (src, n_src) if kind == "encoder" else (tgt, n_tgt)
         key, n_key = (tgt, n_tgt) if kind == "decoder" else (src, n_src)

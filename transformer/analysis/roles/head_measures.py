@@ -16,7 +16,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.passes import Batch, Pair, Progress, encoded, silent, watch
+from transformer.analysis.corpora.passes import (
+    NumberedBatch,
+    Pair,
+    Progress,
+    encoded,
+    silent,
+    watch,
+)
 from transformer.analysis.roles.corpus_tokens import Tokens
 from transformer.analysis.roles.strongest_keys import Numbers, StrongestKeys
 from transformer.analysis.roles.syntax import WITHIN, best_offset
@@ -24,7 +31,7 @@ from transformer.hooks import Hooks
 from transformer.inference import Translator
 from transformer.inference.trace import WEIGHTS
 from transformer.measures import MEASURES, OffsetShare
-from transformer.measures.rows import Attention, Rows
+from transformer.measures.rows import Rows, RowWeights
 
 AT_OFFSET = [one for one in MEASURES.values() if isinstance(one, OffsetShare)]
 OFFSETS = tuple(name for one in AT_OFFSET for name in (one.offset, one.name))
@@ -119,7 +126,7 @@ def measure_heads(
     tokens = Tokens.of(translator.vocabulary, corpus, pairs)
     made = _Collected(translator, pairs)
 
-    def hooks(batch: Batch) -> Hooks:
+    def hooks(batch: NumberedBatch) -> Hooks:
         functions = {}
         for kind, site in WEIGHTS.items():
             rows = tokens.rows(kind, batch)
@@ -180,7 +187,7 @@ class _Collected:
         kind = rows.kind
 
         def look(weights: Tensor, name: str) -> None:
-            attention = Attention(rows, weights.float().cpu().numpy())
+            attention = RowWeights(rows, weights.float().cpu().numpy())
             for one in self.measures[kind]:
                 self.values[kind][one.name][layer][:, numbers] = one.means(attention).T
             best = weights.argmax(-1).cpu().numpy()

@@ -9,7 +9,7 @@ import streamlit as st
 
 from transformer.analysis.attribution.contribution import Contribution, agreement, contribution
 from transformer.analysis.attribution.gradients import Gradients, gradients
-from transformer.figures.moves import Quantity, moves_data
+from transformer.figures.moves import CellValues, moves_data
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
 from transformer.model import Transformer
@@ -54,7 +54,7 @@ def _tables(model: Model, trace: Trace, found: Contribution, shown: tuple[str, s
     inside = 0 <= view.row < len(found.rows) and 0 <= view.column < len(found.columns)
     data = moves_data(
         [
-            Quantity(
+            CellValues(
                 name,
                 CELLS[name].label,
                 CELLS[name].title,

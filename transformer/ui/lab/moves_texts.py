@@ -10,7 +10,7 @@ from transformer.ui import frame
 
 
 @dataclass(frozen=True)
-class Measure:
+class Explanation:
     """`label` stands in a line with its number, `title` above its picture, `unit` below it."""
 
     title: str
@@ -23,7 +23,7 @@ class Measure:
 
 
 CELLS = {
-    "weight": Measure(
+    "weight": Explanation(
         "Weight α",
         "How much of the key's vector the query takes. A row sums to 1.",
         "Vaswani et al. 2017, section 3.2.1",
@@ -31,7 +31,7 @@ CELLS = {
         "weight",
         "share of the row",
     ),
-    "norm": Measure(
+    "norm": Explanation(
         "Norm ‖α·f(x)‖",
         "The length of the vector that really arrives: the weight times the key's value, sent "
         "through this head's part of $W^O$.",
@@ -40,7 +40,7 @@ CELLS = {
         "norm",
         "length of the vector",
     ),
-    "gradient": Measure(
+    "gradient": Explanation(
         "Gradient ∂ log p / ∂α",
         "How the log-probability of the whole translation begins to change if this one weight "
         "grows, everything above it following. In nats: 0.7 more of them doubles a probability.",
@@ -50,7 +50,7 @@ CELLS = {
         "nats for each 1 of weight",
         signed=True,
     ),
-    "product": Measure(
+    "product": Explanation(
         "Gradient × weight",
         "A guess at what the weight is worth: how much log-probability would go if it went to 0.",
         "Compared with attention weights by Serrano & Smith 2019",
@@ -62,7 +62,7 @@ CELLS = {
 }
 
 TOKENS = {
-    "rollout": Measure(
+    "rollout": Explanation(
         "Rollout",
         "The weights of all layers multiplied, half of each position kept by the residual "
         "connection every time, heads averaged.",
@@ -70,14 +70,14 @@ TOKENS = {
         "as the kept half is the same everywhere, the source gets {level:.1%} of every token "
         "($1-0.5^{{{layers}}}$), whatever the weights. It says which tokens, not how much source.",
     ),
-    "flow": Measure(
+    "flow": Explanation(
         "Flow",
         "Every weight is a pipe of that width: the most that can run from a token to this output.",
         "Abnar & Zuidema 2020, “Attention rollout and attention flow”",
         "{layers} layers leave so many ways around that nearly everything gets through: the "
         "pictures of all output tokens look alike.",
     ),
-    "alti": Measure(
+    "alti": Explanation(
         "ALTI+",
         "How much nearer each token's vector brings a layer's output, values, residual connection "
         "and LayerNorm included, multiplied through the layers.",
@@ -85,7 +85,7 @@ TOKENS = {
         "the feed-forward networks are left out, and near is not the same as needed: it never "
         "asks what the model says in the end.",
     ),
-    "gradient": Measure(
+    "gradient": Explanation(
         "Gradient",
         "How the log-probability of this token hangs on each token's embedding: gradient × "
         "embedding. The other colour speaks against it.",
@@ -101,7 +101,7 @@ def piece(token: str) -> str:
     return frame.plain(token.removeprefix("▁") or token)
 
 
-def explain(measure: Measure, **numbers: float) -> None:
+def explain(measure: Explanation, **numbers: float) -> None:
     """Below its picture."""
     but = measure.but.format(**numbers)
     st.markdown(f"**{measure.title}.** {measure.what}")

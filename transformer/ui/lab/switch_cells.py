@@ -15,7 +15,7 @@ from transformer.analysis.attribution.norms import contributions
 from transformer.analysis.interventions.blanking import Cells, blank_cells
 from transformer.analysis.interventions.switching import Head, site
 from transformer.figures.before_after import effects
-from transformer.figures.moves import Quantity, moves_data
+from transformer.figures.moves import CellValues, moves_data
 from transformer.inference import Trace, Translator
 from transformer.ui import controls, readings, state, tables, views
 from transformer.ui.lab import Lab
@@ -110,16 +110,16 @@ def _draw(
     rows, columns = trace.labels(kind)
     norms = contributions(model.translator.model, trace, kind, layer)[number]
     quantities = [
-        Quantity("weight", "weight", "Weight α", "share of the row",
+        CellValues("weight", "weight", "Weight α", "share of the row",
                  trace.weights(kind, layer)[number], most=1.0),
-        Quantity("norm", "norm", "Norm ‖α·f(x)‖", "length of the vector", norms),
+        CellValues("norm", "norm", "Norm ‖α·f(x)‖", "length of the vector", norms),
     ]  # fmt: skip
     if found is not None:
         blanked = np.zeros_like(norms)
         i, j = np.array(found.cells).T
         blanked[i, j] = found.total
         quantities.append(
-            Quantity("effect", "change when blanked, nats", "What blanking changes",
+            CellValues("effect", "change when blanked, nats", "What blanking changes",
                      "nats of the translation’s log-probability",
                      blanked, signed=True)
         )  # fmt: skip
