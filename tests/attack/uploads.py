@@ -18,7 +18,7 @@ from transformer.jobs import Jobs, Limits
 from transformer.text.corpus import read_pairs
 from transformer.training.estimate import workload
 from transformer.training.recipe import PAIRS_FILE, describe
-from transformer.ui.lab.corpus import BYTES, taken
+from transformer.ui.corpus import BYTES, taken
 from transformer.ui.training.pairs import decoded, parsed, tsv
 
 MOST = 100_000  # bytes of pairs: what the limit is does not matter here

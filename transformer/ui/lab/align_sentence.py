@@ -15,6 +15,7 @@ from transformer.analysis.corpora.gold import Gold
 from transformer.figures.alignment import alignment
 from transformer.inference import Trace
 from transformer.ui import controls, frame, models, readings, state, tables
+from transformer.ui.charts import chart, dark
 from transformer.ui.lab import Lab, align_links, align_shift
 from transformer.ui.models import Model
 
@@ -115,9 +116,9 @@ def _picture(model: Model, made: Aligned, gold: Gold | None) -> None:
         sure=None if gold is None else gold.sure,
         possible=() if gold is None else gold.possible,
         names=(model.about.source, model.about.target),
-        dark=st.context.theme.type == "dark",
+        dark=dark(),
     )
-    st.plotly_chart(figure, theme=None, key="alignment", config={"displayModeBar": False})
+    chart(figure, "alignment")
 
 
 def _away(

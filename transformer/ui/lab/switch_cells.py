@@ -18,9 +18,10 @@ from transformer.figures.before_after import effects
 from transformer.figures.moves import CellValues, moves_data
 from transformer.inference import Trace, Translator
 from transformer.ui import controls, readings, state, tables, views
+from transformer.ui.charts import chart, dark
 from transformer.ui.lab import Lab
-from transformer.ui.lab.moves_head import opening
-from transformer.ui.lab.moves_texts import piece
+from transformer.ui.lab.attribution_head import opening
+from transformer.ui.lab.attribution_texts import piece
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 from transformer.ui.remembered import remembered
@@ -169,7 +170,6 @@ def _orders(model: Model, trace: Trace, found: Cells, chosen: tuple[int, int] | 
     rows, columns = trace.labels(found.head[0])
     told = [(rows[i], columns[j]) for i, j in found.cells]
     at = found.cells.index(chosen) if chosen else None
-    dark = bool(st.context.theme.type == "dark")
     for column, (name, across, sizes) in zip(
         st.columns(2, gap="large"),
         (("weight", "weight", found.weights), ("norm", "norm ‖α·f(x)‖", found.norms)),
@@ -180,13 +180,10 @@ def _orders(model: Model, trace: Trace, found: Cells, chosen: tuple[int, int] | 
                 f"**{name.capitalize()} against effect**: rank correlation "
                 f"{_number(ranks[f'{name}_effect'])}"
             )
-            st.plotly_chart(
-                effects(sizes, found.total, told, across=across, chosen=at, dark=dark),
-                theme=None,
-                key=f"switch-by-{name}",
-                config={"displayModeBar": False},
-                on_select=partial(_picked, f"switch-by-{name}", found.cells),
-                selection_mode="points",
+            chart(
+                effects(sizes, found.total, told, across=across, chosen=at, dark=dark()),
+                f"switch-by-{name}",
+                partial(_picked, f"switch-by-{name}", found.cells),
             )
     st.markdown(_answer(ranks, len(found.cells)))
     st.caption(

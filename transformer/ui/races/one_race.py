@@ -20,7 +20,8 @@ from transformer.jobs.racing import (
     track,
 )
 from transformer.ui import frame, state, verdicts
-from transformer.ui.training import layers, race_tables
+from transformer.ui.charts import chart, dark
+from transformer.ui.races import distances, race_tables
 
 EVERY = 2.0
 """Seconds between two looks at a race that runs."""
@@ -121,7 +122,7 @@ def _watched(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
         st.html(race_tables.grid(race, runs))
     _charts(jobs, race, runs)
     if race.name == "layers":
-        layers.distances(jobs, race, runs)
+        distances.show(jobs, race, runs)
     table, said = standings(jobs, runs)
     st.html(race_tables.figures(table, runs))
     _verdicts(said, race, runs)
@@ -160,12 +161,10 @@ def _charts(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
                 share=what == "accuracy",
                 marked=what != "loss",
                 top=max(greatest, default=None),
-                dark=st.context.theme.type == "dark",
+                dark=dark(),
             )
             figure.update_layout(height=360)
-            st.plotly_chart(
-                figure, key=f"lanes-{group}", theme=None, config={"displayModeBar": False}
-            )
+            chart(figure, f"lanes-{group}")
     of_steps = f" Each point is the mean of {SMOOTH} steps." if what == "loss" else ""
     st.caption(f"A thin line is one seed, a thick one their mean.{of_steps}")
 

@@ -13,11 +13,12 @@ from transformer.analysis.findings.finding import spread
 from transformer.figures.positions import table as coloured
 from transformer.figures.state import KINDS
 from transformer.ui import frame, tables
-from transformer.ui.lab import matter_game
-from transformer.ui.lab.corpus import chosen
-from transformer.ui.lab.measuring import measured
+from transformer.ui.charts import chart, dark
+from transformer.ui.corpus import chosen
+from transformer.ui.lab import pruning
 from transformer.ui.models import Model
 from transformer.ui.remembered import remembered
+from transformer.ui.reports import measured
 
 GATES = {"sentence": "Sentence", "position": "Position"}
 COLUMNS = {
@@ -57,7 +58,7 @@ def show(model: Model) -> None:
     table = pd.DataFrame(found["table"])
     _gradients(model, corpus, table)
     _left_out(model, corpus, table)
-    matter_game.show(model, corpus, table)
+    pruning.show(model, corpus, table)
 
 
 def _gradients(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
@@ -127,15 +128,12 @@ def _three(
 ) -> None:
     """A picture a kind of the column `shown`, all with the same colours."""
     limit = float(table["shown"].abs().max()) or 1.0
-    dark = bool(st.context.theme.type == "dark")
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
         own = table[table["kind"] == kind]
-        figure = _picture(model.hash, corpus.hash, what, kind, limit, weights, dark, own)
+        figure = _picture(model.hash, corpus.hash, what, kind, limit, weights, dark(), own)
         with column:
             st.markdown(f"**{label}**")
-            st.plotly_chart(
-                figure, theme=None, key=f"{what}-{kind}", config={"displayModeBar": False}
-            )
+            chart(figure, f"{what}-{kind}")
 
 
 @remembered()

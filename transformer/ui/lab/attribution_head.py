@@ -15,7 +15,7 @@ from transformer.inference import Trace
 from transformer.model import Transformer
 from transformer.ui import controls, frame, models, state, tables, views
 from transformer.ui.lab import Lab
-from transformer.ui.lab.moves_texts import CELLS, explain
+from transformer.ui.lab.attribution_texts import CELLS, explain
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 from transformer.ui.remembered import remembered

@@ -16,8 +16,9 @@ from transformer.figures.moves import answers, source_curve
 from transformer.inference import Trace
 from transformer.model import Transformer
 from transformer.ui import state, tables
-from transformer.ui.lab.moves_head import opening
-from transformer.ui.lab.moves_texts import TOKENS, explain, piece
+from transformer.ui.charts import chart, dark
+from transformer.ui.lab.attribution_head import opening
+from transformer.ui.lab.attribution_texts import TOKENS, explain, piece
 from transformer.ui.models import Model
 from transformer.ui.remembered import remembered
 
@@ -37,13 +38,7 @@ def show(model: Model, trace: Trace) -> None:
     key = (model.hash, trace.src_ids, trace.predicted_ids)
     table = _made_of(*key, step, methods, network, trace)
     share = _source_share(*key, network, trace)
-    dark = bool(st.context.theme.type == "dark")
-    st.plotly_chart(
-        _bars(*key, step, methods, dark, table, n_src),
-        theme=None,
-        key="moves-answers",
-        config={"displayModeBar": False},
-    )
+    chart(_bars(*key, step, methods, dark(), table, n_src), "moves-answers")
     st.caption(
         "Above the gap the tokens of the source, below it what had been written so far. Each "
         "column is made to sum to 100 %, drawn to one scale; the numbers as they are stand in the "
@@ -54,7 +49,7 @@ def show(model: Model, trace: Trace) -> None:
             explain(TOKENS[name], level=share["rollout"].iloc[0], layers=model.n_layers)
             if name not in methods:
                 st.caption(f"Left out here: {longest} pieces, and it takes {FLOWS} at most.")
-    _curve(share, _line(*key, step, dark, share))
+    _curve(share, _line(*key, step, dark(), share))
     _ways_on(model, trace, table, share, step)
 
 
@@ -137,14 +132,7 @@ def _curve(share: pd.DataFrame, figure: Figure) -> None:
         f"two at every output token. Here the source has the least say in "
         f"“**{piece(token)}**”: {least:.0%}."
     )
-    st.plotly_chart(
-        figure,
-        theme=None,
-        key=CURVE,
-        on_select=_picked,
-        selection_mode="points",
-        config={"displayModeBar": False},
-    )
+    chart(figure, CURVE, _picked)
     st.caption("Click a point to ask about that token above.")
 
 

@@ -17,6 +17,7 @@ from transformer.figures.state import KINDS
 from transformer.figures.switchboard import LETTERS
 from transformer.measures import MEASURES
 from transformer.ui import controls, frame, state, tables
+from transformer.ui.charts import chart, dark
 from transformer.ui.lab import COLOURS
 from transformer.ui.models import Model
 
@@ -168,12 +169,7 @@ def said(measure: str, value: float | None) -> str:
 
 def _offsets(counts: list[list[int]]) -> None:
     st.markdown("**How far away it looks**")
-    st.plotly_chart(
-        offsets([(at, rows) for at, rows in counts], FAR, dark=st.context.theme.type == "dark"),
-        theme=None,
-        key="offsets",
-        config={"displayModeBar": False},
-    )
+    chart(offsets([(at, rows) for at, rows in counts], FAR, dark=dark()), "offsets")
     st.caption(
         "Of each row the offset of its greatest weight: −1 is the token before, 0 the same place."
     )

@@ -20,7 +20,7 @@ from transformer.checkpoint import checkpoint_hash
 from transformer.jobs.computation import of_report
 from transformer.jobs.computing import FOLDER
 from transformer.jobs.results import RESULT, write
-from transformer.ui.lab.matter_game import LONGER
+from transformer.ui.lab.pruning import LONGER
 
 TEXT = "The baker hides books."
 N = 10

@@ -28,7 +28,7 @@ from transformer.jobs.computing import FOLDER
 from transformer.jobs.results import FAILED, RESULT, write
 from transformer.measures import MEASURES
 from transformer.ui.lab import COLOURS
-from transformer.ui.lab.cards_head import said
+from transformer.ui.lab.roles_head import said
 
 PAGE = "pages/lab.py"
 LINES = ("She hides a boat.\tElle cache un bateau.\t0-0 1-1 2-2 3-3", "A pilot.\tUn pilote.\t0-0")

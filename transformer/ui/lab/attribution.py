@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer.inference import Trace
 from transformer.ui import controls, frame, readings, state
-from transformer.ui.lab import moves_head, moves_token
+from transformer.ui.lab import attribution_head, attribution_token
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
@@ -41,8 +41,8 @@ def show(model: Model) -> None:
         )
         return
     trace = recorded(model, reading)
-    moves_head.show(model, reading, trace)
-    moves_token.show(model, trace)
+    attribution_head.show(model, reading, trace)
+    attribution_token.show(model, trace)
 
 
 def recorded(model: Model, reading: Reading) -> Trace:

@@ -15,9 +15,9 @@ from transformer.analysis.corpora import Corpus
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.figures.state import KINDS
 from transformer.measures import MEASURES
-from transformer.ui import frame, models, state, tables
-from transformer.ui.lab import Lab, cards_head, corpus, measuring
-from transformer.ui.lab.cards_head import said
+from transformer.ui import corpus, frame, models, reports, state, tables
+from transformer.ui.lab import Lab, roles_head
+from transformer.ui.lab.roles_head import said
 from transformer.ui.models import Model
 from transformer.ui.views import component
 
@@ -48,13 +48,13 @@ def show(model: Model) -> None:
     texts = corpus.chosen(model)
     if texts is None:
         return
-    found = measuring.measured(model, texts, "heads", about=ABOUT)
+    found = reports.measured(model, texts, "heads", about=ABOUT)
     if found is None:
         return
     _first_choice(found)
     _summary(found)
     _heads(found)
-    cards_head.show(model, found, texts)
+    roles_head.show(model, found, texts)
     _table(model, found, texts)
 
 

@@ -2,34 +2,27 @@
 
     corpus = chosen(model)      # widgets; None while there is nothing to measure
     if corpus is not None:
-        found = measuring.measured(model, corpus, "heads", …)   # None until it is done
+        found = reports.measured(model, corpus, "heads", …)   # None until it is done
 
 Used by every part of the app that measures over a corpus.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from pathlib import Path
-from threading import Lock
 
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus, Sentence
-from transformer.jobs import services
-from transformer.jobs.shares import of_address
 from transformer.text.visible import is_blank
-from transformer.ui import frame, models, state, visitor
+from transformer.ui import frame, models, own_sentences, state, visitor
 from transformer.ui.address import CORPORA
-from transformer.ui.lab import ours
 from transformer.ui.models import Model
 from transformer.ui.remembered import remembered
-from transformer.ui.training.pairs import decoded
+from transformer.ui.uploads import decoded, uploads
 
 BYTES = 1_000_000
 """Most of one upload."""
-BROUGHT = 64
-"""Uploads that the server remembers, one a visitor, those used last; an address has a half."""
 SHOWN = 8
 FORMS = """One sentence a line; or pairs, `source TAB target`; or these with a third column of links
 in Pharaoh's format, which word alignment is scored by:
@@ -40,37 +33,6 @@ I sleep .	je dors .	0-0 1-1 2-2
 
 A link is the number of a source word, a hyphen, the number of a target word; words are what stands
 between blanks, counted from 0. `1?2` is a link that may be there and need not."""
-
-
-class Uploads:
-    """What visitors have brought: for all their tabs, and after a reload."""
-
-    def __init__(self, most: int = BROUGHT) -> None:
-        self._most, self._lock = most, Lock()
-        self._kept: OrderedDict[str, tuple[Corpus, str]] = OrderedDict()
-
-    def of(self, owner: str) -> Corpus | None:
-        with self._lock:
-            if owner in self._kept:
-                self._kept.move_to_end(owner)
-            return self._kept.get(owner, (None, ""))[0]
-
-    def put(self, owner: str, corpus: Corpus, address: str = "") -> None:
-        """`address`: where the owner's browser speaks from; new cookies of one push out one
-        another, and nobody else."""
-        with self._lock:
-            self._kept[owner] = corpus, address
-            self._kept.move_to_end(owner)
-            beside = [key for key, (_, where) in self._kept.items() if address and where == address]
-            if len(beside) > of_address(self._most):
-                del self._kept[beside[0]]
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-
-
-def uploads() -> Uploads:
-    """One for all sessions of this server."""
-    return services.once(Uploads)
 
 
 def chosen(model: Model) -> Corpus | None:
@@ -104,7 +66,7 @@ def chosen(model: Model) -> Corpus | None:
         return None
     if found is not None:
         _told(found, which)
-        if which == "ours" and (missing := ours.missing(model)):
+        if which == "ours" and (missing := own_sentences.missing(model)):
             st.caption(missing)
     return found
 
@@ -116,7 +78,7 @@ def program(model: Model, corpus: Corpus) -> str:
         return f"Corpus.of_run({str(models.written(model.name).parent)!r}, {len(corpus)})"
     if which == "upload":
         return f"Corpus.read({corpus.name!r}).first({len(corpus)})"
-    return ours.program(model, len(corpus), linked=which == "linked")
+    return own_sentences.program(model, len(corpus), linked=which == "linked")
 
 
 def _turn() -> None:
@@ -129,9 +91,9 @@ def _offered(model: Model) -> list[str]:
     run = models.checkpoints()[model.name].parent
     of_run = run.joinpath("config.json").is_file()
     fitting = ["run"] if of_run else []
-    if ours.spelling(model):
+    if own_sentences.spelling(model):
         fitting.append("ours")
-    if ours.are_linked(model):
+    if own_sentences.are_linked(model):
         fitting.append("linked")
     return [*fitting, "upload"]
 
@@ -139,9 +101,9 @@ def _offered(model: Model) -> list[str]:
 def _found(model: Model, which: str, owner: str, most: int) -> Corpus | None:
     """Raises ValueError if the run's pairs cannot be read."""
     if which == "ours":
-        return ours.corpus(model, most)
+        return own_sentences.corpus(model, most)
     if which == "linked":
-        return ours.linked(model, most)
+        return own_sentences.linked(model, most)
     if which == "run":
         return _of_run(str(models.checkpoints()[model.name].parent), model.hash, most)
     brought = uploads().of(owner)

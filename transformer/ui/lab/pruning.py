@@ -20,10 +20,11 @@ from transformer.figures.switchboard import LETTERS
 from transformer.inference.results import Translation
 from transformer.text.visible import is_blank
 from transformer.ui import controls, frame, models, readings, state, tables
+from transformer.ui.charts import chart, dark
 from transformer.ui.lab import Lab
-from transformer.ui.lab.measuring import measured
 from transformer.ui.models import Model
 from transformer.ui.remembered import remembered
+from transformer.ui.reports import measured
 
 AT_ONCE = 20
 """Sentences whose loss is measured whenever a slider moves."""
@@ -186,15 +187,12 @@ def _curves(model: Model, corpus: Corpus) -> None:
     highest = float(table["high"].max())
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
         at = getattr(state.view(Lab), f"less_{kind}")
-        dark = bool(st.context.theme.type == "dark")
         own = table[table["kind"] == kind]
         own = own.assign(order=own["order"].map(CURVES_NAMES))
-        figure = _curve(model.hash, some.hash, kind, at, highest, dark, own)
+        figure = _curve(model.hash, some.hash, kind, at, highest, dark(), own)
         with column:
             st.markdown(label)
-            st.plotly_chart(
-                figure, theme=None, key=f"prune-{kind}", config={"displayModeBar": False}
-            )
+            chart(figure, f"prune-{kind}")
     st.caption(
         "Bars: of the two orders of importance the 95% interval over sentences, of chance the "
         "least and the greatest of three orders. The line is where your slider stands."
