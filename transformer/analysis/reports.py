@@ -30,7 +30,7 @@ from transformer.figures.switchboard import heads_of
 from transformer.inference import Translator
 from transformer.measures import MEASURES
 
-FAR = 16
+MAX_OFFSET = 16
 """Offsets beyond are counted here: of a distribution people look at the middle."""
 
 
@@ -126,7 +126,7 @@ def _heads(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
         "cards": [card.to_dict() for card in made],
         "offsets": [
             [list(pair) for pair in zip(counts.index.tolist(), counts.tolist(), strict=True)]
-            for counts in (keys[c.kind].offsets(c.layer, c.head, FAR) for c in made)
+            for counts in (keys[c.kind].offsets(c.layer, c.head, MAX_OFFSET) for c in made)
         ],
         "chance": chance,
         "best_offsets": {name: list(best) for name, best in measured.best_offsets.items()},

@@ -23,7 +23,7 @@ from transformer.ui.uploads import decoded, uploads
 
 BYTES = 1_000_000
 """Most of one upload."""
-SHOWN = 8
+EXAMPLES = 8
 FORMS = """One sentence a line; or pairs, `source TAB target`; or these with a third column of links
 in Pharaoh's format, which word alignment is scored by:
 
@@ -199,5 +199,5 @@ def _told(corpus: Corpus, which: str) -> None:
 
 def _spread(corpus: Corpus) -> tuple[Sentence, ...]:
     """A few, from all over it."""
-    step = max(1, len(corpus) // SHOWN)
-    return corpus.sentences[::step][:SHOWN]
+    step = max(1, len(corpus) // EXAMPLES)
+    return corpus.sentences[::step][:EXAMPLES]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.analysis.corpora import MOST, Corpus, corpus_for
+from transformer.analysis.corpora import MAX_SENTENCES, Corpus, corpus_for
 from transformer.analysis.corpora.gold import Gold, parse_links, pieces_linked, words_of
 from transformer.checkpoint import save_checkpoint
 from transformer.languages import front_matter
@@ -67,7 +67,7 @@ def test_lines_pairs_and_links() -> None:
     ("lines", "links", "says"),
     [
         ([], None, "0 sentences"),
-        (["a"] * (MOST + 1), None, f"{MOST + 1} sentences"),
+        (["a"] * (MAX_SENTENCES + 1), None, f"{MAX_SENTENCES + 1} sentences"),
         (["a", " ", "b"], None, "line 2: there is no sentence"),
         (["a", "b\tc"], None, "line 2: it has a tab"),
         (["a\tb", "b"], None, "line 2: it has no tab"),

@@ -13,7 +13,14 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Gold, words_of
 from transformer.analysis.roles.head_measures import HeadMeasures, measure_heads
 from transformer.analysis.roles.head_roles import WITHIN_TEXTS, head_roles
-from transformer.analysis.roles.syntax import LEAST, MARGIN, RELATIONS, WITHIN, best_offset, tables
+from transformer.analysis.roles.syntax import (
+    MARGIN,
+    MIN_ROWS,
+    RELATIONS,
+    WITHIN,
+    best_offset,
+    tables,
+)
 from transformer.measures import MEASURES, grammar
 from transformer.text import TASKS, Vocabulary
 
@@ -105,7 +112,7 @@ def test_heads_that_count_places_get_what_their_offset_gets(
 def test_a_head_is_syntactic_from_ten_points_above_the_best_offset(measured: HeadMeasures) -> None:
     """Heads painted a little below and a little above; too few rows never do."""
     name = "verb_subject"
-    assert measured.rows["encoder"][name].sum() >= LEAST
+    assert measured.rows["encoder"][name].sum() >= MIN_ROWS
     least = measured.best_offsets[name][1] + MARGIN
     for share, met in ((least - 0.005, False), (least, True), (1.0, True)):
         values = {kind: dict(named) for kind, named in measured.values.items()}
@@ -121,7 +128,7 @@ def test_a_head_is_syntactic_from_ten_points_above_the_best_offset(measured: Hea
             assert role.share == pytest.approx(share)
         few = {kind: dict(named) for kind, named in measured.rows.items()}
         few["encoder"][name] = np.zeros_like(few["encoder"][name])
-        few["encoder"][name][0] = LEAST - 1
+        few["encoder"][name][0] = MIN_ROWS - 1
         scarce = next(c for c in head_roles(replace(changed, rows=few)) if c.kind == "encoder")
         assert "syntactic" not in {role.group for role in scarce.met}
 

@@ -6,13 +6,21 @@ It may not know what is measured: a pass calls whoever asked for it.
 """
 
 from transformer.analysis.corpora.corpus import (
-    MOST,
+    DEFAULT_SENTENCES,
+    MAX_SENTENCES,
     NAMES,
-    SIZE,
     Corpus,
     Sentence,
     corpus_for,
     ours_for,
 )
 
-__all__ = ["MOST", "NAMES", "SIZE", "Corpus", "Sentence", "corpus_for", "ours_for"]
+__all__ = [
+    "DEFAULT_SENTENCES",
+    "MAX_SENTENCES",
+    "NAMES",
+    "Corpus",
+    "Sentence",
+    "corpus_for",
+    "ours_for",
+]

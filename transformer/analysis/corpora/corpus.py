@@ -20,10 +20,10 @@ from transformer.text import TASKS, CorpusError, TokenStore, Vocabulary, split
 from transformer.text.corpus import read_lines
 from transformer.text.visible import is_blank
 
-MOST = 5_000
+MAX_SENTENCES = 5_000
 """Sentences of one corpus: what is kept of each grows with all heads of the model."""
 
-SIZE = 300
+DEFAULT_SENTENCES = 300
 """Sentences of the bundled corpus, and of a run's validation set, if nothing else is asked for."""
 
 
@@ -50,9 +50,10 @@ class Corpus:
     target: str = ""
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.sentences) <= MOST:
+        if not 1 <= len(self.sentences) <= MAX_SENTENCES:
             raise CorpusError(
-                f"{self.name} has {len(self.sentences)} sentences; a corpus has 1 to {MOST}."
+                f"{self.name} has {len(self.sentences)} sentences; a corpus has 1 to "
+                f"{MAX_SENTENCES}."
             )
 
     @cached_property
@@ -74,7 +75,9 @@ class Corpus:
         return sum(sentence.gold is not None for sentence in self.sentences)
 
     @classmethod
-    def bundled(cls, n: int = SIZE, *, symbols: bool = False, target: str = "fr") -> Corpus:
+    def bundled(
+        cls, n: int = DEFAULT_SENTENCES, *, symbols: bool = False, target: str = "fr"
+    ) -> Corpus:
         """Our own sentences: everyday ones; then, to French, those of our grammar with exact gold
         links, and to German, of which there is no grammar, those of `linked`, so fewer than `n`.
 
@@ -110,7 +113,7 @@ class Corpus:
         return cls.linked(target) if what == "linked" else cls.bundled(target=target)
 
     @classmethod
-    def of_run(cls, folder: str | os.PathLike[str], most: int = SIZE) -> Corpus:
+    def of_run(cls, folder: str | os.PathLike[str], most: int = DEFAULT_SENTENCES) -> Corpus:
         """The first validation pairs of a training run, with gold links where its task has them.
 
         Raises:
@@ -146,7 +149,7 @@ class Corpus:
             CorpusError: naming the line, for a blank one, one that is not like the first, or a
                 link that is none; for a text without a line or with too many.
         """
-        rows = [line.strip("\r\n") for line in islice(lines, MOST + 1)]
+        rows = [line.strip("\r\n") for line in islice(lines, MAX_SENTENCES + 1)]
         while rows and is_blank(rows[-1]):
             rows.pop()
         given = None if links is None else [line.strip() for line in links]
@@ -198,7 +201,7 @@ NAMES = tuple(f"{what}-{target}" for what in ("ours", "linked") for target in LA
 """What `Corpus.named` knows: "ours-fr", "linked-de" and so on."""
 
 
-def ours_for(target: str, n: int = SIZE, *, symbols: bool = False) -> Corpus:
+def ours_for(target: str, n: int = DEFAULT_SENTENCES, *, symbols: bool = False) -> Corpus:
     """Our sentences as they fit a model that writes the language `target`, its code: as `bundled`,
     and without translations where we have none, for French tells nothing of one that writes
     Italian."""
@@ -259,5 +262,5 @@ def _of_store(run: Path) -> list[Sentence]:
     """The encoded validation pairs, as text again."""
     vocabulary = Vocabulary.load(run / "vocabulary.model")
     store = TokenStore.open(run / "valid.arrow", vocabulary)
-    pairs = (store.pair(number) for number in range(min(MOST, len(store))))
+    pairs = (store.pair(number) for number in range(min(MAX_SENTENCES, len(store))))
     return [Sentence(vocabulary.decode(src), vocabulary.decode(tgt)) for src, tgt in pairs]

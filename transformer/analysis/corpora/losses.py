@@ -20,16 +20,7 @@ def batched(translator: Translator, pairs: Sequence[Pair]) -> list[NumberedBatch
     """All pairs side by side, on the model's device. Raises ValueError if there are none."""
     if not pairs:
         raise ValueError("there is no sentence; give at least one pair")
-    config = translator.model.config
-    return list(
-        batches(
-            pairs,
-            pad_id=config.pad_id,
-            bos_id=config.bos_id,
-            n_heads=config.n_heads,
-            device=translator.device,
-        )
-    )
+    return list(batches(translator, pairs))
 
 
 def losses(

@@ -18,10 +18,10 @@ from transformer.model.masks import padding_mask
 from transformer.text.batching import Batch, padded
 from transformer.text.padding import by_length
 
-ROWS = 64
+MAX_ROWS = 64
 """Most sentences side by side."""
 
-CELLS = 2**22
+MAX_WEIGHTS = 2**22
 """Most weights of one layer at once, padding included: 16 MB."""
 
 Progress = Callable[[float, str], object]
@@ -76,9 +76,9 @@ def encoded(translator: Translator, corpus: Corpus, progress: Progress = silent)
         except ValueError as error:
             raise ValueError(f"{corpus.name}, sentence {number}: {error}") from error
     missing = [n for n, sentence in enumerate(corpus.sentences) if not sentence.target]
-    for done in range(0, len(missing), ROWS):
+    for done in range(0, len(missing), MAX_ROWS):
         progress(done / len(missing), "translating")
-        part = missing[done : done + ROWS]
+        part = missing[done : done + MAX_ROWS]
         outputs = decoder.run([sources[n] for n in part], Decoding(candidates=1))
         for number, output in zip(part, outputs, strict=True):
             targets[number] = output.decoded.ids
@@ -89,33 +89,34 @@ def encoded(translator: Translator, corpus: Corpus, progress: Progress = silent)
     ]
 
 
-def batches(
-    pairs: Sequence[Pair], *, pad_id: int, bos_id: int, n_heads: int, device: torch.device
-) -> Iterator[NumberedBatch]:
-    """All pairs once, those of like length together, at most `ROWS` of them and `CELLS` weights."""
+def batches(translator: Translator, pairs: Sequence[Pair]) -> Iterator[NumberedBatch]:
+    """All pairs once, those of like length together, within `MAX_ROWS` and `MAX_WEIGHTS`; on the
+    model's device."""
     order = by_length([len(pair.src) for pair in pairs], [len(pair.out) for pair in pairs])
     group: list[int] = []
     longest = 0
-    for number in [*order, -1]:  # -1: the last group is full too
-        length = max(longest, len(pairs[number].src), len(pairs[number].out))
-        too_much = (len(group) + 1) * n_heads * length**2 > CELLS
-        if group and (number == -1 or len(group) == ROWS or too_much):
-            yield _batch(group, [pairs[n] for n in group], pad_id, bos_id, device)
-            group, length = [], max(len(pairs[number].src), len(pairs[number].out))
+    for number in order:
+        own = max(len(pairs[number].src), len(pairs[number].out))
+        longest = max(longest, own)
+        too_much = (len(group) + 1) * translator.model.config.n_heads * longest**2 > MAX_WEIGHTS
+        if group and (len(group) == MAX_ROWS or too_much):
+            yield _batch(translator, group, pairs)
+            group, longest = [], own
         group.append(number)
-        longest = length
+    if group:
+        yield _batch(translator, group, pairs)
 
 
-def _batch(
-    numbers: list[int], pairs: list[Pair], pad_id: int, bos_id: int, device: torch.device
-) -> NumberedBatch:
-    sources, outputs = [pair.src for pair in pairs], [pair.out for pair in pairs]
-    made = padded(sources, outputs, pad_id=pad_id, bos_id=bos_id, device=device)
+def _batch(translator: Translator, numbers: list[int], pairs: Sequence[Pair]) -> NumberedBatch:
+    config, device = translator.model.config, translator.device
+    sources, outputs = [pairs[n].src for n in numbers], [pairs[n].out for n in numbers]
+    made = padded(sources, outputs, pad_id=config.pad_id, bos_id=config.bos_id, device=device)
+    n_src, n_tgt = ([len(ids) for ids in side] for side in (sources, outputs))
     return NumberedBatch(
         **vars(made),
         numbers=numbers,
-        n_src=torch.tensor([len(pair.src) for pair in pairs], device=device),
-        n_tgt=torch.tensor([len(pair.out) for pair in pairs], device=device),
+        n_src=torch.tensor(n_src, device=device),
+        n_tgt=torch.tensor(n_tgt, device=device),
     )
 
 
@@ -130,17 +131,10 @@ def watch(
 
     Rows of padding pass through the hooks as well; columns of padding have weight 0.
     """
-    model, config = translator.model, translator.model.config
-    done = 0
-    for batch in batches(
-        pairs,
-        pad_id=config.pad_id,
-        bos_id=config.bos_id,
-        n_heads=config.n_heads,
-        device=translator.device,
-    ):
+    model, pad_id, done = translator.model, translator.model.config.pad_id, 0
+    for batch in batches(translator, pairs):
         progress(done / len(pairs), "measuring")
-        looking, mask = hooks(batch), padding_mask(batch.src, config.pad_id)
+        looking, mask = hooks(batch), padding_mask(batch.src, pad_id)
         memory = model.encode(batch.src, mask, looking)
         model.decode(batch.tgt_in, memory, mask, hooks=looking)
         done += len(batch.numbers)

@@ -9,7 +9,7 @@ import numpy as np
 from transformer.analysis.inside.attention_scores import axes, narrow, of_head, pairs, site
 from transformer.analysis.inside.context import (
     Axis,
-    Room,
+    Context,
     array,
     given,
     learned,
@@ -21,15 +21,15 @@ from transformer.analysis.inside.latex import number, plain, products, signed, s
 from transformer.analysis.inside.panels import Panel
 
 
-def mask(room: Room) -> list[Panel]:
+def mask(ctx: Context) -> list[Panel]:
     """−∞ where a query may not look (section 3.2.3)."""
-    source = site(room, "scores")
-    before = room.seen(source)
-    causal = room.box.stack == "decoder" and room.box.block == "self_attn"
+    source = site(ctx, "scores")
+    before = ctx.seen(source)
+    causal = ctx.box.stack == "decoder" and ctx.box.block == "self_attn"
     may = np.tri(*before.shape) if causal else np.ones(before.shape)
     found = np.where(may > 0, before, -np.inf)
     lines = [
-        f"s = seen[{source!r}][{room.head}]",
+        f"s = seen[{source!r}][{ctx.head}]",
         f"may = torch.ones_like(s).bool(){'.tril()' if causal else ''}",
         "masked = s.masked_fill(~may, -torch.inf)",
     ]
@@ -44,23 +44,23 @@ def mask(room: Room) -> list[Panel]:
             f"= {number(found[row, column])}",
         ]
 
-    origin = source, f"{room.name}.scale"
-    scaled = given(room, "scaled", "Scores", "s'", origin, *axes(room))
+    origin = source, f"{ctx.name}.scale"
+    scaled = given(ctx, "scaled", "Scores", "s'", origin, *axes(ctx))
     symbol, seen = r"\mathrm{mask}", program([source], lines[:2], "may[{r}, {c}]")
     rule = plain(symbol, may)
-    allowed = pairs(room, "may", "May look", symbol, may, rule, seen, "mask", "step")
+    allowed = pairs(ctx, "may", "May look", symbol, may, rule, seen, "mask", "step")
     code, title = program([source], lines, "masked[{r}, {c}]"), "Scores with the mask"
-    return [scaled, allowed, pairs(room, "masked", title, "s''", found, work, code)]
+    return [scaled, allowed, pairs(ctx, "masked", title, "s''", found, work, code)]
 
 
-def softmax(room: Room) -> list[Panel]:
+def softmax(ctx: Context) -> list[Panel]:
     """e^score, shared out over each row."""
-    before = mask(room)[-1]
-    masked = replace(before, role="input", origin=f"{room.name}.mask")
+    before = mask(ctx)[-1]
+    masked = replace(before, role="input", origin=f"{ctx.name}.mask")
     s = masked.values
     top = s.max(axis=-1, keepdims=True)
     exp = np.exp(s - top)
-    found = room.held(exp / exp.sum(axis=-1, keepdims=True), room.box.site)
+    found = ctx.held(exp / exp.sum(axis=-1, keepdims=True), ctx.box.site)
     sites, lines = before.code(0, 0).sites, before.code(0, 0).lines
     lines = (*lines, "e = (masked - masked.max(-1, keepdim=True).values).exp()")
 
@@ -85,22 +85,22 @@ def softmax(room: Room) -> list[Panel]:
         ]
 
     way = program(sites, lines, "e[{r}, {c}]")
-    powers = pairs(room, "e", "Powers", "e^{s'' - M}", exp, power, way, "share", "step")
+    powers = pairs(ctx, "e", "Powers", "e^{s'' - M}", exp, power, way, "share", "step")
     note = (
         "M is the highest score of the row. Taking it off changes no weight, since above and "
         "below the line shrink alike; it keeps the powers from growing too large for a computer."
     )
     end = program(sites, (*lines, "w = e / e.sum(-1, keepdim=True)"), "w[{r}, {c}]")
-    weights = pairs(room, "weights", "Attention weights", "w", found, work, end, "share")
+    weights = pairs(ctx, "weights", "Attention weights", "w", found, work, end, "share")
     return [masked, replace(powers, note=note), weights]
 
 
-def heads(room: Room) -> list[Panel]:
+def heads(ctx: Context) -> list[Panel]:
     """The values, mixed by the weights."""
-    source = site(room, "weights"), f"{room.name}.softmax"
-    w = given(room, "w", "Attention weights", "w", source, *axes(room), kind="share")
-    v = of_head(room, "value")
-    found = room.held(w.values @ v.values, room.box.site)
+    source = site(ctx, "weights"), f"{ctx.name}.softmax"
+    w = given(ctx, "w", "Attention weights", "w", source, *axes(ctx), kind="share")
+    v = of_head(ctx, "value")
+    found = ctx.held(w.values @ v.values, ctx.box.site)
 
     def work(row: int, column: int) -> list[str]:
         return [
@@ -109,19 +109,19 @@ def heads(room: Room) -> list[Panel]:
             f"= {number(found[row, column])}",
         ]
 
-    sites = [source[0], site(room, "value")]
+    sites = [source[0], site(ctx, "value")]
     names = zip("wv", sites, strict=True)
-    lines = [f"{name} = seen[{one!r}][{room.head}]" for name, one in names]
+    lines = [f"{name} = seen[{one!r}][{ctx.head}]" for name, one in names]
     code = program(sites, [*lines, "head = w @ v"], "head[{r}, {c}]")
-    symbol = rf"\mathrm{{head}}_{{{room.head}}}"
-    title = f"What head {room.head} hands on"
-    return [w, v, table("head", title, symbol, found, room.rows, narrow(room), work, code)]
+    symbol = rf"\mathrm{{head}}_{{{ctx.head}}}"
+    title = f"What head {ctx.head} hands on"
+    return [w, v, table("head", title, symbol, found, ctx.rows, narrow(ctx), work, code)]
 
 
-def concat(room: Room) -> list[Panel]:
+def concat(ctx: Context) -> list[Panel]:
     """All heads side by side."""
-    source, d_k = site(room, "heads"), room.d_k
-    found = np.hstack([one.astype(np.float64) for one in room.trace[source]])
+    source, d_k = site(ctx, "heads"), ctx.d_k
+    found = np.hstack([one.astype(np.float64) for one in ctx.trace[source]])
 
     def work(row: int, column: int) -> list[str]:
         head, inner = divmod(column, d_k)
@@ -133,28 +133,28 @@ def concat(room: Room) -> list[Panel]:
 
     lines = [f"heads = seen[{source!r}]", "c = torch.cat(tuple(heads), dim=-1)"]
     code = program([source], lines, "c[{r}, {c}]")
-    labels = tuple(f"head {h}, {i}" for h in range(room.config.n_heads) for i in range(d_k))
+    labels = tuple(f"head {h}, {i}" for h in range(ctx.config.n_heads) for i in range(d_k))
     columns = Axis(labels, "head, and dimension of it")
-    return [table("c", "All heads", "c", found, room.rows, columns, work, code)]
+    return [table("c", "All heads", "c", found, ctx.rows, columns, work, code)]
 
 
-def output(room: Room) -> list[Panel]:
+def output(ctx: Context) -> list[Panel]:
     """W^O, taken apart by heads: each writes a vector of its own, and they are summed."""
-    wide = numbered(room.config.d_model, "dimension of d_model")
-    head, d_k, n_heads = room.head, room.d_k, room.config.n_heads
-    source = site(room, "heads"), f"{room.name}.heads"
+    wide = numbered(ctx.config.d_model, "dimension of d_model")
+    head, d_k, n_heads = ctx.head, ctx.d_k, ctx.config.n_heads
+    source = site(ctx, "heads"), f"{ctx.name}.heads"
     symbol = rf"\mathrm{{head}}_{{{head}}}"
     title = f"What head {head} hands on"
-    own = given(room, "head", title, symbol, source, room.rows, narrow(room))
-    w_o = array(room.block.w_o).T
+    own = given(ctx, "head", title, symbol, source, ctx.rows, narrow(ctx))
+    w_o = array(ctx.block.w_o).T
     cut = slice(head * d_k, (head + 1) * d_k)
-    pick = f"{room.expression()}.w_o.T[{cut.start}:{cut.stop}]"
-    rows, origin = f"W^O, rows of head {head}", f"{room.path}.w_o"
-    w = learned("w", rows, f"W^O_{{{head}}}", w_o[cut], narrow(room), wide, pick, origin)
+    pick = f"{ctx.expression()}.w_o.T[{cut.start}:{cut.stop}]"
+    rows, origin = f"W^O, rows of head {head}", f"{ctx.path}.w_o"
+    w = learned("w", rows, f"W^O_{{{head}}}", w_o[cut], narrow(ctx), wide, pick, origin)
     written = own.values @ w_o[cut]
-    each = room.trace[source[0]].astype(np.float64)
+    each = ctx.trace[source[0]].astype(np.float64)
     parts = np.stack([each[h] @ w_o[h * d_k : (h + 1) * d_k] for h in range(n_heads)])
-    found = room.held(parts.sum(axis=0), room.box.site)
+    found = ctx.held(parts.sum(axis=0), ctx.box.site)
 
     def mine(row: int, column: int) -> list[str]:
         return [
@@ -175,7 +175,7 @@ def output(room: Room) -> list[Panel]:
     alone = program([source[0]], lines, "u[{r}, {c}]")
     lines = [
         f"c = torch.cat(tuple(seen[{source[0]!r}]), dim=-1)",
-        f"o = c @ {room.expression()}.w_o.T",
+        f"o = c @ {ctx.expression()}.w_o.T",
     ]
     code = program([source[0]], lines, "o[{r}, {c}]")
     one = f"{symbol}\\, W^O_{{{head}}}"
@@ -183,6 +183,6 @@ def output(room: Room) -> list[Panel]:
     return [
         own,
         w,
-        table("u", title, one, written, room.rows, wide, mine, alone, role="step"),
-        table("o", "All heads together", "o", found, room.rows, wide, work, code),
+        table("u", title, one, written, ctx.rows, wide, mine, alone, role="step"),
+        table("o", "All heads together", "o", found, ctx.rows, wide, work, code),
     ]

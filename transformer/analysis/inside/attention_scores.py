@@ -10,7 +10,7 @@ from transformer.analysis.inside.context import (
     ONE,
     Axis,
     CodeOf,
-    Room,
+    Context,
     array,
     given,
     learned,
@@ -24,40 +24,40 @@ from transformer.analysis.inside.panels import Array, Kind, Panel, Role
 _LETTERS = {"query": ("q", "Queries"), "key": ("k", "Keys"), "value": ("v", "Values")}
 
 
-def site(room: Room, step: str) -> str:
+def site(ctx: Context, step: str) -> str:
     """A hook of this attention: `hook_query`, `hook_scores`, …"""
-    return f"{room.path}.hook_{step}"
+    return f"{ctx.path}.hook_{step}"
 
 
-def narrow(room: Room) -> Axis:
+def narrow(ctx: Context) -> Axis:
     """The d_k dimensions of one head."""
-    return numbered(room.d_k, f"dimension of head {room.head}")
+    return numbered(ctx.d_k, f"dimension of head {ctx.head}")
 
 
-def of_head(room: Room, step: str) -> Panel:
+def of_head(ctx: Context, step: str) -> Panel:
     """Queries, keys or values, as their own box computed them."""
     name, title = _LETTERS[step]
-    rows = room.rows if step == "query" else room.keys
-    source = site(room, step), f"{room.name}.{step}"
-    return given(room, name, title, name, source, rows, narrow(room))
+    rows = ctx.rows if step == "query" else ctx.keys
+    source = site(ctx, step), f"{ctx.name}.{step}"
+    return given(ctx, name, title, name, source, rows, narrow(ctx))
 
 
-def projection(room: Room) -> list[Panel]:
+def projection(ctx: Context) -> list[Panel]:
     """Q, K or V of the head: the tokens' vectors times its matrix (section 3.2.2)."""
-    step = room.box.step
+    step = ctx.box.step
     small, title = _LETTERS[step]
     large = small.upper()
-    rows, source = (room.rows, room.before) if step == "query" else (room.keys, room.attended)
+    rows, source = (ctx.rows, ctx.before) if step == "query" else (ctx.keys, ctx.attended)
     letter, read = ("m", "Memory") if source[1] == "encoder.memory" else ("x", "What comes in")
-    wide = numbered(room.config.d_model, "dimension of d_model")
-    x = given(room, letter, read, letter, source, rows, wide)
-    cut = slice(room.head * room.d_k, (room.head + 1) * room.d_k)
-    weight = array(getattr(room.block, f"w_{small}"))[cut].T
-    pick = f"{room.expression()}.w_{small}[{cut.start}:{cut.stop}].T"
-    symbol, origin = rf"W^{large}_{{{room.head}}}", f"{room.path}.w_{small}"
-    name = f"W^{large} of head {room.head}"
-    w = learned("w", name, symbol, weight, wide, narrow(room), pick, origin)
-    found = room.held(x.values @ weight, room.box.site)
+    wide = numbered(ctx.config.d_model, "dimension of d_model")
+    x = given(ctx, letter, read, letter, source, rows, wide)
+    cut = slice(ctx.head * ctx.d_k, (ctx.head + 1) * ctx.d_k)
+    weight = array(getattr(ctx.block, f"w_{small}"))[cut].T
+    pick = f"{ctx.expression()}.w_{small}[{cut.start}:{cut.stop}].T"
+    symbol, origin = rf"W^{large}_{{{ctx.head}}}", f"{ctx.path}.w_{small}"
+    name = f"W^{large} of head {ctx.head}"
+    w = learned("w", name, symbol, weight, wide, narrow(ctx), pick, origin)
+    found = ctx.held(x.values @ weight, ctx.box.site)
 
     def work(row: int, column: int) -> list[str]:
         return [
@@ -68,14 +68,14 @@ def projection(room: Room) -> list[Panel]:
 
     lines = [f"{letter} = seen[{source[0]!r}]", f"w = {pick}", f"{small} = {letter} @ w"]
     code = program([source[0]], lines, f"{small}[{{r}}, {{c}}]")
-    return [x, w, table(small, title, small, found, rows, narrow(room), work, code)]
+    return [x, w, table(small, title, small, found, rows, narrow(ctx), work, code)]
 
 
-def scores(room: Room) -> list[Panel]:
+def scores(ctx: Context) -> list[Panel]:
     """Every query with every key, before any scaling."""
-    q, k = of_head(room, "query"), of_head(room, "key")
-    if room.config.score == "additive":
-        return _additive(room, q, k)
+    q, k = of_head(ctx, "query"), of_head(ctx, "key")
+    if ctx.config.score == "additive":
+        return _additive(ctx, q, k)
     found = q.values @ k.values.T
 
     def work(row: int, column: int) -> list[str]:
@@ -85,17 +85,17 @@ def scores(room: Room) -> list[Panel]:
             f"= {number(found[row, column])}",
         ]
 
-    code = program(*_from_qk(room, "s = q @ k.T"), "s[{r}, {c}]")
-    return [q, k, pairs(room, "s", "Scores", "s", found, work, code)]
+    code = program(*_from_qk(ctx, "s = q @ k.T"), "s[{r}, {c}]")
+    return [q, k, pairs(ctx, "s", "Scores", "s", found, work, code)]
 
 
-def _additive(room: Room, q: Panel, k: Panel) -> list[Panel]:
+def _additive(ctx: Context, q: Panel, k: Panel) -> list[Panel]:
     """v · tanh(q + k), Bahdanau et al. 2015."""
-    v = array(room.block.score.v)[room.head]
-    expression, origin = f"{room.expression()}.score.v[{room.head}]", f"{room.path}.score.v"
-    weight = learned("v", "v", "v", v[None], ONE, narrow(room), f"{expression}[None]", origin)
+    v = array(ctx.block.score.v)[ctx.head]
+    expression, origin = f"{ctx.expression()}.score.v[{ctx.head}]", f"{ctx.path}.score.v"
+    weight = learned("v", "v", "v", v[None], ONE, narrow(ctx), f"{expression}[None]", origin)
     by_query = [np.tanh(one + k.values) @ v for one in q.values]
-    found = room.held(np.stack(by_query), site(room, "scores"))
+    found = ctx.held(np.stack(by_query), site(ctx, "scores"))
 
     def work(row: int, column: int) -> list[str]:
         a, b = q.values[row], k.values[column]
@@ -110,44 +110,44 @@ def _additive(room: Room, q: Panel, k: Panel) -> list[Panel]:
         ]
 
     lines = [f"v = {expression}", "s = torch.tanh(q[:, None] + k) @ v"]
-    code = program(*_from_qk(room, *lines), "s[{r}, {c}]")
-    return [q, k, weight, pairs(room, "s", "Scores", "s", found, work, code)]
+    code = program(*_from_qk(ctx, *lines), "s[{r}, {c}]")
+    return [q, k, weight, pairs(ctx, "s", "Scores", "s", found, work, code)]
 
 
-def scale(room: Room) -> list[Panel]:
+def scale(ctx: Context) -> list[Panel]:
     """Divided by √d_k, or left as they are."""
-    before = scores(room)[-1]
-    s = replace(before, role="input", origin=f"{room.name}.scores")
-    if room.config.score != "scaled_dot":
-        found = room.held(s.values, room.box.site)
+    before = scores(ctx)[-1]
+    s = replace(before, role="input", origin=f"{ctx.name}.scores")
+    if ctx.config.score != "scaled_dot":
+        found = ctx.held(s.values, ctx.box.site)
 
         def same(row: int, column: int) -> list[str]:
             value = number(found[row, column])
             return [rf"s'_{{{row},{column}}} = s_{{{row},{column}}}", f"= {value}"]
 
-        return [s, pairs(room, "scaled", "Scores, not scaled", "s'", found, same, s.code)]
-    found = room.held(s.values / room.d_k**0.5, room.box.site)
+        return [s, pairs(ctx, "scaled", "Scores, not scaled", "s'", found, same, s.code)]
+    found = ctx.held(s.values / ctx.d_k**0.5, ctx.box.site)
 
     def work(row: int, column: int) -> list[str]:
         return [
             rf"s'_{{{row},{column}}} = \frac{{s_{{{row},{column}}}}}{{\sqrt{{d_k}}}}",
-            rf"= \frac{{{number(s.values[row, column])}}}{{\sqrt{{{room.d_k}}}}}",
+            rf"= \frac{{{number(s.values[row, column])}}}{{\sqrt{{{ctx.d_k}}}}}",
             f"= {number(found[row, column])}",
         ]
 
-    lines = ["s = q @ k.T", f"scaled = s / {room.d_k} ** 0.5"]
-    code = program(*_from_qk(room, *lines), "scaled[{r}, {c}]")
-    return [s, pairs(room, "scaled", "Scores ÷ √d_k", "s'", found, work, code)]
+    lines = ["s = q @ k.T", f"scaled = s / {ctx.d_k} ** 0.5"]
+    code = program(*_from_qk(ctx, *lines), "scaled[{r}, {c}]")
+    return [s, pairs(ctx, "scaled", "Scores ÷ √d_k", "s'", found, work, code)]
 
 
-def axes(room: Room) -> tuple[Axis, Axis]:
+def axes(ctx: Context) -> tuple[Axis, Axis]:
     """Queries down and keys across."""
-    rows, keys = room.rows, room.keys
+    rows, keys = ctx.rows, ctx.keys
     return Axis(rows.labels, f"query: {rows.title}"), Axis(keys.labels, f"key: {keys.title}")
 
 
 def pairs(
-    room: Room,
+    ctx: Context,
     name: str,
     title: str,
     symbol: str,
@@ -158,11 +158,11 @@ def pairs(
     role: Role = "result",
 ) -> Panel:
     """A number for every query and key."""
-    return table(name, title, symbol, values, *axes(room), work, code, kind=kind, role=role)
+    return table(name, title, symbol, values, *axes(ctx), work, code, kind=kind, role=role)
 
 
-def _from_qk(room: Room, *lines: str) -> tuple[list[str], list[str]]:
+def _from_qk(ctx: Context, *lines: str) -> tuple[list[str], list[str]]:
     """Hooks and lines of a program that starts from queries and keys."""
-    sites = [site(room, "query"), site(room, "key")]
+    sites = [site(ctx, "query"), site(ctx, "key")]
     names = zip("qk", sites, strict=True)
-    return sites, [*(f"{name} = seen[{one!r}][{room.head}]" for name, one in names), *lines]
+    return sites, [*(f"{name} = seen[{one!r}][{ctx.head}]" for name, one in names), *lines]

@@ -38,7 +38,7 @@ ONE = Axis(("",), "")
 
 
 @dataclass(frozen=True)
-class Room:
+class Context:
     """A box about to be opened; `head` is 0 or more where the box has heads."""
 
     trace: Trace
@@ -199,7 +199,7 @@ def table(
 
 
 def given(
-    room: Room,
+    ctx: Context,
     name: str,
     title: str,
     symbol: str,
@@ -210,8 +210,8 @@ def given(
 ) -> Panel:
     """What another box computed: `source` is the hook that saw it, and the box."""
     site, origin = source
-    values = room.seen(site)
-    inner = f"[{room.head}]" if room.trace[site].ndim == 3 else ""
+    values = ctx.seen(site)
+    inner = f"[{ctx.head}]" if ctx.trace[site].ndim == 3 else ""
     code = program([site], [f"{name} = seen[{site!r}]{inner}"], f"{name}[{{r}}, {{c}}]")
     return table(
         name,

@@ -17,7 +17,7 @@ from transformer.analysis.inside.panels import Panel
 Vector = npt.NDArray[np.floating[Any]]
 Work = Callable[[int, int], list[str]]
 
-SHOWN = 4
+MAX_TERMS = 4
 """Summands that are written out; the others are one number together."""
 
 
@@ -53,7 +53,7 @@ def signed(value: float, digits: int = 4) -> str:
 def summed(values: Vector, write: Callable[[int], str], index: str = "i") -> str:
     """Σ values: the largest summands as `write` has them, and all others together."""
     order = np.argsort(-np.abs(values), kind="stable")
-    most, rest = order[:SHOWN], order[SHOWN:]
+    most, rest = order[:MAX_TERMS], order[MAX_TERMS:]
     parts = [rf"\underbrace{{{write(int(i))}}}_{{{index}={i}}}" for i in most]
     if len(rest):
         parts.append(

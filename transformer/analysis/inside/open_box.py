@@ -12,13 +12,13 @@ from transformer.analysis.inside import (
     prediction,
     sublayers,
 )
-from transformer.analysis.inside.context import Room
+from transformer.analysis.inside.context import Context
 from transformer.analysis.inside.panels import Opened, Panel
 from transformer.analysis.inside.walk import box_named, written_shape
 from transformer.inference.trace import Trace
 from transformer.inference.translator import Translator
 
-_Maker = Callable[[Room], list[Panel]]
+_Maker = Callable[[Context], list[Panel]]
 
 _STEPS: dict[str, _Maker] = {
     "tokens": embedded.tokens,
@@ -70,13 +70,13 @@ def opened(trace: Trace, translator: Translator, box: str, head: int | None = No
         raise ValueError("the trace is of a model of another shape; trace with this one")
     if head is not None and not 0 <= head < config.n_heads:
         raise ValueError(f"there is no head {head}; the heads are 0 to {config.n_heads - 1}")
-    room = Room(trace, translator.model, translator.vocabulary, found, head or 0)
+    ctx = Context(trace, translator.model, translator.vocabulary, found, head or 0)
     maker = _ELSEWHERE.get((found.block, found.step)) or _STEPS[found.step]
     lengths = {"src": len(trace.src_tokens), "tgt": len(trace.tgt_tokens)}
     return Opened(
         box=found,
-        head=room.head if found.by_head else None,
+        head=ctx.head if found.by_head else None,
         shape=written_shape(found.axes, config, **lengths),
-        panels=tuple(maker(room)),
+        panels=tuple(maker(ctx)),
         trace=trace,
     )

@@ -11,7 +11,7 @@ from transformer.analysis.inside.context import (
     ONE,
     Axis,
     CodeOf,
-    Room,
+    Context,
     array,
     given,
     numbered,
@@ -31,13 +31,13 @@ _SHARES = ("e = (z - z.max(-1, keepdim=True).values).exp()", "p = e / e.sum(-1, 
 Ids = npt.NDArray[np.int64]
 
 
-def logits(room: Room) -> list[Panel]:
+def logits(ctx: Context) -> list[Panel]:
     """Each state with the embedding of every token; the highest of them."""
-    source = room.before
-    wide = numbered(room.config.d_model, "dimension of d_model")
-    y = given(room, "y", "The decoder's states", "y", source, room.rows, wide)
-    embedding = room.model.embedding.weight
-    z = room.held(through(y.values, embedding), room.box.site)
+    source = ctx.before
+    wide = numbered(ctx.config.d_model, "dimension of d_model")
+    y = given(ctx, "y", "The decoder's states", "y", source, ctx.rows, wide)
+    embedding = ctx.model.embedding.weight
+    z = ctx.held(through(y.values, embedding), ctx.box.site)
     ids, found = _highest(z)
 
     def work(row: int, column: int) -> list[str]:
@@ -50,12 +50,12 @@ def logits(room: Room) -> list[Panel]:
 
     lines = (f"y = seen[{source[0]!r}]", "z = y @ model.embedding.weight.T")
     code = _reading((source[0],), lines, "z", ids)
-    return [y, _ranked(room, "z", "Logits", "z", found, ids, work, code)]
+    return [y, _ranked(ctx, "z", "Logits", "z", found, ids, work, code)]
 
 
-def softmax(room: Room) -> list[Panel]:
+def softmax(ctx: Context) -> list[Panel]:
     """The logits as shares of 1."""
-    z = room.seen(_SITE)
+    z = ctx.seen(_SITE)
     top = z.max(axis=1)
     sums = np.exp(z - top[:, None]).sum(axis=1)
     ids, best = _highest(z)
@@ -71,26 +71,26 @@ def softmax(room: Room) -> list[Panel]:
             rf"P(v) = \frac{{e^{{z_v - M}}}}{{\sum_u e^{{z_u - M}}}},\quad M = \max_u z_u,"
             rf"\quad v = {ids[row, column]}",
             rf"M = {number(top[row])}",
-            rf"= \frac{{{above}}}{{{_below(room, row)}}}",
+            rf"= \frac{{{above}}}{{{_below(ctx, row)}}}",
             f"= {number(found[row, column])}",
         ]
 
     given = _ranked(
-        room, "z", "Logits", "z", best, ids, same, _reading((_SITE,), (_READ,), "z", ids)
+        ctx, "z", "Logits", "z", best, ids, same, _reading((_SITE,), (_READ,), "z", ids)
     )
     code = _reading((_SITE,), (_READ, *_SHARES), "p", ids)
-    shares = _ranked(room, "p", "Probabilities", "P", found, ids, work, code)
+    shares = _ranked(ctx, "p", "Probabilities", "P", found, ids, work, code)
     return [
         replace(given, role="input", origin="output.logits"),
         replace(shares, kind="share"),
     ]
 
 
-def choice(room: Room) -> list[Panel]:
+def choice(ctx: Context) -> list[Panel]:
     """What was taken at each position: its probability, and how many tokens had more."""
-    z = room.seen(_SITE)
+    z = ctx.seen(_SITE)
     top = z.max(axis=1)
-    ids = np.array(room.trace.predicted_ids)[:, None]
+    ids = np.array(ctx.trace.predicted_ids)[:, None]
     own = np.take_along_axis(z, ids, axis=1)
     sums = np.exp(z - top[:, None]).sum(axis=1)
     found = np.exp(own - top[:, None]) / sums[:, None]
@@ -100,7 +100,7 @@ def choice(room: Room) -> list[Panel]:
         return [
             rf"P(y_{{{row + 1}}}) = \frac{{e^{{z_v - M}}}}{{\sum_u e^{{z_u - M}}}},"
             rf"\quad v = {ids[row, 0]}",
-            rf"= \frac{{e^{{{number(own[row, 0] - top[row])}}}}}{{{_below(room, row)}}}",
+            rf"= \frac{{e^{{{number(own[row, 0] - top[row])}}}}}{{{_below(ctx, row)}}}",
             f"= {number(found[row, 0])}",
         ]
 
@@ -116,8 +116,8 @@ def choice(room: Room) -> list[Panel]:
     def ranking(row: int, column: int) -> Code:
         return Code((_SITE,), (_READ,), f"(z[{row}] > z[{row}, {ids[row, 0]}]).sum() + 1")
 
-    word = _ranked(room, "p", "The word taken", "P(y)", found, ids, work, code)
-    rank = _ranked(room, "rank", "Its rank", r"\mathrm{rank}", ranks, ids, count, ranking)
+    word = _ranked(ctx, "p", "The word taken", "P(y)", found, ids, work, code)
+    rank = _ranked(ctx, "rank", "Its rank", r"\mathrm{rank}", ranks, ids, count, ranking)
     note = "1 is the most probable. Greedy decoding takes it, but never <pad>, <s> or <unk>."
     return [
         replace(rank, kind="count", role="step", note=note),
@@ -131,9 +131,9 @@ def _highest(z: Array) -> tuple[Ids, Array]:
     return ids, np.take_along_axis(z, ids, axis=1)
 
 
-def _below(room: Room, row: int) -> str:
+def _below(ctx: Context, row: int) -> str:
     """Σ e^(z − M) of one position, written out."""
-    z = room.trace[_SITE][row].astype(np.float64)
+    z = ctx.trace[_SITE][row].astype(np.float64)
     z -= z.max()
     return summed(np.exp(z), lambda v: f"e^{{{number(z[v])}}}", "v")
 
@@ -144,7 +144,7 @@ def _reading(sites: tuple[str, ...], lines: tuple[str, ...], name: str, ids: Ids
 
 
 def _ranked(
-    room: Room,
+    ctx: Context,
     name: str,
     title: str,
     symbol: str,
@@ -156,5 +156,5 @@ def _ranked(
     """A table with a token in each cell, by rank or the one that was taken."""
     count = ids.shape[1]
     columns = ONE if count == 1 else Axis(tuple(str(k + 1) for k in range(count)), "rank")
-    cells = tuple(tuple(room.vocabulary.tokens(row)) for row in ids)
-    return table(name, title, symbol, values, room.rows, columns, work, code, cells=cells)
+    cells = tuple(tuple(ctx.vocabulary.tokens(row)) for row in ids)
+    return table(name, title, symbol, values, ctx.rows, columns, work, code, cells=cells)

@@ -17,7 +17,7 @@ from transformer.text.tasks import TASKS, Example
 
 BEYOND = tuple(name for name, task in TASKS.items() if "longest" in task.options)
 """Tasks whose sequences have a length to go beyond."""
-ROOM = 5  # an output may be so many symbols longer than the right one
+EXTRA_SYMBOLS = 5  # an output may be so many symbols longer than the right one
 Pair = tuple[str, str]
 
 
@@ -53,7 +53,7 @@ def by_length(
         raise ValueError(f"{task!r} has no lengths: choose one of {known}{near(task, BEYOND)}")
     drawn = _of_length(task, length, n, seed, options)
     config = translator.model.config
-    most = length + 1 + ROOM  # `</s>` counts too
+    most = length + 1 + EXTRA_SYMBOLS  # `</s>` counts too
     if config.positions == "learned":
         most = min(most, config.max_len)
     try:

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from transformer.analysis.roles.head_measures import HeadMeasures
-from transformer.analysis.roles.syntax import LEAST, MARGIN, RELATIONS, WITHIN
+from transformer.analysis.roles.syntax import MARGIN, MIN_ROWS, RELATIONS, WITHIN
 from transformer.figures import roles
 from transformer.figures.roles import LEAST_ROWS, NONE, POSITIONAL, SINK, Role
 from transformer.measures.grammar import PIECES
@@ -32,7 +32,7 @@ RULES: dict[str, str] = {
     "syntactic": "From verbs to their subject, object or adverb, from nouns to their adjective, or "
     f"back: the greatest weight (</s> aside) is there at least {MARGIN:.0%} of the rows more often "
     "than at the offset that finds it most often (Voita et al. 2019, section 5.2); over at least "
-    f"{LEAST} rows.",
+    f"{MIN_ROWS} rows.",
     "pieces": "Of words of several pieces: the greatest weight is on another piece of the word, by "
     "the same rule as for a syntactic head (seen by Correia et al. 2019).",
     "rare": "In the lowest encoder layer, at least half of the rows have their greatest weight on "
@@ -42,7 +42,7 @@ RULES: dict[str, str] = {
     "duplicate": "Where a word stands elsewhere too, at least half of the weight is on it there, "
     "and twice as much as in a head that looks everywhere alike; in cross attention: where the "
     "word being written stands in the source. Punctuation and parts of words do not count; over "
-    f"at least {LEAST} rows.",
+    f"at least {MIN_ROWS} rows.",
     "punctuation": "At least half of the weight is on punctuation.",
     "sink": "At least half of the weight rests on the first token, on the last, or on <s>, </s> "
     "and punctuation together, as in a head that has nothing to do (Clark et al. 2019, section "
@@ -166,7 +166,7 @@ def _roles(
         yield from _within(measured, line)
     if kind == "encoder" and layer == 0 and much("rare", twice=True):
         yield Role("rare", "!", "looks at the rarest token", float(line["rare"]))
-    if much("duplicate", twice=True, rows=LEAST):
+    if much("duplicate", twice=True, rows=MIN_ROWS):
         text = "copies" if kind == "cross" else "looks for its own word elsewhere"
         yield Role("duplicate", "=", text, float(line["duplicate"]))
     if much("punctuation"):
@@ -186,7 +186,7 @@ def _within(measured: HeadMeasures, line: pd.Series) -> Iterator[Role]:
     """What an encoder head finds more often than the best offset does, the clearest first."""
     found: list[tuple[float, str]] = []
     for name in WITHIN:
-        if measured.rows["encoder"][name].sum() >= LEAST:
+        if measured.rows["encoder"][name].sum() >= MIN_ROWS:
             more = float(line[name]) - measured.best_offsets[name][1]
             # Half a billionth of a row is rounding.
             found += [(more, name)] if more >= MARGIN - 1e-9 else []

@@ -25,7 +25,7 @@ from transformer.measures.grammar import PIECES, same_word
 MARGIN = 0.10
 """How much better than the best offset a head must be."""
 
-LEAST = 30
+MIN_ROWS = 30
 """Rows of a relation below which nothing is said of it."""
 
 RELATIONS: dict[str, tuple[str, bool]] = {

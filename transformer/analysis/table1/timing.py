@@ -27,7 +27,7 @@ MEMORY = 200_000_000
 """Bytes that one pass may keep, roughly; lengths that need more are left out."""
 Numbers = npt.NDArray[np.float64]
 PASSES = ("forward", "backward", "products")
-MOST = 20
+MAX_PASSES = 20
 """Passes that are timed of one layer and length, at most."""
 FITTED = 256
 """Slopes are fitted from this length on: below, calling an operation costs more than doing it."""
@@ -143,7 +143,7 @@ def slopes(timings: list[Timing]) -> dict[str, dict[str, Slope]]:
 def _timed(name: str, layer: nn.Module, n: int, config: RivalConfig, seconds: float) -> Timing:
     x = torch.randn(1, n, config.d, requires_grad=True)
     passes: list[tuple[float, float]] = []
-    while len(passes) < 4 or (sum(map(sum, passes[1:])) < seconds and len(passes) <= MOST):
+    while len(passes) < 4 or (sum(map(sum, passes[1:])) < seconds and len(passes) <= MAX_PASSES):
         began = time.process_time()
         out = layer(x).sum()
         between = time.process_time()

@@ -19,7 +19,7 @@ from transformer.ui.charts import chart, dark
 from transformer.ui.lab import Lab, align_links, align_shift
 from transformer.ui.models import Model
 
-MOST = 64
+MAX_WORDS = 64
 """Words of a side: more cannot be drawn so that anybody reads it."""
 
 
@@ -45,8 +45,10 @@ def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) ->
     trace = _recorded(model, reading, view.layer) if by == "norms" else reading.trace
     words = None if known is None else (known.source_words, known.target_words)
     made = aligned(model.translator.model, trace, view.layer, view.head, by, to, words)
-    if max(len(made.source), len(made.target)) > MOST:
-        st.info(f"More than {MOST} words cannot be drawn side by side: take a shorter sentence.")
+    if max(len(made.source), len(made.target)) > MAX_WORDS:
+        st.info(
+            f"More than {MAX_WORDS} words cannot be drawn side by side: take a shorter sentence."
+        )
         return
     align_links.hold(trace)
     gold = align_links.given(made, known)

@@ -12,7 +12,7 @@ from transformer.ui.lab import attribution_head, attribution_token
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
-MOST = 128
+MAX_PIECES = 128
 """Pieces of the longer side: gradients and ALTI+ of longer sentences take seconds."""
 READ = (
     "attn.hook_value",
@@ -34,10 +34,10 @@ def show(model: Model) -> None:
     reading = readings.read(model, state.view())
     st.markdown(f"{model.about.target}: **{frame.plain(reading.trace.text)}**")
     longest = max(len(reading.trace.src_tokens), len(reading.trace.tgt_tokens))
-    if longest > MOST:
+    if longest > MAX_PIECES:
         st.info(
             f"The text or its translation has {longest} pieces. What weights move is worked out "
-            f"for up to {MOST}: take a sentence of it. The Attention page takes longer texts."
+            f"for up to {MAX_PIECES}: take a sentence of it. The Attention page takes longer texts."
         )
         return
     trace = recorded(model, reading)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from transformer import measures
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.reports import FAR
+from transformer.analysis.reports import MAX_OFFSET
 from transformer.analysis.roles.head_roles import RESTS_ON, RULES, HeadRole
 from transformer.analysis.roles.syntax import RELATIONS
 from transformer.figures.offsets import offsets
@@ -169,7 +169,7 @@ def said(measure: str, value: float | None) -> str:
 
 def _offsets(counts: list[list[int]]) -> None:
     st.markdown("**How far away it looks**")
-    chart(offsets([(at, rows) for at, rows in counts], FAR, dark=dark()), "offsets")
+    chart(offsets([(at, rows) for at, rows in counts], MAX_OFFSET, dark=dark()), "offsets")
     st.caption(
         "Of each row the offset of its greatest weight: −1 is the token before, 0 the same place."
     )

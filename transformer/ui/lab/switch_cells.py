@@ -26,7 +26,7 @@ from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 from transformer.ui.remembered import remembered
 
-MOST = 48
+MAX_PIECES = 48
 """Pieces of the longer side: there are as many passes as cells, and of more it is minutes."""
 
 
@@ -43,9 +43,9 @@ def show(model: Model, reading: Reading, head: Head) -> None:
     rows = range(len(trace.labels(head[0])[0]))
     chosen = _chosen(trace, head)
     longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
-    every = state.view(Lab).blank == "all" and longest <= MOST
+    every = state.view(Lab).blank == "all" and longest <= MAX_PIECES
     if state.view(Lab).blank == "all" and not every:
-        st.caption(f"All cells are blanked of up to {MOST} pieces; here are {longest}.")
+        st.caption(f"All cells are blanked of up to {MAX_PIECES} pieces; here are {longest}.")
     queries = list(rows) if every else [chosen[0]] if chosen else []
     found = _blanked(model, trace, head, queries)
     _draw(model, trace, head, found if every else None, chosen)
