@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS
+from transformer.figures.theme import theme
 
 Numbers = npt.NDArray[np.floating]
 STAGES = ("score", "weight", "‖∂weight/∂q‖")
@@ -153,13 +154,9 @@ def by_head(
 
 
 def _ground(figure: go.Figure, dark: bool) -> None:
-    axis: dict[str, Any] = {"gridcolor": FAINT, "zerolinecolor": FAINT}
+    axis: dict[str, Any] = {"zeroline": True, "zerolinecolor": FAINT}
     figure.update_layout(
-        template="none",
-        font={"color": "#e8ebef" if dark else "#1b1f24", "size": 14},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        hoverlabel={"namelength": -1},
+        template=theme(dark),
         margin={"l": 66, "r": 10, "t": 10, "b": 50},
     )
     figure.update_xaxes(**axis)
