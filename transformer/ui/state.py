@@ -169,7 +169,8 @@ def _put(news: Values) -> None:
 
 def _take(name: str, key: str) -> None:
     value = st.session_state[key]
-    if value is not None:
+    # What it says once more when it is gone, on a slow machine, is no news.
+    if value is not None and value != getattr(view(_page()), name, value):
         change(**{name: value})
         st.session_state[_ACTED] = key.partition(":")[0]
 
