@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from tests.jobs.conftest import Still
@@ -208,6 +209,19 @@ def test_the_form_opens_with_the_idea_filled_in_and_trains_what_it_says(
     assert config["data"]["options"]["longest"] == 4
     assert config["model"]["score"] == "additive"
     assert config["model"]["d_model"] == 64
+
+
+def test_what_the_form_says_once_more_when_it_is_closed_does_not_open_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As a slow browser does, with its first look at the run."""
+    said: dict[str, Any] = {"task-1": "copy"}
+    monkeypatch.setattr(st, "session_state", said)
+    setup._another("task-1")
+    assert draft.now() is None
+    draft.begin("reverse")
+    setup._another("task-1")
+    assert said["draft"] == draft.Draft("copy", turn=2)
 
 
 def test_every_control_goes_back_to_its_default_alone_and_with_all_others(

@@ -72,6 +72,8 @@ def card(jobs: Jobs, race: Race, owner: str) -> None:
 
 
 def _start(jobs: Jobs, race: str, owner: str, count: int) -> None:
+    if state.here().race:  # pressed twice: the button is gone
+        return
     try:
         race_id = submit_race(jobs, race, owner, range(1, count + 1), address=visitor.address())
     except JobError as error:
