@@ -6,18 +6,11 @@ It may not touch the model: hooks are given for one call, and a cached model ser
 meanwhile.
 """
 
-from transformer.analysis.interventions.blanking import Cells, blank_cells
+from transformer.analysis.interventions.blanking import blank_cells
 from transformer.analysis.interventions.comparison import Comparison, compare
-from transformer.analysis.interventions.patches import (
-    blanked,
-    hidden,
-    painted,
-    patched,
-    without_pieces,
-)
+from transformer.analysis.interventions.patches import hidden, painted, patched, without_pieces
 from transformer.analysis.interventions.switching import (
     Head,
-    gated,
     site,
     switched_off,
     to_mean,
@@ -26,13 +19,10 @@ from transformer.analysis.interventions.switching import (
 )
 
 __all__ = [
-    "Cells",
     "Comparison",
     "Head",
     "blank_cells",
-    "blanked",
     "compare",
-    "gated",
     "hidden",
     "painted",
     "patched",
