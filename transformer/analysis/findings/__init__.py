@@ -3,9 +3,10 @@
     found = FINDINGS["positional"].run(translator, Corpus.bundled())
     found.verdict, found.effect, found.reason, found.figures
 
-No result is kept here. Three rules were rewritten after a first result on the first en-fr: `single`
-(the size of a cost, no more its significance), `value-zeroing` (each layer by itself, as published)
-and the statistical aligner's learning step; what they say of that checkpoint is no blind test.
+A finding may not keep a result, nor change its rule for a model. Three rules were rewritten after a
+first result on the first en-fr: `single` (the size of a cost, no more its significance),
+`value-zeroing` (each layer by itself, as published) and the statistical aligner's learning step;
+what they say of that checkpoint is no blind test.
 """
 
 from transformer.analysis.findings.blanked import blank_out

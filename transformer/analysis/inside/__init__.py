@@ -12,7 +12,8 @@
 
 A box is named by its place in the model: `encoder.embed.tokens`, `encoder.0.self_attn.query`,
 `decoder.5.cross_attn.norm`, `encoder.memory`, `output.logits`. Every number of a panel is computed
-from the one trace and the weights, and is held against the hook that follows it.
+from the one trace and the weights, and is held against the hook that follows it. This room may not
+show a number that no weight, token or formula leads to.
 """
 
 from transformer.analysis.inside.batched import Batched, batched

@@ -1,7 +1,8 @@
 """Positions in numbers: the formula of section 3.5, what a model adds, learned vectors, far places.
 
-from transformer.analysis import positions
-positions.wavelengths(256)
+`formula` needs no model, `tables` reads one's vectors, `extrapolation` runs it past what training
+met, `score_parts` splits first-layer scores into word and place.
+It may not train the models that it compares.
 """
 
 from transformer.analysis.positions.extrapolation import (
