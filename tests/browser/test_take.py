@@ -148,7 +148,8 @@ const paint = (pen) => {
 
 
 def test_the_pen_for_svg_draws_what_a_canvas_draws(page: Page, tmp_path: Path) -> None:
-    scripted(page, tmp_path, f"{PAINT} Object.assign(window, {{ el, svgPen, paint }});")
+    names = 'import { el } from "./base.js";\nimport { svgPen } from "./svg-pen.js";'
+    scripted(page, tmp_path, f"{names}\n{PAINT} Object.assign(window, {{ el, svgPen, paint }});")
     drawn = page.evaluate(
         """async () => {
           const [wide, high] = [400, 220];
@@ -188,7 +189,11 @@ def test_the_pen_for_svg_draws_what_a_canvas_draws(page: Page, tmp_path: Path) -
 def test_any_token_is_text_of_well_formed_xml(
     page: Page, tmp_path: Path, text: str, read: str
 ) -> None:
-    scripted(page, tmp_path, "Object.assign(window, { svgPen });")
+    scripted(
+        page,
+        tmp_path,
+        'import { svgPen } from "./svg-pen.js";\nObject.assign(window, { svgPen });',
+    )
     # As codes: half a pair would not come through otherwise.
     written = page.evaluate(
         """(codes) => {
@@ -226,7 +231,9 @@ def test_a_csv_holds_the_table_for_every_spreadsheet(page: Page, tmp_path: Path)
 
 
 def test_no_cell_of_a_csv_is_a_formula(page: Page, tmp_path: Path) -> None:
-    scripted(page, tmp_path, "Object.assign(window, { csvOf });")
+    scripted(
+        page, tmp_path, 'import { csvOf } from "./take.js";\nObject.assign(window, { csvOf });'
+    )
     written = page.evaluate(
         "(columns) => csvOf({ columns, rows: [[0.5, -0.5, null]] }).text()", FORMULAS
     )

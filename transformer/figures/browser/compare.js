@@ -1,6 +1,19 @@
 // Two sentences, two checkpoints, or a piece forced: one head of both, and what is more or less in the
 // second, over the tokens that both have.
 
+import { ARROWS, el, tokenText, within } from "./base.js";
+import { cellAt, cornerOf, layoutCells } from "./cells.js";
+import {
+  compareFigure, compareTable, makeDifferenceLegend, paintDifference, paintDifferences, paintSide,
+} from "./compare-drawing.js";
+import { compareTables, headDifferences, piecePairs } from "./compare-tables.js";
+import { makeLegend } from "./legend.js";
+import { makeChip } from "./measures.js";
+import { makeMosaic } from "./mosaic.js";
+import { showWeight } from "./numbers.js";
+import { KINDS } from "./options.js";
+import { makeStage } from "./stage.js";
+
 const LISTED = 8; // heads that differ most
 const DIFFERS = 0.00005; // what is shown as 0.0001
 const NOTHING = "Choose something to compare with above: a second sentence, another checkpoint, or a forced token.";
@@ -231,4 +244,4 @@ function showDifference(difference, top) {
   return `${top > 255 ? "" : "≈ "}${sign}${digits}`;
 }
 
-VIEWS.compare = { label: "Compare", make: compareView };
+export const compareTab = { label: "Compare", make: compareView };

@@ -1,6 +1,12 @@
 // The translation as it is written, piece by piece: what the decoder has read, what it could write,
 // and where it looked. Another piece can be forced, and both translations stand side by side.
 
+import { el, setIfNew, tokenText, within } from "./base.js";
+import { candidatesOf, makeStepPanel, rowsOf, stepBlocks } from "./decoding-step.js";
+import { makeTree } from "./decoding-tree.js";
+import { KINDS } from "./options.js";
+import { plainToken } from "./querykey-working.js";
+
 const PACE = 1000; // ms a step while it plays by itself
 
 // "2:1234" as { step, id }; null if nothing is forced.
@@ -227,4 +233,4 @@ function decodingTable(ctx, step) {
   };
 }
 
-VIEWS.decoding = { label: "Decoding", make: decodingView, mosaic: true };
+export const decodingTab = { label: "Decoding", make: decodingView, mosaic: true };

@@ -1,9 +1,18 @@
 // One head large, or several together: cells with their colour scale, a bar for every row and every
 // column, and a closer look at a part of a long sentence.
 
+import { ARROWS, el, tokenText, within } from "./base.js";
+import { cellAt, cornerOf, drawTable, inSpan, layoutCells, MARGINAL } from "./cells.js";
+import { makeLegend, withLegend } from "./legend.js";
+import { SMALL_LABEL_SIZE } from "./lettering.js";
+import { greatestOf, shade } from "./matrix.js";
+import { showWeight } from "./numbers.js";
+import { matrixTable } from "./sheet.js";
+import { makeStage } from "./stage.js";
+
 const ZOOMS = 6; // doublings, at most
 
-function heatmapView(ctx) {
+export function heatmapView(ctx) {
   let cell = null; // under the pointer
   let m = null;
   const stage = makeStage({
@@ -109,12 +118,6 @@ function paintHeatmap(pen, place, m, ctx, cell) {
   if (place.marginals) drawMarginals(pen, m, place, ctx.look);
 }
 
-function greatestOf(m, row) {
-  let most = 0;
-  for (let c = 0; c < m.nColumns; c++) most = Math.max(most, m.values[row * m.nColumns + c]);
-  return most;
-}
-
 // Beside each row its sum, below each column its mean: how much goes there, over all rows.
 function drawMarginals(pen, m, place, look) {
   const { span } = place;
@@ -143,4 +146,4 @@ function drawMarginals(pen, m, place, look) {
   pen.textAlign = "left";
 }
 
-VIEWS.heatmap = { label: "Heatmap", make: heatmapView, mosaic: true };
+export const heatmapTab = { label: "Heatmap", make: heatmapView, mosaic: true };

@@ -1,5 +1,7 @@
 // The help sheet, and the keys that work wherever the focus is within the explorer.
 
+import { el } from "./base.js";
+
 const HELP_TEXTS = [
   ["Who looks at whom", "Rows look at columns; where lines are drawn, the left looks at the right. The stronger the colour, the more of the attention goes there."],
   ["A row sums to 1", "A head shares out one whole among the tokens it sees, and takes a mean of what they hold, weighted by these shares."],
@@ -25,14 +27,14 @@ const SHORTCUTS = [
   ["p", "larger, for a projector", (state) => ({ size: cycle(["normal", "large"], state.size) })],
 ];
 
-function makeHelp(current) {
+export function makeHelp(ctx, current) {
   const body = el("div", { class: "hu-help-body", tabindex: "0" });
   const close = el("button", { type: "button", class: "hu-button" }, "Close");
   const dialog = el("dialog", { class: "hu-help", "aria-label": "Help" }, body, close);
   const button = el("button", { type: "button", class: "hu-button", "aria-label": "Help and keys" }, "?");
 
   function open() {
-    const views = [`1 to ${Object.keys(VIEWS).length}`, "choose a view"];
+    const views = [`1 to ${ctx.views.length}`, "choose a view"];
     const general = [views, ...SHORTCUTS.filter(([, told]) => told), ["?", "this help"]];
     body.replaceChildren(
       el("h3", {}, "How to read the picture"), helpTerms(HELP_TEXTS, "dfn"),
@@ -54,23 +56,22 @@ const helpTerms = (entries, tag) => el("dl", {}, ...entries.flatMap(([term, told
   [el("dt", {}, el(tag, {}, term)), el("dd", {}, told)]));
 
 // One button that shows and sets the size for a projector.
-function makeLarger(ctx) {
+export function makeLarger(ctx) {
   const node = el("button", { type: "button", class: "hu-button" }, "Larger");
   node.addEventListener("click", () => ctx.set({ size: cycle(["normal", "large"], ctx.state.size) }));
   return { node, draw: () => node.setAttribute("aria-pressed", String(ctx.state.size === "large")) };
 }
 
 // `refocus()` is called when what had the focus is no longer there.
-function listenForKeys(frame, ctx, help, refocus) {
+export function listenForKeys(frame, ctx, help, refocus) {
   frame.addEventListener("keydown", (event) => {
     if (ctx.alone || help.dialog.open || event.defaultPrevented || event.isComposing) return;
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (event.target.closest("input, select, textarea")) return;
     const { key } = event;
-    const views = Object.keys(VIEWS);
     const shortcut = SHORTCUTS.find(([name]) => name === key);
     if (key === "?") help.open();
-    else if (/^[1-9]$/.test(key) && key <= views.length) ctx.set({ view: views[key - 1] });
+    else if (/^[1-9]$/.test(key) && Number(key) <= ctx.views.length) ctx.set({ view: ctx.views[Number(key) - 1] });
     else if (shortcut) ctx.set(shortcut[2](ctx.state, ctx.side));
     else return;
     event.preventDefault();

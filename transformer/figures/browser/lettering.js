@@ -1,13 +1,13 @@
 // Tokens written with a pen, on a canvas or in SVG.
 
-const LABEL_SIZE = 13;
-const SMALL_LABEL_SIZE = 11;
+export const LABEL_SIZE = 13;
+export const SMALL_LABEL_SIZE = 11;
 
 // The parts of a row's label: what was read, and what was written next.
-const rowParts = (entry) => (entry.written === null ? [entry.text] : [entry.text, " → ", entry.written]);
+export const rowParts = (entry) => (entry.written === null ? [entry.text] : [entry.text, " → ", entry.written]);
 
 // These parts in at most `limit` pixels: what was written keeps the larger share.
-function fitRowParts(pen, parts, limit) {
+export function fitRowParts(pen, parts, limit) {
   const whole = parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
   if (whole <= limit) return parts;
   if (parts.length === 1) return [shorten(pen, parts[0], limit)];
@@ -17,7 +17,7 @@ function fitRowParts(pen, parts, limit) {
 }
 
 // Right-aligned at x, in at most `limit` pixels: "read → written", what was read drawn lighter.
-function drawRowLabel(pen, parts, x, y, limit, look, chosen) {
+export function drawRowLabel(pen, parts, x, y, limit, look, chosen) {
   parts = fitRowParts(pen, parts, limit);
   let at = x - parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
   pen.save();
@@ -33,11 +33,11 @@ function drawRowLabel(pen, parts, x, y, limit, look, chosen) {
 const STROKE = 5;
 const beginsWord = (text) => text.length > 1 && text.startsWith("▁");
 
-function tokenWidth(pen, text) {
+export function tokenWidth(pen, text) {
   return beginsWord(text) ? STROKE + 1 + pen.measureText(text.slice(1)).width : pen.measureText(text).width;
 }
 
-function drawToken(pen, text, x, look, chosen, light = false) {
+export function drawToken(pen, text, x, look, chosen, light = false) {
   if (beginsWord(text)) {
     pen.fillStyle = look.faint;
     pen.fillRect(x, 5, STROKE - 1, 1.5);
@@ -47,7 +47,7 @@ function drawToken(pen, text, x, look, chosen, light = false) {
   pen.fillText(text, x, 0);
 }
 
-function shorten(pen, text, limit) {
+export function shorten(pen, text, limit) {
   if (tokenWidth(pen, text) <= limit) return text;
   // Whole characters as people count them: never half of a pair, never an accent alone.
   const letters = Array.from(new Intl.Segmenter().segment(text), (part) => part.segment);

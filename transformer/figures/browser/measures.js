@@ -1,15 +1,17 @@
 // What the numbers of a head say, and how they are written and coloured.
 
+import { el } from "./base.js";
+
 // What a number below a head says, by its name, as `transformer.measures` has it: label, unit ("" is a
 // share, 0 to 1), note, and the name of the offset that goes with it, if one does. The data bring them.
-const MEASURES = {};
+export const MEASURES = {};
 
 // Whether heads of this kind have the number that is asked for.
-const measures = (side, kind, state) => state.measure in MEASURES && state.measure in side.measures[kind];
-const valueOf = (side, kind, measure, layer, head) => side.measures[kind][measure][layer][head];
+export const measures = (side, kind, state) => state.measure in MEASURES && state.measure in side.measures[kind];
+export const valueOf = (side, kind, measure, layer, head) => side.measures[kind][measure][layer][head];
 
 // The end of the colour scale, the same for all kinds, so that they compare.
-function topOf(side, measure) {
+export function topOf(side, measure) {
   if (!(measure in MEASURES)) return 1;
   if (!MEASURES[measure].unit) return 1;
   const kinds = side.kinds.filter((kind) => measures(side, kind, { measure }));
@@ -17,13 +19,13 @@ function topOf(side, measure) {
 }
 
 // Three figures at most: there is little room below a picture.
-const showMeasure = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
-const showOffset = (offset) => (offset > 0 ? `+${offset}` : String(offset).replace("-", "−"));
+export const showMeasure = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
+export const showOffset = (offset) => (offset > 0 ? `+${offset}` : String(offset).replace("-", "−"));
 
 const showShare = (share) => `${Math.round(100 * share)} %`;
 
 // A head in words: what has a unit, its offsets, and what it does in at least a tenth of its weight.
-function measured(side, kind, layer, head) {
+export function measured(side, kind, layer, head) {
   return Object.entries(MEASURES).filter(([name]) => name in side.measures[kind]).flatMap(([name, { label, unit, offset }]) => {
     const value = valueOf(side, kind, name, layer, head);
     if (unit) return [`${label.toLowerCase()} ${showMeasure(value)} ${unit}`];
@@ -32,17 +34,17 @@ function measured(side, kind, layer, head) {
   });
 }
 
-const codeOfMeasure = (measure) => (measure in MEASURES
+export const codeOfMeasure = (measure) => (measure in MEASURES
   ? `measures.of_trace(trace, kind, layer)["${measure}"]`
   : "trace.weights(kind, layer)");
 
 // A number on a ground of its colour, 0 to 1 on the ramp.
-function makeChip(text, share, look) {
+export function makeChip(text, share, look) {
   const [ground, ink] = chipColours(share, look);
   return el("span", { class: "hu-chip-value", style: `background: ${ground}; color: ${ink}` }, text);
 }
 
-function chipColours(share, look) {
+export function chipColours(share, look) {
   const ground = look.css(Math.round(255 * Math.min(Math.max(share, 0), 1)));
   const [t, g] = [look.text, look.ground].map((ink) => contrast(ink, ground));
   return [ground, t >= g ? look.text : look.ground];
@@ -56,4 +58,18 @@ function contrast(one, other) {
   }, 0.05);
   const [a, b] = [light(one), light(other)];
   return Math.max(a, b) / Math.min(a, b);
+}
+
+// A head that gives most of its attention to the first or the last token is resting there.
+export function sinkOf(side, state) {
+  if (state.combine !== "one") return "";
+  const { columns } = side.labels(state.kind);
+  const found = side.measures[state.kind];
+  for (const [name, at] of [["first", 0], ["last", columns.tokens.length - 1]]) {
+    const share = found[name][state.layer][state.head];
+    if (share >= 0.5 && columns.tokens.length > 2) {
+      return `A sink: ${Math.round(100 * share)} % of this head's attention rests on ${columns.tokens[at]}, the ${name} token.`;
+    }
+  }
+  return "";
 }

@@ -1,6 +1,16 @@
 // All heads of all kinds at once as small pictures, with a number below each if one is asked for, and
 // in its order. One click enlarges a head.
 
+import { el } from "./base.js";
+import { makeBar, paintScale } from "./legend.js";
+import { LABEL_SIZE, SMALL_LABEL_SIZE } from "./lettering.js";
+import {
+  chipColours, codeOfMeasure, makeChip, measured, measures, MEASURES, showMeasure, showOffset, topOf,
+  valueOf,
+} from "./measures.js";
+import { allHeads, makeMosaic, paintThumb } from "./mosaic.js";
+import { KINDS } from "./options.js";
+
 const PREVIEW = 168; // pixels of the larger picture beside a head
 
 function modelView(ctx) {
@@ -227,4 +237,4 @@ function modelTable({ side, state }) {
   return { caption: "What each head does", columns, rows };
 }
 
-VIEWS.model = { label: "Model", make: modelView };
+export const modelTab = { label: "Model", make: modelView };

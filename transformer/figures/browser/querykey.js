@@ -2,6 +2,13 @@
 // all keys, and the values that are weighed with it. Everything is computed here from the vectors of
 // the trace, and held against what the model computed.
 
+import { ARROWS, el, tokenText, within } from "./base.js";
+import { shorten } from "./lettering.js";
+import { fixed } from "./numbers.js";
+import { KINDS } from "./options.js";
+import { makeKeyBars, makeStrips, makeTokenList } from "./querykey-strips.js";
+import { mostOf, plainToken, workingOf, workSteps } from "./querykey-working.js";
+
 function queryKeyView(ctx) {
   let w = null;
   let dimension = -1; // under the pointer, in all strips at once
@@ -181,4 +188,4 @@ function workTable(w, ctx) {
   };
 }
 
-VIEWS["query-key"] = { label: "Query–key", make: queryKeyView, mosaic: true };
+export const querykeyTab = { label: "Query–key", make: queryKeyView, mosaic: true };

@@ -1,12 +1,19 @@
 // Pictures and numbers to take away: what is on screen as PNG, SVG or CSV.
 
+import { el } from "./base.js";
+import { shorten } from "./lettering.js";
+import { KINDS } from "./options.js";
+import { A_NUMBER } from "./sheet.js";
+import { LONGEST } from "./stage.js";
+import { svgPen } from "./svg-pen.js";
+
 const SHARPER = 3; // pixels of a PNG for one of the screen
 const MOST_PIXELS = 1e8; // browsers draw nothing at all on a larger canvas
 const TAKE_TOP = 54; // pixels above the figure, for the title
 const TAKE_MARGIN = 16;
 
 // The menu in the toolbar. `current()` is the view that is shown.
-function makeTake(ctx, current) {
+export function makeTake(ctx, current) {
   const made = {
     png: { label: "Picture (PNG)", of: (figure) => pngOf(ctx, figure, current()), from: "figure" },
     svg: { label: "Picture for a paper (SVG)", of: () => svgOf(ctx, current()), from: "figure" },

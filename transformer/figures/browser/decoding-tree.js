@@ -1,6 +1,10 @@
 // Beam search as a tree that can be walked: a column for each step, a box for each piece that was
 // tried. Only what is in sight is drawn, so that a wide beam over a long sentence stays quick.
 
+import { ARROWS, el, tokenText, within } from "./base.js";
+import { drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE } from "./lettering.js";
+import { chanceOf, fixed } from "./numbers.js";
+
 const TREE_FEW = 4; // hypotheses kept; with more the discarded ones are folded away at first
 const FATES = { kept: "kept in the beam", finished: "finished", discarded: "discarded" };
 
@@ -46,7 +50,7 @@ function writtenOf(tree, node) {
   return way.map((i) => tree.token[i]).join("").replaceAll("▁", " ").trim();
 }
 
-function makeTree(ctx) {
+export function makeTree(ctx) {
   let folded = null; // null: as the beam's size suggests
   let seen = ""; // what the box was last scrolled to
   let placed = null;

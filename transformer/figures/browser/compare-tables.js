@@ -1,7 +1,9 @@
 // Two tables of weights as one: aligned rows and columns, and what is more or less in the second.
 
+import { allHeads } from "./mosaic.js";
+
 // Which pieces are the same: { rows, columns }, each a list of [place in A, place in B], null for none.
-function piecePairs(sides, pairs, state) {
+export function piecePairs(sides, pairs, state) {
   const { src_tokens: src, tgt_tokens: tgt } = pairs;
   if (state.kind === "encoder") return { rows: src, columns: src };
   if (state.kind === "decoder") return { rows: tgt, columns: tgt };
@@ -41,7 +43,7 @@ const bare = (word) => word.replace(/(?<=.)\p{P}+$/u, "");
 
 // { a, b: the tables; rows, columns: the pairs; m: the table of both; inA, inB: their weights in its
 // cells, NaN where there are none }. The values of m are B − A.
-function compareTables(a, b, pairs) {
+export function compareTables(a, b, pairs) {
   const rows = alignEntries(a.rows, b.rows, pairs.rows);
   const columns = alignEntries(a.columns, b.columns, pairs.columns);
   const size = rows.length * columns.length;
@@ -80,7 +82,7 @@ function commonEntry([i, j], first, second) {
 
 // Of every head that both have: the mean of |B − A| over the cells that both have, and a small picture
 // of B − A there. From the small pictures of the weights, which are here for all heads.
-function headDifferences(sides, pairs, kind) {
+export function headDifferences(sides, pairs, kind) {
   const { rows, columns } = piecePairs(sides, pairs, { kind, units: "pieces" });
   const both = (list) => list.filter(([i, j]) => i !== null && j !== null);
   const [across, down] = [both(columns), both(rows)];
@@ -127,10 +129,10 @@ const SQUARES = Float32Array.from({ length: 256 }, (_, level) => (level / 255) *
 // Where a token is in a small picture: the inverse of `side.py::pool`.
 const smallPlace = (token, count, size) => Math.floor(((token + 1) * size - 1) / count);
 
-const LEAST = 0.01; // the end of a colour scale, at least: below it lies what packing has rounded
+export const LEAST = 0.01; // the end of a colour scale, at least: below it lies what packing has rounded
 
 // Differences from −1 to 1 on the diverging colours, 0 to 255; −1 for no difference to tell.
-function divergingLevel(difference, scale, greatest) {
+export function divergingLevel(difference, scale, greatest) {
   if (Number.isNaN(difference)) return -1;
   const share = Math.min(Math.abs(difference) / greatest, 1);
   return Math.round(127.5 + 127.5 * Math.sign(difference) * (scale === "sqrt" ? Math.sqrt(share) : share));

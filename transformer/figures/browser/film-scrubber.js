@@ -1,11 +1,14 @@
 // The scrubber below which a film is seen: play, a slider over the steps, a strip with what the
 // chosen head does at each of them; and the list of changes, in words.
 
+import { el, within } from "./base.js";
+import { inPercent, reasonOf, roleColour, stepName } from "./film-data.js";
+
 const FRAME_TICKS = 6; // steps named below the slider, at most
 const MOST_CHANGES = 200;
 
 // `go(frame)` is called when the user has moved, `toggle()` to play or to stop.
-function makeScrubber({ go, toggle }) {
+export function makeScrubber({ go, toggle }) {
   const button = el("button", { type: "button", class: "hu-button hu-play" }, "Play");
   const step = el("strong", { class: "hu-step" });
   const note = el("span", { class: "hu-step-note" });
@@ -115,7 +118,7 @@ const changeText = ({ layer, head, before, after, step }) =>
 
 // What the chosen head does now and when it began to, and the same of all heads to unfold.
 // `choose({ step, layer, head })` is called for a change that is clicked.
-function makeChanges(choose) {
+export function makeChanges(choose) {
   const said = el("p", { class: "hu-role-now", role: "status" });
   const mine = el("ul", { class: "hu-changes" });
   const summary = el("summary", {});

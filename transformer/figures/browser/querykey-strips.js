@@ -1,13 +1,18 @@
 // What the query–key view draws: vectors as strips of coloured numbers, the scores and weights of all
 // keys as bars, and lists of tokens to choose from.
 
+import { el, setIfNew, tokenText } from "./base.js";
+import { drawRowLabel, drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./lettering.js";
+import { fixed } from "./numbers.js";
+import { makeStage } from "./stage.js";
+
 const STRIP = 26; // pixels high
 const BAND = 74; // of scores, and of weights
 const scaled = (ctx, size) => Math.round(size * (ctx.state.size === "large" ? 1.35 : 1));
 
 // `lines()` gives { parts (a label as drawRowLabel takes it), name, values, most, strong }: `most` is
 // the number with the strongest colour. `point(dimension)` is called when the pointer is on another.
-function makeStrips(ctx, lines, point) {
+export function makeStrips(ctx, lines, point) {
   let shown = -1;
   const stage = makeStage({
     plan: (pen, width) => planStrips(ctx, pen, lines(), width),
@@ -87,7 +92,7 @@ function paintStrips(ctx, pen, place, dimension) {
 }
 
 // All keys side by side: the score of each above or below zero, its weight beneath. A click chooses.
-function makeKeyBars(ctx, working, choose) {
+export function makeKeyBars(ctx, working, choose) {
   let over = -1;
   const stage = makeStage({
     plan: (pen, width) => planBars(ctx, pen, working(), width),
@@ -213,11 +218,8 @@ function hatch(pen, x, y, wide, high, ink) {
   pen.restore();
 }
 
-// An attribute, if it changes: writing what is there already would cost a long list its time.
-const setIfNew = (node, name, value) => { if (node.getAttribute(name) !== value) node.setAttribute(name, value); };
-
 // Tokens as radio buttons that wrap. `off(i)` draws one as masked, `writes` beside queries.
-function makeTokenList(label, choose) {
+export function makeTokenList(label, choose) {
   const list = el("div", { class: "hu-choices", role: "radiogroup", "aria-label": label });
   const node = el("div", {}, el("span", { class: "hu-label" }, label), list);
   let shown = "";
