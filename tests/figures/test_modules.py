@@ -1,4 +1,4 @@
-"""Modules become one script: in the order of their imports, with nothing missing and nothing twice."""
+"""Modules become one script, in the order of their imports; what cannot be joined is told."""
 
 from __future__ import annotations
 
@@ -9,13 +9,31 @@ import pytest
 from transformer.figures.modules import join_modules
 
 FILES = {
-    "base.js": "// What all share.\n\nexport const one = 1;\nconst two = one + 1;\nexport function three() {\n  // a sum\n  return one + two; // stays\n}\n",
+    "base.js": """// What all share.
+
+export const one = 1;
+const two = one + 1;
+export function three() {
+  // a sum
+  return one + two; // stays
+}
+""",
     "left.js": 'import { one } from "./base.js";\n\nexport const left = one * 10;\n',
-    "right.js": 'import {\n  one,\n  three,\n} from "./base.js";\n/**\n * Types.\n * @type {number}\n */\nexport const right = three() + one;\n',
+    "right.js": """import {
+  one,
+  three,
+} from "./base.js";
+
+/**
+ * Types.
+ * @type {number}
+ */
+export const right = three() + one;
+""",
     "base.css": ".a { color: red; }\n",
     "right.css": '@import "wide.css";\n\n.c { color: blue; }\n',
     "wide.css": ".b { color: green; }\n",
-}  # fmt: skip
+}
 ENTRY = """import { left } from "./left.js";
 import { right } from "./right.js";
 export default left + right;"""
@@ -31,9 +49,17 @@ def folder(tmp_path: Path) -> Path:
 def test_each_module_stands_once_after_those_that_it_imports(folder: Path) -> None:
     joined = join_modules(ENTRY, folder)
     assert joined.files == ("base.js", "left.js", "right.js")
-    assert joined.script == (
-        "const one = 1;\nconst two = one + 1;\nfunction three() {\n  return one + two; // stays\n}\n"
-        "const left = one * 10;\nconst right = three() + one;\nexport default left + right;\n"
+    assert (
+        joined.script
+        == """const one = 1;
+const two = one + 1;
+function three() {
+  return one + two; // stays
+}
+const left = one * 10;
+const right = three() + one;
+export default left + right;
+"""
     )
 
 
@@ -55,7 +81,7 @@ def test_a_style_comes_with_its_script_after_those_that_it_builds_on(folder: Pat
         (
             "left.js",
             "export const left = 1;\nconst two = 2;\n",
-            "left.js and base.js both define two",
+            "left.js and base.js both define",
         ),
         ("left.js", "const [two] = [2];\nexport const left = two;\n", "both define two"),
         ("left.js", 'import * as all from "./base.js";\n', "must be written as import { a, b }"),

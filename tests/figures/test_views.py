@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
-from transformer.figures import module, style, translation_data, translation_page
+from transformer.figures import module, modules, style, translation_data, translation_page
 from transformer.figures.modules import join_modules
 from transformer.figures.views import COMPONENTS, EXPLORER, TABS, page
 
@@ -42,6 +43,17 @@ def test_every_view_of_the_explorer_has_its_tab() -> None:
     assert {f"{script}.js" for script in EXPLORER.values()} <= set(joined.files)
     tabs = re.findall(r"^const (\w+)Tab = \{ label: ", joined.script, flags=re.M)
     assert tabs == list(EXPLORER.values())
+
+
+def test_no_script_and_no_style_lies_about_unused() -> None:
+    uses = [(view, f"{view}View") for view in COMPONENTS] + [("file", "openFile")]
+    names = [f'import {{ {name} }} from "./{file}.js";' for file, name in uses]
+    entry = [TABS, 'import { mountExplorer } from "./explorer-use.js";', *names]
+    joined = join_modules("\n".join(entry) + "\n")
+    folder = Path(modules.__file__).parent / "browser"
+    assert {*joined.files} == {path.name for path in folder.glob("*.js")}
+    styles = [path.read_text(encoding="utf-8").splitlines()[-1] for path in folder.glob("*.css")]
+    assert [line for line in styles if line not in joined.style] == []
 
 
 def test_a_title_stays_text() -> None:

@@ -2,10 +2,11 @@
 
 export const SVG = "http://www.w3.org/2000/svg";
 
+/** @param {string} tag @param {Record<string, string | number | null | undefined>} [attributes] @returns {any} */
 export function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (value !== null && value !== undefined) node.setAttribute(name, value);
+    if (value !== null && value !== undefined) node.setAttribute(name, String(value));
   }
   node.append(...children.filter((child) => child !== null)); // strings become text nodes
   return node;
@@ -57,6 +58,7 @@ function rampOf(stops) {
 
 // Colours of the moment, from the theme, all as "rgb(…)" or pixels: `ramp` for weights from 0 to
 // 1, `diverging` for differences from −1 to 1, `series` for heads.
+/** @param {HTMLElement} node @returns {Look} */
 export function colours(node) {
   const style = getComputedStyle(node);
   const get = (name) => style.getPropertyValue(name).trim();
@@ -87,6 +89,7 @@ export function colours(node) {
 }
 
 // The colours of print, whatever those of the screen are.
+/** @param {HTMLElement} place @returns {Look} */
 export function printColours(place) {
   const paper = el("div", { class: "hu hu-print" });
   place.append(paper);

@@ -14,6 +14,7 @@ const FROM = "attends from ↓";
 const TO = "attends to →";
 
 // `span` is the part that is looked at: { row, column, rows, columns }.
+/** @param {Matrix} m @param {Span} span @param {Pen} pen @param {number} width @param {Look} look */
 export function layoutCells(m, span, pen, width, look, marginals) {
   pen.font = `${LABEL_SIZE * look.size}px ${look.font}`;
   const shown = m.rows.slice(span.row, span.row + span.rows);
@@ -69,6 +70,7 @@ export const cornerOf = (place, cell) => [
 ];
 
 // `colour(row, column)` is a place on the ramp, 0 to 255, or -1 for a cell that stays empty.
+/** @param {Pen} pen @param {Matrix} m @param {any} place @param {Look} look @param {any} colour @param {any} [more] */
 export function drawTable(pen, m, place, look, colour, { ramp = look.ramp, css = look.css, cell = null, pinned = null } = {}) {
   drawMask(pen, m, place, look);
   drawSquares(pen, m, place, colour, ramp, css);
@@ -82,9 +84,11 @@ export function drawTable(pen, m, place, look, colour, { ramp = look.ramp, css =
   }
 }
 
+/** @param {Span} span @param {Cell} cell */
 export const inSpan = (span, { row, column }) =>
   row >= span.row && row < span.row + span.rows && column >= span.column && column < span.column + span.columns;
 
+/** @param {Pen} pen @param {Matrix} m @param {Pixels} ramp */
 function drawSquares(pen, m, place, colour, ramp, css) {
   const { span } = place;
   const gap = Math.min(place.cell, place.high) >= 12 ? 1 : 0;
@@ -121,6 +125,7 @@ function drawSquares(pen, m, place, colour, ramp, css) {
 }
 
 // The future is hatched: not a weight of zero, but nothing to be seen.
+/** @param {Pen} pen @param {Matrix} m @param {Look} look */
 function drawMask(pen, m, place, look) {
   if (m.kind !== "decoder") return;
   const { span } = place;
@@ -140,6 +145,7 @@ function drawMask(pen, m, place, look) {
 }
 
 // Lines over the pen's path, which becomes its clip.
+/** @param {Pen} pen @param {Look} look */
 export function drawHatching(pen, place, look) {
   pen.clip();
   pen.strokeStyle = look.line;
@@ -153,6 +159,7 @@ export function drawHatching(pen, place, look) {
   pen.stroke();
 }
 
+/** @param {Pen} pen @param {Matrix} m @param {Look} look */
 function drawLabels(pen, m, place, look, cell) {
   const { span } = place;
   const font = (bold) => `${bold ? "600 " : ""}${place.size}px ${look.font}`;

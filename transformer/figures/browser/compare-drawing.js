@@ -7,6 +7,7 @@ import { makeBar, paintScale } from "./legend.js";
 import { LABEL_SIZE } from "./lettering.js";
 import { greatestOf, shade } from "./matrix.js";
 
+/** @param {Pen} pen @param {any} place @param {Matrix} m @param {Context} ctx @param {any} cell */
 export function paintSide(pen, place, m, { state, look }, cell) {
   const greatest = m.rows.map((_, r) => greatestOf(m, r));
   const colour = (r, c) => shade(m.values[r * m.nColumns + c], state.scale, greatest[r]);
@@ -14,6 +15,7 @@ export function paintSide(pen, place, m, { state, look }, cell) {
 }
 
 // The greatest difference of the table, and of each row.
+/** @param {Matrix} m */
 function greatestDifferences(m) {
   const rows = m.rows.map(() => LEAST);
   m.values.forEach((value, i) => {
@@ -23,6 +25,7 @@ function greatestDifferences(m) {
   return { rows, all: rows.reduce((most, one) => Math.max(most, one), LEAST) };
 }
 
+/** @param {Pen} pen @param {any} place @param {any} given @param {Context} ctx @param {any} cell */
 export function paintDifferences(pen, place, { m, rows, columns }, { state, look }, cell) {
   const greatest = greatestDifferences(m);
   const colour = (r, c) =>
@@ -32,6 +35,7 @@ export function paintDifferences(pen, place, { m, rows, columns }, { state, look
 }
 
 // Rows and columns that only one side has: no cell there, which is something else than no difference.
+/** @param {Pen} pen @param {Look} look */
 function paintPartnerless(pen, place, rows, columns, look) {
   const lone = (pair) => pair.includes(null);
   if (![...rows, ...columns].some(lone)) return;
@@ -45,6 +49,7 @@ function paintPartnerless(pen, place, rows, columns, look) {
 }
 
 // A small picture of differences, on its canvas.
+/** @param {HTMLCanvasElement} canvas @param {number} width @param {number} greatest @param {Look} look */
 export function paintDifference(canvas, values, height, width, greatest, look) {
   [canvas.width, canvas.height] = [Math.max(width, 1), Math.max(height, 1)];
   if (!values.length) return;
@@ -72,6 +77,7 @@ function differenceTicks(scale, greatest) {
 
 const PARTNERLESS = "Hatched rows and columns are tokens that only A or only B has: there is nothing to compare.";
 
+/** @param {Context} ctx @param {any} given */
 function differenceWords({ state }, { m, rows, columns }) {
   const scale = {
     sqrt: "the colour follows its square root",
@@ -96,6 +102,7 @@ export function makeDifferenceLegend() {
 }
 
 // The three pictures in a row, each with its name above and the scale of differences below the last.
+/** @param {Context} ctx */
 export function compareFigure(ctx, found, panels) {
   const { look, state } = ctx;
   const [head, between, foot] = [30, 28, 48].map((length) => length * look.size);
@@ -125,7 +132,8 @@ export function compareFigure(ctx, found, panels) {
 }
 
 // Every cell that A or B has, with the weights of both.
-export function compareTable(ctx, { m, inA, inB, rows, columns }) {
+/** @param {Context} ctx @param {any} given */
+export function compareTable(ctx, { m, inA, inB }) {
   const digits = m.top > 255 ? 4 : 2;
   const number = (value) => (Number.isNaN(value) ? "" : value.toFixed(digits));
   const made = [];

@@ -15,9 +15,16 @@ import { makeTake } from "./take.js";
 
 const REPORT_AFTER = 150; // ms of quiet, so that a held arrow key reports once
 
+/**
+ * @param {HTMLElement | ShadowRoot} root
+ * @param {(state: State, defaults: State) => void} report
+ * @param {Record<string, Tab>} views
+ */
 export function explorerView(root, report, views, live = false) {
+  /** @type {State} */
   let state = null;
   let visit = null;
+  /** @type {Look} */
   let look = null;
   let defaults = null;
   let alone = false; // a heatmap with nothing around it
@@ -51,6 +58,7 @@ export function explorerView(root, report, views, live = false) {
   root.append(frame);
 
   // What the views are given.
+  /** @type {Context} */
   const ctx = {
     set,
     store,
@@ -175,6 +183,7 @@ export function explorerView(root, report, views, live = false) {
 }
 
 // The state within what this sentence and this model have.
+/** @param {State} state @param {Side} side */
 function fitted(state, side, views) {
   return {
     ...state,
@@ -186,6 +195,7 @@ function fitted(state, side, views) {
   };
 }
 
+/** @param {Side} side @param {State} state */
 function titleOf(side, state) {
   if (state.combine === "one") return `Layer ${state.layer}, head ${state.head}`;
   const heads = combined(side, state);
@@ -196,6 +206,7 @@ function titleOf(side, state) {
   return `${name} of ${of}`;
 }
 
+/** @param {State} state */
 function codeOf(state) {
   const weights = `trace.weights("${state.kind}", layer=${state.layer})`;
   if (state.combine === "one") return `${weights}[${state.head}]`;

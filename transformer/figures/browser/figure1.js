@@ -123,7 +123,7 @@ const COVERED = 60; // pixels at the top, where the way on stays
 function bringIntoView(className) {
   const found = document.querySelector(`.${className}`);
   const top = found?.getBoundingClientRect().top;
-  if (top < COVERED || top > window.innerHeight * 0.7) found.scrollIntoView({ block: "start" });
+  if (top < COVERED || top > globalThis.innerHeight * 0.7) found.scrollIntoView({ block: "start" });
 }
 
 // Squeezed below this share of its size a drawing gives way to a narrower one.

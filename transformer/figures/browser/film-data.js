@@ -108,9 +108,11 @@ export function reasonOf(role, rule) {
 }
 
 const ROLE_COLOURS = { positional: 0, backwards: 2, sink: 4 };
+/** @param {Look} look */
 export const roleColour = (role, look) => (role.group === "none" ? look.line : look.series[ROLE_COLOURS[role.group]]);
 
 // A few letters below a small picture, on the role's colour.
+/** @param {Look} look */
 export function shortRole(role, look) {
   const node = el("span", { class: "hu-role", "data-group": role.group }, role.short);
   if (role.group !== "none") node.style.borderColor = roleColour(role, look);

@@ -51,7 +51,7 @@ export function makeScrubber({ go, toggle }) {
     if (steps !== ticked) ticks.replaceChildren(...ticksOf(film.steps));
     const roles = film.steps.map((_, i) => film.role(now, i, now.layer, now.head));
     const key = [steps, roles.map((role) => role.text), look.key, now.probe, now.kind, now.layer, now.head].join();
-    if (key !== told) strip.replaceChildren(...stretches(film, now, roles, look), ...marks(film, now, roles));
+    if (key !== told) strip.replaceChildren(...stretches(film, roles, look), ...marks(film, now, roles));
     [told, ticked] = [key, steps];
   }
 
@@ -63,7 +63,8 @@ const placeOf = (frame, count) => (count > 1 ? (100 * frame) / (count - 1) : 50)
 const edgeOf = (frame, count) => Math.min(Math.max(placeOf(frame - 0.5, count), 0), 100);
 
 // A bar for every run of frames in which the head does the same.
-function stretches(film, now, roles, look) {
+/** @param {Look} look */
+function stretches(film, roles, look) {
   const count = roles.length;
   const starts = roles.flatMap((role, i) => (i && roles[i - 1].code === role.code ? [] : [i]));
   return starts.map((from, i) => {

@@ -26,6 +26,7 @@ export function filmView(root) {
   let [side, look, visit, frame, painted] = [null, null, null, 0, 0];
   let [playing, framing] = [0, 0];
 
+  /** @type {any} */
   const ctx = {
     set,
     get state() { return now; },

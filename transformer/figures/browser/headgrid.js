@@ -58,7 +58,7 @@ export function headgridView(place, report) {
 
   function paint(grid, cells, look) {
     const [name, r, c] = data.chosen || [];
-    let stop = null; // where Tab enters
+    let stop = cells[0][0]; // where Tab enters
     cells.forEach((line, i) => line.forEach((button, j) => {
       const level = grid.levels[i][j];
       const shade = level === null ? null : Math.round(255 * level);
@@ -70,7 +70,7 @@ export function headgridView(place, report) {
       const chosen = grid.name === name && i === r && j === c;
       button.setAttribute("aria-checked", String(chosen));
       button.tabIndex = -1;
-      if (chosen || !stop) stop = button;
+      if (chosen) stop = button;
     }));
     stop.tabIndex = 0;
   }

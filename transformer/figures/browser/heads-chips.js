@@ -6,6 +6,7 @@ import { parseHeads, writeHeads } from "./matrix.js";
 import { showWeight } from "./numbers.js";
 
 // The heads that are on. "" is the chosen one alone, "none" is none.
+/** @param {Side} side @param {State} state */
 export function headsOn(side, state) {
   if (!state.heads) return [{ layer: state.layer, head: state.head }];
   const found = new Map(parseHeads(state.heads, side).map((one) => [headName(one), one]));
@@ -13,9 +14,11 @@ export function headsOn(side, state) {
 }
 
 export const headName = ({ layer, head }) => `${layer}.${head}`;
+/** @param {Side} side @param {number} layer */
 export const allOf = (side, layer) => Array.from({ length: side.n_heads }, (_, head) => ({ layer, head }));
 
 // The heads as the state holds them; the chosen one alone goes along when another is chosen.
+/** @param {State} state */
 function writtenHeads(heads, state) {
   const text = writeHeads(heads);
   return text === headName(state) ? "" : text || "none";
@@ -33,6 +36,7 @@ function swatch({ ink, dash }) {
 }
 
 // `ctx.set` is called with what was chosen.
+/** @param {Context} ctx */
 export function makeHeadChips(ctx) {
   const layers = el("select", {});
   const chips = el("div", { class: "hu-chips", role: "group", "aria-label": "Heads that are shown" });
@@ -108,6 +112,7 @@ const amount = (style, weight, top, name, ...rest) => el(
 );
 
 // What is said of the tokens that are looked at: the strongest of their lines.
+/** @param {Matrix[]} ms @param {any} on @param {any} styles @param {any} given */
 export function readFocus(ms, on, styles, { queries, keys, toKeys, fromQueries }) {
   const said = [];
   const most = toKeys && fromQueries ? 2 : 3;
@@ -130,6 +135,7 @@ export function readFocus(ms, on, styles, { queries, keys, toKeys, fromQueries }
 }
 
 // What is said between the pinned tokens and one of the other side: the weight of every head.
+/** @param {Matrix[]} ms @param {any} on @param {any} styles @param {any} focus @param {any} given */
 export function readBetween(ms, on, styles, focus, { side, index }) {
   const [pins, sums] = side === "k" ? [focus.queries, focus.toKeys] : [focus.keys, focus.fromQueries];
   const [rows, columns] = [ms[0].rows, ms[0].columns];
@@ -146,6 +152,7 @@ export function readBetween(ms, on, styles, focus, { side, index }) {
   )];
 }
 
+/** @param {Side} side @param {Kind} kind */
 export function codeOfHeads(side, on, kind) {
   const [one] = on;
   if (!one || on.some(({ layer }) => layer !== one.layer)) return "";
@@ -156,6 +163,7 @@ export function codeOfHeads(side, on, kind) {
 
 // The weights of all heads that are drawn, or of the pinned tokens alone. Positions tell repeated
 // tokens apart. The rows are made when they are asked for: they may be a million.
+/** @param {string} caption @param {Matrix[]} ms */
 export function tableOfHeads(caption, on, ms, pins) {
   const [m] = ms;
   const writes = m.rows.some(({ written }) => written !== null);

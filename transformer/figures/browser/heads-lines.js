@@ -12,6 +12,7 @@ export const FADED = 0.1; // the rest, while the lines of a token stand out
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [16, 4], [10, 3, 2, 3, 2, 3]];
 
 // How a head is drawn, by its place in the list: the colours in turn, each round with other dashes.
+/** @param {Look} look */
 export function headStyle(number, look) {
   const round = Math.floor(number / look.series.length);
   return { ink: look.series[number % look.series.length], dash: DASHES[round] || [4 * round, 4], round };
@@ -45,6 +46,7 @@ export function strongestLines(matrices, limit) {
   return { lines: lines.sort((a, b) => a.weight - b.weight), left, below };
 }
 
+/** @param {Matrix} m @param {Pen} pen @param {number} width @param {Look} look */
 export function layoutLines(m, count, pen, width, look, large) {
   const most = Math.max(m.nRows, m.nColumns);
   const least = large ? 20 : 12;
@@ -75,6 +77,7 @@ const middleOf = (place, index) => place.top + (index + 0.5) * place.step;
 export const steepnessOf = (count) => 0.5 + 0.4 * Math.min(Math.max(count - 300, 0) / 2700, 1);
 
 // The token under a point: { side: "q" or "k", index }, or null.
+/** @param {Matrix} m @param {number} x @param {number} y */
 export function tokenAt(place, m, x, y) {
   const index = Math.floor((y - place.top) / place.step);
   const side = x < place.left + 8 ? "q" : x > place.right - 8 ? "k" : null;
@@ -83,6 +86,7 @@ export function tokenAt(place, m, x, y) {
 }
 
 // A line's strength is its weight to the power of `steep`, times `share`.
+/** @param {Pen} pen @param {Matrix} m @param {any} place @param {any} styles @param {any} lines @param {any} given @param {any} [more] */
 export function drawLines(pen, m, place, styles, lines, [from, to], { steep = 0.5, share = 1 } = {}) {
   const middle = (from + to) / 2;
   pen.save();
@@ -103,6 +107,7 @@ export function drawLines(pen, m, place, styles, lines, [from, to], { steep = 0.
 }
 
 // Where lines begin and end: before the amounts, on the side that has them.
+/** @returns {[number, number]} */
 export const lineEnds = (place, focus) => [
   place.left + (focus?.fromQueries ? place.zone + 6 : 0),
   place.right - (focus?.toKeys ? place.zone + 6 : 0),
@@ -110,6 +115,7 @@ export const lineEnds = (place, focus) => [
 
 // What belongs to the tokens of `focus`: their lines, and beside every token of the other side how
 // much of each head goes there.
+/** @param {Pen} pen @param {Matrix[]} ms @param {Look} look */
 export function drawFocus(pen, ms, place, styles, focus, look) {
   pen.textBaseline = "middle";
   drawLines(pen, ms[0], place, styles, linesOf(ms, focus), lineEnds(place, focus), { share: 1.25 });
@@ -127,6 +133,7 @@ export function drawFocus(pen, ms, place, styles, focus, look) {
 }
 
 // All lines of the tokens that are looked at, the weak ones too, weakest first.
+/** @param {Matrix[]} ms @param {any} given */
 function linesOf(ms, { queries, keys }) {
   const found = [];
   const add = (m, head, row, column) => {
@@ -141,6 +148,7 @@ function linesOf(ms, { queries, keys }) {
 }
 
 // One head: a bar that grows towards the token, and the number.
+/** @param {Pen} pen @param {any} place @param {any} side @param {any} index @param {number} weight @param {any} parts @param {any} given @param {Look} look */
 function drawAmount(pen, place, side, index, weight, parts, { ink }, look) {
   const [y, high] = [middleOf(place, index), Math.min(place.step - 4, 13)];
   const number = 10 + place.size * 2.1;
@@ -160,6 +168,7 @@ function drawAmount(pen, place, side, index, weight, parts, { ink }, look) {
 
 // Several heads: a block for each, in the order of the list; the stronger the fuller. Heads that are
 // dashed have theirs cut into slices.
+/** @param {Pen} pen */
 function drawBlocks(pen, place, side, index, weights, parts, styles) {
   const [y, high] = [middleOf(place, index), Math.min(place.step - 3, 16)];
   const cell = place.zone / weights.length;
@@ -177,6 +186,7 @@ function drawBlocks(pen, place, side, index, weights, parts, styles) {
 }
 
 // `marks` is { at, queries, keys }: the token under the pointer, and the pinned ones.
+/** @param {Pen} pen @param {Matrix} m @param {Look} look */
 export function drawTokens(pen, m, place, look, marks) {
   const font = (bold) => `${bold ? "600 " : ""}${place.size}px ${look.font}`;
   pen.textBaseline = "middle";
@@ -206,6 +216,7 @@ export function drawTokens(pen, m, place, look, marks) {
   pen.fillText("attends to", place.right + 7, place.top - 13);
 }
 
+/** @param {Pen} pen @param {Look} look @param {number} y */
 function markToken(pen, place, look, side, y, at, pinned) {
   if (!at && !pinned) return;
   const [x, wide] = side === "q" ? [1, place.left - 2] : [place.right + 1, place.width - place.right - 2];
@@ -227,6 +238,7 @@ const LEGEND_CELL = [66, 20];
 const legendColumns = (width) => Math.max(Math.floor(width / LEGEND_CELL[0]), 1);
 export const legendHeight = (on, width) => 12 + LEGEND_CELL[1] * Math.ceil(on.length / legendColumns(width));
 
+/** @param {Pen} pen @param {number} width @param {Look} look */
 export function drawHeadLegend(pen, on, styles, width, top, look) {
   pen.save();
   pen.font = `12px ${look.font}`;

@@ -13,6 +13,7 @@ import { writeHeads } from "./matrix.js";
 import { sinkOf } from "./measures.js";
 import { makeStage } from "./stage.js";
 
+/** @param {Context} ctx @returns {View} */
 function headsView(ctx) {
   let at = null; // the token under the pointer or the arrow keys: { side: "q" or "k", index }
   let [on, ms, drawn] = [[], [], null]; // heads that are on and here, their tables, the lines at rest
@@ -256,4 +257,5 @@ function headsView(ctx) {
   };
 }
 
+/** @type {Tab} */
 export const headsTab = { label: "Heads", make: headsView, mosaic: true };

@@ -12,6 +12,7 @@ import { makeStage } from "./stage.js";
 
 const ZOOMS = 6; // doublings, at most
 
+/** @param {Context} ctx @returns {View} */
 export function heatmapView(ctx) {
   let cell = null; // under the pointer
   let m = null;
@@ -94,13 +95,15 @@ export function heatmapView(ctx) {
 }
 
 // The cell that the state pins, or null if it pins none that exists.
+/** @param {Matrix} m @param {State} state */
 function pinnedOf(m, state) {
   const { row, column } = state;
   return m && row >= 0 && column >= 0 && row < m.nRows && column < m.nColumns ? { row, column } : null;
 }
 
 // The part that is looked at: all of it, or a half, a quarter … around the pinned cell.
-function spanOf(m, state) {
+/** @param {Matrix} m @param {State} state */
+export function spanOf(m, state) {
   const pinned = pinnedOf(m, state) || { row: 0, column: 0 };
   const part = (count, at) => {
     const size = Math.max(Math.min(count, 4), Math.ceil(count / 2 ** state.zoom));
@@ -110,6 +113,7 @@ function spanOf(m, state) {
   return { row, column, rows, columns };
 }
 
+/** @param {Pen} pen @param {Matrix} m @param {Context} ctx */
 function paintHeatmap(pen, place, m, ctx, cell) {
   const greatest = m.rows.map((_, r) => greatestOf(m, r));
   const { scale } = ctx.state;
@@ -119,6 +123,7 @@ function paintHeatmap(pen, place, m, ctx, cell) {
 }
 
 // Beside each row its sum, below each column its mean: how much goes there, over all rows.
+/** @param {Pen} pen @param {Matrix} m @param {Look} look */
 function drawMarginals(pen, m, place, look) {
   const { span } = place;
   const sums = new Float64Array(m.nRows);
@@ -146,4 +151,5 @@ function drawMarginals(pen, m, place, look) {
   pen.textAlign = "left";
 }
 
+/** @type {Tab} */
 export const heatmapTab = { label: "Heatmap", make: heatmapView, mosaic: true };

@@ -16,6 +16,7 @@ const HELP_TEXTS = [
 
 // What the keys do: [key, what is told, changes(state, side)]. A capital is told with its small letter.
 const cycle = (list, now, step = 1) => list[(list.indexOf(now) + step + list.length) % list.length];
+/** @type {[string, string | null, (state: State, side: Side) => Partial<State>][]} */
 const SHORTCUTS = [
   ["h", "next head; H: the one before", (state, side) => ({ head: (state.head + 1) % side.n_heads })],
   ["H", null, (state, side) => ({ head: (state.head + side.n_heads - 1) % side.n_heads })],
@@ -27,6 +28,7 @@ const SHORTCUTS = [
   ["p", "larger, for a projector", (state) => ({ size: cycle(["normal", "large"], state.size) })],
 ];
 
+/** @param {Context} ctx */
 export function makeHelp(ctx, current) {
   const body = el("div", { class: "hu-help-body", tabindex: "0" });
   const close = el("button", { type: "button", class: "hu-button" }, "Close");
@@ -56,6 +58,7 @@ const helpTerms = (entries, tag) => el("dl", {}, ...entries.flatMap(([term, told
   [el("dt", {}, el(tag, {}, term)), el("dd", {}, told)]));
 
 // One button that shows and sets the size for a projector.
+/** @param {Context} ctx */
 export function makeLarger(ctx) {
   const node = el("button", { type: "button", class: "hu-button" }, "Larger");
   node.addEventListener("click", () => ctx.set({ size: cycle(["normal", "large"], ctx.state.size) }));
@@ -63,6 +66,7 @@ export function makeLarger(ctx) {
 }
 
 // `refocus()` is called when what had the focus is no longer there.
+/** @param {Context} ctx */
 export function listenForKeys(frame, ctx, help, refocus) {
   frame.addEventListener("keydown", (event) => {
     if (ctx.alone || help.dialog.open || event.defaultPrevented || event.isComposing) return;

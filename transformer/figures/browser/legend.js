@@ -6,7 +6,7 @@ import { SMALL_LABEL_SIZE } from "./lettering.js";
 const LEGEND_HEIGHT = 52; // of the one on paper
 
 // What stands below the scale: ticks as [place from 0 to 1, text], and a line of words.
-function legendOf(scale) {
+export function legendOf(scale) {
   const stops = { sqrt: [0, 0.01, 0.1, 0.25, 0.5, 1], linear: [0, 0.25, 0.5, 0.75, 1], row: [0, 0.5, 1] }[scale];
   const place = scale === "sqrt" ? Math.sqrt : (weight) => weight;
   return {
@@ -46,6 +46,7 @@ export function makeBar() {
 }
 
 // The same below a figure that is taken away: a copy of `figure` that is LEGEND_HEIGHT higher.
+/** @param {Look} look @param {string} scale */
 export function withLegend(figure, look, scale) {
   const { ticks, words } = legendOf(scale);
   const [width, steps] = [200, 50];
@@ -68,6 +69,7 @@ export function withLegend(figure, look, scale) {
 }
 
 // A scale of colours with numbers below it; `css` gives the colour of 0 to 255.
+/** @param {Pen} pen @param {Look} look @param {number} x @param {number} y */
 export function paintScale(pen, look, css, ticks, x, y) {
   const [width, height, steps] = [220 * look.size, 10 * look.size, 64];
   for (let i = 0; i < steps; i++) {

@@ -7,6 +7,7 @@ export const SMALL_LABEL_SIZE = 11;
 export const rowParts = (entry) => (entry.written === null ? [entry.text] : [entry.text, " → ", entry.written]);
 
 // These parts in at most `limit` pixels: what was written keeps the larger share.
+/** @param {Pen} pen @param {number} limit */
 export function fitRowParts(pen, parts, limit) {
   const whole = parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
   if (whole <= limit) return parts;
@@ -17,6 +18,7 @@ export function fitRowParts(pen, parts, limit) {
 }
 
 // Right-aligned at x, in at most `limit` pixels: "read → written", what was read drawn lighter.
+/** @param {Pen} pen @param {number} x @param {number} y @param {number} limit @param {Look} look */
 export function drawRowLabel(pen, parts, x, y, limit, look, chosen) {
   parts = fitRowParts(pen, parts, limit);
   let at = x - parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
@@ -33,10 +35,12 @@ export function drawRowLabel(pen, parts, x, y, limit, look, chosen) {
 const STROKE = 5;
 const beginsWord = (text) => text.length > 1 && text.startsWith("▁");
 
+/** @param {Pen} pen @param {string} text */
 export function tokenWidth(pen, text) {
   return beginsWord(text) ? STROKE + 1 + pen.measureText(text.slice(1)).width : pen.measureText(text).width;
 }
 
+/** @param {Pen} pen @param {string} text @param {number} x @param {Pick<Look, "text" | "muted" | "faint">} look */
 export function drawToken(pen, text, x, look, chosen, light = false) {
   if (beginsWord(text)) {
     pen.fillStyle = look.faint;
@@ -47,6 +51,7 @@ export function drawToken(pen, text, x, look, chosen, light = false) {
   pen.fillText(text, x, 0);
 }
 
+/** @param {Pen} pen @param {string} text @param {number} limit */
 export function shorten(pen, text, limit) {
   if (tokenWidth(pen, text) <= limit) return text;
   // Whole characters as people count them: never half of a pair, never an accent alone.

@@ -7,14 +7,17 @@ import { el } from "./base.js";
 export const MEASURES = {};
 
 // Whether heads of this kind have the number that is asked for.
+/** @param {Side} side @param {Kind} kind @param {State} state */
 export const measures = (side, kind, state) => state.measure in MEASURES && state.measure in side.measures[kind];
+/** @param {Side} side @param {Kind} kind @param {number} layer @param {number} head */
 export const valueOf = (side, kind, measure, layer, head) => side.measures[kind][measure][layer][head];
 
 // The end of the colour scale, the same for all kinds, so that they compare.
+/** @param {Side} side */
 export function topOf(side, measure) {
   if (!(measure in MEASURES)) return 1;
   if (!MEASURES[measure].unit) return 1;
-  const kinds = side.kinds.filter((kind) => measures(side, kind, { measure }));
+  const kinds = side.kinds.filter((kind) => measure in side.measures[kind]);
   return Math.max(...kinds.flatMap((kind) => side.measures[kind][measure].flat())) || 1;
 }
 
@@ -25,6 +28,7 @@ export const showOffset = (offset) => (offset > 0 ? `+${offset}` : String(offset
 const showShare = (share) => `${Math.round(100 * share)} %`;
 
 // A head in words: what has a unit, its offsets, and what it does in at least a tenth of its weight.
+/** @param {Side} side @param {Kind} kind @param {number} layer @param {number} head */
 export function measured(side, kind, layer, head) {
   return Object.entries(MEASURES).filter(([name]) => name in side.measures[kind]).flatMap(([name, { label, unit, offset }]) => {
     const value = valueOf(side, kind, name, layer, head);
@@ -39,11 +43,13 @@ export const codeOfMeasure = (measure) => (measure in MEASURES
   : "trace.weights(kind, layer)");
 
 // A number on a ground of its colour, 0 to 1 on the ramp.
+/** @param {string} text @param {number} share @param {Look} look */
 export function makeChip(text, share, look) {
   const [ground, ink] = chipColours(share, look);
   return el("span", { class: "hu-chip-value", style: `background: ${ground}; color: ${ink}` }, text);
 }
 
+/** @param {number} share @param {Look} look */
 export function chipColours(share, look) {
   const ground = look.css(Math.round(255 * Math.min(Math.max(share, 0), 1)));
   const [t, g] = [look.text, look.ground].map((ink) => contrast(ink, ground));
@@ -51,7 +57,7 @@ export function chipColours(share, look) {
 }
 
 // Of two colours "#rrggbb", 1 to 21: WCAG 2.2, "contrast ratio".
-function contrast(one, other) {
+export function contrast(one, other) {
   const light = (colour) => [1, 3, 5].reduce((sum, at, i) => {
     const c = parseInt(colour.slice(at, at + 2), 16) / 255;
     return sum + [0.2126, 0.7152, 0.0722][i] * (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
@@ -61,6 +67,7 @@ function contrast(one, other) {
 }
 
 // A head that gives most of its attention to the first or the last token is resting there.
+/** @param {Side} side @param {State} state */
 export function sinkOf(side, state) {
   if (state.combine !== "one") return "";
   const { columns } = side.labels(state.kind);

@@ -10,9 +10,11 @@ import { numberText } from "./numbers.js";
 
 const theta = () => mi("θ");
 const withT = (base) => sub(base, mi("t"));
+/** @param {Matrix} m */
 const stepFormula = (m, v, epsilon, alpha) => row(alpha, mo("·"), over(m, row(root(v), mo("+"), epsilon)));
 
-// [name, symbol, words, whether it has a sign]
+// Name, symbol, words, and whether it has a sign.
+/** @type {[string, () => Element, string, boolean][]} */
 const MATRICES = [
   ["before", () => sub(theta(), before()), "the weights before", true],
   ["gradient", () => withT(mi("g")), "the gradient, clipped", true],
@@ -112,6 +114,7 @@ function greatestStep({ matrices: { step } }) {
   return { row: best.row, column: best.column };
 }
 
+/** @param {any} given @param {any} values @param {any} entry @param {Look} look */
 function drawMatrix({ signed, canvas, bar }, values, entry, look) {
   const numbers = values.flat().filter((value) => value !== null);
   const most = Math.max(...numbers.map(Math.abs), 0);

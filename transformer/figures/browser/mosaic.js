@@ -98,11 +98,13 @@ export function makeMosaic(choose, open = choose) {
 }
 
 // All heads, layer by layer.
+/** @param {{ n_layers: number, n_heads: number }} side */
 export const allHeads = (side) => Array.from({ length: side.n_layers * side.n_heads }, (_, i) => ({
   layer: Math.floor(i / side.n_heads), head: i % side.n_heads,
 }));
 
 // A small picture on its canvas. Masked cells stay transparent.
+/** @param {HTMLCanvasElement} canvas @param {Thumb} thumb @param {Pixels} ramp */
 export function paintThumb(canvas, thumb, causal, ramp) {
   const { values, height, width } = thumb;
   const image = new ImageData(width, height);

@@ -182,6 +182,7 @@ function colourOf({ name, most, signed }, parts) {
   };
 }
 
+/** @param {any} given @param {Look} look */
 function movedScale({ most, signed }, look) {
   const end = numberText(most, 2);
   if (!signed) return { ramp: look.ramp, ticks: [[0, "0"], [0.5, numberText(most / 4, 2)], [1, end]] };

@@ -9,7 +9,7 @@ const SHARP = 1e-3; // a difference that float32 and the packing cannot explain
 
 export const plainToken = (text) => text.replace(/^▁(?=.)/, "");
 
-function softmaxOf(scores, count) {
+export function softmaxOf(scores, count) {
   const made = new Float64Array(scores.length); // the masked rest stays 0: exp(−∞)
   const most = Math.max(...scores.subarray(0, count));
   let sum = 0;
@@ -21,6 +21,7 @@ export const mostOf = (lines) => lines.reduce((most, line) => line.reduce((a, x)
 const greatestGap = (a, b) => a.reduce((gap, x, i) => Math.max(gap, Math.abs(x - b[i])), 0);
 
 // The whole calculation for the query and the key that the state names; null while it is not here.
+/** @param {Side} side @param {State} state */
 export function workingOf(side, state) {
   const { kind, layer, head } = state;
   const [vectors, weights] = [side.vectors(kind, layer, head), side.weights(kind, layer, head)];
@@ -53,6 +54,7 @@ export function workingOf(side, state) {
 }
 
 // The six steps: a title of strings and tokens, a sentence, and what the trace says of it.
+/** @param {Side} side @param {State} state */
 export function workSteps(w, side, state) {
   const [query, key] = [{ token: w.labels.rows.tokens[w.row] }, { token: w.labels.columns.tokens[w.column] }];
   const [traced, share] = [w.scores[w.column], w.shares[w.column]];
@@ -81,6 +83,7 @@ export function workSteps(w, side, state) {
 }
 
 // Steps 3 and 4 differ with the model's score function.
+/** @param {Side} side */
 function comparing(w, side, traced, compare) {
   if (side.score === "additive") {
     return [

@@ -52,6 +52,7 @@ function sheetOf({ caption, columns, rows }) {
 
 // A matrix as it is on screen: a row for each query, a column for each key. The numbers before the
 // tokens are their positions, as in `trace.weights(…)`; they keep repeated tokens apart.
+/** @param {Matrix} m @param {string} caption */
 export function matrixTable(m, caption) {
   if (!m) return null;
   const digits = m.top > 255 ? 4 : 2; // what the packing kept

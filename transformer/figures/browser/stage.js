@@ -20,7 +20,7 @@ export function makeStage({ plan, paint }) {
     const pen = canvas.getContext("2d");
     placed = plan(pen, width);
     const height = Math.ceil(placed.height);
-    const ratio = Math.min(window.devicePixelRatio || 1, LONGEST / height);
+    const ratio = Math.min(globalThis.devicePixelRatio || 1, LONGEST / height);
     const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
     if (canvas.width !== wide || canvas.height !== high) {
       [canvas.width, canvas.height] = [wide, high];

@@ -62,6 +62,7 @@ export function makeStore(onArrive) {
   };
 }
 
+/** @param {any} doc @param {number} number @param {(name: string) => Part | null} part @returns {Side} */
 function makeSide(doc, number, part) {
   const kept = new Map(); // weights of the heads that were looked at, as numbers
 

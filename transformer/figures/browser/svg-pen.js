@@ -7,6 +7,7 @@ import { SVG } from "./base.js";
 // both of which a piece of text may.
 const NO_XML = /[^\t\n\r -\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
+/** @returns {Pen & { describe(title: string, description: string): void, text(): string }} */
 export function svgPen(width, height, ground) {
   const root = document.createElementNS(SVG, "svg");
   const ruler = document.createElement("canvas").getContext("2d");
@@ -56,6 +57,7 @@ export function svgPen(width, height, ground) {
   });
   const box = (x, y, w, h) => ({ x: round(x), y: round(y), width: round(w), height: round(h) });
 
+  /** @type {any} */
   const pen = {
     save: () => saved.push({ ...now }),
     restore: () => { now = saved.pop() || { ...initial }; },
@@ -94,7 +96,7 @@ export function svgPen(width, height, ground) {
     },
     fillText: (text, x, y) => {
       ruler.font = now.font;
-      ruler.textBaseline = now.textBaseline;
+      ruler.textBaseline = /** @type {CanvasTextBaseline} */ (now.textBaseline);
       const node = add("text", {
         x: round(x),
         // On its base line: programs for drawing and writing know no other.

@@ -172,7 +172,7 @@ export function switchboardView(place, report) {
 }
 
 // "e3.2,c5" as a set of heads, and back; a whole layer is written without its heads.
-function readOff(text, { n_layers, n_heads }) {
+export function readOff(text, { n_layers, n_heads }) {
   const found = new Set();
   for (const one of text.split(",").filter(Boolean)) {
     const [layer, head] = one.slice(1).split(".").map(Number);
@@ -182,7 +182,7 @@ function readOff(text, { n_layers, n_heads }) {
   return found;
 }
 
-function writeOff(off, { kinds, n_layers, n_heads }) {
+export function writeOff(off, { kinds, n_layers, n_heads }) {
   const written = [];
   for (const { letter } of kinds) {
     for (let layer = 0; layer < n_layers; layer++) {

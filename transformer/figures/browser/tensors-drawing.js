@@ -11,6 +11,7 @@ const TABLE_ROWS = 16; // most rows that are shown large
 const TABLE_ROW = 25;
 const OVERVIEW = [40, 84]; // least and greatest height of the small one
 
+/** @param {Pen} pen @param {number} width @param {any} given */
 export function planTensor(pen, width, { header, look, strongest, start, firstRow }) {
   const size = look.size;
   pen.font = `${LABEL_SIZE * size}px ${look.font}`;
@@ -63,6 +64,7 @@ export function spotOf(plan, { small, row, at }) {
   return [plan.left + (at - plan.start + 0.5) * plan.cell, plan.top + (row - plan.firstRow) * plan.high, plan.high];
 }
 
+/** @param {Pen} pen @param {any} plan @param {any} given */
 export function paintTensor(pen, plan, { header, values, order, look, cell, over }) {
   const level = levelOf(header);
   const css = header.signed ? look.divergingCss : look.css;
@@ -100,8 +102,9 @@ export function paintTensor(pen, plan, { header, values, order, look, cell, over
 }
 
 // A cell's own label, above its number.
+/** @param {Pen} pen @param {string} text @param {number} x @param {number} y */
 function paintLabel(pen, plan, text, x, y) {
-  const ink = pen.fillStyle;
+  const ink = String(pen.fillStyle);
   pen.save();
   pen.font = `600 ${pen.font}`;
   pen.textAlign = "left";
@@ -112,6 +115,7 @@ function paintLabel(pen, plan, text, x, y) {
   pen.fillStyle = ink;
 }
 
+/** @param {Pen} pen */
 function frameCell(pen, plan, order, cell, ink, wide) {
   const [c, r] = [order.indexOf(cell.column) - plan.start, cell.row - plan.firstRow];
   if (c < 0 || c >= plan.count || r < 0 || r >= plan.rows) return;
@@ -121,6 +125,7 @@ function frameCell(pen, plan, order, cell, ink, wide) {
 }
 
 // All columns and rows, a pixel each, enlarged or squeezed; what is large below is framed.
+/** @param {Pen} pen @param {any} plan @param {any} given */
 function paintOverview(pen, plan, { header, values, order, look, level }) {
   const ramp = header.signed ? look.diverging : look.ramp;
   const image = new ImageData(plan.columns, plan.all);
@@ -148,6 +153,7 @@ function paintOverview(pen, plan, { header, values, order, look, level }) {
   pen.textAlign = "left";
 }
 
+/** @param {Pen} pen @param {any} plan @param {any} given */
 function paintHeads(pen, plan, { header, order, look, cell }) {
   const at = cell ? order.indexOf(cell.column) - plan.start : -Infinity;
   pen.textBaseline = "middle";
@@ -166,6 +172,7 @@ function paintHeads(pen, plan, { header, order, look, cell }) {
   }
 }
 
+/** @param {Pen} pen @param {number} x @param {number} y */
 function hatchCell(pen, x, y, wide, high, ink) {
   pen.save();
   pen.beginPath();
@@ -197,6 +204,7 @@ function levelOf({ kind, most, signed }) {
 }
 
 // The legend: its colours, [place, text] below them, and a word about them.
+/** @param {any} given @param {Look} look */
 export function scaleOf({ kind, most, signed }, look) {
   const end = numberText(most, 3);
   if (signed) return { ramp: look.diverging, ticks: [[0, `−${end}`], [0.5, "0"], [1, end]], told: "" };

@@ -165,7 +165,7 @@ export function tensorsView(place, report) {
 }
 
 // Columns as they come, or those with the greatest number first.
-function orderOf(values, header, strongest) {
+export function orderOf(values, header, strongest) {
   const columns = header.columns_count;
   const found = Array.from({ length: columns }, (_, i) => i);
   if (!strongest) return found;

@@ -62,7 +62,7 @@ function stepTable(steps) {
 
 function stepRow(step, count) {
   const listed = step.candidates.slice(0, count);
-  const taken = ({ token, id }) => id === step.chosen.id;
+  const taken = ({ id }) => id === step.chosen.id;
   const rows = listed.map((candidate) => bar(candidate, taken(candidate)));
   if (!listed.some(taken)) rows.push(bar(step.chosen, true));
   const input = step.input.slice(-INPUTS).map(chip);
