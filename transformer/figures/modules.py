@@ -22,7 +22,7 @@ _STYLE_IMPORT = re.compile(r'^@import "([\w-]+\.css)";\n', re.M)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|const) (\w+))", re.M)
 _OTHER = re.compile(r"^(?:import|export)\b.*", re.M)
 _NAMES = re.compile(r"^(?:async function|function|const|let|class) (\w+|\[[\w, ]+\])", re.M)
-_COMMENTS = re.compile(r"^[ \t]*(?://.*|/\*\*[^*]*(?:\*(?!/)[^*]*)*\*/)\n|^\n", re.M)
+_COMMENTS = re.compile(r"^[ \t]*(?://.*|/\*[^*]*(?:\*(?!/)[^*]*)*\*/)\n|^\n", re.M)
 
 
 @dataclass(frozen=True)
@@ -121,10 +121,10 @@ def _styles(scripts: Iterable[str], folder: Path) -> str:
                 raise ValueError(f"{file} imports {other}, which is not in {folder.name}/.")
             if other not in found:
                 follow(other, (*way, file))
-        found[file] = _STYLE_IMPORT.sub("", text)
+        found[file] = _COMMENTS.sub("", _STYLE_IMPORT.sub("", text))
 
     for script in scripts:
         style = f"{script.removesuffix('.js')}.css"
         if (folder / style).exists() and style not in found:
             follow(style, ())
-    return "\n".join(found.values())
+    return "".join(found.values())

@@ -10,7 +10,7 @@ import { compareTables, headDifferences, piecePairs } from "./compare-tables.js"
 import { makeLegend } from "./legend.js";
 import { makeChip } from "./measures.js";
 import { makeMosaic } from "./mosaic.js";
-import { showWeight } from "./numbers.js";
+import { showWeight } from "./shares.js";
 import { KINDS } from "./options.js";
 import { makeStage } from "./stage.js";
 

@@ -3,7 +3,7 @@
 
 import { ARROWS, el, tokenText, within } from "./base.js";
 import { drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE } from "./lettering.js";
-import { chanceOf, fixed } from "./numbers.js";
+import { chanceOf, fixed } from "./shares.js";
 
 const TREE_FEW = 4; // hypotheses kept; with more the discarded ones are folded away at first
 const FATES = { kept: "kept in the beam", finished: "finished", discarded: "discarded" };

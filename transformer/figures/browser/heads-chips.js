@@ -3,7 +3,7 @@
 
 import { el, SVG, tokenText } from "./base.js";
 import { parseHeads, writeHeads } from "./matrix.js";
-import { showWeight } from "./numbers.js";
+import { showWeight } from "./shares.js";
 
 // The heads that are on. "" is the chosen one alone, "none" is none.
 /** @param {Side} side @param {State} state */

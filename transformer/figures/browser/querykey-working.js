@@ -2,7 +2,7 @@
 // each step says of it.
 
 import { within } from "./base.js";
-import { fixed, showWeight } from "./numbers.js";
+import { fixed, showWeight } from "./shares.js";
 
 const STRONGEST = 5; // values that get a strip of their own
 const SHARP = 1e-3; // a difference that float32 and the packing cannot explain

@@ -3,7 +3,7 @@
 // figures/steps.py makes.
 
 import { el, tokenText } from "./base.js";
-import { chanceOf } from "./numbers.js";
+import { chanceOf } from "./shares.js";
 
 const FEW = 3; // candidates of a step until more are asked for
 const INPUTS = 9; // pieces of the decoder's input that are shown, the last ones
