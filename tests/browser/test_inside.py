@@ -59,6 +59,10 @@ def test_boxes_are_walked_by_pointer_keys_and_buttons(app: str, page: Page) -> N
     page.get_by_role("button", name="← Back").click()
     heading(page, "Softmax")
     expect(page.locator("[aria-current=step]")).to_have_attribute("data-box", "output.softmax")
+    box(page, "output.choice").click()  # the same as the last that was chosen here
+    heading(page, "The word")
+    page.get_by_role("button", name="← Back").click()
+    heading(page, "Softmax")
     page.reload()
     heading(page, "Softmax")
     page.go_back()
