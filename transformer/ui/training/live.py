@@ -144,7 +144,7 @@ def _faster(name: str, owner: str, key: str) -> None:
     """Another learning rate, unless the run is over: as in `setup`, the slider may speak once more
     when it is gone."""
     with suppress(JobError):
-        if server.look(name).status in LIVE:
+        if live_jobs.look(name).status in LIVE:
             _wish(name, owner, learning_rate_factor=st.session_state[key])
 
 
