@@ -21,7 +21,8 @@ from transformer.training.estimate import workload
 from transformer.training.recipe import describe
 from transformer.ui.frame import plain
 from transformer.ui.pages import PAGES, made, values_of
-from transformer.ui.training.pairs import decoded, parsed
+from transformer.ui.training.pairs import parsed
+from transformer.ui.uploads import decoded
 
 
 def texts(chance: random.Random, folder: Path) -> None:

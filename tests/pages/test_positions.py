@@ -22,9 +22,9 @@ from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
+from transformer.ui import live_jobs
 from transformer.ui.kept import Kept
 from transformer.ui.positions import TOPICS, further, measuring, runs
-from transformer.ui.training import server
 
 PAGE = "pages/positions.py"
 
@@ -33,7 +33,7 @@ PAGE = "pages/positions.py"
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Jobs of the visited server whose runs wait for ever."""
     made = Jobs(tmp_path / "runs", Limits(), executor=lambda queue, limits: Still())
-    monkeypatch.setattr(server, "jobs", lambda: made)
+    monkeypatch.setattr(live_jobs, "jobs", lambda: made)
     return made
 
 

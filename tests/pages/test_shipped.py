@@ -17,7 +17,7 @@ from transformer.jobs.shipped import RUNS
 from transformer.jobs.shipping import write_snapshot
 from transformer.training.recipe import describe
 from transformer.training.run import RunFolder
-from transformer.ui.training import server
+from transformer.ui import live_jobs
 
 PAGE = "pages/train.py"
 TOKENS = {"src": ["a", "b"], "tgt": ["<s>", "b"], "predicted": ["b", "a"]}
@@ -48,8 +48,10 @@ def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -
     jobs = Jobs(
         tmp_path / "runs", Limits(), executor=lambda queue, limits: Still(), shipped=made / RUNS
     )
-    monkeypatch.setattr(server, "jobs", lambda: jobs)
-    monkeypatch.setattr(server, "estimated", lambda config, pairs=(): server.Estimate(7, 8, 9.0))
+    monkeypatch.setattr(live_jobs, "jobs", lambda: jobs)
+    monkeypatch.setattr(
+        live_jobs, "estimated", lambda config, pairs=(): live_jobs.Estimate(7, 8, 9.0)
+    )
     return made
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from tests.jobs.conftest import Still
@@ -20,8 +21,10 @@ from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import DEFAULTS, defaults, describe
+from transformer.ui import live_jobs
 from transformer.ui.pages import PAGES
-from transformer.ui.training import draft, ideas, pairs, server, setup
+from transformer.ui.training import draft, ideas, pairs, setup
+from transformer.ui.uploads import decoded
 
 PAGE = "pages/train.py"
 OTHER = "o" * 32
@@ -34,8 +37,10 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Jobs of the visited server whose runs wait for ever, with a limit to run into."""
     limits = Limits(parameters=1_000_000, upload_bytes=2000, runs_per_visitor=3)
     made = Jobs(tmp_path / "runs", limits, executor=lambda queue, limits: Still())
-    monkeypatch.setattr(server, "jobs", lambda: made)
-    monkeypatch.setattr(server, "estimated", lambda config, pairs=(): server.Estimate(7, 8, 9.0))
+    monkeypatch.setattr(live_jobs, "jobs", lambda: made)
+    monkeypatch.setattr(
+        live_jobs, "estimated", lambda config, pairs=(): live_jobs.Estimate(7, 8, 9.0)
+    )
     return made
 
 
@@ -105,13 +110,13 @@ def test_it_opens_by_its_address_with_ideas_and_says_what_to_do_first(
     [
         (None, "estimating the time …"),
         ("a step needs more than the 3.0 GB", "a step needs more than the 3.0 GB"),
-        (server.Estimate(7, 8, 9.0), "about **9 s** here"),
+        (live_jobs.Estimate(7, 8, 9.0), "about **9 s** here"),
     ],
 )
 def test_the_form_is_there_whether_or_not_the_time_is_known(
     visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch, found: Any, written: str
 ) -> None:
-    monkeypatch.setattr(server, "estimated", lambda config, pairs=(): found)
+    monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): found)
     app = form(visit(PAGE), "reverse")
     assert written in told(app)
     assert not button(app, "Train").disabled
@@ -204,6 +209,19 @@ def test_the_form_opens_with_the_idea_filled_in_and_trains_what_it_says(
     assert config["data"]["options"]["longest"] == 4
     assert config["model"]["score"] == "additive"
     assert config["model"]["d_model"] == 64
+
+
+def test_what_the_form_says_once_more_when_it_is_closed_does_not_open_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As a slow browser does, with its first look at the run."""
+    said: dict[str, Any] = {"task-1": "copy"}
+    monkeypatch.setattr(st, "session_state", said)
+    setup._another("task-1")
+    assert draft.now() is None
+    draft.begin("reverse")
+    setup._another("task-1")
+    assert said["draft"] == draft.Draft("copy", turn=2)
 
 
 def test_every_control_goes_back_to_its_default_alone_and_with_all_others(
@@ -310,11 +328,11 @@ def test_pairs_that_cannot_be_are_refused_in_a_sentence(
 
 
 def test_a_file_is_utf_8_or_refused_and_a_csv_is_read() -> None:
-    assert pairs.decoded(b"\xef\xbb\xbfcaf\xc3\xa9", "a.csv") == "café"
+    assert decoded(b"\xef\xbb\xbfcaf\xc3\xa9", "a.csv") == "café"
     with pytest.raises(ValueError, match=r"a.csv, line 2 is not UTF-8 \(byte 0xe9\)"):
-        pairs.decoded(b"cat\ncaf\xe9", "a.csv")
+        decoded(b"cat\ncaf\xe9", "a.csv")
     with pytest.raises(ValueError, match="NUL"):
-        pairs.decoded("cat\tchat".encode("utf-16-le"), "a.tsv")
+        decoded("cat\tchat".encode("utf-16-le"), "a.tsv")
     for separator in ",;":
         rows = "".join(f'"one{separator} {n}"{separator}un {n}\n' for n in range(20))
         assert pairs.parsed(rows, "a.csv", 5000)[3] == (f"one{separator} 3", "un 3")

@@ -13,7 +13,7 @@ from tests import leaks
 from transformer.jobs import services
 from transformer.training.estimate import PREPARING, Estimate
 from transformer.training.recipe import describe
-from transformer.ui.training.server import estimated
+from transformer.ui.live_jobs import estimated
 
 
 @pytest.fixture(autouse=True)

@@ -29,7 +29,7 @@ def runs_folder() -> Path:
     return Path(named) if named else Path(__file__).resolve().parents[2] / "runs"
 
 
-class Executor(Protocol):
+class RunExecutor(Protocol):
     """Whatever takes runs from the queue: processes here, or machines elsewhere."""
 
     def start(self) -> None:
@@ -65,7 +65,7 @@ class Jobs:
         limits: Limits,
         *,
         trainer: str = TRAINER,
-        executor: Callable[[Queue, Limits], Executor] | None = None,
+        executor: Callable[[Queue, Limits], RunExecutor] | None = None,
         shipped: str | os.PathLike[str] | None = None,
     ) -> None:
         """Find the runs of `root` again; no process starts yet.

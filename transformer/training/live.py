@@ -9,9 +9,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from transformer.analysis.alignment import Link
+from transformer.analysis.corpora.gold import Link
 from transformer.training.console import say
-from transformer.training.data import Corpus, prepare
+from transformer.training.data import TrainingPairs, prepare
 from transformer.training.errors import as_training_error
 from transformer.training.evaluator import ProbeSet
 from transformer.training.layer_race import train_layers
@@ -101,7 +101,7 @@ def _say_failed(run: RunFolder, reason: str) -> bool:
     return True
 
 
-def corpus_of(run: RunFolder, asked: dict[str, Any]) -> Corpus:
+def corpus_of(run: RunFolder, asked: dict[str, Any]) -> TrainingPairs:
     """The text of a run: a task's, pairs inside its folder, or files anywhere.
 
     Raises:
@@ -110,16 +110,16 @@ def corpus_of(run: RunFolder, asked: dict[str, Any]) -> Corpus:
     data = asked["data"]
     if "task" in data:
         seed = asked["training"].get("seed", 1)
-        return Corpus.of_task(data["task"], data.get("options", {}), seed)
+        return TrainingPairs.of_task(data["task"], data.get("options", {}), seed)
     if "pairs" in data:
         if not re.fullmatch(r"\w[\w.-]*", data["pairs"]):
             raise RunError(f"the pairs must be a file in the run's folder, not {data['pairs']!r}")
-        return Corpus.of_files([run.path / data["pairs"]])
-    return Corpus.of_files(data["train"], data.get("valid"))
+        return TrainingPairs.of_files([run.path / data["pairs"]])
+    return TrainingPairs.of_files(data["train"], data.get("valid"))
 
 
 def _begin(
-    run: RunFolder, asked: dict[str, Any], corpus: Corpus, tell: Callable[[str], None]
+    run: RunFolder, asked: dict[str, Any], corpus: TrainingPairs, tell: Callable[[str], None]
 ) -> ProbeSet | None:
     """Encode the text, if it is not yet, and choose what to look at."""
     data, wanted = asked["data"], asked["model"]["vocab_size"]

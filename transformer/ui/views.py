@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.figures import explorer_data, module, prefixed, steps_data, style, translation_data
+from transformer.figures import explorer_data, module, prefixed, style, translation_data
 from transformer.figures.state import State
 from transformer.ui import state
 from transformer.ui.readings import Reading
@@ -54,8 +54,3 @@ def pair(key: str, data: bytes) -> None:
         state.change(row=int(told["row"]), column=int(told["column"]))
 
     _moves(key=key, data=data, on_choice_change=chosen)
-
-
-def steps(reading: Reading) -> None:
-    """The table of decoding steps."""
-    _translation(key="steps", data=steps_data(reading.trace.translation.steps))

@@ -13,7 +13,7 @@ from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 from transformer.ui.views import component
 
-MOST = 128
+MAX_PIECES = 128
 """Pieces of the longer side: of longer texts the tables say little and cost much."""
 _board = component("switchboard")
 
@@ -28,10 +28,10 @@ def show(model: Model) -> None:
     reading = readings.read(model, state.view(Lab))
     trace = reading.trace
     longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
-    if longest > MOST:
+    if longest > MAX_PIECES:
         st.info(
-            f"This text has {longest} pieces. Heads are switched for up to {MOST}: take a sentence "
-            "of it."
+            f"This text has {longest} pieces. Heads are switched for up to {MAX_PIECES}: take a "
+            "sentence of it."
         )
         return
     _heads(reading)

@@ -15,9 +15,8 @@ from transformer.inference import Translator
 from transformer.jobs import JobError
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
-from transformer.ui import frame, models, state, visitor
+from transformer.ui import frame, live_jobs, models, state, visitor
 from transformer.ui.positions import Positions
-from transformer.ui.training import server
 
 TASK, LONGEST = "reverse", 10
 PLACES = 16
@@ -27,7 +26,7 @@ LIVE = ("queued", "running", "paused")
 
 
 @dataclass(frozen=True)
-class Learner:
+class PositionModel:
     """A checkpoint that the visitor may choose, and what it learned from.
 
     Attributes:
@@ -56,7 +55,7 @@ class Learner:
         return _loaded(self.path, self.stamp)
 
 
-def learners() -> list[Learner]:
+def learners() -> list[PositionModel]:
     """Every checkpoint that is offered, and those that the address names, whoever's they are."""
     folders, view, found = models.checkpoints(), state.view(Positions), []
     named = {name: name for name in (view.learned, view.run) if name in folders}
@@ -69,7 +68,7 @@ def learners() -> list[Learner]:
             continue  # another page says what is wrong with it
         longest = dict(options).get("longest", 0)
         places = longest + 1 if longest else 0  # `</s>` and `<s>` take one
-        found.append(Learner(name, label, path, positions, places, task, options, stamp))
+        found.append(PositionModel(name, label, path, positions, places, task, options, stamp))
     return found
 
 
@@ -126,7 +125,9 @@ def _begin() -> None:
             title=f"Reverse, {kind} positions",
         )
         try:
-            names[kind] = server.jobs().submit(config, visitor.known(), address=visitor.address())
+            names[kind] = live_jobs.jobs().submit(
+                config, visitor.known(), address=visitor.address()
+            )
         except JobError as error:
             st.session_state["positions-refused"] = frame.sentence(error)
             break
@@ -137,7 +138,7 @@ def waiting() -> bool:
     """Shows how far the pair has come while one of the two still learns."""
     for name in filter(None, (state.view(Positions).learned, state.view(Positions).run)):
         try:
-            live = server.look(name).status in LIVE
+            live = live_jobs.look(name).status in LIVE
         except JobError:
             continue
         if live:
@@ -148,7 +149,7 @@ def waiting() -> bool:
 
 def _progress(name: str) -> None:
     try:
-        info = server.look(name)
+        info = live_jobs.look(name)
     except JobError:
         st.rerun()
     if info.status not in LIVE:

@@ -13,9 +13,8 @@ from transformer.jobs import JobError
 from transformer.text.tasks import TASKS
 from transformer.training.moments import DEFAULT as INSPECT
 from transformer.training.recipe import PAIRS_FILE, defaults, describe
-from transformer.ui import frame, state, visitor
+from transformer.ui import frame, live_jobs, state, visitor
 from transformer.ui.training import pairs as own
-from transformer.ui.training import server
 from transformer.ui.training.probes import probes
 
 _DRAFT, _REFUSED = "draft", "train-refused"
@@ -121,7 +120,7 @@ def config(draft: Draft) -> dict[str, Any]:
     )
     if not draft.task and not draft.pairs:
         raise ValueError("Bring some pairs first: paste them or upload a file.")
-    return server.jobs().limits.checked(found, files(draft))
+    return live_jobs.jobs().limits.checked(found, files(draft))
 
 
 def title(draft: Draft) -> str:
@@ -136,8 +135,10 @@ def files(draft: Draft) -> dict[str, bytes]:
 
 def submit(wanted: Mapping[str, Any], beside: Mapping[str, bytes]) -> None:
     """Put a run in line and look at it, or keep the sentence that says why not; for callbacks."""
+    if state.here().run:  # pressed twice: the button is gone
+        return
     try:
-        name = server.jobs().submit(wanted, visitor.known(), beside, address=visitor.address())
+        name = live_jobs.jobs().submit(wanted, visitor.known(), beside, address=visitor.address())
     except JobError as error:
         refuse(error)
         return

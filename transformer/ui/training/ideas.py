@@ -13,8 +13,8 @@ from transformer.jobs import JobError, count_parameters
 from transformer.jobs.races import RACES
 from transformer.jobs.racing import submit_race
 from transformer.training.recipe import describe
-from transformer.ui import frame, state, visitor
-from transformer.ui.training import draft, runs, server, words
+from transformer.ui import frame, live_jobs, quantities, state, visitor
+from transformer.ui.training import draft, runs
 from transformer.ui.training.probes import probes
 
 RACE = "scores"
@@ -120,18 +120,18 @@ def cards() -> list[tuple[Any, dict[str, Any]]]:
 
 def measure(places: list[tuple[Any, dict[str, Any]]]) -> None:
     """Fill in what each idea would cost, as it is measured beside the server."""
-    live = any(server.estimated(config) is None for _, config in places)
+    live = any(live_jobs.estimated(config) is None for _, config in places)
     st.fragment(_filled, run_every=EVERY if live else None, key="idea-costs")(places, live)
 
 
 def _filled(places: list[tuple[Any, dict[str, Any]]], live: bool) -> None:
-    found = [server.estimated(config) for _, config in places]
+    found = [live_jobs.estimated(config) for _, config in places]
     if live and None not in found:
         st.rerun()
     for (place, config), one in zip(places, found, strict=True):
         count = count_parameters(ModelConfig.from_dict(config["model"]))
-        about = f"{words.weights(count)} weights, {config['training']['steps']:,} steps"
-        place.caption(f"{about}, {words.estimated(one)}")
+        about = f"{quantities.weights(count)} weights, {config['training']['steps']:,} steps"
+        place.caption(f"{about}, {quantities.estimated(one)}")
 
 
 def config_of(idea: Idea) -> dict[str, Any]:
@@ -147,12 +147,12 @@ def config_of(idea: Idea) -> dict[str, Any]:
 def _race_cost() -> str:
     race = RACES[RACE]
     runs = len(race.entries) * len(race.seeds)
-    return f"{runs} runs, about {words.duration(60 * race.minutes)} on two idle cores"
+    return f"{runs} runs, about {quantities.duration(60 * race.minutes)} on two idle cores"
 
 
 def _race() -> None:
     try:
-        name = submit_race(server.jobs(), RACE, visitor.known(), address=visitor.address())
+        name = submit_race(live_jobs.jobs(), RACE, visitor.known(), address=visitor.address())
     except JobError as error:
         draft.refuse(error)
         return

@@ -12,8 +12,8 @@ from transformer.config import ModelConfig
 from transformer.jobs.limits import count_parameters
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import SAMPLE, Estimate
-from transformer.ui import frame
-from transformer.ui.training import bring, draft, server, words
+from transformer.ui import frame, live_jobs, quantities
+from transformer.ui.training import bring, draft
 from transformer.ui.training.draft import Draft
 
 OWN = "Your own sentences"
@@ -128,6 +128,13 @@ def form(now: Draft) -> None:
         _go(now)
 
 
+def _another(key: str) -> None:
+    """Another task, unless the form is closed: on a slow machine the browser says once more what
+    its widgets were, with the first look at the run that came of it."""
+    if draft.now() is not None:
+        draft.begin(st.session_state[key])
+
+
 def _task(now: Draft) -> None:
     names = [*TASKS, ""]
     key = f"task-{now.turn}"
@@ -137,7 +144,8 @@ def _task(now: Draft) -> None:
         index=names.index(now.task),
         format_func=lambda name: TASKS[name].title if name else OWN,
         key=key,
-        on_change=lambda: draft.begin(st.session_state[key]),
+        on_change=_another,
+        args=(key,),
     )
     if now.task:
         task = TASKS[now.task]
@@ -254,28 +262,28 @@ def _go(now: Draft) -> None:
         st.warning(frame.plain(problem))
     elif config:
         pairs = tuple(now.pairs[:SAMPLE])
-        live = server.estimated(config, pairs) is None
+        live = live_jobs.estimated(config, pairs) is None
         st.fragment(_cost, run_every=EVERY if live else None, key="cost")(config, pairs, live)
 
 
 def _cost(config: dict[str, Any], pairs: tuple[tuple[str, str], ...], live: bool) -> None:
     """What the run would cost; how long is measured beside the server, and looked for meanwhile."""
-    found = server.estimated(config, pairs)
+    found = live_jobs.estimated(config, pairs)
     if live and found is not None:
         st.rerun()
     count = count_parameters(ModelConfig.from_dict(config["model"]))
     steps = config["training"]["steps"]
-    time = words.estimated(found)
+    time = quantities.estimated(found)
     if isinstance(found, Estimate):
-        most = 60 * server.jobs().limits.minutes
-        time = f"about **{words.duration(found.seconds)}** here"
+        most = 60 * live_jobs.jobs().limits.minutes
+        time = f"about **{quantities.duration(found.seconds)}** here"
         if found.seconds >= most:
             time += ": the limit here, it will end before its last step"
-        if waiting := sum(info.status == "queued" for info in server.jobs().runs()):
+        if waiting := sum(info.status == "queued" for info in live_jobs.jobs().runs()):
             time += f", after {waiting} other{'s' if waiting > 1 else ''} in line"
     elif isinstance(found, str):
         time = frame.plain(found)
-    st.caption(f"**{words.weights(count)}** weights · **{steps:,}** steps · {time}")
+    st.caption(f"**{quantities.weights(count)}** weights · **{steps:,}** steps · {time}")
 
 
 def _submit(now: Draft) -> None:

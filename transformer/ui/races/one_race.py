@@ -1,0 +1,203 @@
+"""One race: where its runs stand, their curves together, the table, and what it allows to say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from transformer.analysis.evidence.race_verdicts import RULE, Verdict
+from transformer.figures.race_curves import race_curves
+from transformer.jobs import Jobs, RunInfo
+from transformer.jobs.races import Race, race_named
+from transformer.jobs.racing import (
+    Floats,
+    RaceRun,
+    cancel_race,
+    delete_race,
+    race_runs,
+    standings,
+    track,
+)
+from transformer.ui import frame, state, verdicts
+from transformer.ui.charts import chart, dark
+from transformer.ui.races import distances, race_tables
+
+EVERY = 2.0
+"""Seconds between two looks at a race that runs."""
+LIVE = ("queued", "running", "paused")
+SHOWN = {
+    "loss": "Training loss",
+    "valid_loss": "Validation loss",
+    "accuracy": "Sequences right",
+}
+SMOOTH = 10
+"""Steps whose training loss is drawn as one."""
+
+
+def show(jobs: Jobs, owner: str, race_id: str) -> None:
+    """The page of one race. ValueError where there is none is for the page's frame to show."""
+    frame.link("pages/train.py", "← All runs, races and ideas", run="", race="")
+    body(jobs, owner, race_id)
+
+
+def body(jobs: Jobs, owner: str, race_id: str) -> None:
+    """One race as it stands, wherever it is shown."""
+    runs = _runs(jobs, race_id)
+    if not runs:
+        st.warning(f"There is no race {frame.plain(repr(race_id))}; it may have been deleted.")
+        return
+    race = race_named(runs[0].race)
+    st.header(f"{race.title}: a race")
+    st.markdown(f"**{race.question}**")
+    st.write(race.look_for)
+    _controls(jobs, runs, owner)
+    st.segmented_control(
+        "Curves", list(SHOWN), format_func=SHOWN.__getitem__, default="loss",
+        required=True, key="race-shown", label_visibility="collapsed",
+    )  # fmt: skip
+    live = _is_live(runs)
+    st.fragment(_watched, run_every=EVERY if live else None, key="race-watched")(
+        jobs, race, race_id, live
+    )
+    _open_one(runs)
+
+
+def _runs(jobs: Jobs, race_id: str) -> list[RaceRun]:
+    """The race's runs; a second old at most, but never gone because they are that new."""
+    found = race_runs(jobs, race_id, _infos(jobs))
+    return found or race_runs(jobs, race_id)
+
+
+@st.cache_resource(ttl=1.0, show_spinner=False, hash_funcs={Jobs: id})
+def _infos(jobs: Jobs) -> list[RunInfo]:
+    """Read once for all who watch a race."""
+    return jobs.runs()
+
+
+def _is_live(runs: list[RaceRun]) -> bool:
+    return any(run.info.status in LIVE for run in runs)
+
+
+def _controls(jobs: Jobs, runs: list[RaceRun], owner: str) -> None:
+    if not any(run.info.owner == owner for run in runs):
+        st.caption("This is someone else's race: you may look at it; its owner controls it.")
+        return
+    race_id = runs[0].race_id
+    with st.container(horizontal=True):
+        if _is_live(runs):
+            st.button(
+                "Stop the whole race",
+                icon=":material/stop:",
+                on_click=_act,
+                args=(jobs, race_id, owner, False),
+            )
+        with st.popover("Delete"):
+            st.write(f"All {len(runs)} runs of this race, for good.")
+            st.button("Delete the race", on_click=_act, args=(jobs, race_id, owner, True))
+
+
+def _act(jobs: Jobs, race_id: str, owner: str, delete: bool) -> None:
+    if delete:
+        delete_race(jobs, race_id, owner)
+        state.change(race="")
+    else:
+        cancel_race(jobs, race_id, owner)
+    _infos.clear()
+
+
+def _watched(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
+    """What changes while the race runs; starts the whole page anew when its end has come."""
+    runs = _runs(jobs, race_id)
+    if not runs or _is_live(runs) != live:
+        st.rerun()
+    shares = [1.0 if run.info.status not in LIVE else run.info.share or 0.0 for run in runs]
+    if live:
+        st.progress(sum(shares) / len(shares))
+        if trouble := jobs.trouble():
+            st.error(frame.plain(frame.sentence(trouble)))
+    if all(run.info.status == "finished" for run in runs):
+        st.caption(f"All {len(runs)} runs are finished.")
+    else:
+        st.html(race_tables.grid(race, runs))
+    _charts(jobs, race, runs)
+    if race.name == "layers":
+        distances.show(jobs, race, runs)
+    table, said = standings(jobs, runs)
+    st.html(race_tables.figures(table, runs))
+    _verdicts(said, race, runs)
+    st.download_button(
+        "The table as CSV",
+        race_tables.csv(table),
+        file_name=f"{race_id}.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+def _charts(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
+    """A figure for each group, on one scale."""
+    what = str(st.session_state.get("race-shown") or "loss")
+    curves: dict[str, list[Any]] = {entry: [] for entry in race.entries}
+    for run in runs:
+        if run.entry in curves:
+            seen = track(jobs, run)
+            found = _smooth(seen.steps, seen.loss) if what == "loss" else None
+            curves[run.entry].append(found or (seen.look_steps, getattr(seen, what)))
+    # The first steps, far above all others, may leave the figure.
+    later = [y[x >= 0.05 * runs[0].steps] for seeds in curves.values() for x, y in seeds]
+    greatest = [part.max() for part in later if len(part)]
+    unit = "" if what == "accuracy" else ", nats a token"
+    for place, (group, entries) in zip(
+        st.columns(len(race.groups)), race.groups.items(), strict=True
+    ):
+        with place:
+            if group:
+                st.markdown(f"**{frame.plain(group)}**")
+            figure = race_curves(
+                {entry.partition(", ")[0]: curves[entry] for entry in entries},
+                SHOWN[what].lower() + unit,
+                share=what == "accuracy",
+                marked=what != "loss",
+                top=max(greatest, default=None),
+                dark=dark(),
+            )
+            figure.update_layout(height=360)
+            chart(figure, f"lanes-{group}")
+    of_steps = f" Each point is the mean of {SMOOTH} steps." if what == "loss" else ""
+    st.caption(f"A thin line is one seed, a thick one their mean.{of_steps}")
+
+
+def _smooth(steps: Floats, loss: Floats) -> tuple[Floats, Floats]:
+    """The mean of every `SMOOTH` steps, at the last of them."""
+    whole = len(loss) // SMOOTH * SMOOTH
+    return steps[:whole][SMOOTH - 1 :: SMOOTH], loss[:whole].reshape(-1, SMOOTH).mean(axis=1)
+
+
+def _verdicts(every: list[Verdict], race: Race, runs: list[RaceRun]) -> None:
+    st.subheader("What holds")
+    if _is_live(runs):
+        st.caption("So far, from the runs that are finished.")
+    for said in every:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            verdicts.badge(said.word)
+            st.markdown(f"**{frame.plain(said.claim.text)}**")
+            st.caption(frame.plain(said.reason))
+    about = (
+        f"By the validation {race.measure} after {runs[0].steps:,} steps of this task; another "
+        f"task, size or budget may say otherwise. {RULE}"
+    )
+    st.caption(frame.plain(about))
+
+
+def _open_one(runs: list[RaceRun]) -> None:
+    """A way to one of the runs, with its heads and its film."""
+    names = {run.info.name: f"{run.entry}, seed {run.seed}" for run in runs}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = st.selectbox(
+            "Look at one of its runs", list(names), format_func=names.__getitem__, width=320
+        )
+        if chosen in names:
+            seen = "curves and examples" if runs[0].race == "layers" else "heads and its film"
+            frame.link("pages/train.py", f"Its {seen} →", run=chosen, race="")

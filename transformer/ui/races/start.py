@@ -1,0 +1,117 @@
+"""Races on the Train page: cards to start one, and the list of those that were started."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from transformer.analysis.evidence.race_verdicts import ENOUGH
+from transformer.jobs import JobError, Jobs
+from transformer.jobs.races import RACES, Race
+from transformer.jobs.racing import RaceRun, race_runs, submit_race
+from transformer.ui import frame, quantities, state, visitor
+
+SEEDS = {1: "1, a first look", 3: "3", 5: "5"}
+LISTED = 20
+"""Most races that are listed."""
+_REFUSED, _SEEDS = "race-refused", "race-seeds"
+
+
+def section(jobs: Jobs, owner: str) -> None:
+    """All races as cards, then those that have been started."""
+    st.subheader("Races")
+    st.write(
+        "Several settings of one thing, on the same data for the same number of steps. Chance has "
+        "its say in every run, so each setting runs with several seeds, and the table at the end "
+        "says only what they allow to say."
+    )
+    seeds(ENOUGH)
+    columns = st.columns(2)
+    for number, race in enumerate(RACES.values()):
+        with columns[number % 2], st.container(border=True, key=f"race-{race.name}"):
+            card(jobs, race, owner)
+    listed(jobs, owner)
+
+
+def seeds(first: int) -> None:
+    """How many seeds the cards start with, and why the last start was refused, if it was."""
+    st.segmented_control(
+        "Seeds of each setting",
+        list(SEEDS),
+        format_func=SEEDS.__getitem__,
+        default=first,
+        required=True,
+        key=_SEEDS,
+        help=f"A verdict needs {ENOUGH}; more of them see smaller differences.",
+    )
+    if refused := st.session_state.pop(_REFUSED, ""):
+        st.warning(frame.plain(refused))
+
+
+def card(jobs: Jobs, race: Race, owner: str) -> None:
+    """What the race is about, what it costs, and its button; after `seeds`."""
+    count = int(st.session_state[_SEEDS] or ENOUGH)
+    runs = count * len(race.entries)
+    minutes = race.minutes * count / len(race.seeds)
+    st.markdown(f"**:material/sports_score: {race.title}**")
+    st.write(race.question)
+    st.caption(
+        f"{len(race.entries)} settings × {count} seed{'s' if count > 1 else ''} = {runs} runs, "
+        f"about {quantities.duration(60 * minutes)} on two cores that have nothing else to do"
+    )
+    st.button(
+        "Start the race",
+        key=f"start-race-{race.name}",
+        type="primary",
+        icon=":material/play_arrow:",
+        help=race.title,
+        on_click=_start,
+        args=(jobs, race.name, owner, count),
+    )
+
+
+def _start(jobs: Jobs, race: str, owner: str, count: int) -> None:
+    if state.here().race:  # pressed twice: the button is gone
+        return
+    try:
+        race_id = submit_race(jobs, race, owner, range(1, count + 1), address=visitor.address())
+    except JobError as error:
+        st.session_state[_REFUSED] = frame.sentence(error)
+        return
+    state.change(race=race_id)
+
+
+def listed(jobs: Jobs, owner: str, file: str = "pages/train.py", only: str = "") -> None:
+    """The races that were started, one's own first, each a link to it on this page.
+
+    Args:
+        only: name of the race; "" lists those of all.
+    """
+    found: dict[str, list[RaceRun]] = {}
+    for run in race_runs(jobs):
+        if only in ("", run.race):
+            found.setdefault(run.race_id, []).append(run)
+    newest_first = sorted(found.values(), key=lambda runs: runs[0].info.created, reverse=True)
+    order = sorted(newest_first, key=lambda runs: runs[0].info.owner != owner)
+    for runs in order[:LISTED]:
+        first = runs[0]
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.badge(progress(runs), color=_colour(runs))
+            title = RACES[first.race].title if first.race in RACES else first.race
+            frame.link(file, f"**{frame.plain(title)}**", race=first.race_id)
+            whose = [] if first.info.owner == owner else ["someone else's"]
+            st.caption(" · ".join([*whose, quantities.ago(first.info.created)]))
+
+
+def progress(runs: list[RaceRun]) -> str:
+    """How many of the race's runs are over."""
+    over = sum(run.info.status in ("finished", "cancelled", "failed") for run in runs)
+    return f"{over} of {len(runs)} runs over"
+
+
+def _colour(runs: list[RaceRun]) -> Any:
+    statuses = {run.info.status for run in runs}
+    if statuses & {"running", "queued"}:
+        return "blue"
+    return "green" if statuses == {"finished"} else "gray"
