@@ -16,7 +16,11 @@ from transformer.ui.readings import Reading
 
 @cache
 def component(view: str) -> Callable[..., Any]:
-    """What mounts one of `figures.views.COMPONENTS`."""
+    """What mounts one of `figures.views.COMPONENTS`.
+
+    What a visitor chooses in a view is an event, `on_choice_change`: chosen twice it is heard
+    twice. What the explorer looks at lasts: `on_state_change`.
+    """
     return st.components.v2.component(f"heads_up.{view}", css=style(view), js=module(view))
 
 
@@ -31,7 +35,7 @@ def head(reading: Reading, kind: str) -> None:
     start: State = {"view": "heatmap", "kind": kind, "layer": layer, "head": number}
     part = reading.side.layer(kind, layer)
     data = explorer_data([reading.side], start, prefixed([part], 0), alone=True)
-    explorer(key="head", data=data, on_state_change=lambda: None)
+    explorer(key="head", data=data)
 
 
 def translation(reading: Reading) -> None:
@@ -46,7 +50,7 @@ def pair(key: str, data: bytes) -> None:
     view's `row` and `column`."""
 
     def chosen() -> None:
-        told = st.session_state[key]["state"]
+        told = st.session_state[key]["choice"]
         state.change(row=int(told["row"]), column=int(told["column"]))
 
-    _moves(key=key, data=data, on_state_change=chosen)
+    _moves(key=key, data=data, on_choice_change=chosen)

@@ -119,10 +119,10 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
         chosen=(f"{view.by}-{view.to}", view.layer, view.head),
         large=view.size == "large",
     )
-    _grid(key="aligners", data=data, on_state_change=_taken)
+    _grid(key="aligners", data=data, on_choice_change=_taken)
 
 
 def _taken() -> None:
-    told = st.session_state["aligners"]["state"]
+    told = st.session_state["aligners"]["choice"]
     by, to = told["grid"].split("-")
     state.change(kind="cross", layer=int(told["row"]), head=int(told["column"]), by=by, to=to)

@@ -109,7 +109,7 @@ def _heads(found: Mapping[str, Any]) -> None:
         chosen=(view.kind, view.layer, view.head),
         large=view.size == "large",
     )
-    _grid(key="cards", data=data, on_state_change=_taken)
+    _grid(key="cards", data=data, on_choice_change=_taken)
 
 
 def _one(kind: str, found: Mapping[str, Any], colour: str) -> Grid:
@@ -131,7 +131,7 @@ def _one(kind: str, found: Mapping[str, Any], colour: str) -> Grid:
 
 
 def _taken() -> None:
-    told = st.session_state["cards"]["state"]
+    told = st.session_state["cards"]["choice"]
     state.change(
         kind=str(told["grid"]), layer=int(told["row"]), head=int(told["column"]), row=-1, column=-1
     )

@@ -51,7 +51,7 @@ def show(model: Model) -> None:
 def _heads(reading: Reading) -> None:
     view = state.view(Lab)
     data = switchboard_data(reading.side, KINDS, view.off, large=view.size == "large")
-    _board(key="switchboard", data=data, on_state_change=_switched)
+    _board(key="switchboard", data=data, on_choice_change=_switched)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.one_of(
             "means",
@@ -72,7 +72,7 @@ def _heads(reading: Reading) -> None:
 
 def _switched() -> None:
     """The browser tells which heads are off."""
-    off = st.session_state["switchboard"]["state"].get("off", "")
+    off = st.session_state["switchboard"]["choice"].get("off", "")
     if switch_result.fits(off, OFF[0]):
         state.change(off=off)
 

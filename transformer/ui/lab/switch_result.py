@@ -179,7 +179,7 @@ def _attention(reading: Reading, found: Comparison) -> None:
         chosen=(str(now["kind"]), int(now["layer"]), int(now["head"])),
         large=view.size == "large",
     )
-    _heads(key="moved-heads", data=data, on_state_change=_chosen)
+    _heads(key="moved-heads", data=data, on_choice_change=_chosen)
     table = moved_table(found)
     kind, layer, head, share = table.iloc[int(table["moved"].to_numpy().argmax())]
     most = (
@@ -195,7 +195,7 @@ def _attention(reading: Reading, found: Comparison) -> None:
 
 def _chosen() -> None:
     """The browser tells which head is looked at."""
-    told = st.session_state["moved-heads"]["state"]
+    told = st.session_state["moved-heads"]["choice"]
     kind, layer, head = (told.get(name) for name in ("kind", "layer", "head"))
     if kind in KINDS and isinstance(layer, int | float) and isinstance(head, int | float):
         state.change(kind=kind, layer=int(layer), head=int(head), row=-1, column=-1)

@@ -1,17 +1,19 @@
 // What the film was given: frames, tokens and roles. The inverse of figures/film.py.
 
-const stepName = (step) => step.toLocaleString("en");
-const inPercent = (share) => `${Math.floor(100 * share + 1e-3)} %`; // never more than there is, but for float32
+import { el, within } from "./base.js";
+
+export const stepName = (step) => step.toLocaleString("en");
+export const inPercent = (share) => `${Math.floor(100 * share + 1e-3)} %`; // never more than there is, but for float32
 
 // The last frame that is not after `step`; of -1 the newest.
-function frameOf(steps, step) {
+export function frameOf(steps, step) {
   if (step < 0) return steps.length - 1;
   let at = 0;
   while (at + 1 < steps.length && steps[at + 1] <= step) at++;
   return at;
 }
 
-function makeFilm(header, parts) {
+export function makeFilm(header, parts) {
   const { steps, probes, rule } = header;
   const choices = probes.flatMap((doc, number) => (doc.kinds.length ? [number] : []));
   const shape = (probe, kind) => parts.get(`${probe}.${kind}`).shape;
@@ -94,7 +96,7 @@ function makeFilm(header, parts) {
 }
 
 // Why a head counts as what it does, with the number.
-function reasonOf(role, rule) {
+export function reasonOf(role, rule) {
   const [rows, sink] = [inPercent(rule.positional), inPercent(rule.sink)];
   const share = inPercent(role.share);
   return {
@@ -106,10 +108,12 @@ function reasonOf(role, rule) {
 }
 
 const ROLE_COLOURS = { positional: 0, backwards: 2, sink: 4 };
-const roleColour = (role, look) => (role.group === "none" ? look.line : look.series[ROLE_COLOURS[role.group]]);
+/** @param {Look} look */
+export const roleColour = (role, look) => (role.group === "none" ? look.line : look.series[ROLE_COLOURS[role.group]]);
 
 // A few letters below a small picture, on the role's colour.
-function shortRole(role, look) {
+/** @param {Look} look */
+export function shortRole(role, look) {
   const node = el("span", { class: "hu-role", "data-group": role.group }, role.short);
   if (role.group !== "none") node.style.borderColor = roleColour(role, look);
   return node;

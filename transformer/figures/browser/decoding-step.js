@@ -1,15 +1,14 @@
 // What one step of decoding looked at and what it could have written: a panel for each translation,
 // the original and, beside it, the one with a piece forced.
 
-// Two digits that matter, and never 100 % or 0 % of what is not quite that.
-function chanceOf(p) {
-  if (p >= 0.9995 && p < 1) return "> 99.9 %";
-  if (p < 0.0001) return "< 0.01 %";
-  return p < 0.001 ? `${(100 * p).toFixed(2)} %` : `${(100 * p).toFixed(1)} %`;
-}
+import { ARROWS, el, setIfNew, tokenText, within } from "./base.js";
+import { drawRowLabel, shorten } from "./lettering.js";
+import { shade } from "./matrix.js";
+import { chanceOf, showWeight } from "./shares.js";
 
 // The candidates of a step, best first; the piece taken comes last if it is none of them.
-function candidatesOf(side, step) {
+/** @param {Side} side @param {number} step */
+export function candidatesOf(side, step) {
   const { candidates, chosen } = side.steps[step];
   const listed = candidates.map(([token, id, p]) => ({ token, id, p, taken: id === chosen[1] }));
   if (!listed.some(({ taken }) => taken)) listed.push({ token: chosen[0], id: chosen[1], p: chosen[2], taken: true });
@@ -25,9 +24,12 @@ const ROW_NAMES = {
 // The rows of attention that a step used, in one head: [{ kind, row, seen, weights, top, tokens }].
 // `weights` is null while they are away. What the source piece that the step looks at most had
 // looked at itself comes last.
-function rowsOf(side, step, state) {
+/** @param {Side} side @param {number} step @param {State} state */
+export function rowsOf(side, step, state) {
   let looked = null;
-  return ["decoder", "cross", "encoder"].filter((kind) => side.kinds.includes(kind)).map((kind) => {
+  /** @type {Kind[]} */
+  const kinds = ["decoder", "cross", "encoder"];
+  return kinds.filter((kind) => side.kinds.includes(kind)).map((kind) => {
     const found = side.weights(kind, state.layer, state.head);
     const { tokens } = side.labels(kind).columns;
     const row = kind === "encoder" ? looked : step;
@@ -42,7 +44,8 @@ function rowsOf(side, step, state) {
 }
 
 // `force(step, id)` is called for "take this instead"; null where nobody can translate again.
-function makeStepPanel(ctx, force) {
+/** @param {Context} ctx */
+export function makeStepPanel(ctx, force) {
   const name = el("h4", {});
   const list = el("div", { class: "hu-candidates" });
   const rows = new Map();
@@ -99,6 +102,7 @@ function candidateRow({ token, id, p, taken }, forced, take) {
 }
 
 // One row of attention: each key with its weight as a colour, and the number where there is room.
+/** @param {Context} ctx @param {Kind} kind */
 function makeWeightRow(ctx, kind) {
   const title = el("h5", {});
   const told = el("span", { class: "hu-read", role: "status" });
@@ -172,7 +176,8 @@ const strongestOf = ({ weights, seen }) => {
 };
 
 // The same with a pen, as blocks { height, paint } that stand below each other.
-function stepBlocks(ctx, side, step, note, width) {
+/** @param {Context} ctx @param {Side} side @param {number} step @param {number} width */
+export function stepBlocks(ctx, side, step, note, width) {
   if (step >= side.steps.length) return [];
   const { look } = ctx;
   const line = (text, strong) => ({
@@ -205,6 +210,7 @@ function stepBlocks(ctx, side, step, note, width) {
   return [line(note, true), ...bars, ...rows];
 }
 
+/** @param {Context} ctx @param {number} width */
 function weightBlock(ctx, row, width) {
   const { look, state } = ctx;
   const across = Math.max(Math.floor(width / 62), 1);

@@ -1,12 +1,21 @@
 // How the comparison of two sides is painted, and taken away.
 
-function paintSide(pen, place, m, { state, look }, cell) {
+import { el } from "./base.js";
+import { drawHatching, drawTable } from "./cells.js";
+import { divergingLevel, LEAST } from "./compare-tables.js";
+import { makeBar, paintScale } from "./legend.js";
+import { LABEL_SIZE } from "./lettering.js";
+import { greatestOf, shade } from "./matrix.js";
+
+/** @param {Pen} pen @param {any} place @param {Matrix} m @param {Context} ctx @param {any} cell */
+export function paintSide(pen, place, m, { state, look }, cell) {
   const greatest = m.rows.map((_, r) => greatestOf(m, r));
   const colour = (r, c) => shade(m.values[r * m.nColumns + c], state.scale, greatest[r]);
   drawTable(pen, m, place, look, colour, { cell });
 }
 
 // The greatest difference of the table, and of each row.
+/** @param {Matrix} m */
 function greatestDifferences(m) {
   const rows = m.rows.map(() => LEAST);
   m.values.forEach((value, i) => {
@@ -16,7 +25,8 @@ function greatestDifferences(m) {
   return { rows, all: rows.reduce((most, one) => Math.max(most, one), LEAST) };
 }
 
-function paintDifferences(pen, place, { m, rows, columns }, { state, look }, cell) {
+/** @param {Pen} pen @param {any} place @param {any} given @param {Context} ctx @param {any} cell */
+export function paintDifferences(pen, place, { m, rows, columns }, { state, look }, cell) {
   const greatest = greatestDifferences(m);
   const colour = (r, c) =>
     divergingLevel(m.values[r * m.nColumns + c], state.scale, state.scale === "row" ? greatest.rows[r] : greatest.all);
@@ -25,6 +35,7 @@ function paintDifferences(pen, place, { m, rows, columns }, { state, look }, cel
 }
 
 // Rows and columns that only one side has: no cell there, which is something else than no difference.
+/** @param {Pen} pen @param {Look} look */
 function paintPartnerless(pen, place, rows, columns, look) {
   const lone = (pair) => pair.includes(null);
   if (![...rows, ...columns].some(lone)) return;
@@ -38,7 +49,8 @@ function paintPartnerless(pen, place, rows, columns, look) {
 }
 
 // A small picture of differences, on its canvas.
-function paintDifference(canvas, values, height, width, greatest, look) {
+/** @param {HTMLCanvasElement} canvas @param {number} width @param {number} greatest @param {Look} look */
+export function paintDifference(canvas, values, height, width, greatest, look) {
   [canvas.width, canvas.height] = [Math.max(width, 1), Math.max(height, 1)];
   if (!values.length) return;
   const image = new ImageData(width, height);
@@ -65,6 +77,7 @@ function differenceTicks(scale, greatest) {
 
 const PARTNERLESS = "Hatched rows and columns are tokens that only A or only B has: there is nothing to compare.";
 
+/** @param {Context} ctx @param {any} given */
 function differenceWords({ state }, { m, rows, columns }) {
   const scale = {
     sqrt: "the colour follows its square root",
@@ -77,7 +90,7 @@ function differenceWords({ state }, { m, rows, columns }) {
   return `B − A: blue where B attends more, orange where A does; ${scale}.${by}${words}${lone ? ` ${PARTNERLESS}` : ""}`;
 }
 
-function makeDifferenceLegend() {
+export function makeDifferenceLegend() {
   const bar = makeBar();
   const words = el("span", {});
   const node = el("div", { class: "hu-legend" }, bar.node, words);
@@ -89,7 +102,8 @@ function makeDifferenceLegend() {
 }
 
 // The three pictures in a row, each with its name above and the scale of differences below the last.
-function compareFigure(ctx, found, panels) {
+/** @param {Context} ctx */
+export function compareFigure(ctx, found, panels) {
   const { look, state } = ctx;
   const [head, between, foot] = [30, 28, 48].map((length) => length * look.size);
   const figures = panels.map((panel) => panel.stage.figure());
@@ -117,23 +131,9 @@ function compareFigure(ctx, found, panels) {
   };
 }
 
-// A scale of colours with numbers below it; `css` gives the colour of 0 to 255.
-function paintScale(pen, look, css, ticks, x, y) {
-  const [width, height, steps] = [220 * look.size, 10 * look.size, 64];
-  for (let i = 0; i < steps; i++) {
-    pen.fillStyle = css(Math.round((255 * i) / (steps - 1)));
-    pen.fillRect(x + (i * width) / steps, y, width / steps + 0.5, height);
-  }
-  pen.font = `${SMALL_LABEL_SIZE * look.size}px ${look.font}`;
-  pen.fillStyle = look.muted;
-  pen.textAlign = "center";
-  pen.textBaseline = "middle";
-  for (const [place, text] of ticks) pen.fillText(text, x + place * width, y + height + 10 * look.size);
-  pen.textAlign = "left";
-}
-
 // Every cell that A or B has, with the weights of both.
-function compareTable(ctx, { m, inA, inB, rows, columns }) {
+/** @param {Context} ctx @param {any} given */
+export function compareTable(ctx, { m, inA, inB }) {
   const digits = m.top > 255 ? 4 : 2;
   const number = (value) => (Number.isNaN(value) ? "" : value.toFixed(digits));
   const made = [];

@@ -1,6 +1,18 @@
 // Where everything of a table of numbers stands, and how it is painted.
 
-function planTensor(pen, width, { header, look, strongest, start, firstRow }) {
+import { within } from "./base.js";
+import { drawRowLabel, drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./lettering.js";
+import { cellNumber, numberText } from "./numbers.js";
+
+const READ_CELL = 44; // pixels that a number needs
+const LABEL_CELL = 56; // that a number below a token needs
+const SEEN_CELL = 13; // pixels of a cell that can be told from its neighbours
+const TABLE_ROWS = 16; // most rows that are shown large
+const TABLE_ROW = 25;
+const OVERVIEW = [40, 84]; // least and greatest height of the small one
+
+/** @param {Pen} pen @param {number} width @param {any} given */
+export function planTensor(pen, width, { header, look, strongest, start, firstRow }) {
   const size = look.size;
   pen.font = `${LABEL_SIZE * size}px ${look.font}`;
   const labels = Math.max(...header.rows.map((label) => tokenWidth(pen, label)), 44 * size);
@@ -36,7 +48,7 @@ function planTensor(pen, width, { header, look, strongest, start, firstRow }) {
 }
 
 // The cell under a point: { row, at (its place among the columns in their order), small }.
-function cellUnder(plan, x, y) {
+export function cellUnder(plan, x, y) {
   if (!plan || x < plan.left) return null;
   if (plan.over && y <= plan.small) {
     return { small: true, row: within(Math.floor((y / plan.small) * plan.all), plan.all), at: within(Math.floor(((x - plan.left) / plan.room) * plan.columns), plan.columns) };
@@ -47,12 +59,13 @@ function cellUnder(plan, x, y) {
 }
 
 // The middle of a cell, its top, and its height, for the tip.
-function spotOf(plan, { small, row, at }) {
+export function spotOf(plan, { small, row, at }) {
   if (small) return [plan.left + ((at + 0.5) / plan.columns) * plan.room, 0, plan.small];
   return [plan.left + (at - plan.start + 0.5) * plan.cell, plan.top + (row - plan.firstRow) * plan.high, plan.high];
 }
 
-function paintTensor(pen, plan, { header, values, order, look, cell, over }) {
+/** @param {Pen} pen @param {any} plan @param {any} given */
+export function paintTensor(pen, plan, { header, values, order, look, cell, over }) {
   const level = levelOf(header);
   const css = header.signed ? look.divergingCss : look.css;
   if (plan.over) paintOverview(pen, plan, { header, values, order, look, level });
@@ -89,8 +102,9 @@ function paintTensor(pen, plan, { header, values, order, look, cell, over }) {
 }
 
 // A cell's own label, above its number.
+/** @param {Pen} pen @param {string} text @param {number} x @param {number} y */
 function paintLabel(pen, plan, text, x, y) {
-  const ink = pen.fillStyle;
+  const ink = String(pen.fillStyle);
   pen.save();
   pen.font = `600 ${pen.font}`;
   pen.textAlign = "left";
@@ -101,6 +115,7 @@ function paintLabel(pen, plan, text, x, y) {
   pen.fillStyle = ink;
 }
 
+/** @param {Pen} pen */
 function frameCell(pen, plan, order, cell, ink, wide) {
   const [c, r] = [order.indexOf(cell.column) - plan.start, cell.row - plan.firstRow];
   if (c < 0 || c >= plan.count || r < 0 || r >= plan.rows) return;
@@ -110,6 +125,7 @@ function frameCell(pen, plan, order, cell, ink, wide) {
 }
 
 // All columns and rows, a pixel each, enlarged or squeezed; what is large below is framed.
+/** @param {Pen} pen @param {any} plan @param {any} given */
 function paintOverview(pen, plan, { header, values, order, look, level }) {
   const ramp = header.signed ? look.diverging : look.ramp;
   const image = new ImageData(plan.columns, plan.all);
@@ -137,6 +153,7 @@ function paintOverview(pen, plan, { header, values, order, look, level }) {
   pen.textAlign = "left";
 }
 
+/** @param {Pen} pen @param {any} plan @param {any} given */
 function paintHeads(pen, plan, { header, order, look, cell }) {
   const at = cell ? order.indexOf(cell.column) - plan.start : -Infinity;
   pen.textBaseline = "middle";
@@ -155,6 +172,7 @@ function paintHeads(pen, plan, { header, order, look, cell }) {
   }
 }
 
+/** @param {Pen} pen @param {number} x @param {number} y */
 function hatchCell(pen, x, y, wide, high, ink) {
   pen.save();
   pen.beginPath();
@@ -186,7 +204,8 @@ function levelOf({ kind, most, signed }) {
 }
 
 // The legend: its colours, [place, text] below them, and a word about them.
-function scaleOf({ kind, most, signed }, look) {
+/** @param {any} given @param {Look} look */
+export function scaleOf({ kind, most, signed }, look) {
   const end = numberText(most, 3);
   if (signed) return { ramp: look.diverging, ticks: [[0, `−${end}`], [0.5, "0"], [1, end]], told: "" };
   if (kind === "share") return { ramp: look.ramp, ticks: [0, 0.01, 0.1, 0.25, 0.5, 1].map((tick) => [Math.sqrt(tick), String(tick)]), told: "The colour follows the square root, so that small shares show." };

@@ -1,14 +1,18 @@
 // Two tables of weights as one: aligned rows and columns, and what is more or less in the second.
 
+import { allHeads } from "./mosaic.js";
+
 // Which pieces are the same: { rows, columns }, each a list of [place in A, place in B], null for none.
-function piecePairs(sides, pairs, state) {
+/** @param {Side[]} sides @param {Pairs} pairs @param {Kind} kind @param {string} units */
+export function piecePairs(sides, pairs, kind, units) {
   const { src_tokens: src, tgt_tokens: tgt } = pairs;
-  if (state.kind === "encoder") return { rows: src, columns: src };
-  if (state.kind === "decoder") return { rows: tgt, columns: tgt };
-  return { rows: state.units === "words" ? writtenPairs(sides, tgt) : tgt, columns: src };
+  if (kind === "encoder") return { rows: src, columns: src };
+  if (kind === "decoder") return { rows: tgt, columns: tgt };
+  return { rows: units === "words" ? writtenPairs(sides, tgt) : tgt, columns: src };
 }
 
 // Words of cross attention are those that are written, each a place before it is read.
+/** @param {Side[]} sides */
 function writtenPairs(sides, tgt) {
   const made = tgt.filter(([i, j]) => i > 0 && j > 0).map(([i, j]) => [i - 1, j - 1]);
   const [a, b] = sides.map((side) => side.predicted.tokens);
@@ -18,9 +22,11 @@ function writtenPairs(sides, tgt) {
 
 // Both lists of entries as one: [place in A, place in B], null for none. A word has a partner if its
 // first piece has one that begins the same word; what punctuation ends the two does not matter.
-function alignEntries(first, second, pairs) {
+/** @param {Entry[]} first @param {Entry[]} second @param {Pair[]} pairs @returns {Pair[]} */
+export function alignEntries(first, second, pairs) {
   const partner = new Map(pairs.filter(([i, j]) => i !== null && j !== null));
   const starts = new Map(second.map((entry, place) => [entry.members[0], place]));
+  /** @type {Pair[]} */
   const made = [];
   let next = 0; // in the second
   first.forEach((entry, place) => {
@@ -41,7 +47,7 @@ const bare = (word) => word.replace(/(?<=.)\p{P}+$/u, "");
 
 // { a, b: the tables; rows, columns: the pairs; m: the table of both; inA, inB: their weights in its
 // cells, NaN where there are none }. The values of m are B − A.
-function compareTables(a, b, pairs) {
+export function compareTables(a, b, pairs) {
   const rows = alignEntries(a.rows, b.rows, pairs.rows);
   const columns = alignEntries(a.columns, b.columns, pairs.columns);
   const size = rows.length * columns.length;
@@ -71,6 +77,7 @@ function compareTables(a, b, pairs) {
 }
 
 // Of a token that only one has, its label says which.
+/** @param {Pair} pair @param {Entry[]} first @param {Entry[]} second */
 function commonEntry([i, j], first, second) {
   if (j === null) return { ...first[i], text: `${first[i].text} (A)` };
   if (i === null) return { ...second[j], text: `${second[j].text} (B)` };
@@ -80,8 +87,9 @@ function commonEntry([i, j], first, second) {
 
 // Of every head that both have: the mean of |B − A| over the cells that both have, and a small picture
 // of B − A there. From the small pictures of the weights, which are here for all heads.
-function headDifferences(sides, pairs, kind) {
-  const { rows, columns } = piecePairs(sides, pairs, { kind, units: "pieces" });
+/** @param {Side[]} sides @param {Kind} kind */
+export function headDifferences(sides, pairs, kind) {
+  const { rows, columns } = piecePairs(sides, pairs, kind, "pieces");
   const both = (list) => list.filter(([i, j]) => i !== null && j !== null);
   const [across, down] = [both(columns), both(rows)];
   const [height, width] = [down, across].map((list) => Math.min(list.length, SMALL));
@@ -127,10 +135,10 @@ const SQUARES = Float32Array.from({ length: 256 }, (_, level) => (level / 255) *
 // Where a token is in a small picture: the inverse of `side.py::pool`.
 const smallPlace = (token, count, size) => Math.floor(((token + 1) * size - 1) / count);
 
-const LEAST = 0.01; // the end of a colour scale, at least: below it lies what packing has rounded
+export const LEAST = 0.01; // the end of a colour scale, at least: below it lies what packing has rounded
 
 // Differences from −1 to 1 on the diverging colours, 0 to 255; −1 for no difference to tell.
-function divergingLevel(difference, scale, greatest) {
+export function divergingLevel(difference, scale, greatest) {
   if (Number.isNaN(difference)) return -1;
   const share = Math.min(Math.abs(difference) / greatest, 1);
   return Math.round(127.5 + 127.5 * Math.sign(difference) * (scale === "sqrt" ? Math.sqrt(share) : share));

@@ -1,17 +1,24 @@
 // Beside the Heads view's picture: the row of heads to switch on and off, the line that reads out what
 // is pointed at, the code and the table that go with it.
 
+import { el, SVG, tokenText } from "./base.js";
+import { parseHeads, writeHeads } from "./matrix.js";
+import { showWeight } from "./shares.js";
+
 // The heads that are on. "" is the chosen one alone, "none" is none.
-function headsOn(side, state) {
+/** @param {Side} side @param {State} state */
+export function headsOn(side, state) {
   if (!state.heads) return [{ layer: state.layer, head: state.head }];
   const found = new Map(parseHeads(state.heads, side).map((one) => [headName(one), one]));
   return [...found.values()];
 }
 
-const headName = ({ layer, head }) => `${layer}.${head}`;
-const allOf = (side, layer) => Array.from({ length: side.n_heads }, (_, head) => ({ layer, head }));
+export const headName = ({ layer, head }) => `${layer}.${head}`;
+/** @param {Side} side @param {number} layer */
+export const allOf = (side, layer) => Array.from({ length: side.n_heads }, (_, head) => ({ layer, head }));
 
 // The heads as the state holds them; the chosen one alone goes along when another is chosen.
+/** @param {State} state */
 function writtenHeads(heads, state) {
   const text = writeHeads(heads);
   return text === headName(state) ? "" : text || "none";
@@ -29,7 +36,8 @@ function swatch({ ink, dash }) {
 }
 
 // `ctx.set` is called with what was chosen.
-function makeHeadChips(ctx) {
+/** @param {Context} ctx */
+export function makeHeadChips(ctx) {
   const layers = el("select", {});
   const chips = el("div", { class: "hu-chips", role: "group", "aria-label": "Heads that are shown" });
   const all = el("button", { type: "button", class: "hu-button" });
@@ -104,7 +112,8 @@ const amount = (style, weight, top, name, ...rest) => el(
 );
 
 // What is said of the tokens that are looked at: the strongest of their lines.
-function readFocus(ms, on, styles, { queries, keys, toKeys, fromQueries }) {
+/** @param {Matrix[]} ms @param {any} on @param {any} styles @param {any} given */
+export function readFocus(ms, on, styles, { queries, keys, toKeys, fromQueries }) {
   const said = [];
   const most = toKeys && fromQueries ? 2 : 3;
   for (const [mine, sums, others, verb, all] of [
@@ -126,7 +135,8 @@ function readFocus(ms, on, styles, { queries, keys, toKeys, fromQueries }) {
 }
 
 // What is said between the pinned tokens and one of the other side: the weight of every head.
-function readBetween(ms, on, styles, focus, { side, index }) {
+/** @param {Matrix[]} ms @param {any} on @param {any} styles @param {any} focus @param {any} given */
+export function readBetween(ms, on, styles, focus, { side, index }) {
   const [pins, sums] = side === "k" ? [focus.queries, focus.toKeys] : [focus.keys, focus.fromQueries];
   const [rows, columns] = [ms[0].rows, ms[0].columns];
   const one = [side === "k" ? columns[index] : rows[index]];
@@ -142,7 +152,8 @@ function readBetween(ms, on, styles, focus, { side, index }) {
   )];
 }
 
-function codeOfHeads(side, on, kind) {
+/** @param {Side} side @param {Kind} kind */
+export function codeOfHeads(side, on, kind) {
   const [one] = on;
   if (!one || on.some(({ layer }) => layer !== one.layer)) return "";
   const weights = `trace.weights("${kind}", layer=${one.layer})`;
@@ -152,7 +163,8 @@ function codeOfHeads(side, on, kind) {
 
 // The weights of all heads that are drawn, or of the pinned tokens alone. Positions tell repeated
 // tokens apart. The rows are made when they are asked for: they may be a million.
-function tableOfHeads(caption, on, ms, pins) {
+/** @param {string} caption @param {Matrix[]} ms */
+export function tableOfHeads(caption, on, ms, pins) {
   const [m] = ms;
   const writes = m.rows.some(({ written }) => written !== null);
   function* cells() {

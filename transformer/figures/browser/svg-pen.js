@@ -1,13 +1,14 @@
 // A pen that writes SVG: the part of a canvas's 2D context that our drawing uses. What a view draws
 // on screen it draws a second time with this one, and a paper gets lines and text instead of pixels.
 
-const SVG = "http://www.w3.org/2000/svg";
+import { SVG } from "./base.js";
 
 // What no XML may hold, not even escaped: most control characters, and a lone half of a surrogate pair,
 // both of which a piece of text may.
 const NO_XML = /[^\t\n\r -\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
-function svgPen(width, height, ground) {
+/** @returns {Pen & { describe(title: string, description: string): void, text(): string }} */
+export function svgPen(width, height, ground) {
   const root = document.createElementNS(SVG, "svg");
   const ruler = document.createElement("canvas").getContext("2d");
   const lettering = document.createElement("span").style;
@@ -56,6 +57,7 @@ function svgPen(width, height, ground) {
   });
   const box = (x, y, w, h) => ({ x: round(x), y: round(y), width: round(w), height: round(h) });
 
+  /** @type {any} */
   const pen = {
     save: () => saved.push({ ...now }),
     restore: () => { now = saved.pop() || { ...initial }; },
@@ -94,7 +96,7 @@ function svgPen(width, height, ground) {
     },
     fillText: (text, x, y) => {
       ruler.font = now.font;
-      ruler.textBaseline = now.textBaseline;
+      ruler.textBaseline = /** @type {CanvasTextBaseline} */ (now.textBaseline);
       const node = add("text", {
         x: round(x),
         // On its base line: programs for drawing and writing know no other.

@@ -1,11 +1,14 @@
 // The scrubber below which a film is seen: play, a slider over the steps, a strip with what the
 // chosen head does at each of them; and the list of changes, in words.
 
+import { el, within } from "./base.js";
+import { inPercent, reasonOf, roleColour, stepName } from "./film-data.js";
+
 const FRAME_TICKS = 6; // steps named below the slider, at most
 const MOST_CHANGES = 200;
 
 // `go(frame)` is called when the user has moved, `toggle()` to play or to stop.
-function makeScrubber({ go, toggle }) {
+export function makeScrubber({ go, toggle }) {
   const button = el("button", { type: "button", class: "hu-button hu-play" }, "Play");
   const step = el("strong", { class: "hu-step" });
   const note = el("span", { class: "hu-step-note" });
@@ -48,7 +51,7 @@ function makeScrubber({ go, toggle }) {
     if (steps !== ticked) ticks.replaceChildren(...ticksOf(film.steps));
     const roles = film.steps.map((_, i) => film.role(now, i, now.layer, now.head));
     const key = [steps, roles.map((role) => role.text), look.key, now.probe, now.kind, now.layer, now.head].join();
-    if (key !== told) strip.replaceChildren(...stretches(film, now, roles, look), ...marks(film, now, roles));
+    if (key !== told) strip.replaceChildren(...stretches(film, roles, look), ...marks(film, now, roles));
     [told, ticked] = [key, steps];
   }
 
@@ -60,7 +63,8 @@ const placeOf = (frame, count) => (count > 1 ? (100 * frame) / (count - 1) : 50)
 const edgeOf = (frame, count) => Math.min(Math.max(placeOf(frame - 0.5, count), 0), 100);
 
 // A bar for every run of frames in which the head does the same.
-function stretches(film, now, roles, look) {
+/** @param {Look} look */
+function stretches(film, roles, look) {
   const count = roles.length;
   const starts = roles.flatMap((role, i) => (i && roles[i - 1].code === role.code ? [] : [i]));
   return starts.map((from, i) => {
@@ -115,7 +119,7 @@ const changeText = ({ layer, head, before, after, step }) =>
 
 // What the chosen head does now and when it began to, and the same of all heads to unfold.
 // `choose({ step, layer, head })` is called for a change that is clicked.
-function makeChanges(choose) {
+export function makeChanges(choose) {
   const said = el("p", { class: "hu-role-now", role: "status" });
   const mine = el("ul", { class: "hu-changes" });
   const summary = el("summary", {});

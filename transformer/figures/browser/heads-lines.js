@@ -1,19 +1,26 @@
 // Tokens in two columns, queries left and keys right, and the lines of several heads between them:
 // which lines there are, where everything is, and how it is drawn.
 
-const MOST_LINES = 4000; // more are a grey wall, and slow
-const FADED = 0.1; // the rest, while the lines of a token stand out
+import { DIM } from "./cells.js";
+import { headName } from "./heads-chips.js";
+import {
+  drawRowLabel, drawToken, fitRowParts, LABEL_SIZE, rowParts, shorten, SMALL_LABEL_SIZE, tokenWidth,
+} from "./lettering.js";
+
+export const MOST_LINES = 4000; // more are a grey wall, and slow
+export const FADED = 0.1; // the rest, while the lines of a token stand out
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [16, 4], [10, 3, 2, 3, 2, 3]];
 
 // How a head is drawn, by its place in the list: the colours in turn, each round with other dashes.
-function headStyle(number, look) {
+/** @param {Look} look */
+export function headStyle(number, look) {
   const round = Math.floor(number / look.series.length);
   return { ink: look.series[number % look.series.length], dash: DASHES[round] || [4 * round, 4], round };
 }
 
 // The strongest lines, weakest first: { lines: [{ head, row, column, weight }], left, below }. `left`
 // is how many are left out, none of them stronger than `below`.
-function strongestLines(matrices, limit) {
+export function strongestLines(matrices, limit) {
   const bins = new Uint32Array(1024);
   const binOf = (weight) => Math.min(Math.floor(Math.sqrt(weight) * 1023), 1023);
   let count = 0;
@@ -39,7 +46,8 @@ function strongestLines(matrices, limit) {
   return { lines: lines.sort((a, b) => a.weight - b.weight), left, below };
 }
 
-function layoutLines(m, count, pen, width, look, large) {
+/** @param {Matrix} m @param {Pen} pen @param {number} width @param {Look} look */
+export function layoutLines(m, count, pen, width, look, large) {
   const most = Math.max(m.nRows, m.nColumns);
   const least = large ? 20 : 12;
   const step = Math.floor(Math.min(Math.max(580 / most, least), large ? 44 : 34));
@@ -66,10 +74,11 @@ function layoutLines(m, count, pen, width, look, large) {
 const middleOf = (place, index) => place.top + (index + 0.5) * place.step;
 
 // Many lines: the weak ones step back, or nothing else would be seen.
-const steepnessOf = (count) => 0.5 + 0.4 * Math.min(Math.max(count - 300, 0) / 2700, 1);
+export const steepnessOf = (count) => 0.5 + 0.4 * Math.min(Math.max(count - 300, 0) / 2700, 1);
 
 // The token under a point: { side: "q" or "k", index }, or null.
-function tokenAt(place, m, x, y) {
+/** @param {Matrix} m @param {number} x @param {number} y */
+export function tokenAt(place, m, x, y) {
   const index = Math.floor((y - place.top) / place.step);
   const side = x < place.left + 8 ? "q" : x > place.right - 8 ? "k" : null;
   const count = side === "q" ? m.nRows : m.nColumns;
@@ -77,7 +86,8 @@ function tokenAt(place, m, x, y) {
 }
 
 // A line's strength is its weight to the power of `steep`, times `share`.
-function drawLines(pen, m, place, styles, lines, [from, to], { steep = 0.5, share = 1 } = {}) {
+/** @param {Pen} pen @param {Matrix} m @param {any} place @param {any} styles @param {any} lines @param {any} given @param {any} [more] */
+export function drawLines(pen, m, place, styles, lines, [from, to], { steep = 0.5, share = 1 } = {}) {
   const middle = (from + to) / 2;
   pen.save();
   for (const { head, row, column, weight } of lines) {
@@ -97,14 +107,16 @@ function drawLines(pen, m, place, styles, lines, [from, to], { steep = 0.5, shar
 }
 
 // Where lines begin and end: before the amounts, on the side that has them.
-const lineEnds = (place, focus) => [
+/** @returns {[number, number]} */
+export const lineEnds = (place, focus) => [
   place.left + (focus?.fromQueries ? place.zone + 6 : 0),
   place.right - (focus?.toKeys ? place.zone + 6 : 0),
 ];
 
 // What belongs to the tokens of `focus`: their lines, and beside every token of the other side how
 // much of each head goes there.
-function drawFocus(pen, ms, place, styles, focus, look) {
+/** @param {Pen} pen @param {Matrix[]} ms @param {Look} look */
+export function drawFocus(pen, ms, place, styles, focus, look) {
   pen.textBaseline = "middle";
   drawLines(pen, ms[0], place, styles, linesOf(ms, focus), lineEnds(place, focus), { share: 1.25 });
   for (const [sums, side, parts] of [[focus.toKeys, "k", focus.queries.length], [focus.fromQueries, "q", focus.keys.length]]) {
@@ -121,6 +133,7 @@ function drawFocus(pen, ms, place, styles, focus, look) {
 }
 
 // All lines of the tokens that are looked at, the weak ones too, weakest first.
+/** @param {Matrix[]} ms @param {any} given */
 function linesOf(ms, { queries, keys }) {
   const found = [];
   const add = (m, head, row, column) => {
@@ -135,6 +148,7 @@ function linesOf(ms, { queries, keys }) {
 }
 
 // One head: a bar that grows towards the token, and the number.
+/** @param {Pen} pen @param {any} place @param {any} side @param {any} index @param {number} weight @param {any} parts @param {any} given @param {Look} look */
 function drawAmount(pen, place, side, index, weight, parts, { ink }, look) {
   const [y, high] = [middleOf(place, index), Math.min(place.step - 4, 13)];
   const number = 10 + place.size * 2.1;
@@ -154,6 +168,7 @@ function drawAmount(pen, place, side, index, weight, parts, { ink }, look) {
 
 // Several heads: a block for each, in the order of the list; the stronger the fuller. Heads that are
 // dashed have theirs cut into slices.
+/** @param {Pen} pen */
 function drawBlocks(pen, place, side, index, weights, parts, styles) {
   const [y, high] = [middleOf(place, index), Math.min(place.step - 3, 16)];
   const cell = place.zone / weights.length;
@@ -171,7 +186,8 @@ function drawBlocks(pen, place, side, index, weights, parts, styles) {
 }
 
 // `marks` is { at, queries, keys }: the token under the pointer, and the pinned ones.
-function drawTokens(pen, m, place, look, marks) {
+/** @param {Pen} pen @param {Matrix} m @param {Look} look */
+export function drawTokens(pen, m, place, look, marks) {
   const font = (bold) => `${bold ? "600 " : ""}${place.size}px ${look.font}`;
   pen.textBaseline = "middle";
   const one = (side, entry, index, pinned) => {
@@ -200,6 +216,7 @@ function drawTokens(pen, m, place, look, marks) {
   pen.fillText("attends to", place.right + 7, place.top - 13);
 }
 
+/** @param {Pen} pen @param {Look} look @param {number} y */
 function markToken(pen, place, look, side, y, at, pinned) {
   if (!at && !pinned) return;
   const [x, wide] = side === "q" ? [1, place.left - 2] : [place.right + 1, place.width - place.right - 2];
@@ -219,9 +236,10 @@ function markToken(pen, place, look, side, y, at, pinned) {
 // For a picture that is taken away: which line is which head's.
 const LEGEND_CELL = [66, 20];
 const legendColumns = (width) => Math.max(Math.floor(width / LEGEND_CELL[0]), 1);
-const legendHeight = (on, width) => 12 + LEGEND_CELL[1] * Math.ceil(on.length / legendColumns(width));
+export const legendHeight = (on, width) => 12 + LEGEND_CELL[1] * Math.ceil(on.length / legendColumns(width));
 
-function drawHeadLegend(pen, on, styles, width, top, look) {
+/** @param {Pen} pen @param {number} width @param {Look} look */
+export function drawHeadLegend(pen, on, styles, width, top, look) {
   pen.save();
   pen.font = `12px ${look.font}`;
   pen.textBaseline = "middle";

@@ -1,12 +1,17 @@
 // Beam search as a tree that can be walked: a column for each step, a box for each piece that was
 // tried. Only what is in sight is drawn, so that a wide beam over a long sentence stays quick.
 
+import { ARROWS, el, tokenText, within } from "./base.js";
+import { drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE } from "./lettering.js";
+import { chanceOf, fixed } from "./shares.js";
+
 const TREE_FEW = 4; // hypotheses kept; with more the discarded ones are folded away at first
 const FATES = { kept: "kept in the beam", finished: "finished", discarded: "discarded" };
 
 // Where everything is. Within a column the children of one parent stand together, in the order of
 // their parents and best first, so that no two branches cross.
-function layTree(tree, folded, large) {
+/** @param {Tree} tree */
+export function layTree(tree, folded, large) {
   const scale = large ? 1.35 : 1;
   const [wide, high, across, down] = [104, 26, 136, 34].map((x) => Math.round(x * scale));
   const columns = [];
@@ -30,23 +35,28 @@ function layTree(tree, folded, large) {
   };
 }
 
+/** @param {Tree} tree */
 function wayTo(tree, node) {
   const way = [];
   for (let i = node; i !== null; i = tree.parent[i]) way.unshift(i);
   return way;
 }
 
+/** @param {Tree} tree */
 const endsOf = (tree) => [...tree.fate.keys()].filter((i) => tree.fate[i] === "finished").sort((a, b) => tree.score[b] - tree.score[a]);
+/** @param {Tree} tree */
 const bestEnd = (tree) => tree.best.lastIndexOf(true);
 
 // Read as text: "▁" begins a word. Without <s> and, where it has ended, without </s>.
-function writtenOf(tree, node) {
+/** @param {Tree} tree */
+export function writtenOf(tree, node) {
   const way = wayTo(tree, node).slice(1);
   if (tree.fate[node] === "finished") way.pop();
   return way.map((i) => tree.token[i]).join("").replaceAll("▁", " ").trim();
 }
 
-function makeTree(ctx) {
+/** @param {Context} ctx */
+export function makeTree(ctx) {
   let folded = null; // null: as the beam's size suggests
   let seen = ""; // what the box was last scrolled to
   let placed = null;
@@ -94,7 +104,7 @@ function makeTree(ctx) {
     const { tree } = ctx.side;
     const [width, height] = [Math.min(box.clientWidth, placed.width), Math.min(box.clientHeight, placed.height)];
     if (!width || !height) return;
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = globalThis.devicePixelRatio || 1;
     [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
@@ -182,6 +192,7 @@ function makeTree(ctx) {
 }
 
 // The node that an arrow key leads to: the parent, the best child, or the next of the same step.
+/** @param {Tree} tree */
 function neighbour(tree, placed, now, key) {
   if (key === "ArrowLeft") return tree.parent[now];
   const column = placed.columns[tree.depth[now]];
@@ -190,8 +201,9 @@ function neighbour(tree, placed, now, key) {
   return children.find((i) => tree.best[i]) ?? children.find((i) => tree.fate[i] !== "discarded") ?? children[0];
 }
 
+/** @param {Pen} pen @param {Tree} tree @param {any} placed @param {Look} look @param {any} chosen @param {any} given */
 function paintTree(pen, tree, placed, look, chosen, { left, right }) {
-  const { columns, across, wide, high } = placed;
+  const { columns, across, wide } = placed;
   const from = within(Math.floor((left - wide) / across), columns.length);
   const to = within(Math.ceil(right / across), columns.length);
   const way = new Set(wayTo(tree, chosen));
@@ -207,6 +219,7 @@ function paintTree(pen, tree, placed, look, chosen, { left, right }) {
   }
 }
 
+/** @param {Pen} pen @param {Tree} tree @param {Look} look */
 function paintBranch(pen, tree, placed, look, i, onWay) {
   const parent = tree.parent[i];
   const [x1, y1] = [placed.xOf(parent) + placed.wide, placed.yOf(parent) + placed.high / 2];
@@ -222,6 +235,7 @@ function paintBranch(pen, tree, placed, look, i, onWay) {
   pen.globalAlpha = 1;
 }
 
+/** @param {Pen} pen @param {Tree} tree @param {Look} look */
 function paintNode(pen, tree, placed, look, i, isChosen) {
   const [x, y] = [placed.xOf(i), placed.yOf(i)];
   const { wide, high, scale } = placed;
@@ -250,6 +264,7 @@ function paintNode(pen, tree, placed, look, i, isChosen) {
 }
 
 // How many discarded ones went out from here, on a ground of its own over the branches.
+/** @param {Pen} pen @param {Look} look @param {string} text @param {number} x @param {number} y */
 function paintFolded(pen, look, text, x, y) {
   pen.fillStyle = look.ground;
   pen.fillRect(x, y - 7, pen.measureText(text).width + 4, 14);

@@ -1,13 +1,15 @@
 // The numbers of the query–key view: one weight worked out from the vectors of the trace, and what
 // each step says of it.
 
+import { within } from "./base.js";
+import { fixed, showWeight } from "./shares.js";
+
 const STRONGEST = 5; // values that get a strip of their own
 const SHARP = 1e-3; // a difference that float32 and the packing cannot explain
 
-const fixed = (x) => x.toFixed(4).replace("-", "−");
-const plainToken = (text) => text.replace(/^▁(?=.)/, "");
+export const plainToken = (text) => text.replace(/^▁(?=.)/, "");
 
-function softmaxOf(scores, count) {
+export function softmaxOf(scores, count) {
   const made = new Float64Array(scores.length); // the masked rest stays 0: exp(−∞)
   const most = Math.max(...scores.subarray(0, count));
   let sum = 0;
@@ -15,11 +17,12 @@ function softmaxOf(scores, count) {
   return made.map((x) => x / sum);
 }
 
-const mostOf = (lines) => lines.reduce((most, line) => line.reduce((a, x) => Math.max(a, Math.abs(x)), most), 0) || 1;
+export const mostOf = (lines) => lines.reduce((most, line) => line.reduce((a, x) => Math.max(a, Math.abs(x)), most), 0) || 1;
 const greatestGap = (a, b) => a.reduce((gap, x, i) => Math.max(gap, Math.abs(x - b[i])), 0);
 
 // The whole calculation for the query and the key that the state names; null while it is not here.
-function workingOf(side, state) {
+/** @param {Side} side @param {State} state */
+export function workingOf(side, state) {
   const { kind, layer, head } = state;
   const [vectors, weights] = [side.vectors(kind, layer, head), side.weights(kind, layer, head)];
   if (!vectors || !weights) return null;
@@ -51,7 +54,8 @@ function workingOf(side, state) {
 }
 
 // The six steps: a title of strings and tokens, a sentence, and what the trace says of it.
-function workSteps(w, side, state) {
+/** @param {Side} side @param {State} state */
+export function workSteps(w, side, state) {
   const [query, key] = [{ token: w.labels.rows.tokens[w.row] }, { token: w.labels.columns.tokens[w.column] }];
   const [traced, share] = [w.scores[w.column], w.shares[w.column]];
   const masked = w.column >= w.seen;
@@ -79,6 +83,7 @@ function workSteps(w, side, state) {
 }
 
 // Steps 3 and 4 differ with the model's score function.
+/** @param {Side} side */
 function comparing(w, side, traced, compare) {
   if (side.score === "additive") {
     return [

@@ -1,13 +1,20 @@
 // What the query–key view draws: vectors as strips of coloured numbers, the scores and weights of all
 // keys as bars, and lists of tokens to choose from.
 
+import { el, setIfNew, tokenText } from "./base.js";
+import { drawRowLabel, drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./lettering.js";
+import { fixed } from "./shares.js";
+import { makeStage } from "./stage.js";
+
 const STRIP = 26; // pixels high
 const BAND = 74; // of scores, and of weights
+/** @param {Context} ctx */
 const scaled = (ctx, size) => Math.round(size * (ctx.state.size === "large" ? 1.35 : 1));
 
 // `lines()` gives { parts (a label as drawRowLabel takes it), name, values, most, strong }: `most` is
 // the number with the strongest colour. `point(dimension)` is called when the pointer is on another.
-function makeStrips(ctx, lines, point) {
+/** @param {Context} ctx */
+export function makeStrips(ctx, lines, point) {
   let shown = -1;
   const stage = makeStage({
     plan: (pen, width) => planStrips(ctx, pen, lines(), width),
@@ -43,6 +50,7 @@ function makeStrips(ctx, lines, point) {
   return { node: stage.node, draw, tell, figure: stage.figure };
 }
 
+/** @param {Context} ctx @param {Pen} pen @param {number} width */
 function planStrips(ctx, pen, lines, width) {
   pen.font = `600 ${scaled(ctx, LABEL_SIZE)}px ${ctx.look.font}`;
   const widths = lines.map(({ parts }) => parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0));
@@ -52,6 +60,7 @@ function planStrips(ctx, pen, lines, width) {
   return { lines, left, top, high, pitch, count, cell: (width - left - 2) / count, height: top + lines.length * pitch };
 }
 
+/** @param {Context} ctx @param {Pen} pen */
 function paintStrips(ctx, pen, place, dimension) {
   const { look } = ctx;
   const { lines, left, top, high, pitch, count, cell } = place;
@@ -87,7 +96,8 @@ function paintStrips(ctx, pen, place, dimension) {
 }
 
 // All keys side by side: the score of each above or below zero, its weight beneath. A click chooses.
-function makeKeyBars(ctx, working, choose) {
+/** @param {Context} ctx */
+export function makeKeyBars(ctx, working, choose) {
   let over = -1;
   const stage = makeStage({
     plan: (pen, width) => planBars(ctx, pen, working(), width),
@@ -125,6 +135,7 @@ function makeKeyBars(ctx, working, choose) {
   return { node: stage.node, draw, figure: stage.figure };
 }
 
+/** @param {Context} ctx @param {Pen} pen @param {number} width */
 function planBars(ctx, pen, w, width) {
   pen.font = `${scaled(ctx, LABEL_SIZE)}px ${ctx.look.font}`;
   const left = Math.ceil(pen.measureText("weight").width + 14);
@@ -138,6 +149,7 @@ function planBars(ctx, pen, w, width) {
   return { left, top, cell, slant, band, limit: label, every: Math.ceil(scaled(ctx, 13) / cell), height: top + 2 * band + 34 };
 }
 
+/** @param {Context} ctx @param {Pen} pen */
 function paintBars(ctx, pen, place, w, over) {
   const { look } = ctx;
   const { left, top, cell, band } = place;
@@ -180,6 +192,7 @@ function paintBars(ctx, pen, place, w, over) {
   }
 }
 
+/** @param {Context} ctx @param {Pen} pen */
 function drawKeyNames(ctx, pen, place, w, over) {
   const { look } = ctx;
   pen.textBaseline = "middle";
@@ -197,6 +210,7 @@ function drawKeyNames(ctx, pen, place, w, over) {
   });
 }
 
+/** @param {Pen} pen @param {number} x @param {number} y */
 function hatch(pen, x, y, wide, high, ink) {
   pen.save();
   pen.beginPath();
@@ -213,11 +227,8 @@ function hatch(pen, x, y, wide, high, ink) {
   pen.restore();
 }
 
-// An attribute, if it changes: writing what is there already would cost a long list its time.
-const setIfNew = (node, name, value) => { if (node.getAttribute(name) !== value) node.setAttribute(name, value); };
-
 // Tokens as radio buttons that wrap. `off(i)` draws one as masked, `writes` beside queries.
-function makeTokenList(label, choose) {
+export function makeTokenList(label, choose) {
   const list = el("div", { class: "hu-choices", role: "radiogroup", "aria-label": label });
   const node = el("div", {}, el("span", { class: "hu-label" }, label), list);
   let shown = "";

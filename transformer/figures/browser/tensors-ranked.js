@@ -1,6 +1,9 @@
 // The labels of the chosen row as bars, greatest first: what the model would say at this position.
 
-function makeRanked(choose) {
+import { el, tokenText } from "./base.js";
+import { cellNumber } from "./numbers.js";
+
+export function makeRanked(choose) {
   const title = el("p", { class: "hu-note" });
   const list = el("div", { class: "hu-ranked", role: "group" });
   const node = el("div", { class: "hu-ranked-place", hidden: "" }, title, list);
