@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 from transformer.jobs import claims
 from transformer.jobs.archive import archive
@@ -17,6 +17,7 @@ from transformer.jobs.queue import Queue, sentence
 from transformer.jobs.shares import Who
 from transformer.jobs.shipped import find, infos
 from transformer.jobs.workers import Workers
+from transformer.run_config import TrainingRun
 
 FOLDER = "HEADS_UP_RUNS"
 """Environment variable: the folder of the runs, instead of `runs/` beside the app."""
@@ -106,7 +107,7 @@ class Jobs:
 
     def submit(
         self,
-        config: Mapping[str, Any],
+        config: TrainingRun,
         owner: str,
         files: Mapping[str, bytes] | None = None,
         *,
@@ -115,19 +116,18 @@ class Jobs:
         """Put a run in line and return its name.
 
         Args:
-            config: of the run's config.json: "model", "training", "data", "title", "probes".
             files: lie in the run folder beside it, by name.
             address: where the owner asks from, in whatever words; "" if it is not known.
 
         Raises:
-            JobError: when a limit is passed, with both numbers, or a setting is wrong.
+            JobError: when a limit is passed, with both numbers, or a file is wrong.
         """
         [name] = self._queue.add([config], Who(owner, address), files or {}, self.limits)
         self._go()
         return name
 
     def submit_all(
-        self, configs: Sequence[Mapping[str, Any]], owner: str, *, address: str = ""
+        self, configs: Sequence[TrainingRun], owner: str, *, address: str = ""
     ) -> list[str]:
         """Put several runs in line in this order, all or none; their names. Raises JobError."""
         names = self._queue.add(configs, Who(owner, address), {}, self.limits)

@@ -19,9 +19,9 @@ from transformer.inference.decoding import Decoder
 from transformer.inference.options import Decoding, output_limit
 from transformer.inference.trace import WEIGHTS
 from transformer.model import Transformer
+from transformer.run_config import INSPECT
 from transformer.text import Vocabulary
 from transformer.text.padding import by_length, pad, shift_right
-from transformer.training.moments import DEFAULT
 from transformer.training.snapshots import Snapshot
 
 EXAMPLES = 8  # translated again at every look
@@ -47,7 +47,7 @@ class ProbeSet:
     valid: Sequence[tuple[str, str]]
     gold: Sequence[set[Link]] = field(default=())
     language: bool = False
-    inspect: str = DEFAULT
+    inspect: str = INSPECT
 
 
 class Evaluator:

@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from torch.nn import functional
 from transformer.config import ModelConfig, TrainingConfig, near
 from transformer.device import choose_device
 from transformer.model.tagger import Tagger, count_weights, match_parameters, receptive_field
+from transformer.run_config import Layer, LayerRun, RaceEntry
 from transformer.text.tasks.gap import NOTHING, Gap, Tagged
 from transformer.training.console import Console
 from transformer.training.distributed import World
@@ -55,9 +56,10 @@ def describe(
     settings: Mapping[str, Any] | None = None,
     options: Mapping[str, int] | None = None,
     device: str = "cpu",
-    **more: Any,
-) -> dict[str, Any]:
-    """The config.json of one run, as `recipe.describe` makes it for the other tasks.
+    title: str = "",
+    race: RaceEntry | None = None,
+) -> LayerRun:
+    """What is asked of one run, as `recipe.describe` makes it for the other tasks.
 
     Args:
         task: "gap".
@@ -65,7 +67,6 @@ def describe(
             `TrainingConfig`. d_ff is that of self-attention; another layer gets the d_ff that
             brings it to as many weights.
         options: fields of `Gap`.
-        more: title, race: kept as they are.
 
     Raises:
         ValueError: for a task or a name that there is not, or a value that cannot be.
@@ -87,19 +88,21 @@ def describe(
     model = match_parameters(layer, model, gap.letters, weights, **sizes)
     far = receptive_field(layer, model.n_layers, **sizes)
     training = {name: value for name, value in wanted.items() if name in of_training}
-    return {
-        **more,
-        "layer": {
-            "name": layer,
+    return LayerRun(
+        layer=Layer(
+            layer,
             **sizes,
-            "weights": count_weights(layer, model, gap.letters, **sizes),
-            "reach": None if far == math.inf else int(far),
-        },
-        "model": model.to_dict(),
-        "training": TrainingConfig.from_dict(training).to_dict(),
-        "data": {"task": task, "options": _sizes(gap)},
-        "device": device,
-    }
+            weights=count_weights(layer, model, gap.letters, **sizes),
+            reach=None if far == math.inf else int(far),
+        ),
+        model=model,
+        training=TrainingConfig.from_dict(training),
+        task=task,
+        options=asdict(gap),
+        device=device,
+        title=title,
+        race=race,
+    )
 
 
 def _gap(options: Mapping[str, int]) -> Gap:
@@ -110,11 +113,7 @@ def _gap(options: Mapping[str, int]) -> Gap:
     return Gap(**options)
 
 
-def _sizes(gap: Gap) -> dict[str, int]:
-    return {field.name: getattr(gap, field.name) for field in fields(Gap)}
-
-
-def train_layers(run: RunFolder, asked: Mapping[str, Any], *, verbose: bool = False) -> Status:
+def train_layers(run: RunFolder, asked: LayerRun, *, verbose: bool = False) -> Status:
     """Train or resume the run that `describe` described, in this process.
 
     Raises:
@@ -124,11 +123,10 @@ def train_layers(run: RunFolder, asked: Mapping[str, Any], *, verbose: bool = Fa
     """
     with run.held(), ExitStack() as stack:
         report: Report = stack.enter_context(Console()) if verbose else lambda _: None
-        config, progress = TrainingConfig.from_dict(asked["training"]), load_progress(run)
-        device = choose_device(asked.get("device", "cpu"))
-        task = LayerRace(run, asked, config, progress, device)
+        progress, device = load_progress(run), choose_device(asked.device)
+        task = LayerRace(run, asked, progress, device)
         return Trainer(
-            run, config, task, progress, device=device, world=World(), report=report
+            run, asked.training, task, progress, device=device, world=World(), report=report
         ).train()
 
 
@@ -136,25 +134,14 @@ class LayerRace(TrainTask):
     """One layer of the race: its stack, fresh sequences at every step, looks by distance."""
 
     def __init__(
-        self,
-        run: RunFolder,
-        asked: Mapping[str, Any],
-        config: TrainingConfig,
-        progress: Progress,
-        device: torch.device,
+        self, run: RunFolder, asked: LayerRun, progress: Progress, device: torch.device
     ) -> None:
-        self.run, self.config, self.progress, self.device = run, config, progress, device
-        self.gap = _gap(asked["data"].get("options", {}))
-        progress.precision = config.precision
-        torch.manual_seed(config.seed % SEEDS)
-        layer = asked["layer"]
-        model = Tagger(
-            layer["name"],
-            ModelConfig.from_dict(asked["model"]),
-            self.gap.letters,
-            k=layer["k"],
-            r=layer["r"],
-        )
+        self.run, self.progress, self.device = run, progress, device
+        self.config, self.gap = asked.training, _gap(asked.options)
+        progress.precision = self.config.precision
+        torch.manual_seed(self.config.seed % SEEDS)
+        layer = asked.layer
+        model = Tagger(layer.name, asked.model, self.gap.letters, k=layer.k, r=layer.r)
         self.learner = MixedPrecision(model.to(device), torch.float32)
         self.valid = [
             self.gap.draw(np.random.default_rng(distance), VALID, distance=distance)

@@ -36,7 +36,7 @@ def kept(info: RunInfo, owner: str) -> None:
             _again(info)
         elif not mine:
             st.caption("Someone else's run: you may look at it; its owner controls it.")
-        if mine and info.text == "pairs":
+        if mine and info.kind == "pairs":
             key = f"shared-{info.name}"
             st.session_state.setdefault(key, info.shared)
             st.toggle(
