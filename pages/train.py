@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import frame, state, visitor
-from transformer.ui.training import Train, draft, ideas, live, races, runs, server, setup
+from transformer.ui import frame, run_queue, state, visitor
+from transformer.ui.races import cards, one_race
+from transformer.ui.training import Train, draft, ideas, live, runs, setup
 
 with frame.workshop("pages/train.py"):
     owner, view, now = visitor.owner(), state.view(Train), draft.now()
@@ -14,7 +15,7 @@ with frame.workshop("pages/train.py"):
     if view.run:
         live.run(view.run, owner)
     elif view.race:
-        races.show(server.jobs(), owner, view.race)
+        one_race.show(run_queue.jobs(), owner, view.race)
     elif now:
         setup.form(now)
     else:
@@ -25,5 +26,5 @@ with frame.workshop("pages/train.py"):
         places = ideas.cards()
         runs.shipped()
         runs.listed(owner)
-        races.section(server.jobs(), owner)
+        cards.section(run_queue.jobs(), owner)
         ideas.measure(places)

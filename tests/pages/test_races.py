@@ -15,7 +15,9 @@ from tests.pages.conftest import Visit
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.races import RACES
 from transformer.jobs.racing import race_runs, submit_race
-from transformer.ui.training import race, server
+from transformer.training.estimate import Estimate
+from transformer.ui import run_queue
+from transformer.ui.races import one_race
 
 PAGE = "pages/train.py"
 OTHER = "o" * 32
@@ -25,8 +27,8 @@ OTHER = "o" * 32
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Jobs whose runs wait for ever, instead of the server's."""
     made = Jobs(tmp_path, Limits(), executor=lambda queue, limits: Still())
-    monkeypatch.setattr(server, "jobs", lambda: made)
-    monkeypatch.setattr(server, "estimated", lambda config, pairs=(): server.Estimate(1, 1, 1.0))
+    monkeypatch.setattr(run_queue, "jobs", lambda: made)
+    monkeypatch.setattr(run_queue, "estimated", lambda config, pairs=(): Estimate(1, 1, 1.0))
     return made
 
 
@@ -141,7 +143,7 @@ def test_races_of_others_are_listed_after_ones_own(visit: Visit, jobs: Jobs) -> 
 
 def test_training_loss_is_drawn_as_means_of_ten_steps() -> None:
     steps = np.arange(1.0, 26)
-    at, loss = race._smooth(steps, steps**2)
+    at, loss = one_race._smooth(steps, steps**2)
     assert at.tolist() == [10, 20]  # the last five are too few
     assert loss.tolist() == [np.mean(steps[:10] ** 2), np.mean(steps[10:20] ** 2)]
-    assert len(race._smooth(steps[:3], steps[:3])[0]) == 0
+    assert len(one_race._smooth(steps[:3], steps[:3])[0]) == 0

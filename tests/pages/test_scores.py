@@ -15,7 +15,9 @@ from transformer.analysis.scores import measure
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.races import RACES
 from transformer.jobs.racing import race_runs, submit_race
-from transformer.ui.training import race, server
+from transformer.training.estimate import Estimate
+from transformer.ui import run_queue
+from transformer.ui.races import one_race
 
 PAGE = "pages/why.py"
 OTHER = "o" * 32
@@ -25,8 +27,8 @@ OTHER = "o" * 32
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Jobs whose runs wait for ever, instead of the server's."""
     made = Jobs(tmp_path / "runs", Limits(), executor=lambda queue, limits: Still())
-    monkeypatch.setattr(server, "jobs", lambda: made)
-    monkeypatch.setattr(server, "estimated", lambda config, pairs=(): server.Estimate(1, 1, 1.0))
+    monkeypatch.setattr(run_queue, "jobs", lambda: made)
+    monkeypatch.setattr(run_queue, "estimated", lambda config, pairs=(): Estimate(1, 1, 1.0))
     return made
 
 
@@ -82,7 +84,7 @@ def test_a_race_of_layers_is_started_shown_stopped_and_deleted(visit: Visit, job
         (path / "metrics.jsonl").write_text(json.dumps(look) + "\n")
         state = {"status": "finished", "reason": "by hand", "step": run.steps}
         (path / "state.json").write_text(json.dumps(state))
-    race._infos.clear()  # it keeps what it read for a second
+    one_race._infos.clear()  # it keeps what it read for a second
     app.run()
     assert "All 7 runs are finished." in told(app)
     assert "<td>6 positions</td><td>100.0%</td><td>12.5%, chance 12.5%</td>" in told(app)

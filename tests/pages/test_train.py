@@ -19,10 +19,13 @@ from transformer.jobs.races import RACES
 from transformer.model import Transformer
 from transformer.run_config import INSPECT
 from transformer.text import Vocabulary
+from transformer.text.files import decoded
 from transformer.text.tasks import TASKS
+from transformer.training.estimate import Estimate
 from transformer.training.recipe import DEFAULTS, defaults, describe
+from transformer.ui import run_queue
 from transformer.ui.pages import PAGES
-from transformer.ui.training import draft, ideas, pairs, server, setup
+from transformer.ui.training import draft, ideas, pairs, setup
 
 PAGE = "pages/train.py"
 OTHER = "o" * 32
@@ -35,8 +38,8 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Jobs of the visited server whose runs wait for ever, with a limit to run into."""
     limits = Limits(parameters=1_000_000, upload_bytes=2000, runs_per_visitor=3)
     made = Jobs(tmp_path / "runs", limits, executor=lambda queue, limits: Still())
-    monkeypatch.setattr(server, "jobs", lambda: made)
-    monkeypatch.setattr(server, "estimated", lambda config, pairs=(): server.Estimate(7, 8, 9.0))
+    monkeypatch.setattr(run_queue, "jobs", lambda: made)
+    monkeypatch.setattr(run_queue, "estimated", lambda config, pairs=(): Estimate(7, 8, 9.0))
     return made
 
 
@@ -106,13 +109,13 @@ def test_it_opens_by_its_address_with_ideas_and_says_what_to_do_first(
     [
         (None, "estimating the time …"),
         ("a step needs more than the 3.0 GB", "a step needs more than the 3.0 GB"),
-        (server.Estimate(7, 8, 9.0), "about **9 s** here"),
+        (Estimate(7, 8, 9.0), "about **9 s** here"),
     ],
 )
 def test_the_form_is_there_whether_or_not_the_time_is_known(
     visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch, found: Any, written: str
 ) -> None:
-    monkeypatch.setattr(server, "estimated", lambda config, pairs=(): found)
+    monkeypatch.setattr(run_queue, "estimated", lambda config, pairs=(): found)
     app = form(visit(PAGE), "reverse")
     assert written in told(app)
     assert not button(app, "Train").disabled
@@ -311,11 +314,11 @@ def test_pairs_that_cannot_be_are_refused_in_a_sentence(
 
 
 def test_a_file_is_utf_8_or_refused_and_a_csv_is_read() -> None:
-    assert pairs.decoded(b"\xef\xbb\xbfcaf\xc3\xa9", "a.csv") == "café"
+    assert decoded(b"\xef\xbb\xbfcaf\xc3\xa9", "a.csv") == "café"
     with pytest.raises(ValueError, match=r"a.csv, line 2 is not UTF-8 \(byte 0xe9\)"):
-        pairs.decoded(b"cat\ncaf\xe9", "a.csv")
+        decoded(b"cat\ncaf\xe9", "a.csv")
     with pytest.raises(ValueError, match="NUL"):
-        pairs.decoded("cat\tchat".encode("utf-16-le"), "a.tsv")
+        decoded("cat\tchat".encode("utf-16-le"), "a.tsv")
     for separator in ",;":
         rows = "".join(f'"one{separator} {n}"{separator}un {n}\n' for n in range(20))
         assert pairs.parsed(rows, "a.csv", 5000)[3] == (f"one{separator} 3", "un 3")

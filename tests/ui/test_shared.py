@@ -15,10 +15,9 @@ from benchmarks.browser import served
 from benchmarks.sessions import Session
 from transformer.analysis.corpora import Corpus
 from transformer.jobs import services
-from transformer.ui import models
+from transformer.ui import models, run_queue
 from transformer.ui.computed import computing
 from transformer.ui.lab import corpus
-from transformer.ui.training import server
 
 
 def workers(app: int) -> dict[int, str]:
@@ -61,7 +60,7 @@ def test_services_uploads_and_models_outlive_the_caches(
 
     def all_of_them() -> list[object]:
         model = models.load("tiny", checkpoints / "tiny").translator
-        return [server.jobs(), computing(), corpus.uploads(), model]
+        return [run_queue.jobs(), computing(), corpus.uploads(), model]
 
     try:
         before = all_of_them()
@@ -69,7 +68,7 @@ def test_services_uploads_and_models_outlive_the_caches(
         st.cache_data.clear()
         assert [*map(id, all_of_them())] == [*map(id, before)]
         assert corpus.uploads().of("me") is not None
-        assert not server.jobs()._executor._closing.is_set()
+        assert not run_queue.jobs()._executor._closing.is_set()
     finally:
         services.close_all()
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Self
 
 from transformer.jobs import claims
 from transformer.jobs.archive import archive
-from transformer.jobs.errors import JobError
+from transformer.jobs.errors import JobError, sentence
+from transformer.jobs.executors import RunExecutor
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo
 from transformer.jobs.limits import Limits
-from transformer.jobs.queue import Queue, sentence
+from transformer.jobs.queue import Queue
 from transformer.jobs.shares import Who
 from transformer.jobs.shipped import find, infos
 from transformer.jobs.workers import Workers
@@ -30,28 +31,6 @@ def runs_folder() -> Path:
     return Path(named) if named else Path(__file__).resolve().parents[2] / "runs"
 
 
-class Executor(Protocol):
-    """Whatever takes runs from the queue: processes here, or machines elsewhere."""
-
-    def start(self) -> None:
-        """Begin to take runs; calling it again does nothing."""
-
-    def wake(self) -> None:
-        """A run has come: look now."""
-
-    def warm(self) -> int:
-        """How many workers are ready to train."""
-
-    def watched(self) -> Collection[str]:
-        """The workers whose end will be reported."""
-
-    def trouble(self) -> str:
-        """Why no worker starts, or nothing."""
-
-    def close(self) -> None:
-        """End; what was training waits in line again."""
-
-
 class Jobs:
     """The runs of one folder, for all sessions of one server; every method is safe in any thread.
 
@@ -66,7 +45,7 @@ class Jobs:
         limits: Limits,
         *,
         trainer: str = TRAINER,
-        executor: Callable[[Queue, Limits], Executor] | None = None,
+        executor: Callable[[Queue, Limits], RunExecutor] | None = None,
         shipped: str | os.PathLike[str] | None = None,
     ) -> None:
         """Find the runs of `root` again; no process starts yet.

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from transformer.jobs.computation import Lane
 from transformer.jobs.errors import JobError
+from transformer.jobs.executors import LaneExecutor
 from transformer.jobs.limits import Limits
-from transformer.jobs.processes import Executor
 from transformer.jobs.results import (
     ASK,
     FAILED,
@@ -40,7 +40,7 @@ class LaneThread:
     """
 
     def __init__(
-        self, name: str, lane: Lane, limits: Limits, folder: Path, executor: Executor
+        self, name: str, lane: Lane, limits: Limits, folder: Path, executor: LaneExecutor
     ) -> None:
         self.guard = threading.Condition()
         self.line = Line(lane)

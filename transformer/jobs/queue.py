@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from transformer.jobs.errors import JobError
+from transformer.jobs.errors import JobError, sentence
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo, read, with_places
 from transformer.jobs.limits import Limits
@@ -198,15 +198,6 @@ class Queue:
         gone = self.root / f"{_GOING}{secrets.token_hex(6)}"
         folder.path.rename(gone)
         shutil.rmtree(gone, ignore_errors=True)
-
-
-@contextmanager
-def sentence(what: str) -> Iterator[None]:
-    """An OSError within the block becomes a JobError that a visitor can read."""
-    try:
-        yield
-    except OSError as error:
-        raise JobError(f"{what}: {error.strerror or error}") from error
 
 
 def check_owner(owner: str) -> None:

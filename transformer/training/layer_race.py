@@ -6,7 +6,6 @@ it ends without a checkpoint, for what it trains is no translator.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -186,18 +185,13 @@ class LayerRace(TrainTask):
             whole_right.append(right.all(-1).float().mean().item())
             by_distance[str(distance)] = right.float().mean().item()
             examples.append(self._example(drawn, said[0].tolist(), wanted[0].tolist()))
-        self._write_examples(examples[:: -(-len(examples) // EXAMPLES)])
+        self.run.append_examples(step, examples[:: -(-len(examples) // EXAMPLES)])
         return {
             "valid_loss": float(np.mean(losses)),
             "sequence_accuracy": float(np.mean(whole_right)),
             "token_accuracy": float(np.mean([*by_distance.values()])),
             "by_distance": by_distance,
         }
-
-    def _write_examples(self, chosen: list[dict[str, Any]]) -> None:
-        with self.run.examples_path.open("a", encoding="utf-8") as file:
-            line = {"step": self.progress.step, "examples": chosen}
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
     def _example(self, drawn: Tagged, said: list[int], wanted: list[int]) -> dict[str, Any]:
         return {

@@ -85,14 +85,12 @@ def _forget_old_stop(run: RunFolder) -> None:
 
 def _say_failed(run: RunFolder, reason: str) -> bool:
     """Unless the trainer has said it already, with step and device; whether it could be written."""
-    try:
+    before: dict[str, object] = {}
+    with suppress(RunError):
         before = run.state()
-    except RunError:
-        before = {}
     if (before.get("status"), before.get("reason")) != ("failed", reason):
-        more = {k: v for k, v in before.items() if k not in ("status", "reason")}
         try:
-            run.write_state("failed", reason, **more)
+            run.change_state("failed", reason)
         except OSError:
             return False
     return True

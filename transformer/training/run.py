@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -132,13 +132,24 @@ class RunFolder(Snapshots):
         """The one status field, and why."""
         self._write("state.json", {"status": status, "reason": reason, **more})
 
+    def change_state(self, status: Status, reason: str = "") -> None:
+        """Another status; step, device and the rest stay. Raises OSError."""
+        more: dict[str, Any] = {}
+        with suppress(RunError):
+            more = self.state()
+        said = ("status", "reason")
+        self.write_state(status, reason, **{k: v for k, v in more.items() if k not in said})
+
     def state(self) -> dict[str, Any]:
         """Raises RunError if the folder holds no readable state.json."""
         return self._read("state.json")
 
     def append_metrics(self, line: Mapping[str, Any]) -> None:
-        with self.metrics_path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        _append(self.metrics_path, line)
+
+    def append_examples(self, step: int, examples: Sequence[Mapping[str, Any]]) -> None:
+        """What the model wrote for some held-out pairs after this step."""
+        _append(self.examples_path, {"step": step, "examples": examples})
 
     def metrics(self) -> list[dict[str, Any]]:
         """Every whole line; one that a kill cut off is left out."""
@@ -174,6 +185,11 @@ class RunFolder(Snapshots):
 
     def _read(self, name: str) -> dict[str, Any]:
         return _read(self.path / name)
+
+
+def _append(path: Path, line: Mapping[str, Any]) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
 
 
 @lru_cache(maxsize=4096)

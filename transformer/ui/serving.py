@@ -20,9 +20,11 @@ from streamlit import cli_util, config, file_util, net_util
 from streamlit.web.server.server_util import get_url
 
 from transformer.jobs import services
-from transformer.ui import threads  # noqa: F401  set on import, in the thread that starts the others
+from transformer.ui import (
+    run_queue,
+    threads,  # noqa: F401  set on import, in the thread that starts the others
+)
 from transformer.ui.gate import Asgi, Gate
-from transformer.ui.training import server
 
 OURS = ("localhost", "127.0.0.1", "::1")
 """What this machine always calls itself."""
@@ -41,7 +43,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 
 def _go_on() -> None:
     try:
-        server.go_on()
+        run_queue.go_on()
     except ValueError as error:  # Train says so too; everything else can be looked at meanwhile
         print(f"  Runs cannot go on: {error}.", file=sys.stderr)
 

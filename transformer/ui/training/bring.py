@@ -7,11 +7,11 @@ from html import escape
 
 import streamlit as st
 
+from transformer.text.files import decoded
 from transformer.text.visible import is_blank
 from transformer.training.data import SET_ASIDE_EVERY, SET_ASIDE_MOST
-from transformer.ui import frame
+from transformer.ui import frame, run_queue
 from transformer.ui.training import pairs as own
-from transformer.ui.training import server
 from transformer.ui.training.draft import Draft
 
 SHOWN = 6
@@ -20,7 +20,7 @@ EXAMPLE = "one cat\tun chat\ntwo cats\tdeux chats\n…"
 
 def pairs(now: Draft) -> None:
     """Widgets for the text; the draft has its pairs, or a sentence says what is wrong with it."""
-    most = server.jobs().limits.upload_bytes
+    most = run_queue.jobs().limits.upload_bytes
     st.markdown("**Your pairs**")
     st.caption(
         "Nobody else sees them, nor the run, its name or its model, until you share it on the "
@@ -42,7 +42,7 @@ def pairs(now: Draft) -> None:
     try:
         if file is not None:
             _held(file.size, file.name, most)
-            now.pairs = own.parsed(own.decoded(file.getvalue(), file.name), file.name, most)
+            now.pairs = own.parsed(decoded(file.getvalue(), file.name), file.name, most)
         elif not is_blank(now.text):
             now.pairs = own.parsed(now.text, "The text", most)
         else:

@@ -13,9 +13,8 @@ from transformer.jobs import JobError
 from transformer.run_config import INSPECT, TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import PAIRS_FILE, defaults, describe
-from transformer.ui import frame, state, visitor
+from transformer.ui import frame, run_queue, state, visitor
 from transformer.ui.training import pairs as own
-from transformer.ui.training import server
 from transformer.ui.training.probes import probes
 
 _DRAFT, _REFUSED = "draft", "train-refused"
@@ -121,7 +120,7 @@ def config(draft: Draft) -> TrainingRun:
     )
     if not draft.task and not draft.pairs:
         raise ValueError("Bring some pairs first: paste them or upload a file.")
-    return server.jobs().limits.checked(found, files(draft))
+    return run_queue.jobs().limits.checked(found, files(draft))
 
 
 def title(draft: Draft) -> str:
@@ -137,7 +136,7 @@ def files(draft: Draft) -> dict[str, bytes]:
 def submit(wanted: TrainingRun, beside: Mapping[str, bytes]) -> None:
     """Put a run in line and look at it, or keep the sentence that says why not; for callbacks."""
     try:
-        name = server.jobs().submit(wanted, visitor.known(), beside, address=visitor.address())
+        name = run_queue.jobs().submit(wanted, visitor.known(), beside, address=visitor.address())
     except JobError as error:
         refuse(error)
         return

@@ -14,25 +14,6 @@ FEWEST = 20
 Pairs = list[tuple[str, str]]
 
 
-def decoded(content: bytes, name: str) -> str:
-    """The text of a file.
-
-    Raises:
-        ValueError: if it is not UTF-8.
-    """
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise ValueError(
-            f"{name}, line {line} is not UTF-8 (byte {content[error.start]:#04x}); save the file "
-            "as UTF-8."
-        ) from error
-    if "\0" in text:  # UTF-16 of English text without a mark decodes, with these
-        raise ValueError(f"{name} holds a NUL character; save the file as UTF-8.")
-    return text
-
-
 def parsed(text: str, name: str, most: int) -> Pairs:
     """The pairs of a text: tab-separated, or with commas or semicolons where each line has two
     cells of them. White space within a side counts as one blank.

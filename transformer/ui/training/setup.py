@@ -11,8 +11,8 @@ from transformer.jobs.limits import count_parameters
 from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import SAMPLE, Estimate
-from transformer.ui import frame
-from transformer.ui.training import bring, draft, server, words
+from transformer.ui import amounts, frame, run_queue
+from transformer.ui.training import bring, draft
 from transformer.ui.training.draft import Draft
 
 OWN = "Your own sentences"
@@ -253,28 +253,28 @@ def _go(now: Draft) -> None:
         st.warning(frame.plain(problem))
     elif config:
         pairs = tuple(now.pairs[:SAMPLE])
-        live = server.estimated(config, pairs) is None
+        live = run_queue.estimated(config, pairs) is None
         st.fragment(_cost, run_every=EVERY if live else None, key="cost")(config, pairs, live)
 
 
 def _cost(config: TrainingRun, pairs: tuple[tuple[str, str], ...], live: bool) -> None:
     """What the run would cost; how long is measured beside the server, and looked for meanwhile."""
-    found = server.estimated(config, pairs)
+    found = run_queue.estimated(config, pairs)
     if live and found is not None:
         st.rerun()
     count = count_parameters(config.model)
     steps = config.training.steps
-    time = words.estimated(found)
+    time = amounts.estimated(found)
     if isinstance(found, Estimate):
-        most = 60 * server.jobs().limits.minutes
-        time = f"about **{words.duration(found.seconds)}** here"
+        most = 60 * run_queue.jobs().limits.minutes
+        time = f"about **{amounts.duration(found.seconds)}** here"
         if found.seconds >= most:
             time += ": the limit here, it will end before its last step"
-        if waiting := sum(info.status == "queued" for info in server.jobs().runs()):
+        if waiting := sum(info.status == "queued" for info in run_queue.jobs().runs()):
             time += f", after {waiting} other{'s' if waiting > 1 else ''} in line"
     elif isinstance(found, str):
         time = frame.plain(found)
-    st.caption(f"**{words.weights(count)}** weights · **{steps:,}** steps · {time}")
+    st.caption(f"**{amounts.weights(count)}** weights · **{steps:,}** steps · {time}")
 
 
 def _submit(now: Draft) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.jobs.races import RACES
-from transformer.ui import frame, state, visitor
-from transformer.ui.training import race, races, server
+from transformer.ui import frame, run_queue, state, visitor
+from transformer.ui.races import cards, one_race
 from transformer.ui.why import Why
 
 NAME = "layers"
@@ -20,17 +20,17 @@ def show() -> None:
         "and the gated ones that came before it, LSTM and GRU, learns this **on this machine**, "
         "with equally many weights: how far can each carry a letter?"
     )
-    jobs, owner, asked = server.jobs(), visitor.owner(), state.view(Why).race
+    jobs, owner, asked = run_queue.jobs(), visitor.owner(), state.view(Why).race
     if asked.startswith(f"{NAME}-"):
         frame.link(PAGE, "← Start another, or see those there were", race="")
-        race.body(jobs, owner, asked)
+        one_race.body(jobs, owner, asked)
         return
     _example()
-    races.seeds(1)
+    cards.seeds(1)
     with st.container(border=True, key=f"race-{NAME}"):
-        races.card(jobs, RACES[NAME], owner)
+        cards.card(jobs, RACES[NAME], owner)
     st.subheader("Races so far")
-    races.listed(jobs, owner, PAGE, NAME)
+    cards.listed(jobs, owner, PAGE, NAME)
 
 
 def _example() -> None:

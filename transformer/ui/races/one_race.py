@@ -20,7 +20,7 @@ from transformer.jobs.racing import (
     track,
 )
 from transformer.ui import frame, state, verdicts
-from transformer.ui.training import layers, race_tables
+from transformer.ui.races import distances, race_tables
 
 EVERY = 2.0
 """Seconds between two looks at a race that runs."""
@@ -121,7 +121,7 @@ def _watched(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
         st.html(race_tables.grid(race, runs))
     _charts(jobs, race, runs)
     if race.name == "layers":
-        layers.distances(jobs, race, runs)
+        distances.distances(jobs, race, runs)
     table, said = standings(jobs, runs)
     st.html(race_tables.figures(table, runs))
     _verdicts(said, race, runs)
