@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import frame, run_queue, state, visitor
-from transformer.ui.races import cards, one_race
+from transformer.ui import frame, live_jobs, state, visitor
+from transformer.ui.races import one_race, start
 from transformer.ui.training import Train, draft, ideas, live, runs, setup
 
 with frame.workshop("pages/train.py"):
@@ -15,7 +15,7 @@ with frame.workshop("pages/train.py"):
     if view.run:
         live.run(view.run, owner)
     elif view.race:
-        one_race.show(run_queue.jobs(), owner, view.race)
+        one_race.show(live_jobs.jobs(), owner, view.race)
     elif now:
         setup.form(now)
     else:
@@ -26,5 +26,5 @@ with frame.workshop("pages/train.py"):
         places = ideas.cards()
         runs.shipped()
         runs.listed(owner)
-        cards.section(run_queue.jobs(), owner)
+        start.section(live_jobs.jobs(), owner)
         ideas.measure(places)

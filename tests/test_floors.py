@@ -40,8 +40,6 @@ DOORS = {"transformer", "transformer.cli", "transformer.__main__"}
 ONLY_IN = {"streamlit": {"app", "pages", "transformer.ui"}}
 # May not be reached from here, not even through another room.
 NEVER_IN = {"transformer.figures": {"torch", "streamlit", "transformer.model"}}
-# Folders of one page each: what two of them need lies beside them.
-OF_A_PAGE = {"attention", "inside", "lab", "lessons", "positions", "training", "why"}
 
 
 def room(module: str) -> str:
@@ -86,19 +84,6 @@ def faults(root: Path) -> list[str]:
         if way:
             found.append("circle: " + " > ".join(way))
     return found
-
-
-def test_no_page_needs_another_pages_folder() -> None:
-    folders = {f"transformer.ui.{page}" for page in OF_A_PAGE}
-    links = imports.graph(ROOT)
-
-    def folder(module: str) -> str:
-        return ".".join(module.split(".")[:3])
-
-    assert {folder(module) for module in links} >= folders
-    for module, names in links.items():
-        if folder(module) in folders:
-            assert {folder(name) for name in names} & folders <= {folder(module)}, module
 
 
 def test_imports_keep_to_the_floors() -> None:

@@ -16,13 +16,13 @@ from transformer.checkpoint import CheckpointError, check_checkpoint, save_check
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import read
 from transformer.text import Vocabulary
-from transformer.text.files import decoded
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import workload
 from transformer.training.recipe import describe
 from transformer.ui.frame import plain
 from transformer.ui.pages import PAGES, made, values_of
 from transformer.ui.training.pairs import parsed
+from transformer.ui.uploads import decoded
 
 
 def texts(chance: random.Random, folder: Path) -> None:

@@ -16,11 +16,11 @@ from tests.jobs.conftest import Still
 from transformer.analysis.corpora import Corpus
 from transformer.jobs import Jobs, Limits
 from transformer.text.corpus import read_pairs
-from transformer.text.files import decoded
 from transformer.training.estimate import workload
 from transformer.training.recipe import PAIRS_FILE, describe
 from transformer.ui.lab.corpus import BYTES, taken
 from transformer.ui.training.pairs import parsed, tsv
+from transformer.ui.uploads import decoded
 
 MOST = 100_000  # bytes of pairs: what the limit is does not matter here
 PATIENCE = 5.0  # seconds of a processor that one use of a file may take

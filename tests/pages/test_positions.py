@@ -23,7 +23,7 @@ from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
-from transformer.ui import run_queue
+from transformer.ui import live_jobs
 from transformer.ui.computed import computing
 from transformer.ui.positions import TOPICS, further, runs
 
@@ -34,7 +34,7 @@ PAGE = "pages/positions.py"
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Jobs of the visited server whose runs wait for ever."""
     made = Jobs(tmp_path / "runs", Limits(), executor=lambda queue, limits: Still())
-    monkeypatch.setattr(run_queue, "jobs", lambda: made)
+    monkeypatch.setattr(live_jobs, "jobs", lambda: made)
     return made
 
 

@@ -18,7 +18,7 @@ from transformer.jobs.shipping import write_snapshot
 from transformer.run_config import FilmRun, RunConfig
 from transformer.training.recipe import describe
 from transformer.training.run import RunFolder
-from transformer.ui import run_queue
+from transformer.ui import live_jobs
 
 PAGE = "pages/train.py"
 TOKENS = {"src": ["a", "b"], "tgt": ["<s>", "b"], "predicted": ["b", "a"]}
@@ -50,8 +50,8 @@ def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -
     jobs = Jobs(
         tmp_path / "runs", Limits(), executor=lambda queue, limits: Still(), shipped=made / RUNS
     )
-    monkeypatch.setattr(run_queue, "jobs", lambda: jobs)
-    monkeypatch.setattr(run_queue, "estimated", lambda config, pairs=(): server.Estimate(7, 8, 9.0))
+    monkeypatch.setattr(live_jobs, "jobs", lambda: jobs)
+    monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): server.Estimate(7, 8, 9.0))
     return made
 
 

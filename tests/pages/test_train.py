@@ -19,13 +19,13 @@ from transformer.jobs.races import RACES
 from transformer.model import Transformer
 from transformer.run_config import INSPECT
 from transformer.text import Vocabulary
-from transformer.text.files import decoded
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import Estimate
 from transformer.training.recipe import DEFAULTS, defaults, describe
-from transformer.ui import run_queue
+from transformer.ui import live_jobs
 from transformer.ui.pages import PAGES
 from transformer.ui.training import draft, ideas, pairs, setup
+from transformer.ui.uploads import decoded
 
 PAGE = "pages/train.py"
 OTHER = "o" * 32
@@ -38,8 +38,8 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Jobs of the visited server whose runs wait for ever, with a limit to run into."""
     limits = Limits(parameters=1_000_000, upload_bytes=2000, runs_per_visitor=3)
     made = Jobs(tmp_path / "runs", limits, executor=lambda queue, limits: Still())
-    monkeypatch.setattr(run_queue, "jobs", lambda: made)
-    monkeypatch.setattr(run_queue, "estimated", lambda config, pairs=(): Estimate(7, 8, 9.0))
+    monkeypatch.setattr(live_jobs, "jobs", lambda: made)
+    monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): Estimate(7, 8, 9.0))
     return made
 
 
@@ -115,7 +115,7 @@ def test_it_opens_by_its_address_with_ideas_and_says_what_to_do_first(
 def test_the_form_is_there_whether_or_not_the_time_is_known(
     visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch, found: Any, written: str
 ) -> None:
-    monkeypatch.setattr(run_queue, "estimated", lambda config, pairs=(): found)
+    monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): found)
     app = form(visit(PAGE), "reverse")
     assert written in told(app)
     assert not button(app, "Train").disabled

@@ -26,7 +26,7 @@ from transformer.jobs.queue import Queue
 from transformer.jobs.shares import Who
 from transformer.jobs.workers import Workers
 from transformer.training.recipe import describe
-from transformer.ui import run_queue, serving
+from transformer.ui import live_jobs, serving
 from transformer.ui.visitor import COOKIE, new_id
 
 SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
@@ -142,10 +142,10 @@ def test_workers_start_only_for_runs_that_wait(
     monkeypatch.setattr(Workers, "start", lambda self: started.append(True))
     monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path))
     try:
-        run_queue.go_on()
+        live_jobs.go_on()
         assert not started
         waiting(tmp_path, 5)
-        run_queue.go_on()
+        live_jobs.go_on()
         assert started
     finally:
         services.close_all()

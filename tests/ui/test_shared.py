@@ -15,7 +15,7 @@ from benchmarks.browser import served
 from benchmarks.sessions import Session
 from transformer.analysis.corpora import Corpus
 from transformer.jobs import services
-from transformer.ui import models, run_queue
+from transformer.ui import live_jobs, models
 from transformer.ui.computed import computing
 from transformer.ui.lab import corpus
 
@@ -60,7 +60,7 @@ def test_services_uploads_and_models_outlive_the_caches(
 
     def all_of_them() -> list[object]:
         model = models.load("tiny", checkpoints / "tiny").translator
-        return [run_queue.jobs(), computing(), corpus.uploads(), model]
+        return [live_jobs.jobs(), computing(), corpus.uploads(), model]
 
     try:
         before = all_of_them()
@@ -68,7 +68,7 @@ def test_services_uploads_and_models_outlive_the_caches(
         st.cache_data.clear()
         assert [*map(id, all_of_them())] == [*map(id, before)]
         assert corpus.uploads().of("me") is not None
-        assert not run_queue.jobs()._executor._closing.is_set()
+        assert not live_jobs.jobs()._executor._closing.is_set()
     finally:
         services.close_all()
 

@@ -1,4 +1,4 @@
-"""Files: written so that nobody ever sees half of one, read with a sentence for what is wrong."""
+"""Writing a file so that nobody ever sees half of it."""
 
 import json
 import os
@@ -43,22 +43,3 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise ValueError(f"it must hold a JSON object, not {type(values).__name__}")
     return values
-
-
-def decoded(content: bytes, name: str) -> str:
-    """The text of a file.
-
-    Raises:
-        ValueError: if it is not UTF-8.
-    """
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise ValueError(
-            f"{name}, line {line} is not UTF-8 (byte {content[error.start]:#04x}); save the file "
-            "as UTF-8."
-        ) from error
-    if "\0" in text:  # UTF-16 of English text without a mark decodes, with these
-        raise ValueError(f"{name} holds a NUL character; save the file as UTF-8.")
-    return text

@@ -21,7 +21,7 @@ from streamlit.web.server.server_util import get_url
 
 from transformer.jobs import services
 from transformer.ui import (
-    run_queue,
+    live_jobs,
     threads,  # noqa: F401  set on import, in the thread that starts the others
 )
 from transformer.ui.gate import Asgi, Gate
@@ -43,7 +43,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 
 def _go_on() -> None:
     try:
-        run_queue.go_on()
+        live_jobs.go_on()
     except ValueError as error:  # Train says so too; everything else can be looked at meanwhile
         print(f"  Runs cannot go on: {error}.", file=sys.stderr)
 

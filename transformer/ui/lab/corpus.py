@@ -18,13 +18,13 @@ import streamlit as st
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.jobs import services
 from transformer.jobs.shares import of_address
-from transformer.text.files import decoded
 from transformer.text.visible import is_blank
 from transformer.ui import frame, models, state, visitor
 from transformer.ui.address import CORPORA
 from transformer.ui.lab import ours
 from transformer.ui.models import Model
 from transformer.ui.remembered import remembered
+from transformer.ui.uploads import decoded
 
 BYTES = 1_000_000
 """Most of one upload."""

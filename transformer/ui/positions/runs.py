@@ -15,7 +15,7 @@ from transformer.run_config import TaskRun
 from transformer.text.files import read_json
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
-from transformer.ui import frame, models, run_queue, state, visitor
+from transformer.ui import frame, live_jobs, models, state, visitor
 from transformer.ui.about import run_config
 from transformer.ui.positions import Positions
 
@@ -120,7 +120,7 @@ def _begin() -> None:
             title=f"Reverse, {kind} positions",
         )
         try:
-            jobs, where = run_queue.jobs(), visitor.address()
+            jobs, where = live_jobs.jobs(), visitor.address()
             names[kind] = jobs.submit(config, visitor.known(), address=where)
         except JobError as error:
             st.session_state["positions-refused"] = frame.sentence(error)
@@ -132,7 +132,7 @@ def waiting() -> bool:
     """Shows how far the pair has come while one of the two still learns."""
     for name in filter(None, (state.view(Positions).learned, state.view(Positions).run)):
         try:
-            live = run_queue.look(name).status in LIVE
+            live = live_jobs.look(name).status in LIVE
         except JobError:
             continue
         if live:
@@ -143,7 +143,7 @@ def waiting() -> bool:
 
 def _progress(name: str) -> None:
     try:
-        info = run_queue.look(name)
+        info = live_jobs.look(name)
     except JobError:
         st.rerun()
     if info.status not in LIVE:

@@ -1,1 +1,1 @@
-"""Races as the Train and the Why page show them: cards to start one, the list, one as it runs."""
+"""Races as pages show them: how one is started, how it stands, and what it came to."""

@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer.jobs import JobError, RunInfo
 from transformer.text.tasks import TASKS
-from transformer.ui import frame, models, run_queue, state
+from transformer.ui import frame, live_jobs, models, state
 from transformer.ui.about import about
 from transformer.ui.training import draft, follow
 from transformer.ui.training.curves import charts
@@ -105,13 +105,13 @@ def _onward(info: RunInfo) -> None:
 
 def _model_of(info: RunInfo) -> str:
     """The model that came of it, by the name that it has on other pages."""
-    path = run_queue.jobs().folder(info.name).checkpoint_path
+    path = live_jobs.jobs().folder(info.name).checkpoint_path
     return info.name if path.name == "checkpoint" else path.name
 
 
 def others(info: RunInfo) -> dict[str, str]:
     """The other runs there are, name to label."""
-    every = (*run_queue.runs(), *run_queue.jobs().shipped())
+    every = (*live_jobs.runs(), *live_jobs.jobs().shipped())
     return {one.name: f"{one.title} ({one.name})" for one in every if one.name != info.name}
 
 
@@ -121,7 +121,7 @@ def together(info: RunInfo, lines: list[dict[str, Any]], others: dict[str, str])
     shown = {f"{info.title} ({info.name})": lines}
     for name in st.session_state.get(key, []):
         try:
-            shown[others[name]] = follow.metrics(run_queue.jobs().folder(name))
+            shown[others[name]] = follow.metrics(live_jobs.jobs().folder(name))
         except (JobError, KeyError):  # deleted meanwhile
             continue
     charts(shown, info.name)
@@ -137,10 +137,10 @@ def together(info: RunInfo, lines: list[dict[str, Any]], others: dict[str, str])
 
 
 def _download(info: RunInfo) -> None:
-    folder = run_queue.jobs().folder(info.name)
+    folder = live_jobs.jobs().folder(info.name)
     if not (folder.checkpoint_path / "config.json").is_file():
         return
-    jobs = run_queue.jobs()
+    jobs = live_jobs.jobs()
     st.download_button(
         "Download as a folder (.zip)",
         lambda: jobs.archive(info.name),
@@ -154,21 +154,21 @@ def _download(info: RunInfo) -> None:
 
 def _share(name: str, owner: str, key: str) -> None:
     try:
-        run_queue.jobs().share(name, owner, bool(st.session_state[key]))
+        live_jobs.jobs().share(name, owner, bool(st.session_state[key]))
     except JobError as error:
         st.session_state["control-refused"] = frame.sentence(error)
 
 
 def _resume(name: str, owner: str) -> None:
     try:
-        run_queue.jobs().resume(name, owner)
+        live_jobs.jobs().resume(name, owner)
     except JobError as error:
         st.session_state["control-refused"] = frame.sentence(error)
 
 
 def _delete(name: str, owner: str) -> None:
     try:
-        run_queue.jobs().delete(name, owner)
+        live_jobs.jobs().delete(name, owner)
     except JobError as error:
         st.session_state["control-refused"] = frame.sentence(error)
         return

@@ -7,12 +7,12 @@ from html import escape
 
 import streamlit as st
 
-from transformer.text.files import decoded
 from transformer.text.visible import is_blank
 from transformer.training.data import SET_ASIDE_EVERY, SET_ASIDE_MOST
-from transformer.ui import frame, run_queue
+from transformer.ui import frame, live_jobs
 from transformer.ui.training import pairs as own
 from transformer.ui.training.draft import Draft
+from transformer.ui.uploads import decoded
 
 SHOWN = 6
 EXAMPLE = "one cat\tun chat\ntwo cats\tdeux chats\n…"
@@ -20,7 +20,7 @@ EXAMPLE = "one cat\tun chat\ntwo cats\tdeux chats\n…"
 
 def pairs(now: Draft) -> None:
     """Widgets for the text; the draft has its pairs, or a sentence says what is wrong with it."""
-    most = run_queue.jobs().limits.upload_bytes
+    most = live_jobs.jobs().limits.upload_bytes
     st.markdown("**Your pairs**")
     st.caption(
         "Nobody else sees them, nor the run, its name or its model, until you share it on the "

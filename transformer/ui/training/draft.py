@@ -13,7 +13,7 @@ from transformer.jobs import JobError
 from transformer.run_config import INSPECT, TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import PAIRS_FILE, defaults, describe
-from transformer.ui import frame, run_queue, state, visitor
+from transformer.ui import frame, live_jobs, state, visitor
 from transformer.ui.training import pairs as own
 from transformer.ui.training.probes import probes
 
@@ -120,7 +120,7 @@ def config(draft: Draft) -> TrainingRun:
     )
     if not draft.task and not draft.pairs:
         raise ValueError("Bring some pairs first: paste them or upload a file.")
-    return run_queue.jobs().limits.checked(found, files(draft))
+    return live_jobs.jobs().limits.checked(found, files(draft))
 
 
 def title(draft: Draft) -> str:
@@ -136,7 +136,7 @@ def files(draft: Draft) -> dict[str, bytes]:
 def submit(wanted: TrainingRun, beside: Mapping[str, bytes]) -> None:
     """Put a run in line and look at it, or keep the sentence that says why not; for callbacks."""
     try:
-        name = run_queue.jobs().submit(wanted, visitor.known(), beside, address=visitor.address())
+        name = live_jobs.jobs().submit(wanted, visitor.known(), beside, address=visitor.address())
     except JobError as error:
         refuse(error)
         return

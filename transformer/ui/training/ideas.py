@@ -13,7 +13,7 @@ from transformer.jobs.races import RACES
 from transformer.jobs.racing import submit_race
 from transformer.run_config import TrainingRun
 from transformer.training.recipe import describe
-from transformer.ui import amounts, frame, run_queue, state, visitor
+from transformer.ui import frame, live_jobs, quantities, state, visitor
 from transformer.ui.training import draft, runs
 from transformer.ui.training.probes import probes
 
@@ -120,18 +120,18 @@ def cards() -> list[tuple[Any, TrainingRun]]:
 
 def measure(places: list[tuple[Any, TrainingRun]]) -> None:
     """Fill in what each idea would cost, as it is measured beside the server."""
-    live = any(run_queue.estimated(config) is None for _, config in places)
+    live = any(live_jobs.estimated(config) is None for _, config in places)
     st.fragment(_filled, run_every=EVERY if live else None, key="idea-costs")(places, live)
 
 
 def _filled(places: list[tuple[Any, TrainingRun]], live: bool) -> None:
-    found = [run_queue.estimated(config) for _, config in places]
+    found = [live_jobs.estimated(config) for _, config in places]
     if live and None not in found:
         st.rerun()
     for (place, config), one in zip(places, found, strict=True):
         count = count_parameters(config.model)
-        about = f"{amounts.weights(count)} weights, {config.training.steps:,} steps"
-        place.caption(f"{about}, {amounts.estimated(one)}")
+        about = f"{quantities.weights(count)} weights, {config.training.steps:,} steps"
+        place.caption(f"{about}, {quantities.estimated(one)}")
 
 
 def config_of(idea: Idea) -> TrainingRun:
@@ -147,12 +147,12 @@ def config_of(idea: Idea) -> TrainingRun:
 def _race_cost() -> str:
     race = RACES[RACE]
     runs = len(race.entries) * len(race.seeds)
-    return f"{runs} runs, about {amounts.duration(60 * race.minutes)} on two idle cores"
+    return f"{runs} runs, about {quantities.duration(60 * race.minutes)} on two idle cores"
 
 
 def _race() -> None:
     try:
-        name = submit_race(run_queue.jobs(), RACE, visitor.known(), address=visitor.address())
+        name = submit_race(live_jobs.jobs(), RACE, visitor.known(), address=visitor.address())
     except JobError as error:
         draft.refuse(error)
         return

@@ -11,7 +11,7 @@ import streamlit as st
 from transformer.jobs import JobError, RunInfo
 from transformer.jobs.folder import JobFolder
 from transformer.training.run import RunError
-from transformer.ui import amounts, frame, run_queue
+from transformer.ui import frame, live_jobs, quantities
 from transformer.ui.training import after, film, follow, runs
 
 LIVE = ("queued", "running", "paused")
@@ -25,7 +25,7 @@ def run(name: str, owner: str) -> None:
     """The page of one run."""
     frame.link("pages/train.py", "← All runs, and ideas for a new one", run="", race="")
     try:
-        info = run_queue.look(name)
+        info = live_jobs.look(name)
     except JobError as error:
         st.warning(frame.plain(frame.sentence(error)))
         return
@@ -35,7 +35,7 @@ def run(name: str, owner: str) -> None:
         _status(info, [])
         after.kept(info, owner)
     others = after.others(info)
-    begun = bool(follow.metrics(run_queue.jobs().folder(name)))
+    begun = bool(follow.metrics(live_jobs.jobs().folder(name)))
     soon = info.status != "paused" and not begun and info.place in (None, 1)
     every = (SOON if soon else EVERY) if live else None
     watch = st.fragment(_watched, run_every=every, key="watched")
@@ -46,8 +46,8 @@ def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, st
     """What changes while the run learns; starts the whole page anew when its first figures are
     there, and when its end has come."""
     try:
-        info = run_queue.look(name)
-        folder = run_queue.jobs().folder(name)
+        info = live_jobs.look(name)
+        folder = live_jobs.jobs().folder(name)
     except JobError:
         st.rerun()
     if (info.status in LIVE) != live:
@@ -77,7 +77,7 @@ def _status(info: RunInfo, lines: list[dict[str, Any]]) -> None:
         st.progress(info.share or 0.0)
     if info.status == "failed":
         st.error(frame.plain(frame.sentence(info.reason)))
-    if info.status == "queued" and (trouble := run_queue.jobs().trouble()):
+    if info.status == "queued" and (trouble := live_jobs.jobs().trouble()):
         st.error(frame.plain(frame.sentence(trouble)))
 
 
@@ -93,7 +93,7 @@ def _told(info: RunInfo, lines: list[dict[str, Any]]) -> str:
             return f"Asked to {info.asked}; it ends its step and saves."
         left = info.seconds_left
         return f"Step {info.step:,}" + (
-            f", about {amounts.duration(left)} left" if left is not None else ""
+            f", about {quantities.duration(left)} left" if left is not None else ""
         )
     return frame.sentence(info.reason) if info.status != "failed" else f"At step {info.step:,}."
 
@@ -128,7 +128,7 @@ def _button(label: str, icon: str, info: RunInfo, owner: str, **wish: Any) -> No
 
 def _factor(info: RunInfo, owner: str) -> None:
     key = f"factor-{info.name}"
-    now = run_queue.jobs().folder(info.name).control().learning_rate_factor
+    now = live_jobs.jobs().folder(info.name).control().learning_rate_factor
     st.select_slider(
         "Learning rate ×",
         FACTORS,
@@ -145,9 +145,9 @@ FACTORS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
 def _wish(name: str, owner: str, resume: bool = False, **wish: Any) -> None:
     try:
         if resume:
-            run_queue.jobs().resume(name, owner)
+            live_jobs.jobs().resume(name, owner)
         else:
-            run_queue.jobs().control(name, owner, **wish)
+            live_jobs.jobs().control(name, owner, **wish)
     except JobError as error:
         st.session_state["control-refused"] = frame.sentence(error)
 
@@ -171,10 +171,10 @@ def _figures(info: RunInfo, lines: list[dict[str, Any]]) -> None:
         ("Sequences right", "sequence_accuracy", "whole outputs, written freely"),
     ):
         value = newest(name)
-        add(label, value, amounts.percent(value or 0.0), about)
+        add(label, value, quantities.percent(value or 0.0), about)
     bleu, aer = newest("bleu"), newest("aer")
     add("BLEU", bleu, f"{bleu or 0:.1f}", "0 to 100, the higher the better")
-    add("Alignment error", aer, amounts.percent(aer or 0.0), "AER of the cross attention")
+    add("Alignment error", aer, quantities.percent(aer or 0.0), "AER of the cross attention")
     if info.status == "running":
         rate, speed = newest("learning_rate"), follow.speed(lines)
         add("Learning rate", rate, f"{rate or 0:.2g}", "of the last step")
@@ -189,7 +189,7 @@ def _made_with(folder: JobFolder) -> None:
     with suppress(RunError):
         training = getattr(folder.config(), "training", None)
         seed = training.seed if training else "?"
-        if said := amounts.made_with(folder.state(), seed):
+        if said := quantities.made_with(folder.state(), seed):
             st.caption(frame.plain(said))
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 from transformer.jobs import JobError, RunInfo
 from transformer.text.tasks import TASKS
 from transformer.training.run import RunError
-from transformer.ui import amounts, frame, run_queue
+from transformer.ui import frame, live_jobs, quantities
 
 OTHERS = 30
 """Most runs of others that are listed."""
@@ -27,7 +27,7 @@ COLOURS: dict[str, Any] = {
 
 def listed(owner: str) -> None:
     """Own and others' runs, each a link to it."""
-    infos = [info for info in run_queue.runs() if info.race is None]  # those have a list
+    infos = [info for info in live_jobs.runs() if info.race is None]  # those have a list
     mine = [info for info in infos if info.owner == owner]
     others = [info for info in infos if info.owner != owner]
     st.subheader("Your runs")
@@ -46,7 +46,7 @@ def listed(owner: str) -> None:
 
 def shipped() -> None:
     """The runs that came with the app, each a link to it; nothing where there are none."""
-    infos = run_queue.jobs().shipped()
+    infos = live_jobs.jobs().shipped()
     if not infos:
         return
     st.subheader("Already trained")
@@ -64,7 +64,7 @@ def shipped() -> None:
 
 def of_task(task: str) -> RunInfo | None:
     """The run of this task that came with the app, if there is one."""
-    return next((one for one in run_queue.jobs().shipped() if one.name == f"{TOY}{task}"), None)
+    return next((one for one in live_jobs.jobs().shipped() if one.name == f"{TOY}{task}"), None)
 
 
 def _row(info: RunInfo) -> None:
@@ -82,7 +82,7 @@ def badge(info: RunInfo) -> None:
 
 def _facts(info: RunInfo) -> list[str]:
     try:
-        folder = run_queue.jobs().folder(info.name)
+        folder = live_jobs.jobs().folder(info.name)
         lines, seconds = folder.last_lines(), folder.state().get("seconds")
     except (JobError, RunError):
         lines, seconds = [], None
@@ -91,11 +91,11 @@ def _facts(info: RunInfo) -> list[str]:
     found.append(f"step {info.step:,}")
     right = [line["sequence_accuracy"] for line in lines if "sequence_accuracy" in line]
     if right:
-        found.append(f"{amounts.percent(right[-1])} right")
+        found.append(f"{quantities.percent(right[-1])} right")
     if isinstance(seconds, int | float) and seconds:
-        found.append(f"trained {amounts.duration(seconds)}")
+        found.append(f"trained {quantities.duration(seconds)}")
     if info.created:
-        found.append(amounts.ago(info.created))
+        found.append(quantities.ago(info.created))
     return found
 
 

@@ -11,7 +11,7 @@ from transformer.jobs.limits import count_parameters
 from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import SAMPLE, Estimate
-from transformer.ui import amounts, frame, run_queue
+from transformer.ui import frame, live_jobs, quantities
 from transformer.ui.training import bring, draft
 from transformer.ui.training.draft import Draft
 
@@ -253,28 +253,28 @@ def _go(now: Draft) -> None:
         st.warning(frame.plain(problem))
     elif config:
         pairs = tuple(now.pairs[:SAMPLE])
-        live = run_queue.estimated(config, pairs) is None
+        live = live_jobs.estimated(config, pairs) is None
         st.fragment(_cost, run_every=EVERY if live else None, key="cost")(config, pairs, live)
 
 
 def _cost(config: TrainingRun, pairs: tuple[tuple[str, str], ...], live: bool) -> None:
     """What the run would cost; how long is measured beside the server, and looked for meanwhile."""
-    found = run_queue.estimated(config, pairs)
+    found = live_jobs.estimated(config, pairs)
     if live and found is not None:
         st.rerun()
     count = count_parameters(config.model)
     steps = config.training.steps
-    time = amounts.estimated(found)
+    time = quantities.estimated(found)
     if isinstance(found, Estimate):
-        most = 60 * run_queue.jobs().limits.minutes
-        time = f"about **{amounts.duration(found.seconds)}** here"
+        most = 60 * live_jobs.jobs().limits.minutes
+        time = f"about **{quantities.duration(found.seconds)}** here"
         if found.seconds >= most:
             time += ": the limit here, it will end before its last step"
-        if waiting := sum(info.status == "queued" for info in run_queue.jobs().runs()):
+        if waiting := sum(info.status == "queued" for info in live_jobs.jobs().runs()):
             time += f", after {waiting} other{'s' if waiting > 1 else ''} in line"
     elif isinstance(found, str):
         time = frame.plain(found)
-    st.caption(f"**{amounts.weights(count)}** weights · **{steps:,}** steps · {time}")
+    st.caption(f"**{quantities.weights(count)}** weights · **{steps:,}** steps · {time}")
 
 
 def _submit(now: Draft) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.jobs.races import RACES
-from transformer.ui import frame, run_queue, state, visitor
-from transformer.ui.races import cards, one_race
+from transformer.ui import frame, live_jobs, state, visitor
+from transformer.ui.races import one_race, start
 from transformer.ui.why import Why
 
 NAME = "layers"
@@ -20,17 +20,17 @@ def show() -> None:
         "and the gated ones that came before it, LSTM and GRU, learns this **on this machine**, "
         "with equally many weights: how far can each carry a letter?"
     )
-    jobs, owner, asked = run_queue.jobs(), visitor.owner(), state.view(Why).race
+    jobs, owner, asked = live_jobs.jobs(), visitor.owner(), state.view(Why).race
     if asked.startswith(f"{NAME}-"):
         frame.link(PAGE, "← Start another, or see those there were", race="")
         one_race.body(jobs, owner, asked)
         return
     _example()
-    cards.seeds(1)
+    start.seeds(1)
     with st.container(border=True, key=f"race-{NAME}"):
-        cards.card(jobs, RACES[NAME], owner)
+        start.card(jobs, RACES[NAME], owner)
     st.subheader("Races so far")
-    cards.listed(jobs, owner, PAGE, NAME)
+    start.listed(jobs, owner, PAGE, NAME)
 
 
 def _example() -> None:

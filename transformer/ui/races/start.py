@@ -10,7 +10,7 @@ from transformer.analysis.races import ENOUGH
 from transformer.jobs import JobError, Jobs
 from transformer.jobs.races import RACES, Race
 from transformer.jobs.racing import RaceRun, race_runs, submit_race
-from transformer.ui import amounts, frame, state, visitor
+from transformer.ui import frame, quantities, state, visitor
 
 SEEDS = {1: "1, a first look", 3: "3", 5: "5"}
 LISTED = 20
@@ -58,7 +58,7 @@ def card(jobs: Jobs, race: Race, owner: str) -> None:
     st.write(race.question)
     st.caption(
         f"{len(race.entries)} settings × {count} seed{'s' if count > 1 else ''} = {runs} runs, "
-        f"about {amounts.duration(60 * minutes)} on two cores that have nothing else to do"
+        f"about {quantities.duration(60 * minutes)} on two cores that have nothing else to do"
     )
     st.button(
         "Start the race",
@@ -99,7 +99,7 @@ def listed(jobs: Jobs, owner: str, file: str = "pages/train.py", only: str = "")
             title = RACES[first.race].title if first.race in RACES else first.race
             frame.link(file, f"**{frame.plain(title)}**", race=first.race_id)
             whose = [] if first.info.owner == owner else ["someone else's"]
-            st.caption(" · ".join([*whose, amounts.ago(first.info.created)]))
+            st.caption(" · ".join([*whose, quantities.ago(first.info.created)]))
 
 
 def progress(runs: list[RaceRun]) -> str:

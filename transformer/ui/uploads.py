@@ -1,0 +1,63 @@
+"""What visitors bring: corpora that are kept for all tabs of each, and files read as text."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+
+from transformer.analysis.corpora import Corpus
+from transformer.jobs import services
+from transformer.jobs.shares import of_address
+
+BROUGHT = 64
+"""Uploads that the server remembers, one a visitor, those used last; an address has a half."""
+
+
+class Uploads:
+    """What visitors have brought: for all their tabs, and after a reload."""
+
+    def __init__(self, most: int = BROUGHT) -> None:
+        self._most, self._lock = most, Lock()
+        self._kept: OrderedDict[str, tuple[Corpus, str]] = OrderedDict()
+
+    def of(self, owner: str) -> Corpus | None:
+        with self._lock:
+            if owner in self._kept:
+                self._kept.move_to_end(owner)
+            return self._kept.get(owner, (None, ""))[0]
+
+    def put(self, owner: str, corpus: Corpus, address: str = "") -> None:
+        """`address`: where the owner's browser speaks from; new cookies of one push out one
+        another, and nobody else."""
+        with self._lock:
+            self._kept[owner] = corpus, address
+            self._kept.move_to_end(owner)
+            beside = [key for key, (_, where) in self._kept.items() if address and where == address]
+            if len(beside) > of_address(self._most):
+                del self._kept[beside[0]]
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+
+
+def uploads() -> Uploads:
+    """One for all sessions of this server."""
+    return services.once(Uploads)
+
+
+def decoded(content: bytes, name: str) -> str:
+    """The text of a file.
+
+    Raises:
+        ValueError: if it is not UTF-8.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise ValueError(
+            f"{name}, line {line} is not UTF-8 (byte {content[error.start]:#04x}); save the file "
+            "as UTF-8."
+        ) from error
+    if "\0" in text:  # UTF-16 of English text without a mark decodes, with these
+        raise ValueError(f"{name} holds a NUL character; save the file as UTF-8.")
+    return text
