@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help:
 	@echo "make app         open the app in a browser (first time: installs it in .venv)"
 	@echo "make test        lint, types and every test (first time: installs Chromium too if there is none)"
-	@echo "make lint        ruff and mypy alone;  make format  puts the layout right"
+	@echo "make lint        ruff, mypy, and deno for the scripts, alone;  make format  puts the layout right"
 	@echo "make pictures    photograph the app for the README"
 	@echo "make benchmarks  measure speed beside other engines (first time: installs them)"
 	@echo "make audit       look up known holes of every installed package (asks the package index)"
@@ -23,6 +23,8 @@ app: .venv/app.stamp
 # with one thread, where sums round differently.
 FLOATS := tests/analysis tests/measures tests/model tests/inference $(addprefix tests/training/test_,loss.py learner.py moments.py gates.py)
 
+SCRIPTS := transformer/figures/browser
+
 # What needs no browser on several cores; then the browser, of which each takes one and the server another.
 test: lint browser
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile -m "not browser"
@@ -33,6 +35,8 @@ lint: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/deno lint --quiet $(SCRIPTS) tests/figures/scripts
+	$(BIN)/deno check --quiet --config $(SCRIPTS)/deno.json $(SCRIPTS)
 
 format: .venv/dev.stamp
 	$(BIN)/ruff check --fix .

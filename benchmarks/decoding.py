@@ -21,7 +21,7 @@ import torch
 
 from benchmarks import peers
 from transformer.config import ModelConfig
-from transformer.inference.decoding import Decoder
+from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding
 from transformer.inference.recording import Recording
 from transformer.inference.translator import Translator
@@ -46,13 +46,13 @@ Contestant = tuple[str, str, int, Callable[[], object]]
 """(group, name, pieces decoded, what to time)"""
 
 
-def ours(decoder: Decoder, sources: list[list[int]], beam_size: int = 1) -> None:
+def ours(decoder: SequenceDecoder, sources: list[list[int]], beam_size: int = 1) -> None:
     options = Decoding(max_len=TOKENS, beam_size=beam_size)
     outputs = decoder.run(sources, options, min_len=TOKENS - 1)
     assert beam_size > 1 or all(len(output.decoded.ids) == TOKENS for output in outputs)
 
 
-def ours_traced(decoder: Decoder, source: list[int]) -> None:
+def ours_traced(decoder: SequenceDecoder, source: list[int]) -> None:
     """One encoder pass, decoding, one decoder pass, and every tensor of both kept."""
     recording = Recording(decoder.model, None, None)
     memory = decoder.encode([source], recording.hooks)
@@ -69,7 +69,7 @@ def contestants(
     torch.manual_seed(0)
     hf = peers.marian(model.config)
     ct2 = peers.ctranslate(hf, folder / "ct2", threads)
-    decoder, exact = Decoder(model), Decoder(model, "fp32")
+    decoder, exact = SequenceDecoder(model), SequenceDecoder(model, "fp32")
     batch = [sources[i % len(sources)] for i in range(32)]
     one, many = len(sources) * TOKENS, len(batch) * TOKENS
     attentions = peers.run_marian(hf, TOKENS, output_attentions=True, return_dict_in_generate=True)

@@ -14,9 +14,9 @@ import time
 
 import torch
 
-from transformer.analysis.cards import cards
 from transformer.analysis.corpora import Corpus, Sentence
-from transformer.analysis.heads import measure_heads
+from transformer.analysis.roles.head_measures import measure_heads
+from transformer.analysis.roles.head_roles import cards
 from transformer.inference import Translator
 
 

@@ -17,12 +17,12 @@ from statistics import median
 
 from benchmarks.browser import ROOT
 from transformer import Translator
-from transformer.analysis.ablation import leave_one_out, measure_without
-from transformer.analysis.cells import blank_cells
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.gates import all_heads, switched_off
-from transformer.analysis.importance import gradient_importance
-from transformer.analysis.interventions import compare
+from transformer.analysis.importance.ablation import leave_one_out, measure_without
+from transformer.analysis.importance.by_gradient import gradient_importance
+from transformer.analysis.interventions.blanking import blank_cells
+from transformer.analysis.interventions.comparison import compare
+from transformer.analysis.interventions.switching import all_heads, switched_off
 from transformer.training.gates import learn_gates
 
 SENTENCE = "My neighbour sold his boat before the cold winter came."  # 17 pieces

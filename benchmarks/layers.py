@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from transformer.analysis.timing import FITTED, PASSES, Slope, frame, measure, slopes
+from transformer.analysis.table1.timing import FITTED, PASSES, Slope, frame, measure, slopes
 
 POWERS = {"self-attention": 2, "recurrent": 1, "convolutional": 1, "restricted": 1}
 

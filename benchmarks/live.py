@@ -95,7 +95,7 @@ def run_peer(seed: int) -> dict[str, Any]:
 
     from transformer.model.positions import sinusoidal
     from transformer.text import make_batch
-    from transformer.training.data import Corpus, epoch_plan, prepare
+    from transformer.training.data import TrainingPairs, epoch_plan, prepare
     from transformer.training.recipe import describe
     from transformer.training.run import RunFolder
     from transformer.training.schedule import learning_rate
@@ -135,7 +135,7 @@ def run_peer(seed: int) -> dict[str, Any]:
 
     with tempfile.TemporaryDirectory() as folder:
         run = RunFolder(folder)
-        corpus = Corpus.of_task("reverse", asked.options, seed)
+        corpus = TrainingPairs.of_task("reverse", asked.options, seed)
         fitted_vocabulary(corpus, 0).save(run.vocabulary_path)
         data = prepare(run, corpus, vocab_size=shape.vocab_size, max_len=128)
         model = Peer()

@@ -18,6 +18,7 @@ import psutil
 from streamlit.testing.v1 import AppTest
 
 from transformer.figures.views import EXPLORER
+from transformer.jobs import services
 from transformer.ui.pages import PAGES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -91,6 +92,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as runs:
         os.environ["HEADS_UP_RUNS"] = runs
         found = measured(counts)
+        services.close_all()  # before the folder that its worker looks into is gone
     print(f"the last is {found[-1][1] / found[0][1]:.2f} of the first")
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from transformer.ui import findings, frame
+from transformer.ui import frame
+from transformer.ui.findings import overview
 
 with frame.page("pages/findings.py") as model:
-    findings.show(model)
+    overview.show(model)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from transformer.ui import controls, frame, state
-from transformer.ui.lab import Lab, align, cards, matter, moves, switch
+from transformer.ui.lab import Lab, align, attribution, importance, roles, switch
 
 SHOWN = {
     "switch": switch.show,
-    "moves": moves.show,
-    "cards": cards.show,
-    "matter": matter.show,
+    "moves": attribution.show,
+    "cards": roles.show,
+    "matter": importance.show,
     "align": align.show,
 }
 

@@ -9,15 +9,18 @@ import pytest
 
 from tests.analysis.made import lively
 from transformer import Hooks, Translator
-from transformer.analysis import alti, beside, flow, made_of, paths, scores
-from transformer.analysis.cells import blank_cells
+from transformer.analysis.attribution import alti, flow
+from transformer.analysis.attribution.contribution import agreement
+from transformer.analysis.attribution.gradients import gradients
+from transformer.analysis.attribution.token_attribution import source_share, token_attribution
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings import blank_out
-from transformer.analysis.gradients import gradients
-from transformer.analysis.heads import measure_heads
-from transformer.analysis.interventions import compare
-from transformer.analysis.lens import lens
-from transformer.analysis.pruning import pruning_curve
+from transformer.analysis.importance.pruning import pruning_curve
+from transformer.analysis.inside.logit_lens import lens
+from transformer.analysis.interventions.blanking import blank_cells
+from transformer.analysis.interventions.comparison import compare
+from transformer.analysis.roles.head_measures import measure_heads
+from transformer.analysis.table1 import paths, score_scale
 from transformer.cancellation import cancelled_by, check_cancelled
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
@@ -58,11 +61,11 @@ LONG: dict[str, Callable[[Translator, Trace], object]] = {
     "flow": lambda t, trace: flow.joint(trace),
     "flow of the encoder": lambda t, trace: flow.encoder(trace),
     "ALTI+": lambda t, trace: alti.joint(t.model, trace),
-    "what a token is made of": lambda t, trace: made_of.made_of(t.model, trace, 2),
-    "share of the source": lambda t, trace: made_of.source_share(t.model, trace),
-    "agreement of weights and norms": lambda t, trace: beside.agreement(t.model, trace),
+    "what a token is made of": lambda t, trace: token_attribution(t.model, trace, 2),
+    "share of the source": lambda t, trace: source_share(t.model, trace),
+    "agreement of weights and norms": lambda t, trace: agreement(t.model, trace),
     "gradients": lambda t, trace: gradients(t.model, trace),
-    "saturation": lambda t, trace: scores.heads(trace),
+    "saturation": lambda t, trace: score_scale.heads(trace),
     "path lengths": lambda t, trace: paths.lengths([4, 8]),
     "cells": lambda t, trace: blank_cells(t, trace, ("cross", 1, 1)),
     "blank-out": lambda t, trace: blank_out(t, trace),

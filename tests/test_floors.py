@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,12 @@ DOORS = {"transformer", "transformer.cli", "transformer.__main__"}
 ONLY_IN = {"streamlit": {"app", "pages", "transformer.ui"}}
 # May not be reached from here, not even through another room.
 NEVER_IN = {"transformer.figures": {"torch", "streamlit", "transformer.model"}}
+# Folders of transformer/ui that are one page's, by its file; all else there is shared.
+PAGES = {
+    **{page: page for page in ("attention", "findings", "inside", "lab", "positions", "why")},
+    "train": "training",
+    "translate": "translate",
+}
 
 
 def room(module: str) -> str:
@@ -50,6 +57,24 @@ def room(module: str) -> str:
 
 def ours(name: str) -> bool:
     return name.split(".")[0] in {"app", "pages", "transformer"}
+
+
+def page_folder(module: str) -> str:
+    """The folder of the page that a file or a module belongs to; "" for what all pages share."""
+    parts = module.split(".")
+    if parts[0] == "pages":
+        return PAGES.get(parts[-1], "")
+    inner = parts[2] if parts[:2] == ["transformer", "ui"] and len(parts) > 2 else ""
+    return inner if inner in PAGES.values() else ""
+
+
+def between_pages(module: str, name: str) -> bool:
+    """Whether an import reaches into another page's folder. What all share may ask its front, where
+    the page declares what stands in its address."""
+    here, there = page_folder(module), page_folder(name)
+    if not name.startswith("transformer.ui.") or there in ("", here):
+        return False
+    return bool(here) or name != f"transformer.ui.{there}"
 
 
 def faults(root: Path) -> list[str]:
@@ -66,6 +91,8 @@ def faults(root: Path) -> list[str]:
                 found.append(f"{module} imports {name}")
             if not ours(name):
                 continue
+            if between_pages(module, name):
+                found.append(f"{module} imports {name}, of another page")
             there = room(name)
             if there in DOORS:
                 if here not in DOORS:
@@ -76,14 +103,22 @@ def faults(root: Path) -> list[str]:
                 found.append(f"{module} (floor {floor}) imports {name} (floor {FLOORS[there]})")
         for bad in sorted(NEVER_IN.get(here, set()) & {*imports.reach(module, links)}):
             found.append(f"{module} reaches {bad}")
-    rooms: imports.Graph = {}
-    for module, names in links.items():
-        others = {room(name) for name in names if ours(name)} - {room(module)}
-        rooms.setdefault(room(module), set()).update(others)
-    for way in (imports.circle(links), imports.circle(rooms)):
+    for way in (imports.circle(links), imports.circle(_folded(links, room))):
         if way:
             found.append("circle: " + " > ".join(way))
+    inner = {m: n for m, n in links.items() if room(m) == "transformer.analysis" and m != room(m)}
+    if way := imports.circle(_folded(inner, lambda module: ".".join(module.split(".")[:3]))):
+        found.append("circle: " + " > ".join(way))
     return found
+
+
+def _folded(links: imports.Graph, fold: Callable[[str], str]) -> imports.Graph:
+    """Rooms with the rooms that they import."""
+    rooms: imports.Graph = {}
+    for module, names in links.items():
+        others = {fold(name) for name in names if ours(name)} - {fold(module)}
+        rooms.setdefault(fold(module), set()).update(others)
+    return rooms
 
 
 def test_imports_keep_to_the_floors() -> None:
@@ -129,6 +164,19 @@ BROKEN = {
         | {"training/b.py": "import transformer.analysis.b", "analysis/b.py": ""},
         "circle: transformer.analysis > transformer.training > transformer.analysis",
     ),
+    "circle of two rooms of analysis": (
+        {"analysis/x/a.py": "from transformer.analysis.y import a", "analysis/y/a.py": ""}
+        | {"analysis/y/b.py": "from transformer.analysis.x import b", "analysis/x/b.py": ""},
+        "circle: transformer.analysis.x > transformer.analysis.y > transformer.analysis.x",
+    ),
+    "a page into another's folder": (
+        {"ui/lab/a.py": "from transformer.ui.training import b", "ui/training/b.py": ""},
+        "transformer.ui.lab.a imports transformer.ui.training.b, of another page",
+    ),
+    "what all share into a page": (
+        {"ui/frame.py": "from transformer.ui.lab import a", "ui/lab/a.py": ""},
+        "transformer.ui.frame imports transformer.ui.lab.a, of another page",
+    ),
     "the front door from inside": (
         {"__init__.py": "", "model/a.py": "from transformer import Hooks"},
         "transformer.model.a imports transformer, a door",
@@ -157,7 +205,9 @@ def test_a_sound_house_has_no_fault(tmp_path: Path) -> None:
         "transformer/__init__.py": "from transformer.inference.translator import Translator",
         "transformer/__main__.py": "from transformer.cli import main",
         "transformer/cli.py": "from transformer import Translator\nimport transformer.training.a",
-        "transformer/ui/frame.py": "import streamlit\nfrom transformer.figures import heatmap",
+        "transformer/ui/frame.py": "import streamlit\nfrom transformer.figures import heatmap\n"
+        "from transformer.ui.lab import Lab",
+        "transformer/ui/lab/__init__.py": "Lab = 1",
         "transformer/figures/heatmap.py": "import plotly",
         "transformer/inference/translator.py": "from ..model import layers",
         "transformer/model/__init__.py": "from transformer.model.layers import Layer",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import torch
 
 from transformer import Translator
-from transformer.analysis.gates import Head
+from transformer.analysis.interventions.switching import Head
 from transformer.inference.trace import WEIGHTS
 from transformer.model import Transformer
 

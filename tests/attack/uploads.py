@@ -18,7 +18,7 @@ from transformer.jobs import Jobs, Limits
 from transformer.text.corpus import read_pairs
 from transformer.training.estimate import workload
 from transformer.training.recipe import PAIRS_FILE, describe
-from transformer.ui.lab.corpus import BYTES, taken
+from transformer.ui.corpus import BYTES, taken
 from transformer.ui.training.pairs import parsed, tsv
 from transformer.ui.uploads import decoded
 

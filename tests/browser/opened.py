@@ -110,7 +110,7 @@ def taken(page: Page, what: str, folder: Path) -> tuple[str, Path]:
 
 
 def scripted(page: Page, folder: Path, start: str) -> Page:
-    """A page with the explorer's functions and a script of the test's own."""
-    (folder / "scripted.html").write_text(as_page("explorer", start), encoding="utf-8")
+    """A page with a script of the test's own, which imports what it needs of `browser/`."""
+    (folder / "scripted.html").write_text(as_page(start), encoding="utf-8")
     page.goto((folder / "scripted.html").as_uri())
     return page

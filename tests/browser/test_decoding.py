@@ -58,7 +58,8 @@ def opened(
     begin = {"view": "decoding", "layer": LAYER, "head": HEAD, **start}
     written = explorer_page([Side(trace, str(i)) for i, trace in enumerate(traces)], begin)
     if live:
-        quiet, heard = "() => {})", "(state) => { window.reported = state; }, true)"
+        quiet = "() => {}, views)"
+        heard = "(state) => { window.reported = state; }, views, true)"
         assert quiet in written
         written = written.replace(quiet, heard, 1)
     (folder / "view.html").write_text(written, encoding="utf-8")

@@ -59,6 +59,10 @@ def test_boxes_are_walked_by_pointer_keys_and_buttons(app: str, page: Page) -> N
     page.get_by_role("button", name="← Back").click()
     heading(page, "Softmax")
     expect(page.locator("[aria-current=step]")).to_have_attribute("data-box", "output.softmax")
+    box(page, "output.choice").click()  # the same as the last that was chosen here
+    heading(page, "The word")
+    page.get_by_role("button", name="← Back").click()
+    heading(page, "Softmax")
     page.reload()
     heading(page, "Softmax")
     page.go_back()
@@ -125,11 +129,12 @@ VALUES[0, 7] = -np.inf
 def shown(page: Page, folder: Path, table: Table, cell: tuple[int, int] | None = None) -> Locator:
     """The table as a file; what it reports is kept in `window.told`."""
     data = base64.b64encode(tensor_data(table, cell)).decode()
-    start = f"""window.told = [];
+    start = f"""import {{ tensorsView }} from "./tensors.js";
+window.told = [];
 const view = tensorsView(document.body, (state) => window.told.push(state));
 document.querySelector(".hu").classList.add("hu-file");
 view.show(Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0)));"""
-    (folder / "table.html").write_text(as_page("tensors", start), encoding="utf-8")
+    (folder / "table.html").write_text(as_page(start), encoding="utf-8")
     page.goto((folder / "table.html").as_uri())
     canvas = page.locator(".hu-canvas")
     canvas.wait_for()
@@ -242,14 +247,15 @@ def test_what_is_opened_is_brought_into_view(app: str, new_page: NewPage) -> Non
 
 def test_tables_of_one_width_look_at_the_same_columns(page: Page, tmp_path: Path) -> None:
     data = base64.b64encode(tensor_data(wide())).decode()
-    start = f"""for (const name of ["one", "two"]) {{
+    start = f"""import {{ tensorsView }} from "./tensors.js";
+for (const name of ["one", "two"]) {{
   const place = document.createElement("section");
   document.body.append(place);
   const view = tensorsView(place, () => {{}});
   place.querySelector(".hu").classList.add("hu-file");
   view.show(Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0)));
 }}"""
-    (tmp_path / "two.html").write_text(as_page("tensors", start), encoding="utf-8")
+    (tmp_path / "two.html").write_text(as_page(start), encoding="utf-8")
     page.goto((tmp_path / "two.html").as_uri())
     first, second = page.locator(".hu-canvas").nth(0), page.locator(".hu-canvas").nth(1)
     place = first.bounding_box()

@@ -148,7 +148,8 @@ const paint = (pen) => {
 
 
 def test_the_pen_for_svg_draws_what_a_canvas_draws(page: Page, tmp_path: Path) -> None:
-    scripted(page, tmp_path, f"{PAINT} Object.assign(window, {{ el, svgPen, paint }});")
+    names = 'import { el } from "./base.js";\nimport { svgPen } from "./svg-pen.js";'
+    scripted(page, tmp_path, f"{names}\n{PAINT} Object.assign(window, {{ el, svgPen, paint }});")
     drawn = page.evaluate(
         """async () => {
           const [wide, high] = [400, 220];
@@ -188,7 +189,11 @@ def test_the_pen_for_svg_draws_what_a_canvas_draws(page: Page, tmp_path: Path) -
 def test_any_token_is_text_of_well_formed_xml(
     page: Page, tmp_path: Path, text: str, read: str
 ) -> None:
-    scripted(page, tmp_path, "Object.assign(window, { svgPen });")
+    scripted(
+        page,
+        tmp_path,
+        'import { svgPen } from "./svg-pen.js";\nObject.assign(window, { svgPen });',
+    )
     # As codes: half a pair would not come through otherwise.
     written = page.evaluate(
         """(codes) => {
@@ -206,10 +211,6 @@ def test_any_token_is_text_of_well_formed_xml(
     assert label.get("font-size") == "10px"
 
 
-FORMULAS = ["=1+1", "-il", '"a", b', "line\nbreak", "+", "-", "-5", "@x", "＝1", "▁=1"]
-CELLS = ["'=1+1", "'-il", '"a", b', "line\nbreak", "+", "-", "-5", "'@x", "'＝1", "▁=1"]
-
-
 def test_a_csv_holds_the_table_for_every_spreadsheet(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, layer=2, head=1)
     name, path = taken(page, CSV, tmp_path)
@@ -223,32 +224,6 @@ def test_a_csv_holds_the_table_for_every_spreadsheet(page: Page, tmp_path: Path)
     assert [row[:2] for row in rows][:2] == [["0 <s>", "▁r"], ["1 ▁r", "ows"]]
     found = np.array([row[2:] for row in rows], float)
     np.testing.assert_allclose(found, TRACE.weights("cross", 2)[1], atol=6e-5)
-
-
-def test_no_cell_of_a_csv_is_a_formula(page: Page, tmp_path: Path) -> None:
-    scripted(page, tmp_path, "Object.assign(window, { csvOf });")
-    written = page.evaluate(
-        "(columns) => csvOf({ columns, rows: [[0.5, -0.5, null]] }).text()", FORMULAS
-    )
-    heads, row = csv.reader(io.StringIO(written.removeprefix("\ufeff"), newline=""))
-    assert heads == CELLS
-    assert row == ["0.5", "-0.5", ""]
-
-
-@pytest.mark.parametrize(
-    ("source", "state", "name"),
-    [
-        ("مرحبا 👩🏽‍🚀", {}, "attention-cross-0-0"),
-        ("../../etc/passwd\\x:*?", {}, "attention-etc-passwd-x-cross-0-0"),
-        ("a " * 99, {"combine": "mean", "layer": 2}, "attention-a-a-a-a-a-a-cross-2-mean"),
-        ("x" * 99, {"kind": "encoder", "head": 3}, f"attention-{'x' * 50}-encoder-0-3"),
-    ],
-)
-def test_names_of_files_are_safe(
-    page: Page, tmp_path: Path, source: str, state: dict[str, object], name: str
-) -> None:
-    opened(page, tmp_path, made(SRC, TGT, source=source), **state)
-    assert taken(page, CSV, tmp_path)[0] == f"{name}.csv"
 
 
 def test_the_menu_is_used_with_the_keyboard_and_left_without_a_trace(

@@ -14,7 +14,7 @@ from tests.browser.conftest import NewPage
 from tests.browser.opened import CSV, PNG, SVG, opened, scripted, table, taken, weights
 from tests.figures.made import HOSTILE, Made, made
 from transformer.figures import Shown, Side, explorer_data, prefixed
-from transformer.figures.views import style
+from transformer.figures.views import TABS, style
 
 pytestmark = pytest.mark.browser
 
@@ -190,12 +190,15 @@ def in_the_shadow(page: Page, folder: Path, trace: Made, *, alone: bool) -> Page
     return scripted(
         page,
         folder,
-        f"""const host = document.createElement("div");
+        f"""{TABS}
+import {{ el }} from "./base.js";
+import {{ explorerView }} from "./explorer.js";
+        const host = document.createElement("div");
         const root = host.attachShadow({{ mode: "open" }});
         document.body.append(host);
         root.append(el("style", {{}}, {style("explorer")!r}));
         const bytes = Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0));
-        explorerView(root, () => {{}}).show(bytes);""",
+        explorerView(root, () => {{}}, TABS).show(bytes);""",
     )
 
 

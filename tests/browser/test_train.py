@@ -104,7 +104,7 @@ def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: 
     stop(page)
     assert folder.state()["step"] >= paused
     button(page, "Delete …").click()
-    button(page, "Delete it").click()
+    button(page, "Delete it").dblclick()
     expect(page.get_by_text("Press Train: a small")).to_be_visible()
     assert not folder.path.exists()
 

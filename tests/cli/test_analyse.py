@@ -12,8 +12,8 @@ import pytest
 from tests.cli.conftest import Shell
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.heads import measure_heads
 from transformer.analysis.reports import REPORTS
+from transformer.analysis.roles.head_measures import measure_heads
 from transformer.cli.progress import progress_bar
 
 

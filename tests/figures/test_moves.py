@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.figures.moves import Quantity, answers, moves_data, source_curve
+from transformer.figures.moves import CellValues, answers, moves_data, source_curve
 from transformer.figures.packing import split
 
-WEIGHT = Quantity("weight", "weight", "Weight", "a share", np.array([[0.25, 0.75], [1.0, 0.0]]))
-SLOPE = Quantity("slope", "slope", "Slope", "nats", np.array([[0.5, -2.0], [0.0, 1.0]]), True)
+WEIGHT = CellValues("weight", "weight", "Weight", "a share", np.array([[0.25, 0.75], [1.0, 0.0]]))
+SLOPE = CellValues("slope", "slope", "Slope", "nats", np.array([[0.5, -2.0], [0.0, 1.0]]), True)
 LABELS = {"kind": "cross", "rows": ["<s>", "a"], "columns": ["<b>x", "</s>"]}
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.inference import models
 from transformer.inference.beam import Hypotheses
-from transformer.inference.decoding import Decoder
+from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding
 from transformer.inference.results import BeamTree, length_penalty
 from transformer.model.transformer import Transformer
@@ -51,14 +51,14 @@ def test_a_beam_that_holds_everything_finds_the_best_of_all(seed: int, alpha: fl
     model, source = small(seed), [5, 4, 6, 2]
     expected, score = best_of_all(model, source, 4, alpha)
     options = Decoding(method="beam", beam_size=64, length_penalty=alpha, max_len=4)
-    output = Decoder(model).run([source], options)[0]
+    output = SequenceDecoder(model).run([source], options)[0]
     assert output.decoded.ids == expected
     total = output.decoded.log_probability
     assert total / length_penalty(len(expected), alpha) == pytest.approx(score, abs=1e-5)
 
 
 def test_a_beam_of_one_is_greedy() -> None:
-    decoder = Decoder(models.copier())
+    decoder = SequenceDecoder(models.copier())
     greedy = decoder.run(models.SOURCES, Decoding())
     beam = decoder.run(models.SOURCES, Decoding(method="beam", beam_size=1))
     for one, other in zip(greedy, beam, strict=True):
@@ -74,7 +74,7 @@ def test_a_beam_of_one_is_greedy() -> None:
 
 
 def test_a_batch_equals_its_sentences_one_by_one() -> None:
-    decoder, options = Decoder(models.copier()), Decoding(beam_size=4)
+    decoder, options = SequenceDecoder(models.copier()), Decoding(beam_size=4)
     for source, output in zip(models.SOURCES, decoder.run(models.SOURCES, options), strict=True):
         alone = decoder.run([source], options)[0]
         assert output.decoded.ids == alone.decoded.ids
@@ -86,7 +86,9 @@ def test_a_batch_equals_its_sentences_one_by_one() -> None:
 
 def trees() -> list[tuple[BeamTree, list[int]]]:
     pieces = [f"w{i}" for i in range(models.VOCABULARY)]
-    outputs = Decoder(models.copier()).run(models.SOURCES, Decoding(beam_size=3, max_len=15))
+    outputs = SequenceDecoder(models.copier()).run(
+        models.SOURCES, Decoding(beam_size=3, max_len=15)
+    )
     return [(o.search.tree(pieces), o.decoded.ids) for o in outputs if o.search is not None]
 
 
@@ -125,7 +127,9 @@ def test_steps_show_what_the_best_way_saw() -> None:
     """Candidates of a step belong to the hypothesis that was returned, not to another row."""
     model = models.copier()
     for source, output in zip(
-        models.SOURCES, Decoder(model).run(models.SOURCES, Decoding(beam_size=4)), strict=True
+        models.SOURCES,
+        SequenceDecoder(model).run(models.SOURCES, Decoding(beam_size=4)),
+        strict=True,
     ):
         done = output.decoded
         with torch.no_grad():

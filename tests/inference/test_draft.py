@@ -9,16 +9,16 @@ import torch
 
 from tests.inference import models
 from tests.inference.test_search import many_sources
-from transformer.inference.decoding import Decoder
+from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.engine import Engine
 from transformer.inference.options import Decoding
 from transformer.inference.weights import DecoderWeights, Exact, Int8
 from transformer.model.transformer import Transformer
 
 
-def with_draft(model: Transformer, weights: DecoderWeights) -> Decoder:
+def with_draft(model: Transformer, weights: DecoderWeights) -> SequenceDecoder:
     """A decoder that drafts with `weights`, as if that had been measured to be faster."""
-    decoder = Decoder(model)
+    decoder = SequenceDecoder(model)
     decoder.engine._worth_it, decoder.engine._one = True, [weights]
     return decoder
 
@@ -26,7 +26,7 @@ def with_draft(model: Transformer, weights: DecoderWeights) -> Decoder:
 @pytest.mark.parametrize("options", [Decoding(), Decoding(method="sample", seed=2, top_p=0.9)])
 def test_int8_drafts_change_nothing(options: Decoding) -> None:
     model = models.copier()
-    plain, drafting = Decoder(model), with_draft(model, DecoderWeights(model, Int8, Exact))
+    plain, drafting = SequenceDecoder(model), with_draft(model, DecoderWeights(model, Int8, Exact))
     confirmed = 0
     for source in many_sources(15):
         expected, output = plain.run([source], options)[0], drafting.run([source], options)[0]
@@ -50,7 +50,7 @@ def test_a_draft_that_is_often_wrong_is_corrected() -> None:
     disturbed = copy.deepcopy(model)
     for parameter in disturbed.decoder.parameters():
         parameter.add_(torch.randn_like(parameter), alpha=0.03)
-    plain, drafting = Decoder(model), with_draft(model, DecoderWeights(disturbed))
+    plain, drafting = SequenceDecoder(model), with_draft(model, DecoderWeights(disturbed))
     passes: list[int] = []
     real = drafting.logits
     drafting.logits = lambda *given: passes.append(1) or real(*given)  # type: ignore[method-assign]
@@ -66,7 +66,7 @@ def test_a_draft_that_is_often_wrong_is_corrected() -> None:
 def test_a_draft_of_another_model_is_given_up() -> None:
     model = models.copier()
     stranger = models.untrained(1, d_model=32, n_heads=4, d_ff=64)
-    plain, drafting = Decoder(model), with_draft(model, DecoderWeights(stranger))
+    plain, drafting = SequenceDecoder(model), with_draft(model, DecoderWeights(stranger))
     for source in many_sources(3):
         output = drafting.run([source], Decoding())[0]
         assert output.passed is None
@@ -110,7 +110,7 @@ def test_the_real_measurements_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever wins, there is an answer, and decoding works with it."""
     monkeypatch.setattr("transformer.inference.engine.WORTH_IT", 0)
     model = models.copier()
-    decoder = Decoder(model)
+    decoder = SequenceDecoder(model)
     expected = [models.greedy_by_hand(model, source, 15) for source in models.SOURCES]
     for source, ids in zip(models.SOURCES, expected, strict=True):
         assert decoder.run([source], Decoding(max_len=15))[0].decoded.ids == ids
@@ -122,14 +122,14 @@ def test_the_real_measurements_run(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_torch_without_the_product_decodes_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer.inference.engine.WORTH_IT", 0)
     monkeypatch.delattr(torch, "_weight_int8pack_mm")
-    decoder = Decoder(models.copier())
+    decoder = SequenceDecoder(models.copier())
     assert decoder.engine.draft() is None
     assert decoder.run([[4, 2]], Decoding())[0].decoded.ids == [4, 4, 2]
 
 
 def test_half_precision_batches_are_near() -> None:
     model, sources = models.copier(), many_sources(40)
-    exact = Decoder(model).run(sources, Decoding(max_len=12))
-    half = Decoder(model, "bf16").run(sources, Decoding(max_len=12))
+    exact = SequenceDecoder(model).run(sources, Decoding(max_len=12))
+    half = SequenceDecoder(model, "bf16").run(sources, Decoding(max_len=12))
     same = sum(a.decoded.ids == b.decoded.ids for a, b in zip(exact, half, strict=True))
     assert same > 30

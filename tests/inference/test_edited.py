@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.inference import models
-from transformer.inference.decoding import Decoder
+from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.engine import Engine
 from transformer.inference.options import Decoding
 from transformer.model.transformer import Transformer
@@ -15,17 +15,17 @@ SOURCES = [models.SOURCES[0]] * 9
 OPTIONS = Decoding(max_len=3)
 
 
-def decoder_of(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> Decoder:
+def decoder_of(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> SequenceDecoder:
     """All arrangements in use: as if eight bits and bfloat16 had been measured to be faster."""
     monkeypatch.setattr("transformer.inference.engine.WORTH_IT", 0)
     monkeypatch.setattr(Engine, "_ratio", lambda engine, one, other, rows: 0.0)
-    return Decoder(model)
+    return SequenceDecoder(model)
 
 
 Told = list[tuple[list[int], list[float]]]
 
 
-def told(decoder: Decoder, rows: int, options: Decoding = OPTIONS) -> Told:
+def told(decoder: SequenceDecoder, rows: int, options: Decoding = OPTIONS) -> Told:
     found = [output.decoded for output in decoder.run(SOURCES[:rows], options)]
     return [(one.ids, [*map(float, one.log_probabilities)]) for one in found]
 

@@ -15,7 +15,7 @@ from tests.inference import models
 from tests.inference.test_beam import WORDS, small
 from tests.inference.test_draft import with_draft
 from tests.inference.test_search import LOOK
-from transformer.inference.decoding import Decoder, Output
+from transformer.inference.decoding import Output, SequenceDecoder
 from transformer.inference.options import Decoding
 from transformer.inference.results import length_penalty
 from transformer.inference.weights import DecoderWeights, Exact, Int8
@@ -36,7 +36,11 @@ def decode(way: str, source: list[int], options: Decoding, prefix: list[int]) ->
     """One output by one of the engines that a sentence can take."""
     model = models.copier()
     drafting = way == "drafted"
-    decoder = with_draft(model, DecoderWeights(model, Int8, Exact)) if drafting else Decoder(model)
+    decoder = (
+        with_draft(model, DecoderWeights(model, Int8, Exact))
+        if drafting
+        else SequenceDecoder(model)
+    )
     hooks = LOOK if way == "hooked" else None
     return decoder.run([source], options, hooks, prefix=prefix)[0]
 
@@ -128,7 +132,7 @@ def test_a_drawn_seed_repeats_with_its_prefix() -> None:
 
 @pytest.mark.parametrize("options", [GREEDY, SAMPLE, BEAM], ids=["greedy", "sample", "beam"])
 def test_sentences_side_by_side_begin_with_it_as_each_alone(options: Decoding) -> None:
-    together = Decoder(models.copier()).run(models.SOURCES, options, prefix=[6, 17])
+    together = SequenceDecoder(models.copier()).run(models.SOURCES, options, prefix=[6, 17])
     for source, output in zip(models.SOURCES, together, strict=True):
         assert output.decoded.ids[:2] == [6, 17]
         assert output.decoded.ids == decode("cached", source, options, [6, 17]).decoded.ids
@@ -148,7 +152,7 @@ def test_a_beam_that_holds_everything_finds_the_best_that_begins_so(
                     total = float(logs_of(model, source, ids)[range(len(ids)), ids].sum())
                     best = max(best, (total / ((5 + len(ids)) / 6) ** alpha, ids))
     options = Decoding(method="beam", beam_size=64, length_penalty=alpha, max_len=longest)
-    done = Decoder(model).run([source], options, prefix=prefix)[0].decoded
+    done = SequenceDecoder(model).run([source], options, prefix=prefix)[0].decoded
     assert done.ids == best[1]
     score = done.log_probability / length_penalty(len(done.ids), alpha)
     assert score == pytest.approx(best[0], abs=1e-5)

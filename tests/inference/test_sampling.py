@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.inference import models
-from transformer.inference.decoding import Decoder
+from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding
 from transformer.inference.sampling import Sampler, narrowed
 
@@ -62,7 +62,7 @@ def test_top_p_keeps_the_fewest_that_reach_p(logits: list[float], p: float, k: i
 
 
 def test_the_same_seed_gives_the_same_output_alone_and_in_a_batch() -> None:
-    decoder = Decoder(models.copier())
+    decoder = SequenceDecoder(models.copier())
     together = decoder.run(models.SOURCES, sample(seed=7, max_len=12))
     for source, output in zip(models.SOURCES, together, strict=True):
         assert output.seed == 7
@@ -76,7 +76,7 @@ def test_the_same_seed_gives_the_same_output_alone_and_in_a_batch() -> None:
 
 
 def test_a_seed_drawn_by_chance_is_told_and_repeats() -> None:
-    decoder = Decoder(models.copier())
+    decoder = SequenceDecoder(models.copier())
     outputs = decoder.run(models.SOURCES[:1] * 6, sample(max_len=12))
     seeds = {output.seed for output in outputs}
     assert len(seeds) == 6
@@ -87,13 +87,13 @@ def test_a_seed_drawn_by_chance_is_told_and_repeats() -> None:
 
 def test_the_global_generators_stay_where_they_are() -> None:
     before = torch.get_rng_state(), np.random.get_state()[1].tolist()  # noqa: NPY002
-    Decoder(models.copier()).run(models.SOURCES, sample(max_len=6))
+    SequenceDecoder(models.copier()).run(models.SOURCES, sample(max_len=6))
     assert torch.equal(torch.get_rng_state(), before[0])
     assert np.random.get_state()[1].tolist() == before[1]  # noqa: NPY002
 
 
 def test_top_k_of_one_is_greedy() -> None:
-    decoder = Decoder(models.copier())
+    decoder = SequenceDecoder(models.copier())
     greedy = [o.decoded.ids for o in decoder.run(models.SOURCES, Decoding(max_len=12))]
     sampled = decoder.run(models.SOURCES, sample(top_k=1, max_len=12))
     assert [o.decoded.ids for o in sampled] == greedy

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.inference import models
 from transformer.hooks import Hooks
-from transformer.inference.decoding import Decoder
+from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding
 from transformer.inference.records import Recorder
 
@@ -26,7 +26,9 @@ def many_sources(n: int, seed: int = 0) -> list[list[int]]:
     ]
 
 
-def ids_of(decoder: Decoder, sources: list[list[int]], **options: object) -> list[list[int]]:
+def ids_of(
+    decoder: SequenceDecoder, sources: list[list[int]], **options: object
+) -> list[list[int]]:
     outputs = decoder.run(sources, Decoding(**options))
     return [output.decoded.ids for output in outputs]
 
@@ -34,14 +36,14 @@ def ids_of(decoder: Decoder, sources: list[list[int]], **options: object) -> lis
 def test_greedy_is_the_plain_loop() -> None:
     model, sources = models.copier(), many_sources(12)
     expected = [models.greedy_by_hand(model, source, 20) for source in sources]
-    assert ids_of(Decoder(model), sources, max_len=20) == expected
+    assert ids_of(SequenceDecoder(model), sources, max_len=20) == expected
     lengths = {len(output) for output in expected}
     assert len(lengths & {*range(20)}) > 3, "the test wants early ends, in several places"
 
 
 def test_a_batch_equals_its_sentences_one_by_one() -> None:
     """70 sentences are several batches, and rows leave a batch as they end."""
-    decoder, sources = Decoder(models.copier()), many_sources(70, seed=1)
+    decoder, sources = SequenceDecoder(models.copier()), many_sources(70, seed=1)
     together = decoder.run(sources, Decoding())
     for source, output in zip(sources, together, strict=True):
         alone = decoder.run([source], Decoding())[0].decoded
@@ -56,7 +58,7 @@ def test_a_batch_equals_its_sentences_one_by_one() -> None:
 
 
 def test_hooks_that_only_look_change_nothing() -> None:
-    decoder, sources = Decoder(models.copier()), many_sources(5)
+    decoder, sources = SequenceDecoder(models.copier()), many_sources(5)
     for method in ({"max_len": 15}, {"max_len": 15, "beam_size": 3}):
         seen = decoder.run(sources, Decoding(**method), LOOK)
         plain = decoder.run(sources, Decoding(**method))
@@ -67,7 +69,9 @@ def test_hooks_that_only_look_change_nothing() -> None:
 def test_records_are_the_models_own_softmax(k: int) -> None:
     model, sources = models.copier(), many_sources(6)
     for source, output in zip(
-        sources, Decoder(model).run(sources, Decoding(max_len=12, candidates=k)), strict=True
+        sources,
+        SequenceDecoder(model).run(sources, Decoding(max_len=12, candidates=k)),
+        strict=True,
     ):
         done = output.decoded
         with torch.no_grad():
@@ -86,7 +90,7 @@ def test_records_are_the_models_own_softmax(k: int) -> None:
 
 
 def test_a_small_buffer_is_read_several_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    decoder, sources = Decoder(models.copier()), many_sources(9)
+    decoder, sources = SequenceDecoder(models.copier()), many_sources(9)
     whole = decoder.run(sources, Decoding(max_len=12))
     monkeypatch.setattr("transformer.inference.records.BUFFER", 25 * models.VOCABULARY)
     for one, other in zip(whole, decoder.run(sources, Decoding(max_len=12)), strict=True):
@@ -114,7 +118,7 @@ def test_the_recorder_gives_each_row_to_its_owner(lengths: list[int]) -> None:
 
 @pytest.mark.parametrize("limit", [1, 2, 7])
 def test_no_output_is_longer_than_its_limit(limit: int) -> None:
-    outputs = Decoder(models.copier()).run(many_sources(8), Decoding(max_len=limit))
+    outputs = SequenceDecoder(models.copier()).run(many_sources(8), Decoding(max_len=limit))
     assert max(len(output.decoded.ids) for output in outputs) == limit
     for output in outputs:
         assert output.decoded.finished == (output.decoded.ids[-1] == 2)
@@ -122,7 +126,7 @@ def test_no_output_is_longer_than_its_limit(limit: int) -> None:
 
 def test_min_len_puts_the_end_off() -> None:
     for sources in (many_sources(6), many_sources(1)):
-        outputs = Decoder(models.copier()).run(sources, Decoding(max_len=9), min_len=8)
+        outputs = SequenceDecoder(models.copier()).run(sources, Decoding(max_len=9), min_len=8)
         assert all(len(o.decoded.ids) == 9 and 2 not in o.decoded.ids[:8] for o in outputs)
 
 
@@ -131,7 +135,7 @@ def test_what_cannot_be_said_is_never_generated() -> None:
     model = models.untrained()
     loud = Hooks({"hook_logits": lambda x, name: x.index_fill(-1, torch.tensor([0, 1, 3]), 99.0)})
     for options in (Decoding(max_len=6), Decoding(max_len=6, beam_size=3), sampling()):
-        for output in Decoder(model).run(many_sources(3), options, loud):
+        for output in SequenceDecoder(model).run(many_sources(3), options, loud):
             assert not {0, 1, 3} & set(output.decoded.ids)
 
 

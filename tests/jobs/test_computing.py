@@ -21,7 +21,7 @@ from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import Computation, Computing, JobError, Limits, Standing
 from transformer.jobs.computation import BESIDE, HOUSE, LANES, fingerprint, of_report
 from transformer.jobs.compute_process import make
-from transformer.jobs.results import LACKING, NO_ROOM, forget, read
+from transformer.jobs.results import LACKING, NO_ROOM, ended, forget, read
 from transformer.text.files import write_json
 from transformer.training.locks import attempt
 
@@ -62,6 +62,13 @@ def until(computing: Computing, key: str, status: str) -> Standing:
 def half_way(computing: Computing, key: str) -> None:
     deadline = time.monotonic() + PATIENCE
     while computing.look(key).share < 0.5:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def until_ended(folder: Path) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not ended(folder):
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
@@ -230,8 +237,10 @@ def test_what_comes_in_parts_is_seen_meanwhile_and_stays_when_it_is_stopped(
         time.sleep(0.01)
     assert computing.look(key, "me").so_far == {"lines": [1]}
     computing.cancel(key, "me")
-    found = until(computing, key, "stopped")
-    assert found == Standing(key, "stopped", so_far={"lines": [1]})
+    # At once, while its process still ends: a page looks for the last time right after the press.
+    assert computing.look(key) == Standing(key, "stopped", so_far={"lines": [1]})
+    until_ended(tmp_path / ".results" / key)
+    assert computing.look(key) == Standing(key, "stopped", so_far={"lines": [1]})
     assert ask("parts", lane="timing") == key
     half_way(computing, key)
     computing.close()

@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 
 from tests.jobs.conftest import MakeJobs, MakeStill, until
-from transformer.analysis.races import ENOUGH, Claim, Measure, Outcome, outcome, results, verdict
+from transformer.analysis.evidence.race_verdicts import (
+    ENOUGH,
+    Claim,
+    Measure,
+    Outcome,
+    outcome,
+    results,
+    verdict,
+)
 from transformer.jobs import JobError, Limits, count_parameters
 from transformer.jobs.races import RACES, race_named
 from transformer.jobs.racing import (

@@ -15,7 +15,7 @@ from transformer.measures import KINDS, MEASURES, Measure, OffsetShare, of_trace
 from transformer.measures.measure import GROUPS
 from transformer.measures.pieces import Pieces
 from transformer.measures.registry import rows_of
-from transformer.measures.rows import Attention
+from transformer.measures.rows import RowWeights
 
 SRC = ["▁a", "▁boat", ",", "▁a", "▁sea", "m", "an", ".", "</s>"]
 LAYERS, HEADS = 3, 4
@@ -125,9 +125,9 @@ def test_side_by_side_and_padded_they_are_as_alone(trace: Made) -> None:
                 within=within,
                 _made={},
             )
-            found = one.means(Attention(rows, w))
+            found = one.means(RowWeights(rows, w))
             for at, each in enumerate((trace, short)):
-                alone = one.means(Attention(both[at], each.weights(kind, 1)[None]))
+                alone = one.means(RowWeights(both[at], each.weights(kind, 1)[None]))
                 np.testing.assert_allclose(found[at], alone[0], atol=2e-6, err_msg=one.name)
 
 
@@ -171,4 +171,4 @@ def test_a_share_at_an_offset_is_no_mean_over_rows(trace: Made) -> None:
     assert isinstance(one, OffsetShare)
     rows = rows_of(trace, "encoder")
     with pytest.raises(TypeError, match="no mean of numbers"):
-        one.function(Attention(rows, trace.weights("encoder", 0)[None]))
+        one.function(RowWeights(rows, trace.weights("encoder", 0)[None]))

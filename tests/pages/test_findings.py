@@ -14,9 +14,9 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import Visit, messages
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
+from transformer.analysis.evidence.verdicts import Word
 from transformer.analysis.findings import FINDINGS
 from transformer.analysis.reports import report
-from transformer.analysis.verdicts import Word
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import Computation, Computing
 from transformer.jobs.computation import LANES, of_report

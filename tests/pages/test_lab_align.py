@@ -12,11 +12,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, messages, run_program, view
-from tests.pages.test_lab_cards import button, grid, kept, made, texts
+from tests.pages.test_lab_roles import button, grid, kept, made, texts
 from transformer import Translator
-from transformer.analysis.aligned import aligned
+from transformer.analysis.alignment.sentence_alignment import aligned
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.gold import Gold
+from transformer.analysis.corpora.gold import Gold
 
 N = 60
 TEXT, TARGET = "She hides a boat.", "Elle cache un bateau."

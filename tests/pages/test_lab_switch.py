@@ -13,10 +13,10 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, messages, run_program, shown, view
 from transformer import Translator
-from transformer.analysis.cells import blank_cells
-from transformer.analysis.gates import switched_off, to_mean, uniform
-from transformer.analysis.interventions import Comparison, compare
-from transformer.analysis.patches import hidden, painted, patched, without_pieces
+from transformer.analysis.interventions.blanking import blank_cells
+from transformer.analysis.interventions.comparison import Comparison, compare
+from transformer.analysis.interventions.patches import hidden, painted, patched, without_pieces
+from transformer.analysis.interventions.switching import switched_off, to_mean, uniform
 from transformer.figures.packing import split
 from transformer.inference import Trace
 from transformer.ui.address import EXAMPLES

@@ -51,7 +51,9 @@ def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -
         tmp_path / "runs", Limits(), executor=lambda queue, limits: Still(), shipped=made / RUNS
     )
     monkeypatch.setattr(live_jobs, "jobs", lambda: jobs)
-    monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): server.Estimate(7, 8, 9.0))
+    monkeypatch.setattr(
+        live_jobs, "estimated", lambda config, pairs=(): live_jobs.Estimate(7, 8, 9.0)
+    )
     return made
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from tests.jobs.conftest import Still
@@ -20,7 +21,6 @@ from transformer.model import Transformer
 from transformer.run_config import INSPECT
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
-from transformer.training.estimate import Estimate
 from transformer.training.recipe import DEFAULTS, defaults, describe
 from transformer.ui import live_jobs
 from transformer.ui.pages import PAGES
@@ -39,7 +39,9 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     limits = Limits(parameters=1_000_000, upload_bytes=2000, runs_per_visitor=3)
     made = Jobs(tmp_path / "runs", limits, executor=lambda queue, limits: Still())
     monkeypatch.setattr(live_jobs, "jobs", lambda: made)
-    monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): Estimate(7, 8, 9.0))
+    monkeypatch.setattr(
+        live_jobs, "estimated", lambda config, pairs=(): live_jobs.Estimate(7, 8, 9.0)
+    )
     return made
 
 
@@ -109,7 +111,7 @@ def test_it_opens_by_its_address_with_ideas_and_says_what_to_do_first(
     [
         (None, "estimating the time …"),
         ("a step needs more than the 3.0 GB", "a step needs more than the 3.0 GB"),
-        (Estimate(7, 8, 9.0), "about **9 s** here"),
+        (live_jobs.Estimate(7, 8, 9.0), "about **9 s** here"),
     ],
 )
 def test_the_form_is_there_whether_or_not_the_time_is_known(
@@ -208,6 +210,19 @@ def test_the_form_opens_with_the_idea_filled_in_and_trains_what_it_says(
     assert config["data"]["options"]["longest"] == 4
     assert config["model"]["score"] == "additive"
     assert config["model"]["d_model"] == 64
+
+
+def test_what_the_form_says_once_more_when_it_is_closed_does_not_open_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As a slow browser does, with its first look at the run."""
+    said: dict[str, Any] = {"task-1": "copy"}
+    monkeypatch.setattr(st, "session_state", said)
+    setup._another("task-1")
+    assert draft.now() is None
+    draft.begin("reverse")
+    setup._another("task-1")
+    assert said["draft"] == draft.Draft("copy", turn=2)
 
 
 def test_every_control_goes_back_to_its_default_alone_and_with_all_others(

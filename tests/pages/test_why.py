@@ -9,9 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit
-from transformer.analysis.complexity import count, formulas
-from transformer.analysis.paths import path_length
-from transformer.analysis.timing import LENGTHS, Timing
+from transformer.analysis.table1.complexity import count, formulas
+from transformer.analysis.table1.paths import path_length
+from transformer.analysis.table1.timing import LENGTHS, Timing
 from transformer.jobs import Computation, Computing, JobError
 from transformer.jobs.computing import FOLDER
 from transformer.jobs.results import RESULT

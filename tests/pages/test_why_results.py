@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.pages.conftest import Visit
-from transformer.analysis.published import TABLE_2
+from transformer.analysis.table1.table2 import TABLE_2
 
 
 def test_every_figure_of_the_table_is_there(visit: Visit) -> None:

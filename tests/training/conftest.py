@@ -11,7 +11,7 @@ import torch
 
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.text import Vocabulary
-from transformer.training.data import Corpus, Prepared, prepare
+from transformer.training.data import Prepared, TrainingPairs, prepare
 from transformer.training.distributed import World
 from transformer.training.evaluator import ProbeSet
 from transformer.training.run import RunFolder
@@ -71,7 +71,7 @@ def data(tmp_path_factory: pytest.TempPathFactory, table: Path, vocabulary: Voca
     """The encoded pairs, four of them for validation."""
     run = RunFolder(tmp_path_factory.mktemp("prepared"))
     vocabulary.save(run.vocabulary_path)
-    return prepare(run, Corpus.of_files([table]), vocab_size=len(vocabulary), max_len=64)
+    return prepare(run, TrainingPairs.of_files([table]), vocab_size=len(vocabulary), max_len=64)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from transformer.text import CorpusError, Vocabulary
 from transformer.training import data as data_module
-from transformer.training.data import Corpus, epoch_plan, open_prepared, prepare
+from transformer.training.data import TrainingPairs, epoch_plan, open_prepared, prepare
 from transformer.training.run import RunFolder
 
 Pairs = list[tuple[str, str]]
@@ -22,7 +22,7 @@ def write(path: Path, pairs: Pairs) -> Path:
 @pytest.mark.parametrize("n_pairs", [2, 50, 51, 120])
 def test_every_fiftieth_pair_is_set_aside(tmp_path: Path, n_pairs: int) -> None:
     pairs = [(f"source {n}", f"target {n}") for n in range(n_pairs)]
-    corpus = Corpus.of_files([write(tmp_path / "p.tsv", pairs)])
+    corpus = TrainingPairs.of_files([write(tmp_path / "p.tsv", pairs)])
     for _ in range(2):  # read from the start again
         train, valid = list(corpus.train()), list(corpus.valid())
         assert valid == pairs[::50]
@@ -34,7 +34,7 @@ def test_no_more_are_set_aside_than_validation_needs(
 ) -> None:
     monkeypatch.setattr(data_module, "SET_ASIDE_MOST", 3)
     pairs = [(f"source {n}", f"target {n}") for n in range(1000)]
-    corpus = Corpus.of_files([write(tmp_path / "p.tsv", pairs)])
+    corpus = TrainingPairs.of_files([write(tmp_path / "p.tsv", pairs)])
     assert list(corpus.valid()) == [pairs[0], pairs[50], pairs[100]]
     assert len(list(corpus.train())) == 997
 
@@ -44,7 +44,7 @@ def test_parallel_files_and_validation_files(tmp_path: Path) -> None:
     for name, text in sides.items():
         (tmp_path / name).write_text(text)
     valid = write(tmp_path / "valid.tsv", [("three", "trois")])
-    corpus = Corpus.of_files([tmp_path / "en", tmp_path / "fr"], [valid])
+    corpus = TrainingPairs.of_files([tmp_path / "en", tmp_path / "fr"], [valid])
     assert list(corpus.train()) == [("one", "un"), ("two", "deux")]
     assert list(corpus.valid()) == [("three", "trois")]
 
@@ -52,18 +52,18 @@ def test_parallel_files_and_validation_files(tmp_path: Path) -> None:
 def test_mistakes_in_the_files_are_named_at_once(tmp_path: Path) -> None:
     table = write(tmp_path / "p.tsv", [("a", "b")])
     with pytest.raises(CorpusError, match="one table or two parallel files, not 3 files"):
-        Corpus.of_files([table] * 3)
+        TrainingPairs.of_files([table] * 3)
     with pytest.raises(CorpusError, match=r"There is no file .*gone\.tsv"):
-        Corpus.of_files([table], [tmp_path / "gone.tsv"])
+        TrainingPairs.of_files([table], [tmp_path / "gone.tsv"])
     with pytest.raises(CorpusError, match=r"p\.tsv has 1 pair; at least 2 are needed .* --valid"):
-        list(Corpus.of_files([table]).train())
+        list(TrainingPairs.of_files([table]).train())
 
 
 def test_what_is_made_is_opened_again_and_not_made_anew(
     tmp_path: Path, pairs: Pairs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, told = RunFolder(tmp_path / "run"), []
-    corpus = Corpus.of_files([write(tmp_path / "p.tsv", pairs)])
+    corpus = TrainingPairs.of_files([write(tmp_path / "p.tsv", pairs)])
     monkeypatch.setattr(data_module, "TELL_EVERY", 150)
     made = prepare(run, corpus, vocab_size=320, max_len=20, tell=told.append)
     dropped = made.train.n_dropped
@@ -86,7 +86,7 @@ def test_what_is_made_is_opened_again_and_not_made_anew(
 
 
 def test_the_vocabulary_has_not_seen_the_validation_pairs(tmp_path: Path, pairs: Pairs) -> None:
-    corpus = Corpus(lambda: iter(pairs[:100]), lambda: iter(pairs[100:]))
+    corpus = TrainingPairs(lambda: iter(pairs[:100]), lambda: iter(pairs[100:]))
     prepared = prepare(RunFolder(tmp_path), corpus, vocab_size=310, max_len=64)
     sentences = [side for pair in pairs[:100] for side in pair]
     assert prepared.vocabulary.sha256 == Vocabulary.train(sentences, 310).sha256
@@ -95,7 +95,7 @@ def test_the_vocabulary_has_not_seen_the_validation_pairs(tmp_path: Path, pairs:
 def test_another_vocabulary_is_noticed(
     tmp_path: Path, pairs: Pairs, vocabulary: Vocabulary
 ) -> None:
-    corpus = Corpus(lambda: iter(pairs), lambda: iter(pairs))
+    corpus = TrainingPairs(lambda: iter(pairs), lambda: iter(pairs))
     run = RunFolder(tmp_path)
     prepare(run, corpus, vocab_size=310, max_len=64)
     vocabulary.save(run.vocabulary_path)

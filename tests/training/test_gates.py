@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from transformer import Translator
-from transformer.analysis.ablation import fold
 from transformer.analysis.corpora import Corpus, Sentence
-from transformer.analysis.gates import Head, all_heads, gated
+from transformer.analysis.importance.ablation import fold
+from transformer.analysis.interventions.switching import Head, all_heads, gated
 from transformer.model import Transformer
 from transformer.model.gates import HardConcrete
 from transformer.text import Vocabulary

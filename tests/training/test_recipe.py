@@ -12,7 +12,7 @@ import torch
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.model import Transformer
 from transformer.text.tasks import TASKS
-from transformer.training.data import Corpus
+from transformer.training.data import TrainingPairs
 from transformer.training.estimate import PREPARING, Workload, estimate, workload
 from transformer.training.live import train_run
 from transformer.training.recipe import DEFAULTS, describe
@@ -67,12 +67,12 @@ def test_a_task_with_few_examples_keeps_some_for_validation() -> None:
     config = describe("copy", options={"longest": 2, "letters": 3})  # 3 + 9 sequences
     options = config.to_dict()["data"]["options"]
     assert (options["n_train"], options["n_valid"]) == (11, 1)
-    corpus = Corpus.of_task("copy", options, 1)
+    corpus = TrainingPairs.of_task("copy", options, 1)
     assert len({*corpus.train(), *corpus.valid()}) == 12
 
 
-def corpus_of(pairs: list[tuple[str, str]]) -> Corpus:
-    return Corpus(lambda: iter(pairs), lambda: iter(pairs[:1]))
+def corpus_of(pairs: list[tuple[str, str]]) -> TrainingPairs:
+    return TrainingPairs(lambda: iter(pairs), lambda: iter(pairs[:1]))
 
 
 def test_a_tiny_text_has_a_piece_for_each_word() -> None:

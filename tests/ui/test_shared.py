@@ -15,9 +15,8 @@ from benchmarks.browser import served
 from benchmarks.sessions import Session
 from transformer.analysis.corpora import Corpus
 from transformer.jobs import services
-from transformer.ui import live_jobs, models
+from transformer.ui import live_jobs, models, uploads
 from transformer.ui.computed import computing
-from transformer.ui.lab import corpus
 
 
 def workers(app: int) -> dict[int, str]:
@@ -56,25 +55,25 @@ def test_services_uploads_and_models_outlive_the_caches(
 ) -> None:
     monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("HEADS_UP_CHECKPOINTS", str(checkpoints))
-    corpus.uploads().put("me", Corpus.of_lines(["one", "two"], "mine"))
+    uploads.uploads().put("me", Corpus.of_lines(["one", "two"], "mine"))
 
     def all_of_them() -> list[object]:
         model = models.load("tiny", checkpoints / "tiny").translator
-        return [live_jobs.jobs(), computing(), corpus.uploads(), model]
+        return [live_jobs.jobs(), computing(), uploads.uploads(), model]
 
     try:
         before = all_of_them()
         st.cache_resource.clear()
         st.cache_data.clear()
         assert [*map(id, all_of_them())] == [*map(id, before)]
-        assert corpus.uploads().of("me") is not None
+        assert uploads.uploads().of("me") is not None
         assert not live_jobs.jobs()._executor._closing.is_set()
     finally:
         services.close_all()
 
 
 def test_new_cookies_of_one_address_push_out_nobody_elses_upload() -> None:
-    kept, mine = corpus.Uploads(6), Corpus.of_lines(["mine"], "mine")
+    kept, mine = uploads.Uploads(6), Corpus.of_lines(["mine"], "mine")
     kept.put("me", mine, "B")
     for number in range(20):
         kept.put(f"cookie {number}", Corpus.of_lines(["x"], "x"), "A")

@@ -1,1 +1,7 @@
-"""Analysis: attention weights in, figures about them out."""
+"""Analysis: a model, or what it attended to, in; figures about it out.
+
+Rooms, each below those after it: `evidence`, `corpora`, `attribution`, `alignment`,
+`interventions`, `importance`, `roles`, `findings`; `inside`, `positions` and `table1` stand for
+themselves. `reports` names all that can be asked over a corpus, for the shell and for the pages.
+Nothing here draws, waits in a queue or knows a page.
+"""

@@ -13,24 +13,24 @@ from typing import Any
 
 import pandas as pd
 
-from transformer.analysis.ablation import leave_one_out, measure_without
-from transformer.analysis.aligners import leaderboard
-from transformer.analysis.cards import RULES, cards
+from transformer.analysis.alignment.leaderboard import leaderboard
 from transformer.analysis.corpora import Corpus
+from transformer.analysis.corpora.passes import Progress, silent
 from transformer.analysis.findings import FINDINGS, Published
-from transformer.analysis.gates import Head
-from transformer.analysis.heads import measure_heads
-from transformer.analysis.importance import BY, gradient_importances
-from transformer.analysis.known import known_for
-from transformer.analysis.passes import Progress, silent
-from transformer.analysis.pruning import kinds_pruned, pruning_curve
+from transformer.analysis.importance.ablation import leave_one_out, measure_without
+from transformer.analysis.importance.by_gradient import BY, gradient_importances
+from transformer.analysis.importance.pruning import kinds_pruned, pruning_curve
+from transformer.analysis.interventions.switching import Head
+from transformer.analysis.roles.head_measures import measure_heads
+from transformer.analysis.roles.head_roles import RULES, head_roles
+from transformer.analysis.roles.known_heads import known_for
 from transformer.checkpoint import checkpoint_hash
 from transformer.config import near
 from transformer.figures.switchboard import heads_of
 from transformer.inference import Translator
 from transformer.measures import MEASURES
 
-FAR = 16
+MAX_OFFSET = 16
 """Offsets beyond are counted here: of a distribution people look at the middle."""
 
 
@@ -108,7 +108,7 @@ def _heads(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
     """A card for every head, and beside it how many rows have their greatest weight at each offset
     ("offsets"); "texts" are the sentences that its "strongest" count from 0."""
     measured = measure_heads(translator, corpus, progress)
-    made = cards(measured)
+    made, keys = head_roles(measured), measured.strongest_keys
     table = measured.table()
     table.insert(3, "role", [card.role.group for card in made])
     table.insert(4, "does", [card.role.text for card in made])
@@ -126,7 +126,7 @@ def _heads(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
         "cards": [card.to_dict() for card in made],
         "offsets": [
             [list(pair) for pair in zip(counts.index.tolist(), counts.tolist(), strict=True)]
-            for counts in (measured.places[c.kind].offsets(c.layer, c.head, FAR) for c in made)
+            for counts in (keys[c.kind].offsets(c.layer, c.head, MAX_OFFSET) for c in made)
         ],
         "chance": chance,
         "best_offsets": {name: list(best) for name, best in measured.best_offsets.items()},

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from transformer.analysis.corpora import corpus_for
-from transformer.analysis.gates import KINDS
+from transformer.analysis.interventions.switching import KINDS
 from transformer.checkpoint import load_languages, save_checkpoint
 from transformer.cli.corpus import given_corpus
 from transformer.cli.options import add_device

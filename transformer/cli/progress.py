@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from tqdm import tqdm
 
-from transformer.analysis.passes import Progress
+from transformer.analysis.corpora.passes import Progress
 from transformer.training.console import LINE_EVERY, TimeLeft, say
 
 

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from transformer.figures.curves import DARK, LIGHT
+from transformer.figures.theme import theme
 
 Link = tuple[int, int]  # positions of a source word and of a target word, from 0
 LONGEST = 14  # letters of a word beside the links
@@ -115,9 +116,7 @@ def two_rows(
         margin={"l": 110, "r": 40, "t": 50, "b": 50},
         legend={"y": 1, "yanchor": "top", "traceorder": "normal"},
     )
-    figure.update_xaxes(
-        title=unit, rangemode="tozero", gridcolor="rgba(128,128,128,0.25)", fixedrange=True
-    )
+    figure.update_xaxes(title=unit, rangemode="tozero", fixedrange=True)
     figure.update_yaxes(
         tickvals=list(range(len(source))),
         ticktext=[f"{_short(word)}\u2002" for word in source],
@@ -169,11 +168,9 @@ def _middles(
 
 def _lay_out(figure: go.Figure, height: int, dark: bool) -> None:
     figure.update_layout(
-        template="none",
+        template=theme(dark),
         height=height,
-        font={"color": "#e8ebef" if dark else "#1b1f24", "size": 15},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
+        font={"size": 15},
         margin={"l": 4, "r": 4, "t": 4, "b": 4},
         legend={"orientation": "h", "y": 0, "yref": "container", "yanchor": "bottom", "x": 0},
         hovermode="closest",

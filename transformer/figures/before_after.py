@@ -12,6 +12,7 @@ from jaxtyping import Float
 from transformer.figures.curves import DARK, LIGHT
 from transformer.figures.moves import piece
 from transformer.figures.positions import Numbers, lay_out
+from transformer.figures.theme import INK, theme
 
 ROW, LOW_ROW, FEW = 28, 17, 40  # pixels of a token's two bars; of many tokens'
 BEFORE, AFTER = 6, 1  # colours in the palette
@@ -110,7 +111,7 @@ def effects(
             x=[max(float(sizes[chosen]), LEAST)], y=[max(abs(float(changes[chosen])), LEAST)],
             customdata=[known[chosen]], mode="markers", hoverinfo="skip", showlegend=False,
             marker={
-                "symbol": "circle-open", "size": 17, "color": "#e8ebef" if dark else "#1b1f24",
+                "symbol": "circle-open", "size": 17, "color": INK[theme(dark)],
                 "line": {"width": 2.5},
             },
         )  # fmt: skip

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
+from transformer.figures.theme import theme
+
 POINTS = 600
 """Most points of a curve."""
 
@@ -204,17 +206,12 @@ def _lay_out(
     dark: bool,
 ) -> None:
     """Axes, and `uirevision`: who has zoomed in stays there when new points come."""
-    line = "rgba(128,128,128,0.25)"
-    axis = {"gridcolor": line, "zeroline": False, "linecolor": "rgba(128,128,128,0.7)"}
+    axis = {"linecolor": "rgba(128,128,128,0.7)"}
     figure.update_layout(
-        template="none",
+        template=theme(dark),
         title={"text": _plain(title), "x": 0, "xref": "paper"} if title else None,
         uirevision=kept,
-        font={"color": "#e8ebef" if dark else "#1b1f24", "size": 14},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
         hovermode="closest",
-        hoverlabel={"namelength": -1},
         legend={"orientation": "h", "y": -0.22, "x": 0, "yanchor": "top"},
         margin={"l": 70, "r": 16, "t": 48 if title else 16, "b": 60},
         showlegend=len(figure.data) > 1,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
 from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS
+from transformer.figures.theme import theme
 
 Curve = tuple[npt.NDArray[np.floating], npt.NDArray[np.floating]]
 GREY = "rgba(128,128,128,0.8)"
@@ -80,29 +80,23 @@ def _mark(figure: go.Figure, name: str, reach: float, colour: str, place: int) -
 
 
 def _lay_out(figure: go.Figure, entries: Mapping[str, Sequence[Curve]], dark: bool) -> None:
-    axis: dict[str, Any] = {"gridcolor": "rgba(128,128,128,0.25)", "zeroline": False}
     ticks = sorted({int(d) for seeds in entries.values() for x, _ in seeds for d in x})
     figure.update_layout(
-        template="none",
+        template=theme(dark),
         uirevision="distance",
-        font={"color": "#e8ebef" if dark else "#1b1f24", "size": 14},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        hoverlabel={"namelength": -1},
         legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"},
         margin={"l": 62, "r": 10, "t": 10, "b": 50},
         showlegend=True,
     )
     figure.update_xaxes(
         title="positions from a letter to its mark",
-        type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks], **axis,
+        type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks],
     )  # fmt: skip
     figure.update_yaxes(
         title="letters right",
         tickformat=".0%",
         range=[-0.02, 1.29],
         tickvals=[0, 0.2, 0.4, 0.6, 0.8, 1],
-        **axis,
     )
     if not ticks:
         figure.update_xaxes(type="linear", showticklabels=False)

@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from transformer.figures.packing import Part, join
 from transformer.figures.side import Side, header, prefixed
 from transformer.figures.state import state_of
-from transformer.figures.views import page
+from transformer.figures.views import TABS, data_script, page
 
-UNPACK = """
-const bytes = async (node) => {
-  const packed = Uint8Array.from(atob(node.textContent), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-};
-"""
-"""Script that reads what `data_script` wrote."""
-
-_START = """
-const view = explorerView(document.body, () => {});
-document.querySelector(".hu").classList.add("hu-file");
-// The layers stand below this script and may still be on their way from the disk.
-const read = new Promise((done) => document.addEventListener("DOMContentLoaded", done));
-const block = (name) => document.querySelector(`script[data-part="${name}"]`);
-view.show(await bytes(document.getElementById("hu-first")), (store, header) => {
-  for (const meta of header.later) {
-    store.later.set(meta.name, async () => {
-      if (!block(meta.name)) await read;
-      return arrayOf(meta, await bytes(block(meta.name)));
-    });
-  }
-});
-"""
+_START = f"""{TABS}
+import {{ openExplorer }} from "./explorer-use.js";
+openExplorer(TABS);"""
 
 
 def explorer_data(
@@ -87,10 +64,4 @@ def explorer_page(sides: Sequence[Side], start: Mapping[str, Any], title: str = 
     ]
     first = data_script("id", "hu-first", explorer_data(sides, state, [], later=later))
     blocks = (data_script("data-part", part.name, part.array.tobytes()) for part in later)
-    return page("explorer", UNPACK + _START, first, title, "\n".join(blocks))
-
-
-def data_script(name: str, value: str, data: bytes) -> str:
-    """Data in an element that no browser runs; base 64 holds no "<". `value` is plain letters."""
-    letters = base64.b64encode(gzip.compress(data, 6, mtime=0)).decode()
-    return f'<script type="text/plain" {name}="{value}">{letters}</script>'
+    return page(_START, first, title, "\n".join(blocks))

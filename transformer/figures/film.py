@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from transformer.figures.explorer import UNPACK, data_script
 from transformer.figures.packing import COARSE, Part, join, levels
 from transformer.figures.roles import LEAST_ROWS, NONE, POSITIONAL, SINK, Role, roles
 from transformer.figures.side import labels_of
 from transformer.figures.state import State
-from transformer.figures.views import page
+from transformer.figures.views import packed_page
 from transformer.measures import KINDS
 
 FRAMES = 100
@@ -36,12 +35,6 @@ roles are surest; a head of -1 the clearest of the newest step (as `Side.cleares
 _RANGES = {"step": 10**9, "probe": 99, "layer": 999, "head": 999}
 _CHOICES = {"kind": KINDS, "size": ("normal", "large")}
 _LABELS = ("src", "tgt", "predicted")
-_START = """
-const view = filmView(document.body, () => {});
-document.querySelector(".hu").classList.add("hu-file");
-view.show(await bytes(document.getElementById("hu-first")));
-"""
-
 Frame = Mapping[str, npt.NDArray[np.floating]]
 Labels = Mapping[str, Sequence[str]]
 
@@ -123,8 +116,7 @@ def film_page(
     title: str = "Attention as it formed",
 ) -> str:
     """The film as one HTML file that opens without a server."""
-    data = film_data(frames, labels, start, notes=notes)
-    return page("film", UNPACK + _START, data_script("id", "hu-first", data), title)
+    return packed_page("film", film_data(frames, labels, start, notes=notes), title)
 
 
 def film_state(values: Mapping[str, int | str]) -> State:

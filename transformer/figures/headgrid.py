@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from transformer.figures.views import page
+from transformer.figures.views import view_page
 
 
 @dataclass(frozen=True)
@@ -93,9 +92,4 @@ def headgrid_data(
 
 def headgrid_page(data: dict[str, Any], title: str = "Heads") -> str:
     """`headgrid_data` as a file of its own."""
-    # Inside a script element only "<" could end it or begin a comment.
-    written = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
-    start = f"""const view = headgridView(document.body, () => {{}});
-document.querySelector(".hu").classList.add("hu-file");
-view.show({written});"""
-    return page("headgrid", start, title=title)
+    return view_page("headgrid", data, title)

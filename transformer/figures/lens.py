@@ -13,6 +13,7 @@ from plotly.subplots import make_subplots
 
 from transformer.figures.curves import DARK, LIGHT
 from transformer.figures.plots import RAMP
+from transformer.figures.theme import theme
 
 RAMP_DARK = ("#14202b", "#123049", "#145788", "#3a86be", "#82bae0", "#ddeef8")
 ROW = 27  # pixels
@@ -127,16 +128,13 @@ def lens_curve(
         )
     _lay_out(figure, dark, 430)
     figure.update_layout(showlegend=False, title={"text": f"“{_plain(word)}”", "x": 0})
-    grid = {"gridcolor": "rgba(128,128,128,0.25)", "zeroline": False}
-    figure.update_yaxes(title="probability", tickformat=".0%", range=[-0.03, 1.05], row=1, **grid)
-    figure.update_yaxes(
-        title="rank (log)", type="log", autorange="reversed", dtick=1, row=2, **grid
-    )
+    figure.update_yaxes(title="probability", tickformat=".0%", range=[-0.03, 1.05], row=1)
+    figure.update_yaxes(title="rank (log)", type="log", autorange="reversed", dtick=1, row=2)
     # One tick a layer: where what stands before the comma is another.
     parts = [name.partition(",")[0] for name in names]
     starts = [place for place, part in enumerate(parts) if part not in parts[:place]]
     figure.update_xaxes(tickangle=-40, row=2, **_ticks([parts[place] for place in starts], starts))
-    figure.update_xaxes(showticklabels=False, row=1, **grid)
+    figure.update_xaxes(showticklabels=False, row=1)
     return figure
 
 
@@ -169,11 +167,8 @@ def _ticks(labels: Sequence[str], places: Sequence[int] | None = None) -> dict[s
 
 def _lay_out(figure: go.Figure, dark: bool, height: int) -> None:
     figure.update_layout(
-        template="none",
+        template=theme(dark),
         height=height,
-        font={"color": "#e8ebef" if dark else "#1b1f24", "size": 14},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
         hoverlabel={"align": "left"},
         margin={"l": 10, "r": 10, "t": 40, "b": 20},
     )

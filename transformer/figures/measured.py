@@ -9,6 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS
+from transformer.figures.theme import theme
 
 
 @dataclass(frozen=True)
@@ -88,16 +89,11 @@ def measured(
 
 
 def _lay_out(figure: go.Figure, chart: Chart, words: list[str], dark: bool) -> None:
-    line = "rgba(128,128,128,0.25)"
-    axis = {"gridcolor": line, "zeroline": False, "linecolor": "rgba(128,128,128,0.7)"}
+    axis = {"linecolor": "rgba(128,128,128,0.7)"}
     figure.update_layout(
-        template="none",
-        font={"color": "#e8ebef" if dark else "#1b1f24", "size": 14},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
+        template=theme(dark),
         height=320,
         hovermode="closest",
-        hoverlabel={"namelength": -1},
         legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"},
         margin={"l": 70, "r": 16, "t": 40, "b": 56},
         showlegend=len(figure.data) > 1,

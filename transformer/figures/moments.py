@@ -9,12 +9,11 @@ The symbols are those of Kingma and Ba 2015, algorithm 1 (https://arxiv.org/abs/
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.figures.views import page
+from transformer.figures.views import view_page
 
 MATRICES = ("before", "gradient", "m", "v", "m_hat", "v_hat", "step", "value")
 """θ_{t-1}, g_t, m_t, v_t, m̂_t, v̂_t, α·m̂_t / (√v̂_t + ε) and θ_t."""
@@ -57,12 +56,7 @@ def moments_data(update: Mapping[str, Any]) -> dict[str, Any]:
 
 def moments_page(update: Mapping[str, Any], title: str = "Adam's moments") -> str:
     """The same as a file of its own."""
-    # Inside a script element only "<" could end it or begin a comment.
-    written = json.dumps(moments_data(update), allow_nan=False).replace("<", "\\u003c")
-    start = f"""const view = momentsView(document.body, () => {{}});
-document.querySelector(".hu").classList.add("hu-file");
-view.show({written});"""
-    return page("moments", start, title=title)
+    return view_page("moments", moments_data(update), title)
 
 
 def _number(value: Any) -> float | None:

@@ -21,7 +21,7 @@ SOURCE, TARGET, AGAINST = 0, 1, 3  # colours in the palette
 
 
 @dataclass(frozen=True, eq=False)
-class Quantity:
+class CellValues:
     """One number a cell.
 
     Attributes:
@@ -42,7 +42,7 @@ class Quantity:
 
 
 def moves_data(
-    quantities: Sequence[Quantity],
+    quantities: Sequence[CellValues],
     shown: tuple[str, str],
     *,
     kind: str,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from transformer.figures.curves import DARK, LIGHT
+from transformer.figures.theme import theme
 
 
 def offsets(
@@ -38,13 +39,9 @@ def offsets(
             "<extra></extra>",
         )
     )
-    line = "rgba(128,128,128,0.25)"
     figure.update_layout(
-        template="none",
+        template=theme(dark),
         title={"text": title, "x": 0, "xref": "paper"} if title else None,
-        font={"color": "#e8ebef" if dark else "#1b1f24", "size": 14},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
         margin={"l": 64, "r": 12, "t": 44 if title else 12, "b": 56},
         height=300,
         bargap=0.15,
@@ -56,11 +53,10 @@ def offsets(
     figure.update_xaxes(
         title="offset of the greatest weight, tokens",
         range=[-wide - 0.6, wide + 0.6],
-        zeroline=False,
         tickvals=steps,
         ticktext=[named(at) for at in steps],
     )
-    figure.update_yaxes(title="rows", tickformat=".0%", gridcolor=line, zeroline=False)
+    figure.update_yaxes(title="rows", tickformat=".0%")
     return figure
 
 

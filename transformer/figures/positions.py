@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 
 from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS
 from transformer.figures.plots import RAMP
+from transformer.figures.theme import theme
 
 Numbers = npt.NDArray[Any]
 
@@ -157,22 +158,17 @@ def lay_out(
     figure: go.Figure, across: str, down: str, dark: bool, *, height: int = 380, title: str = ""
 ) -> None:
     """Axes with their names, the page's own ground, the legend below."""
-    axis: dict[str, Any] = {"gridcolor": "rgba(128,128,128,0.25)", "zeroline": False}
     figure.update_layout(
-        template="none",
+        template=theme(dark),
         height=height,
         title={"text": escape(title, quote=False), "x": 0, "xref": "paper", "font": {"size": 15}}
         if title
         else None,
-        font={"color": "#e8ebef" if dark else "#1b1f24", "size": 14},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        hoverlabel={"namelength": -1},
         legend={"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom"},
         margin={"l": 64, "r": 24, "t": 48 if title else 40, "b": 56},
     )
-    figure.update_xaxes(title=escape(across), **axis)
-    figure.update_yaxes(title=escape(down), **axis)
+    figure.update_xaxes(title=escape(across))
+    figure.update_yaxes(title=escape(down))
 
 
 def ticks(labels: Sequence[str]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 
 from transformer.figures.curves import DARK, DASHES, LIGHT, thin
+from transformer.figures.theme import theme
 
 Curve = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 MOST = 200
@@ -90,21 +91,16 @@ def mean(seeds: Sequence[Curve]) -> Curve | None:
 
 
 def _lay_out(figure: go.Figure, name: str, share: bool, top: float | None, dark: bool) -> None:
-    axis = {"gridcolor": "rgba(128,128,128,0.25)", "zeroline": False}
     figure.update_layout(
-        template="none",
+        template=theme(dark),
         uirevision=name,  # who has zoomed in stays there
-        font={"color": "#e8ebef" if dark else "#1b1f24", "size": 14},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
         hovermode="closest",
-        hoverlabel={"namelength": -1},
         legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"},
         margin={"l": 62, "r": 10, "t": 10, "b": 50},
         showlegend=True,
     )
-    figure.update_xaxes(title="step", rangemode="tozero", **axis)
-    figure.update_yaxes(title=name, rangemode="tozero", **axis)
+    figure.update_xaxes(title="step", rangemode="tozero")
+    figure.update_yaxes(title=name, rangemode="tozero")
     if share:
         figure.update_yaxes(tickformat=".0%", range=[-0.02, 1.02])
     elif top is not None:

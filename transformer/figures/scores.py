@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS
+from transformer.figures.theme import theme
 
 Numbers = npt.NDArray[np.floating]
 STAGES = ("score", "weight", "‖∂weight/∂q‖")
@@ -34,7 +35,7 @@ def against_width(
     """One measure of every score function over d_k, on a logarithmic axis.
 
     Args:
-        table: lines with "d_k", "score" and the columns asked for (`analysis.scores.measure`).
+        table: lines with "d_k", "score" and the columns asked for (`score_scale.measure`).
         names: score function to what it is called, in the order of colours.
         title: of the vertical axis, with its unit.
         log: whether that axis is logarithmic too; else it goes from 0 to 1.
@@ -125,7 +126,7 @@ def by_head(
     """A mark for every head and version of its scale: layers across, 0 to 1 upwards.
 
     Args:
-        table: lines with "layer", "head", "version" and the column (`analysis.scores.heads`), of
+        table: lines with "layer", "head", "version" and the column (`score_scale.heads`), of
             one kind of attention.
         names: version to what it is called.
     """
@@ -153,13 +154,9 @@ def by_head(
 
 
 def _ground(figure: go.Figure, dark: bool) -> None:
-    axis: dict[str, Any] = {"gridcolor": FAINT, "zerolinecolor": FAINT}
+    axis: dict[str, Any] = {"zeroline": True, "zerolinecolor": FAINT}
     figure.update_layout(
-        template="none",
-        font={"color": "#e8ebef" if dark else "#1b1f24", "size": 14},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        hoverlabel={"namelength": -1},
+        template=theme(dark),
         margin={"l": 66, "r": 10, "t": 10, "b": 50},
     )
     figure.update_xaxes(**axis)

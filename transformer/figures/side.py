@@ -20,7 +20,7 @@ from transformer.figures.state import DEFAULTS, State
 from transformer.figures.steps import choices, tree_data
 from transformer.figures.words import special, word_labels, words
 from transformer.measures import KINDS, MEASURES
-from transformer.measures.registry import Sentence
+from transformer.measures.registry import AttentionTrace
 
 SITES = {
     "encoder": "encoder.layers.{}.self_attn.",
@@ -39,7 +39,7 @@ WHOLE = 1_500_000
 
 
 @runtime_checkable
-class Traced(Sentence, Protocol):
+class Traced(AttentionTrace, Protocol):
     """What is read of a trace; `inference.Trace` is one."""
 
     @property

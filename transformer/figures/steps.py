@@ -20,7 +20,7 @@ BRANCH = (
 
 
 @runtime_checkable
-class Choice(Protocol):
+class CandidateLike(Protocol):
     """A piece and the model's probability for it; `inference.results.Candidate` is one."""
 
     @property
@@ -32,15 +32,15 @@ class Choice(Protocol):
 
 
 @runtime_checkable
-class Step(Protocol):
+class StepLike(Protocol):
     """A step of decoding; `inference.results.Step` is one."""
 
     @property
     def input_tokens(self) -> Sequence[str]: ...
     @property
-    def candidates(self) -> Sequence[Choice]: ...
+    def candidates(self) -> Sequence[CandidateLike]: ...
     @property
-    def chosen(self) -> Choice: ...
+    def chosen(self) -> CandidateLike: ...
 
 
 def translation_data(
@@ -58,7 +58,7 @@ def translation_data(
     }
 
 
-def steps_data(steps: Iterable[Step], *, end: str = "</s>") -> dict[str, Any]:
+def steps_data(steps: Iterable[StepLike], *, end: str = "</s>") -> dict[str, Any]:
     """The table of steps as `translation.js` shows it: for each step t, from 1, what the decoder
     had read, its candidates and the one taken, until `end` was.
 
@@ -100,7 +100,7 @@ def tree_data(tree: Any) -> dict[str, Any] | None:
     return {**columns, "beam_size": tree.beam_size, "length_penalty": tree.length_penalty}
 
 
-def _choice(choice: Choice) -> dict[str, Any]:
+def _choice(choice: CandidateLike) -> dict[str, Any]:
     if not 0 <= choice.probability <= 1 + 1e-4:
         raise ValueError(
             f"The probability of {choice.token!r} is {choice.probability}, not 0 to 1."

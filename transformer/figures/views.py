@@ -1,4 +1,4 @@
-"""The browser views: plain scripts and styles in `browser/`, without a build step.
+"""The browser views: scripts and styles in `browser/`, without a build step.
 
 A view is used in two ways: mounted by the app (`module` gives the script, `style` the style), or
 as a file of its own that opens without a server (`page`, and `explorer.explorer_page`). Either way
@@ -7,110 +7,47 @@ what is shown comes as data, and reaches the page as text, never as HTML.
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
+from collections.abc import Mapping
 from functools import cache
 from html import escape
-from itertools import chain
-from pathlib import Path
 from typing import Any
 
-_BROWSER = Path(__file__).parent / "browser"
+from transformer.figures.modules import Joined, join_modules
 
-# What draws tables of weights, alone or in a view.
-_TABLES = ("base", "store", "matrix", "pen", "lettering", "stage", "cells", "legend", "mosaic")
-EXPLORER: dict[str, tuple[str, ...]] = {
-    "heads": ("headlines", "headchips", "heads"),
-    "model": ("model",),
-    "heatmap": ("heatmap",),
-    "query-key": ("working", "strips", "querykey"),
-    "decoding": ("tree", "stepping", "decoding"),
-    "compare": ("differences", "comparing", "compare"),
-}
-"""The explorer's views in the order of their tabs, each with what draws it; the last script of each
-adds its tab."""
-COMPONENTS: dict[str, tuple[str, ...]] = {
-    "explorer": (
-        *_TABLES,
-        "explorer.css",
-        "options",
-        "measures",
-        *chain(*EXPLORER.values()),
-        "sheet",
-        "take",
-        "tools.css",
-        "help",
-        "explorer",
-        "address",
-    ),
-    "translation": ("base", "translation"),
-    "film": (
-        *_TABLES,
-        "explorer.css",
-        "model.css",
-        "tools.css",
-        "options",
-        "heatmap",
-        "sheet",
-        "take",
-        "help",
-        "filmed",
-        "scrubber",
-        "film",
-    ),
-    "moments": ("base", "explorer.css", "legend", "formula", "moments"),
-    "figure1": ("base", "store", "figure1"),
-    "tensors": (
-        "base",
-        "explorer.css",
-        "store",
-        "lettering",
-        "stage",
-        "legend",
-        "formula",
-        "ranked",
-        "tensordraw",
-        "tensors",
-    ),
-    "moves": (
-        "base",
-        "explorer.css",
-        "store",
-        "lettering",
-        "stage",
-        "cells",
-        "legend",
-        "formula",
-        "moves",
-    ),
-    "switchboard": (
-        "base",
-        "explorer.css",
-        "model.css",
-        "store",
-        "legend",
-        "mosaic",
-        "switchboard",
-    ),
-    "headgrid": ("base", "explorer.css", "model.css", "legend", "headgrid"),
-}
-"""Every component with its files in `browser/`, in the order of their use: a script knows those
-before it. A name stands for a script and, where there is one, its style."""
+COMPONENTS = (
+    "explorer",
+    "translation",
+    "film",
+    "moments",
+    "figure1",
+    "tensors",
+    "moves",
+    "switchboard",
+    "headgrid",
+)
+"""What a page can mount: `browser/film.js` exports `filmView`, and so on."""
 
-_MODULE = """
-const views = new WeakMap(); // one for each place in the page, kept from call to call
-
-export default function ({ data, parentElement, setStateValue }) {
-  if (!views.has(parentElement)) views.set(parentElement, %s);
-  const view = views.get(parentElement);
-  if (data) view.show(data);
-  return () => view.close();
+EXPLORER = {
+    "heads": "heads",
+    "model": "model",
+    "heatmap": "heatmap",
+    "query-key": "querykey",
+    "decoding": "decoding",
+    "compare": "compare",
 }
-"""
-_MAKE = """%sView(parentElement, (state) => setStateValue("state", state))"""
-_MAKE_EXPLORER = """explorerView(parentElement, (state, defaults) => {
-    writeAddress(state, defaults);
-    setStateValue("state", state);
-  }, true)"""
+"""The explorer's views in the order of their tabs, each with its script; `browser/heads.js` exports
+`headsTab`, and so on."""
+
+TABS = "\n".join(
+    [
+        *(f'import {{ {script}Tab }} from "./{script}.js";' for script in EXPLORER.values()),
+        *["const TABS = {", *(f'  "{name}": {file}Tab,' for name, file in EXPLORER.items()), "};"],
+    ]
+)
+"""Script that names them `TABS`."""
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -125,57 +62,77 @@ body {{ margin: 2rem auto; max-width: 1200px; padding: 0 1rem; }}
 <body>
 {data}
 <script type="module" async>
-{script}
-{start}
-</script>
+{script}</script>
 {after}
 </body>
 </html>
 """
 
 
-@cache
-def script(view: str) -> str:
-    """The functions of a component; of "film" `filmView` is the one to call, and so on."""
-    return "\n".join(_read(f"{name}.js") for name in COMPONENTS[view] if "." not in name)
-
-
-@cache
-def style(view: str) -> str:
-    """The component's style sheet."""
-    given = [name for name in COMPONENTS[view] if "." in name]
-    names = [name if "." in name else f"{name}.css" for name in COMPONENTS[view]]
-    found = [name for name in dict.fromkeys(names) if name in given or (_BROWSER / name).exists()]
-    return "\n".join(_read(name) for name in found)
-
-
 def module(view: str) -> str:
     """The script as a Streamlit component of the second kind imports it."""
-    make = _MAKE_EXPLORER if view == "explorer" else _MAKE % view
-    return script(view) + _MODULE % make
+    return _component(view).script
 
 
-def page(view: str, start: str, data: str = "", title: str = "Attention", after: str = "") -> str:
+def style(view: str) -> str:
+    """The component's style sheet."""
+    return _component(view).style
+
+
+@cache
+def _component(view: str) -> Joined:
+    if view == "explorer":
+        start = f"{TABS}\n{_use('explorer-use', 'mountExplorer')}\n"
+        return join_modules(f"{start}export default mountExplorer(TABS);")
+    names = f"{_use(view, f'{view}View')}\n{_use('mount', 'mounted')}\n"
+    return join_modules(f"{names}export default mounted({view}View);")
+
+
+def _use(script: str, name: str) -> str:
+    return f'import {{ {name} }} from "./{script}.js";'
+
+
+def page(start: str, data: str = "", title: str = "Attention", after: str = "") -> str:
     """One HTML file that shows a view by itself: no server, nothing fetched.
 
     Args:
-        start: the lines of script that make the view and show it.
+        start: a script that makes the view and shows it; it imports what it needs.
         data: HTML elements that it reads at once.
         after: elements that may come later: the view is drawn before they are read.
     """
-    shown = {"script": script(view), "start": start, "data": data, "after": after}
-    return _PAGE.format(title=escape(title), style=style(view), **shown)
+    joined = _joined(start)
+    return _PAGE.format(
+        script=joined.script, style=joined.style, title=escape(title), data=data, after=after
+    )
+
+
+_joined = cache(join_modules)
+
+
+def view_page(view: str, data: Mapping[str, Any], title: str) -> str:
+    """One of `COMPONENTS` that takes JSON, as a file of its own."""
+    # Inside a script element only "<" could end it or begin a comment.
+    written = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
+    element = f'<script type="application/json" id="hu-first">{written}</script>'
+    return page(_opened(view, "jsonIn"), element, title)
+
+
+def packed_page(view: str, data: bytes, title: str) -> str:
+    """The same of one that takes bytes."""
+    return page(_opened(view, "bytesIn"), data_script("id", "hu-first", data), title)
+
+
+def _opened(view: str, read: str) -> str:
+    names = f"{_use(view, f'{view}View')}\n{_use('file', f'{read}, openFile')}\n"
+    return f'{names}openFile({view}View, await {read}(document.getElementById("hu-first")));'
 
 
 def translation_page(data: dict[str, Any], title: str = "Translation") -> str:
     """`translation_data` or `steps_data` as a file of its own."""
-    # Inside a script element only "<" could end it or begin a comment.
-    written = json.dumps(data).replace("<", "\\u003c")
-    start = f"""const view = translationView(document.body);
-document.querySelector(".hu").classList.add("hu-file");
-view.show({written});"""
-    return page("translation", start, title=title)
+    return view_page("translation", data, title)
 
 
-def _read(name: str) -> str:
-    return (_BROWSER / name).read_text(encoding="utf-8")
+def data_script(name: str, value: str, data: bytes) -> str:
+    """Data in an element that no browser runs; base 64 holds no "<". `value` is plain letters."""
+    letters = base64.b64encode(gzip.compress(data, 6, mtime=0)).decode()
+    return f'<script type="text/plain" {name}="{value}">{letters}</script>'

@@ -60,7 +60,7 @@ class Output:
     passed: list[int] | None = None
 
 
-class Decoder:
+class SequenceDecoder:
     """All ways of decoding, over ids. Threads share it; each call keeps its own state."""
 
     def __init__(self, model: Transformer, precision: str = "auto") -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from torch import Tensor
 
 from transformer.hooks import Hooks
-from transformer.inference.decoding import Decoder, Memory, Output
+from transformer.inference.decoding import Memory, Output, SequenceDecoder
 from transformer.inference.results import Translation
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
@@ -38,7 +38,7 @@ class Recording:
 
 def make_trace(
     recording: Recording,
-    decoder: Decoder,
+    decoder: SequenceDecoder,
     memory: Memory,
     output: Output,
     translation: Translation,

@@ -12,7 +12,7 @@ import torch
 from transformer.checkpoint import load_checkpoint
 from transformer.device import choose_device
 from transformer.hooks import Hooks
-from transformer.inference.decoding import Decoder, Output
+from transformer.inference.decoding import Output, SequenceDecoder
 from transformer.inference.engine import Precision
 from transformer.inference.options import Decoding, DecodingOptions, check_source
 from transformer.inference.recording import Recording, make_trace
@@ -52,7 +52,7 @@ class Translator:
         self.model, self.vocabulary = model, vocabulary
         self.device: torch.device = model.embedding.weight.device
         self.folder: Path | None = None  # that it was loaded from
-        self._decoder = Decoder(model, precision)
+        self._decoder = SequenceDecoder(model, precision)
         self._pieces = tuple(vocabulary.tokens(range(len(vocabulary))))
 
     @classmethod

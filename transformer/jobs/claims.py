@@ -16,14 +16,14 @@ from transformer.training.run import RunError, Status
 
 
 @dataclass(frozen=True)
-class Claim:
+class ClaimedRun:
     """A run that one worker has; the lock is its alone until `give_back`."""
 
     folder: JobFolder
     lock: BinaryIO
 
 
-def take(queue: Queue, worker: str) -> Claim | None:
+def take(queue: Queue, worker: str) -> ClaimedRun | None:
     """The next run of the line, now "running"; None if none waits.
 
     Raises:
@@ -41,12 +41,12 @@ def take(queue: Queue, worker: str) -> Claim | None:
             except BaseException:
                 lock.close()
                 raise
-            return Claim(folder, lock)
+            return ClaimedRun(folder, lock)
     return None
 
 
 def give_back(
-    queue: Queue, claim: Claim, error: BaseException | None, interrupted: bool = False
+    queue: Queue, claim: ClaimedRun, error: BaseException | None, interrupted: bool = False
 ) -> None:
     """Let go of a run after `train_run`, and see that its state says how it went.
 

@@ -145,7 +145,7 @@ def of_report(
 def of_timing(d: int, k: int, r: int) -> Computation:
     """Seconds of the layers of Table 1 on this machine."""
     given = {"d": d, "k": k, "r": r}
-    return Computation("transformer.analysis.timing:compute", given, "timing")
+    return Computation("transformer.analysis.table1.timing:compute", given, "timing")
 
 
 def of_step(workload: Mapping[str, Any]) -> Computation:

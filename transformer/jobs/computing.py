@@ -106,19 +106,19 @@ class Computing:
             unwritten = lane.unwritten.get(key, "")
         if (folder / RESULT).is_file():
             return Standing(key, "done", 1.0)
+        # Read before `failed.json`, which is written before this is removed.
+        told = read(folder / PROGRESS) if asked is not None else {}
         if asked is not None and not asked.cancelled:
             if place:
                 return Standing(key, "waiting", place=place, mine=mine)
-            told = read(folder / PROGRESS)
             share, doing = float(told.get("share", 0.0)), str(told.get("doing", "starting"))
             so_far = told.get("so_far", {})
             return Standing(key, "running", share, doing, mine=mine, so_far=so_far)
         failed = read(folder / FAILED)
+        so_far = failed.get("so_far") or told.get("so_far") or {}  # `told`: its process still ends
         if reason := unwritten or str(failed.get("reason", "")):
-            return Standing(key, "failed", reason=reason, so_far=failed.get("so_far", {}))
-        if failed:
-            return Standing(key, "stopped", so_far=failed.get("so_far", {}))
-        return Standing(key, "absent")
+            return Standing(key, "failed", reason=reason, so_far=so_far)
+        return Standing(key, "stopped" if so_far else "absent", so_far=so_far)
 
     def result(self, key: str) -> dict[str, Any]:
         """What was found. Raises JobError if it is not there (any more)."""

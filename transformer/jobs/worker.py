@@ -74,7 +74,7 @@ class Worker:
             else:
                 self._have(claim, train)
 
-    def _have(self, claim: claims.Claim, train: Train) -> None:
+    def _have(self, claim: claims.ClaimedRun, train: Train) -> None:
         """Train the run, then give it back, whatever happened."""
         self._interrupted, over = False, threading.Event()
         heeding = threading.Thread(target=self._heed, args=(claim, over), daemon=True)
@@ -88,7 +88,7 @@ class Worker:
             heeding.join()
             self._give_back(claim, error)
 
-    def _give_back(self, claim: claims.Claim, error: BaseException | None) -> None:
+    def _give_back(self, claim: claims.ClaimedRun, error: BaseException | None) -> None:
         """Say how the run went; on a full disk not before there is room, for nobody else knows."""
         told = False
         with claim.lock:
@@ -119,7 +119,7 @@ class Worker:
             self._training = False
         return None
 
-    def _heed(self, claim: claims.Claim, over: threading.Event) -> None:
+    def _heed(self, claim: claims.ClaimedRun, over: threading.Event) -> None:
         while not over.wait(_HEED):
             if claim.folder.control().command == "pause":
                 return self._interrupt()

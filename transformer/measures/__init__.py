@@ -8,7 +8,7 @@ grid, its card, its address), the shell's table and Findings, if it has a claim,
 This room knows arrays and pieces of text; it must not import torch, a model or a page.
 """
 
-from transformer.measures.measure import KINDS, Claim, Measure, said
+from transformer.measures.measure import KINDS, Measure, PublishedClaim, said
 from transformer.measures.offsets import OffsetShare, offset, positional
 from transformer.measures.registry import MEASURES, of_trace
 from transformer.measures.shape import confidence, distance, entropy
@@ -17,9 +17,9 @@ from transformer.measures.tokens import share
 __all__ = [
     "KINDS",
     "MEASURES",
-    "Claim",
     "Measure",
     "OffsetShare",
+    "PublishedClaim",
     "confidence",
     "distance",
     "entropy",

@@ -9,7 +9,7 @@ from jaxtyping import Bool
 
 from transformer.measures.measure import Measure
 from transformer.measures.pieces import BEGIN, is_punctuation
-from transformer.measures.rows import Attention, Rows
+from transformer.measures.rows import Rows, RowWeights
 
 RELATIONS = {
     "verb_subject": ("Verb: its subject", "verbs", "their subject"),
@@ -38,7 +38,7 @@ def _within(name: str, label: str, note: str, lacking: str) -> Measure:
     def table(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
         return rows.within.get(name, rows.none)
 
-    def found(attention: Attention) -> np.ndarray:
+    def found(attention: RowWeights) -> np.ndarray:
         return attention.greatest_on(table(attention.rows))
 
     return Measure(

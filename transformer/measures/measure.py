@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Bool, Float
 
-from transformer.measures.rows import Attention, Rows
+from transformer.measures.rows import Rows, RowWeights
 
 KINDS = ("encoder", "decoder", "cross")
 GROUPS = ("shape", "place", "token", "grammar", "translation")
@@ -23,7 +23,7 @@ def every(rows: Rows) -> Bool[np.ndarray, "sentences query"]:
 
 
 @dataclass(frozen=True)
-class Claim:
+class PublishedClaim:
     """A published finding: some head does what a measure says.
 
     Attributes:
@@ -59,19 +59,19 @@ class Measure:
     name: str
     label: str
     note: str
-    function: Callable[[Attention], Float[np.ndarray, "sentences heads query"]]
+    function: Callable[[RowWeights], Float[np.ndarray, "sentences heads query"]]
     unit: str = ""
     kinds: tuple[str, ...] = KINDS
     counts: Callable[[Rows], Bool[np.ndarray, "sentences #query"]] = every
     group: str = "token"
     lacking: str = "none has such a token"
-    claim: Claim | None = None
+    claim: PublishedClaim | None = None
 
     def counted(self, rows: Rows) -> Bool[np.ndarray, "sentences query"]:
         """The rows that count: real ones, no padding."""
         return np.asarray(self.counts(rows) & rows.real)
 
-    def means(self, attention: Attention) -> Float[np.ndarray, "sentences heads"]:
+    def means(self, attention: RowWeights) -> Float[np.ndarray, "sentences heads"]:
         """Over the rows of each sentence that count; NaN where there is none."""
         counted = self.counted(attention.rows)
         total = (self.function(attention) * counted[:, None]).sum(axis=-1, dtype=np.float64)

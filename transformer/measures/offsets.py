@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Integer
 
 from transformer.measures.measure import Measure, checked
-from transformer.measures.rows import Attention
+from transformer.measures.rows import RowWeights
 
 
 def positional(weights: Float[np.ndarray, "*heads query key"]) -> Float[np.ndarray, "*heads"]:
@@ -50,7 +50,7 @@ def _most_common(
     return best.reshape(heads), (in_order.max(axis=-1) / reach).reshape(heads)
 
 
-def _no_row(attention: Attention) -> Float[np.ndarray, "sentences heads query"]:
+def _no_row(attention: RowWeights) -> Float[np.ndarray, "sentences heads query"]:
     raise TypeError("a share of rows at one offset is no mean of numbers that single rows have")
 
 
@@ -66,11 +66,11 @@ class OffsetShare(Measure):
     offset: str = ""
     backwards: bool = False
 
-    def means(self, attention: Attention) -> Float[np.ndarray, "sentences heads"]:
+    def means(self, attention: RowWeights) -> Float[np.ndarray, "sentences heads"]:
         """Each sentence by itself, with an offset of its own."""
         return np.stack([positional(w) for w in self.windows(attention)])
 
-    def windows(self, attention: Attention) -> list[Float[np.ndarray, "heads query key"]]:
+    def windows(self, attention: RowWeights) -> list[Float[np.ndarray, "heads query key"]]:
         """Each sentence's weights, from its end if `backwards`."""
         sizes = zip(attention.w, attention.rows.n_query, attention.rows.n_key, strict=True)
         windows = (w[:, :n_query, :n_key] for w, n_query, n_key in sizes)

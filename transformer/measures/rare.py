@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool
 
-from transformer.measures.measure import Claim, Measure
+from transformer.measures.measure import Measure, PublishedClaim
 from transformer.measures.rows import Rows
 
 FREQUENT = 500
@@ -36,7 +36,7 @@ MEASURES = (
         kinds=("encoder",),
         counts=_has_rare,
         lacking=f"none has a token beyond the {FREQUENT} most frequent of this model's vocabulary",
-        claim=Claim(
+        claim=PublishedClaim(
             "A head of the lowest encoder layer looks at the rarest token of the sentence.",
             "Voita et al. 2019, section 5.3",
             floor=0.5,

@@ -16,7 +16,7 @@ from transformer.measures.grammar import PIECES, same_word
 from transformer.measures.measure import GROUPS, Measure
 from transformer.measures.offsets import OffsetShare, offset
 from transformer.measures.pieces import Pieces
-from transformer.measures.rows import Attention, Rows
+from transformer.measures.rows import Rows, RowWeights
 
 
 def _found() -> dict[str, Measure]:
@@ -33,7 +33,7 @@ MEASURES: dict[str, Measure] = _found()
 
 
 @runtime_checkable
-class Sentence(Protocol):
+class AttentionTrace(Protocol):
     """What is read of a trace; `inference.Trace` is one."""
 
     @property
@@ -45,14 +45,16 @@ class Sentence(Protocol):
     def weights(self, kind: str, layer: int) -> npt.NDArray[np.float32]: ...
 
 
-def of_trace(trace: Sentence, kind: str, layer: int) -> dict[str, Float[np.ndarray, " heads"]]:
+def of_trace(
+    trace: AttentionTrace, kind: str, layer: int
+) -> dict[str, Float[np.ndarray, " heads"]]:
     """Every measure of every head of one layer, and the offsets of those that have one.
 
     Those that do not apply are left out: of another kind, or of rows that the sentence lacks.
     Relations of grammar, rare words and gold links are known over a corpus alone.
     """
     rows = rows_of(trace, kind)
-    attention = Attention(rows, trace.weights(kind, layer)[None])
+    attention = RowWeights(rows, trace.weights(kind, layer)[None])
     found: dict[str, Float[np.ndarray, " heads"]] = {}
     for one in MEASURES.values():
         if kind in one.kinds and one.counted(rows).any():
@@ -62,7 +64,7 @@ def of_trace(trace: Sentence, kind: str, layer: int) -> dict[str, Float[np.ndarr
     return found
 
 
-def rows_of(trace: Sentence, kind: str) -> Rows:
+def rows_of(trace: AttentionTrace, kind: str) -> Rows:
     """The rows of one kind in this sentence."""
     source, target, written = trace.src_tokens, trace.tgt_tokens, trace.predicted_tokens
     query, key = source if kind == "encoder" else target, target if kind == "decoder" else source

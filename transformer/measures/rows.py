@@ -87,14 +87,14 @@ class Rows:
         """The rows for which there is one of these columns."""
         return np.asarray(self.once(columns).any(axis=-1))
 
-    def even(self) -> Attention:
+    def even(self) -> RowWeights:
         """A head that looks everywhere alike, wherever it may look."""
         shares = self.seen / np.maximum(self.seen.sum(axis=-1, keepdims=True), 1)
-        return Attention(self, shares[:, None].astype(np.float32))
+        return RowWeights(self, shares[:, None].astype(np.float32))
 
 
 @dataclass(frozen=True)
-class Attention:
+class RowWeights:
     """Weights over these rows; columns of padding have weight 0."""
 
     rows: Rows

@@ -7,16 +7,16 @@ from transformer.text.batching import Batch, batch_plan, make_batch
 from transformer.text.corpus import CorpusError, parse_pairs, read_pairs, read_references
 from transformer.text.examples import Examples, Pairs
 from transformer.text.store import TokenStore
-from transformer.text.tasks import TASKS, Choice, Example, Task, split
+from transformer.text.tasks import TASKS, Example, OptionRange, Task, split
 from transformer.text.vocabulary import Vocabulary
 
 __all__ = [
     "TASKS",
     "Batch",
-    "Choice",
     "CorpusError",
     "Example",
     "Examples",
+    "OptionRange",
     "Pairs",
     "Task",
     "TokenStore",

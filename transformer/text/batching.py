@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import SupportsIndex
 
@@ -120,9 +120,21 @@ def make_batch(
     if not pairs:
         raise ValueError("0 pairs make no batch; give at least 1 index.")
     sources, targets = [src.tolist() for src, _ in pairs], [tgt.tolist() for _, tgt in pairs]
+    return padded(sources, targets, pad_id=pad_id, bos_id=bos_id)
+
+
+def padded(
+    sources: Sequence[list[int]],
+    targets: Sequence[list[int]],
+    *,
+    pad_id: int,
+    bos_id: int,
+    device: torch.device | str = "cpu",
+) -> Batch:
+    """These ids, a source and its target at each place, padded to the longest of each side."""
     return Batch(
-        src=pad(sources, pad_id),
-        tgt_in=pad(shift_right(targets, bos_id), pad_id),
-        tgt_out=pad(targets, pad_id),
+        src=pad(sources, pad_id, device),
+        tgt_in=pad(shift_right(targets, bos_id), pad_id, device),
+        tgt_out=pad(targets, pad_id, device),
         n_tokens=sum(map(len, sources)) + sum(map(len, targets)),
     )

@@ -14,7 +14,7 @@ from transformer.text import read_pairs
 from transformer.training.card import model_card
 from transformer.training.carry import load_start
 from transformer.training.console import say
-from transformer.training.data import Corpus, prepare
+from transformer.training.data import TrainingPairs, prepare
 from transformer.training.evaluator import ProbeSet
 from transformer.training.live import MAX_WATCHED, train_run
 from transformer.training.run import RunError, RunFolder
@@ -48,7 +48,7 @@ def train_command(
     )
     probe_set = _watched(probes, asked.valid) if probes else None
 
-    def begin(corpus: Corpus) -> ProbeSet | None:
+    def begin(corpus: TrainingPairs) -> ProbeSet | None:
         claim(run, asked)
         if start and not learn_vocabulary and not run.vocabulary_path.is_file():
             start.vocabulary.save(run.vocabulary_path)
@@ -56,7 +56,7 @@ def train_command(
         prepare(run, corpus, vocab_size=size, max_len=longest, tell=say)
         return probe_set
 
-    corpus = functools.partial(Corpus.of_files, asked.train, asked.valid, list(asked.added))
+    corpus = functools.partial(TrainingPairs.of_files, asked.train, asked.valid, list(asked.added))
     train_in(run, asked, corpus, begin, start=start.model_for if start else None)
     return 0
 

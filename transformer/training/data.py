@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from transformer.analysis.alignment import Link
+from transformer.analysis.corpora.gold import Link
 from transformer.config import TrainingConfig
 from transformer.text import (
     CorpusError,
@@ -32,7 +32,7 @@ TELL_EVERY = 1_000_000  # pairs
 
 
 @dataclass(frozen=True)
-class Corpus:
+class TrainingPairs:
     """Training and validation pairs, each a function that reads them from the start again.
 
     Attributes:
@@ -48,7 +48,7 @@ class Corpus:
     added: Sequence[Pairs] = ()
 
     @classmethod
-    def of_task(cls, name: str, options: Mapping[str, int], seed: int) -> Corpus:
+    def of_task(cls, name: str, options: Mapping[str, int], seed: int) -> TrainingPairs:
         """Pairs of one of our own tasks, the same for the same seed.
 
         Args:
@@ -75,7 +75,7 @@ class Corpus:
         train: Sequence[str | os.PathLike[str]],
         valid: Sequence[str | os.PathLike[str]] | None = None,
         added: Sequence[str | os.PathLike[str]] = (),
-    ) -> Corpus:
+    ) -> TrainingPairs:
         """One table, or two parallel files, each. Without `valid`, the first training pair and
         every 50th after it (2,000 at most) are set aside. `added` are tables.
 
@@ -170,7 +170,7 @@ class Prepared:
 
 def prepare(
     run: RunFolder,
-    corpus: Corpus,
+    corpus: TrainingPairs,
     *,
     vocab_size: int,
     max_len: int,

@@ -13,9 +13,10 @@ import torch
 from sacrebleu.metrics.bleu import BLEU
 from torch import Tensor
 
-from transformer.analysis.alignment import Link, attention_errors
+from transformer.analysis.alignment.error_rate import attention_errors
+from transformer.analysis.corpora.gold import Link
 from transformer.hooks import Hooks
-from transformer.inference.decoding import Decoder
+from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding, output_limit
 from transformer.inference.trace import WEIGHTS
 from transformer.model import Transformer
@@ -198,7 +199,7 @@ class Evaluator:
             return []
         self.model.eval()
         sources = [src for src, _ in self._valid[:count]]
-        outputs = Decoder(self.model, "fp32").run(sources, self._decoding)
+        outputs = SequenceDecoder(self.model, "fp32").run(sources, self._decoding)
         texts = [self.vocabulary.decode(output.decoded.ids) for output in outputs]
         wanted = [tgt for _, tgt in self.probe_set.valid[:count]]
         return [

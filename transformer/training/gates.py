@@ -23,11 +23,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer.analysis.ablation import fold
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.gates import Head, all_heads, check_heads, site
-from transformer.analysis.losses import batched, losses
-from transformer.analysis.passes import Pair, Progress, encoded, silent
+from transformer.analysis.corpora.losses import batched, losses
+from transformer.analysis.corpora.passes import Pair, Progress, encoded, silent
+from transformer.analysis.importance.ablation import fold
+from transformer.analysis.interventions.switching import Head, all_heads, check_heads, site
 from transformer.hooks import HookFn, Hooks
 from transformer.inference import Translator
 from transformer.model.gates import HardConcrete

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from transformer.analysis.alignment import Link
+from transformer.analysis.corpora.gold import Link
 from transformer.run_config import FilesRun, LayerRun, PairsRun, TaskRun, TrainingRun
 from transformer.training.console import say
-from transformer.training.data import Corpus, prepare
+from transformer.training.data import TrainingPairs, prepare
 from transformer.training.errors import as_training_error
 from transformer.training.evaluator import ProbeSet
 from transformer.training.layer_race import train_layers
@@ -96,7 +96,7 @@ def _say_failed(run: RunFolder, reason: str) -> bool:
     return True
 
 
-def corpus_of(run: RunFolder, asked: TrainingRun) -> Corpus:
+def corpus_of(run: RunFolder, asked: TrainingRun) -> TrainingPairs:
     """The text of a run: a task's, pairs inside its folder, or files anywhere.
 
     Raises:
@@ -104,18 +104,18 @@ def corpus_of(run: RunFolder, asked: TrainingRun) -> Corpus:
     """
     match asked:
         case TaskRun():
-            return Corpus.of_task(asked.task, asked.options, asked.training.seed)
+            return TrainingPairs.of_task(asked.task, asked.options, asked.training.seed)
         case PairsRun():
             if not re.fullmatch(r"\w[\w.-]*", asked.pairs):
                 raise RunError(f"the pairs must be a file in the run's folder, not {asked.pairs!r}")
-            return Corpus.of_files([run.path / asked.pairs])
+            return TrainingPairs.of_files([run.path / asked.pairs])
         case FilesRun():
-            return Corpus.of_files(asked.train, asked.valid)
+            return TrainingPairs.of_files(asked.train, asked.valid)
     raise RunError(f"a run of {asked.kind} has no text")
 
 
 def _begin(
-    run: RunFolder, asked: TrainingRun, corpus: Corpus, tell: Callable[[str], None]
+    run: RunFolder, asked: TrainingRun, corpus: TrainingPairs, tell: Callable[[str], None]
 ) -> ProbeSet | None:
     """Encode the text, if it is not yet, and choose what to look at."""
     wanted, max_len = asked.model.vocab_size, asked.max_pieces

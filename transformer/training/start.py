@@ -12,7 +12,7 @@ from transformer.run_config import FilesRun, TrainingRun
 from transformer.text import Vocabulary
 from transformer.training.card import model_card
 from transformer.training.console import Console, say
-from transformer.training.data import Corpus, open_prepared
+from transformer.training.data import TrainingPairs, open_prepared
 from transformer.training.distributed import join_world, own_device
 from transformer.training.evaluator import ProbeSet
 from transformer.training.run import RunFolder, Status
@@ -24,8 +24,8 @@ from transformer.training.translation_task import TranslationTask
 def train_in(
     run: RunFolder,
     asked: TrainingRun,
-    corpus: Callable[[], Corpus],
-    begin: Callable[[Corpus], ProbeSet | None],
+    corpus: Callable[[], TrainingPairs],
+    begin: Callable[[TrainingPairs], ProbeSet | None],
     *,
     start: Callable[[Vocabulary], Transformer] | None = None,
     verbose: bool = True,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from transformer.text import Vocabulary
-from transformer.training.data import Corpus
+from transformer.training.data import TrainingPairs
 
 FEW_WORDS = 100
 """Of so few different words each becomes one piece: nothing is learned from cutting them up."""
@@ -14,7 +14,7 @@ FEW_WORDS = 100
 MOST_SENTENCES = 200_000  # that pieces are learned from
 
 
-def fitted_vocabulary(corpus: Corpus, wanted: int) -> Vocabulary:
+def fitted_vocabulary(corpus: TrainingPairs, wanted: int) -> Vocabulary:
     """The symbols of a task; else a piece for each word of a tiny text; else about `wanted` pieces.
 
     Both sides of the training pairs count. Where the text gives fewer pieces than wanted it is as

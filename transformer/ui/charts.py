@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import streamlit as st
 
 
@@ -10,6 +13,7 @@ def dark() -> bool:
     return bool(st.context.theme.type == "dark")
 
 
-def chart(figure: object, key: str) -> None:
-    """The figure as it is, without Plotly's tools."""
-    st.plotly_chart(figure, theme=None, key=key, config={"displayModeBar": False})
+def chart(figure: object, key: str, picked: Callable[[], object] | None = None) -> None:
+    """The figure as it is, without Plotly's tools; `picked` is called when a point is clicked."""
+    chosen: dict[str, Any] = {"on_select": picked, "selection_mode": "points"} if picked else {}
+    st.plotly_chart(figure, theme=None, key=key, config={"displayModeBar": False}, **chosen)

@@ -29,6 +29,11 @@ def view(kind: type[View] = View) -> View:
     return made(kind, st.session_state.get(_VIEW, {}))
 
 
+def here() -> Any:
+    """What this session looks at, with the fields of the open page."""
+    return view(_page())
+
+
 def params(file: str) -> dict[str, str]:
     """The address of this page, with what this session looks at there."""
     return view(PAGES[file].view).to_params()
@@ -169,7 +174,8 @@ def _put(news: Values) -> None:
 
 def _take(name: str, key: str) -> None:
     value = st.session_state[key]
-    if value is not None:
+    # What it says once more when it is gone, on a slow machine, is no news.
+    if value is not None and value != getattr(here(), name, value):
         change(**{name: value})
         st.session_state[_ACTED] = key.partition(":")[0]
 

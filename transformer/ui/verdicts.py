@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from transformer.analysis.verdicts import Word
+from transformer.analysis.evidence.verdicts import Word
 from transformer.figures.interval import interval
 
 BADGES: dict[Word, tuple[Literal["green", "orange", "blue", "gray"], str]] = {
@@ -28,7 +28,7 @@ def effect(found: Mapping[str, Any]) -> None:
     """What was measured, where its interval lies, and what the claim needs.
 
     Args:
-        found: with the keys of `analysis.verdicts.Effect.to_dict`.
+        found: with the keys of `analysis.evidence.verdicts.Effect.to_dict`.
     """
     st.html(
         interval(

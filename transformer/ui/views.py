@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.figures import explorer_data, module, prefixed, steps_data, style, translation_data
+from transformer.figures import explorer_data, module, prefixed, style, translation_data
 from transformer.figures.state import State
 from transformer.ui import state
 from transformer.ui.readings import Reading
@@ -16,7 +16,11 @@ from transformer.ui.readings import Reading
 
 @cache
 def component(view: str) -> Callable[..., Any]:
-    """What mounts one of `figures.views.COMPONENTS`."""
+    """What mounts one of `figures.views.COMPONENTS`.
+
+    What a visitor chooses in a view is an event, `on_choice_change`: chosen twice it is heard
+    twice. What the explorer looks at lasts: `on_state_change`.
+    """
     return st.components.v2.component(f"heads_up.{view}", css=style(view), js=module(view))
 
 
@@ -31,7 +35,7 @@ def head(reading: Reading, kind: str) -> None:
     start: State = {"view": "heatmap", "kind": kind, "layer": layer, "head": number}
     part = reading.side.layer(kind, layer)
     data = explorer_data([reading.side], start, prefixed([part], 0), alone=True)
-    explorer(key="head", data=data, on_state_change=lambda: None)
+    explorer(key="head", data=data)
 
 
 def translation(reading: Reading) -> None:
@@ -46,12 +50,7 @@ def pair(key: str, data: bytes) -> None:
     view's `row` and `column`."""
 
     def chosen() -> None:
-        told = st.session_state[key]["state"]
+        told = st.session_state[key]["choice"]
         state.change(row=int(told["row"]), column=int(told["column"]))
 
-    _moves(key=key, data=data, on_state_change=chosen)
-
-
-def steps(reading: Reading) -> None:
-    """The table of decoding steps."""
-    _translation(key="steps", data=steps_data(reading.trace.translation.steps))
+    _moves(key=key, data=data, on_choice_change=chosen)

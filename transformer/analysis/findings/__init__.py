@@ -19,16 +19,16 @@ from transformer.analysis.findings.faithful import (
     VALUE_ZEROING,
 )
 from transformer.analysis.findings.finding import Finding, Published, Untestable
-from transformer.analysis.findings.positional import POSITIONAL_HEADS
-from transformer.analysis.findings.removal import FRAGILE_KIND, LAST_CROSS, SINGLE_HEADS
-from transformer.analysis.findings.saves import write_scores
-from transformer.analysis.findings.training import (
+from transformer.analysis.findings.over_training import (
     TOLERANCE,
     pruning_over_training,
     saves_of,
     scores_of,
 )
-from transformer.analysis.findings.words import (
+from transformer.analysis.findings.positional import POSITIONAL_HEADS
+from transformer.analysis.findings.removal import FRAGILE_KIND, LAST_CROSS, SINGLE_HEADS
+from transformer.analysis.findings.saves import write_scores
+from transformer.analysis.findings.word_alignment import (
     DIAGONAL,
     INPUT_HEADS,
     LOW_LAYERS,

@@ -10,10 +10,10 @@ import torch
 from jaxtyping import Float
 from scipy.stats import rankdata
 
-from transformer.analysis import alti, rollout, value_zeroing
-from transformer.analysis.cells import LOGITS
+from transformer.analysis.attribution import alti, rollout, value_zeroing
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.passes import Progress, encoded
+from transformer.analysis.corpora.passes import Progress, encoded
+from transformer.analysis.interventions.blanking import LOGITS
 from transformer.inference import Translator
 from transformer.inference.trace import Trace
 

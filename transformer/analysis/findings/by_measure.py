@@ -1,22 +1,22 @@
-"""What was published of single measures (`measures.Claim`): some head does what it says."""
+"""What was published of single measures (`PublishedClaim`): some head does what it says."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
-from transformer.analysis.bootstrap import Drawn, lead
 from transformer.analysis.corpora import Corpus
+from transformer.analysis.corpora.passes import Progress
+from transformer.analysis.evidence.bootstrap import Drawn, lead
+from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import Finding, Published, enough, told
-from transformer.analysis.heads import measure_heads
-from transformer.analysis.passes import Progress
-from transformer.analysis.verdicts import Effect
+from transformer.analysis.roles.head_measures import measure_heads
 from transformer.figures.measured import Chart
 from transformer.inference import Translator
-from transformer.measures import MEASURES, Claim, Measure
+from transformer.measures import MEASURES, Measure, PublishedClaim
 
 
-def published(measure: Measure, claim: Claim) -> Published:
+def published(measure: Measure, claim: PublishedClaim) -> Published:
     """The finding of a measure's claim."""
 
     def test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
@@ -47,7 +47,11 @@ def published(measure: Measure, claim: Claim) -> Published:
 
 
 def _tested(
-    measure: Measure, claim: Claim, translator: Translator, corpus: Corpus, progress: Progress
+    measure: Measure,
+    claim: PublishedClaim,
+    translator: Translator,
+    corpus: Corpus,
+    progress: Progress,
 ) -> Finding:
     enough(len(corpus))
     measured = measure_heads(translator, corpus, progress)

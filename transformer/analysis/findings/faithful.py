@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from transformer.analysis.bootstrap import Drawn, lead
 from transformer.analysis.corpora import Corpus
+from transformer.analysis.corpora.passes import Progress
+from transformer.analysis.evidence.bootstrap import Drawn, lead
+from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.blanked import METHODS, SHORTEST, Where, agreement
 from transformer.analysis.findings.finding import Finding, Published, Untestable, enough, size
-from transformer.analysis.passes import Progress
-from transformer.analysis.verdicts import Effect
 from transformer.figures.measured import Chart
 from transformer.inference import Translator
 

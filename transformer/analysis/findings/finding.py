@@ -9,14 +9,14 @@ from typing import Any
 
 import pandas as pd
 
-from transformer.analysis.bootstrap import Interval
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.passes import Progress, silent
-from transformer.analysis.verdicts import Effect, Word
+from transformer.analysis.corpora.passes import Progress, silent
+from transformer.analysis.evidence.bootstrap import Interval
+from transformer.analysis.evidence.verdicts import Effect, Word
 from transformer.figures.measured import Chart
 from transformer.inference import Translator
 
-LEAST = 10
+MIN_SENTENCES = 10
 """Sentences that a bootstrap over sentences needs at least."""
 
 
@@ -109,11 +109,11 @@ def spread(corpus: Corpus, most: int) -> Corpus:
 
 
 def enough(count: int, what: str = "sentences") -> None:
-    """Raises `Untestable` if a corpus gives fewer than `LEAST`."""
-    if count < LEAST:
+    """Raises `Untestable` if a corpus gives fewer than `MIN_SENTENCES`."""
+    if count < MIN_SENTENCES:
         raise Untestable(
-            f"The corpus has {count} {what}, and how sure a figure is can be told from {LEAST} on; "
-            "choose a longer corpus."
+            f"The corpus has {count} {what}, and how sure a figure is can be told from "
+            f"{MIN_SENTENCES} on; choose a longer corpus."
         )
 
 

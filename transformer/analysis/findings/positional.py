@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from transformer.analysis.bootstrap import Drawn, Interval, lead
 from transformer.analysis.corpora import Corpus
+from transformer.analysis.corpora.passes import Progress
+from transformer.analysis.evidence.bootstrap import Drawn, Interval, lead
+from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import Finding, Published, enough, told
-from transformer.analysis.heads import measure_heads
-from transformer.analysis.passes import Progress
-from transformer.analysis.verdicts import Effect
+from transformer.analysis.roles.head_measures import measure_heads
 from transformer.figures.measured import Chart
 from transformer.figures.roles import POSITIONAL
 from transformer.inference import Translator
@@ -22,7 +22,7 @@ HALF = 0.5
 def _test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
     enough(len(corpus))
     measured = measure_heads(translator, corpus, progress)
-    places, n = measured.places["encoder"], len(corpus)
+    places, n = measured.strongest_keys["encoder"], len(corpus)
     lines, hits, rows = [], [], []
     for layer, head in np.ndindex(places.best.shape[:2]):
         offset, share, reach = places.constant(layer, head)

@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from transformer.analysis.ablation import losses_without
-from transformer.analysis.bootstrap import Drawn, lead
 from transformer.analysis.corpora import Corpus
+from transformer.analysis.corpora.losses import batched
+from transformer.analysis.corpora.passes import Progress, encoded
+from transformer.analysis.evidence.bootstrap import Drawn, lead
+from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import (
     Finding,
     Published,
@@ -18,11 +20,9 @@ from transformer.analysis.findings.finding import (
     enough,
     size,
 )
-from transformer.analysis.gates import KINDS, Head, all_heads
-from transformer.analysis.importance import Importance, gradient_importance
-from transformer.analysis.losses import batched
-from transformer.analysis.passes import Progress, encoded
-from transformer.analysis.verdicts import Effect
+from transformer.analysis.importance.ablation import losses_without
+from transformer.analysis.importance.by_gradient import Importance, gradient_importance
+from transformer.analysis.interventions.switching import KINDS, Head, all_heads
 from transformer.figures.measured import Chart
 from transformer.inference import Translator
 

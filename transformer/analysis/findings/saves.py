@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from transformer.analysis.bootstrap import Bleu
+from transformer.analysis.evidence.bootstrap import BleuCounts
 from transformer.analysis.findings.finding import Untestable, enough
 from transformer.text.files import atomic_path
 
@@ -24,8 +24,8 @@ class SavedScores:
     """One save: BLEU of its translations of a corpus, with all heads and without some."""
 
     step: int
-    whole: Bleu
-    pruned: Bleu
+    whole: BleuCounts
+    pruned: BleuCounts
 
 
 def write_scores(path: str | os.PathLike[str], scores: Sequence[SavedScores]) -> None:
@@ -69,8 +69,8 @@ def read_scores(path: Path) -> list[SavedScores]:
     return sorted(scores, key=lambda one: one.step)
 
 
-def _bleu(counts: object) -> Bleu:
+def _bleu(counts: object) -> BleuCounts:
     found = np.asarray(counts, dtype=np.float64)
     if found.ndim != 2 or found.shape[1] != 10 or not (found >= 0).all() or found.max() > 1e6:
         raise ValueError("ten counts a sentence")
-    return Bleu.of_counts(found)
+    return BleuCounts.of_counts(found)

@@ -17,12 +17,12 @@ from the one trace and the weights, and is held against the hook that follows it
 
 from transformer.analysis.inside.batched import Batched, batched
 from transformer.analysis.inside.convolutions import Convolved, convolved
-from transformer.analysis.inside.opening import opened
+from transformer.analysis.inside.latex import worked
+from transformer.analysis.inside.open_box import opened
 from transformer.analysis.inside.panels import Opened, Panel
 from transformer.analysis.inside.shifting import Shifted, shifted
 from transformer.analysis.inside.snippets import snippet
 from transformer.analysis.inside.walk import Box, boxes
-from transformer.analysis.inside.written import worked
 
 __all__ = [
     "Batched",

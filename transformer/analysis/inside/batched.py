@@ -19,7 +19,7 @@ from transformer.text.padding import pad, shift_right
 
 
 @dataclass(frozen=True)
-class Step:
+class ShapeStep:
     """One tensor of the attention: what it is, its axes by name, and what they were."""
 
     what: str
@@ -46,7 +46,7 @@ class Batched:
     """
 
     tokens: tuple[tuple[str, ...], ...]
-    steps: tuple[Step, ...]
+    steps: tuple[ShapeStep, ...]
     on_padding: float
     apart: float
     padding: float
@@ -101,7 +101,7 @@ def _run(translator: Translator, src: Tensor, tgt: Tensor, attention: str) -> di
     return seen
 
 
-def _steps(seen: dict[str, Tensor], mask: Tensor) -> tuple[Step, ...]:
+def _steps(seen: dict[str, Tensor], mask: Tensor) -> tuple[ShapeStep, ...]:
     """L is the length of the queries' side, S that of the keys'."""
     by_head, scores = ("B", "h", "L", "d_k"), ("B", "h", "L", "S")
     values = ("B", "h", "S", "d_v")
@@ -117,4 +117,4 @@ def _steps(seen: dict[str, Tensor], mask: Tensor) -> tuple[Step, ...]:
         ("Concat: the heads side by side", ("B", "L", "h · d_v"), joined),
         ("times W^O", ("B", "L", "d_model"), seen["output"]),
     )
-    return tuple(Step(what, axes, tuple(tensor.shape)) for what, axes, tensor in found)
+    return tuple(ShapeStep(what, axes, tuple(tensor.shape)) for what, axes, tensor in found)

@@ -9,8 +9,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
+from transformer.analysis.inside.context import array
 from transformer.analysis.inside.panels import Array
-from transformer.analysis.inside.room import array
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
 from transformer.model.layers import FeedForward

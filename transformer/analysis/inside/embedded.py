@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from transformer.analysis.inside.panels import Array, Code, Panel
-from transformer.analysis.inside.room import (
+from transformer.analysis.inside.context import (
     CodeOf,
-    Room,
+    Context,
     array,
     given,
     learned,
@@ -15,17 +14,18 @@ from transformer.analysis.inside.room import (
     program,
     table,
 )
-from transformer.analysis.inside.written import Work, number, plain, signed
+from transformer.analysis.inside.latex import Work, number, plain, signed
+from transformer.analysis.inside.panels import Array, Code, Panel
 
 
-def tokens(room: Room) -> list[Panel]:
+def tokens(ctx: Context) -> list[Panel]:
     """E[token], and the same × √d_model."""
-    d_model = room.config.d_model
-    ids = np.array(room.trace.src_ids if room.ids == "src" else room.trace.tgt_ids)
-    rows, columns = room.rows, numbered(d_model, "dimension of d_model")
-    picked = array(room.model.embedding.weight[ids])
-    found = room.held(picked * d_model**0.5, room.box.site)
-    pick = f"model.embedding.weight[{room.ids}[0]]"
+    d_model = ctx.config.d_model
+    ids = np.array(ctx.trace.src_ids if ctx.ids == "src" else ctx.trace.tgt_ids)
+    rows, columns = ctx.rows, numbered(d_model, "dimension of d_model")
+    picked = array(ctx.model.embedding.weight[ids])
+    found = ctx.held(picked * d_model**0.5, ctx.box.site)
+    pick = f"model.embedding.weight[{ctx.ids}[0]]"
 
     def work(row: int, column: int) -> list[str]:
         return [
@@ -41,21 +41,21 @@ def tokens(room: Room) -> list[Panel]:
     ]
 
 
-def positions(room: Room) -> list[Panel]:
+def positions(ctx: Context) -> list[Panel]:
     """What is added, by the closed form, the learned table, or nothing."""
-    rows, columns = room.rows, numbered(room.config.d_model, "dimension of d_model")
-    kind = room.config.positions
+    rows, columns = ctx.rows, numbered(ctx.config.d_model, "dimension of d_model")
+    kind = ctx.config.positions
     length = len(rows.labels)
     if kind == "sinusoidal":
-        found = room.held(_waves(length, room.config.d_model), room.box.site)
-        work, code = _by_wave(room.config.d_model, found)
+        found = ctx.held(_waves(length, ctx.config.d_model), ctx.box.site)
+        work, code = _by_wave(ctx.config.d_model, found)
         pe = table("pe", "Positional encodings", "PE", found, rows, columns, work, code)
         return [pe]
-    found = room.held(array(room.block.positions(length)), room.box.site)
-    code = program([], [f"pe = {room.expression()}.positions({length})"], "pe[{r}, {c}]")
+    found = ctx.held(array(ctx.block.positions(length)), ctx.box.site)
+    code = program([], [f"pe = {ctx.expression()}.positions({length})"], "pe[{r}, {c}]")
     learns = kind == "learned"
     title = "Learned positions" if learns else "No positions: zeros"
-    origin = f"{room.path}.positions.weight" if learns else ""
+    origin = f"{ctx.path}.positions.weight" if learns else ""
     work = plain("PE", found)
     return [table("pe", title, "PE", found, rows, columns, work, code, origin=origin)]
 
@@ -88,15 +88,15 @@ def _by_wave(d_model: int, found: Array) -> tuple[Work, CodeOf]:
     return work, code
 
 
-def added(room: Room) -> list[Panel]:
+def added(ctx: Context) -> list[Panel]:
     """Embedding plus position."""
-    rows, columns = room.rows, numbered(room.config.d_model, "dimension of d_model")
-    sources = [(f"{room.path}.hook_{step}", f"{room.name}.{step}") for step in _PARTS]
+    rows, columns = ctx.rows, numbered(ctx.config.d_model, "dimension of d_model")
+    sources = [(f"{ctx.path}.hook_{step}", f"{ctx.name}.{step}") for step in _PARTS]
     t, pe = (
-        given(room, name, title, symbol, source, rows, columns)
+        given(ctx, name, title, symbol, source, rows, columns)
         for (name, title, symbol), source in zip(_PARTS.values(), sources, strict=True)
     )
-    found = room.held(t.values + pe.values, room.box.site)
+    found = ctx.held(t.values + pe.values, ctx.box.site)
 
     def work(row: int, column: int) -> list[str]:
         parts = t.values[row, column], pe.values[row, column]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from transformer.analysis.inside.panels import Array, Code, Panel
-from transformer.analysis.inside.room import (
+from transformer.analysis.inside.context import (
     ONE,
     Axis,
-    Room,
+    Context,
     array,
     given,
     numbered,
@@ -16,24 +15,25 @@ from transformer.analysis.inside.room import (
     table,
     through,
 )
-from transformer.analysis.inside.written import number, plain, products, signed
+from transformer.analysis.inside.latex import number, plain, products, signed
+from transformer.analysis.inside.panels import Array, Code, Panel
 
 STRONGEST = 16
 """Hidden units shown of each position."""
 
 
-def hidden(room: Room) -> list[Panel]:
+def hidden(ctx: Context) -> list[Panel]:
     """x W_1 + b_1, cut off below 0; which units are live, and which are the strongest."""
-    config, source = room.config, room.before[0]
+    config, source = ctx.config, ctx.before[0]
     wide = numbered(config.d_model, "dimension of d_model")
-    x = given(room, "x", "What comes in", "x", room.before, room.rows, wide)
-    w, b = room.block.w_1.weight, array(room.block.w_1.bias)
+    x = given(ctx, "x", "What comes in", "x", ctx.before, ctx.rows, wide)
+    w, b = ctx.block.w_1.weight, array(ctx.block.w_1.bias)
     z = through(x.values, w) + b
-    found = room.held(np.maximum(z, 0), room.box.site)
+    found = ctx.held(np.maximum(z, 0), ctx.box.site)
     units = numbered(config.d_ff, "hidden unit")
     lines = [
         f"x = seen[{source!r}]",
-        f"w_1 = {room.expression()}.w_1",
+        f"w_1 = {ctx.expression()}.w_1",
         "z = x @ w_1.weight.T + w_1.bias",
     ]
 
@@ -56,7 +56,7 @@ def hidden(room: Room) -> list[Panel]:
         "Before the cut",
         "x W_1 + b_1",
         z,
-        room.rows,
+        ctx.rows,
         units,
         before,
         program([source], lines, "z[{r}, {c}]"),
@@ -64,11 +64,11 @@ def hidden(room: Room) -> list[Panel]:
     )
     lines.append("a = z.clamp(min=0)")
     code = program([source], lines, "a[{r}, {c}]")
-    a = table("a", "Hidden units", "a", found, room.rows, units, work, code, kind="positive")
-    return [x, sums, _live(room, z, lines), _strongest(room, found, lines), a]
+    a = table("a", "Hidden units", "a", found, ctx.rows, units, work, code, kind="positive")
+    return [x, sums, _live(ctx, z, lines), _strongest(ctx, found, lines), a]
 
 
-def _live(room: Room, z: Array, lines: list[str]) -> Panel:
+def _live(ctx: Context, z: Array, lines: list[str]) -> Panel:
     """The share of units above 0 at each position."""
     counts = (z > 0).sum(axis=1)
     live = counts[:, None] / z.shape[1]
@@ -80,12 +80,12 @@ def _live(room: Room, z: Array, lines: list[str]) -> Panel:
             f"= {number(live[row, 0])}",
         ]
 
-    code = program([room.before[0]], lines, "(a[{r}] > 0).float().mean()")
+    code = program([ctx.before[0]], lines, "(a[{r}] > 0).float().mean()")
     title, symbol = "Share of live units", r"\frac{|\{u : a_u > 0\}|}{d_{ff}}"
-    return table("live", title, symbol, live, room.rows, ONE, work, code, role="step", kind="share")
+    return table("live", title, symbol, live, ctx.rows, ONE, work, code, role="step", kind="share")
 
 
-def _strongest(room: Room, a: Array, lines: list[str]) -> Panel:
+def _strongest(ctx: Context, a: Array, lines: list[str]) -> Panel:
     """The units that are loudest at each position."""
     count = min(STRONGEST, a.shape[1])
     units = np.argsort(-a, axis=1, kind="stable")[:, :count]
@@ -98,14 +98,14 @@ def _strongest(room: Room, a: Array, lines: list[str]) -> Panel:
         ]
 
     def code(row: int, column: int) -> Code:
-        return Code((room.before[0],), tuple(lines), f"a[{row}, {units[row, column]}]")
+        return Code((ctx.before[0],), tuple(lines), f"a[{row}, {units[row, column]}]")
 
     return table(
         "strongest",
         "The strongest units",
         "a_u",
         values,
-        room.rows,
+        ctx.rows,
         Axis(tuple(str(rank + 1) for rank in range(count)), "rank"),
         work,
         code,
@@ -115,15 +115,15 @@ def _strongest(room: Room, a: Array, lines: list[str]) -> Panel:
     )
 
 
-def output(room: Room) -> list[Panel]:
+def output(ctx: Context) -> list[Panel]:
     """a W_2 + b_2."""
-    site = f"{room.path}.hook_hidden"
-    wide = numbered(room.config.d_model, "dimension of d_model")
-    units = numbered(room.config.d_ff, "hidden unit")
-    source = site, f"{room.name}.hidden"
-    a = given(room, "a", "Hidden units", "a", source, room.rows, units, kind="positive")
-    w, b = room.block.w_2.weight, array(room.block.w_2.bias)
-    found = room.held(through(a.values, w) + b, room.box.site)
+    site = f"{ctx.path}.hook_hidden"
+    wide = numbered(ctx.config.d_model, "dimension of d_model")
+    units = numbered(ctx.config.d_ff, "hidden unit")
+    source = site, f"{ctx.name}.hidden"
+    a = given(ctx, "a", "Hidden units", "a", source, ctx.rows, units, kind="positive")
+    w, b = ctx.block.w_2.weight, array(ctx.block.w_2.bias)
+    found = ctx.held(through(a.values, w) + b, ctx.box.site)
 
     def work(row: int, column: int) -> list[str]:
         return [
@@ -134,19 +134,19 @@ def output(room: Room) -> list[Panel]:
 
     lines = [
         f"a = seen[{site!r}]",
-        f"w_2 = {room.expression()}.w_2",
+        f"w_2 = {ctx.expression()}.w_2",
         "y = a @ w_2.weight.T + w_2.bias",
     ]
     symbol, code = r"\mathrm{FFN}(x)", program([site], lines, "y[{r}, {c}]")
     title = "What the network says"
-    return [a, table("y", title, symbol, found, room.rows, wide, work, code)]
+    return [a, table("y", title, symbol, found, ctx.rows, wide, work, code)]
 
 
-def memory(room: Room) -> list[Panel]:
+def memory(ctx: Context) -> list[Panel]:
     """The last encoder layer's output, as it is."""
-    source = room.before
-    wide = numbered(room.config.d_model, "dimension of d_model")
-    found = room.held(room.seen(source[0]), room.box.site)
+    source = ctx.before
+    wide = numbered(ctx.config.d_model, "dimension of d_model")
+    found = ctx.held(ctx.seen(source[0]), ctx.box.site)
     code = program([source[0]], [f"m = seen[{source[0]!r}]"], "m[{r}, {c}]")
     work, title = plain("m", found), "The memory"
-    return [table("m", title, "m", found, room.rows, wide, work, code, origin=source[1])]
+    return [table("m", title, "m", found, ctx.rows, wide, work, code, origin=source[1])]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from transformer.analysis.inside.panels import Array, Panel
-from transformer.analysis.inside.room import (
+from transformer.analysis.inside.context import (
     ONE,
     Axis,
-    Room,
+    Context,
     array,
     given,
     learned,
@@ -16,17 +15,18 @@ from transformer.analysis.inside.room import (
     program,
     table,
 )
-from transformer.analysis.inside.written import Work, number, signed, summed
+from transformer.analysis.inside.latex import Work, number, signed, summed
+from transformer.analysis.inside.panels import Array, Panel
 
 
-def add(room: Room) -> list[Panel]:
+def add(ctx: Context) -> list[Panel]:
     """What came in plus what the sublayer says."""
-    wide = numbered(room.config.d_model, "dimension of d_model")
-    says = f"{room.path}.hook_output", f"{room.name}.output"
-    symbol = r"\mathrm{FFN}(x)" if room.box.block == "ffn" else "o"
-    x = given(room, "x", "What came in", "x", room.before, room.rows, wide)
-    o = given(room, "o", "What the sublayer says", symbol, says, room.rows, wide)
-    found = room.held(x.values + o.values, room.box.site)
+    wide = numbered(ctx.config.d_model, "dimension of d_model")
+    says = f"{ctx.path}.hook_output", f"{ctx.name}.output"
+    symbol = r"\mathrm{FFN}(x)" if ctx.box.block == "ffn" else "o"
+    x = given(ctx, "x", "What came in", "x", ctx.before, ctx.rows, wide)
+    o = given(ctx, "o", "What the sublayer says", symbol, says, ctx.rows, wide)
+    found = ctx.held(x.values + o.values, ctx.box.site)
 
     def work(row: int, column: int) -> list[str]:
         a, b = x.values[row, column], o.values[row, column]
@@ -36,30 +36,30 @@ def add(room: Room) -> list[Panel]:
             f"= {number(found[row, column])}",
         ]
 
-    sites = [room.before[0], says[0]]
+    sites = [ctx.before[0], says[0]]
     lines = [f"x = seen[{sites[0]!r}]", f"o = seen[{sites[1]!r}]", "r = x + o"]
     code = program(sites, lines, "r[{r}, {c}]")
-    return [x, o, table("r", "Their sum", "r", found, room.rows, wide, work, code)]
+    return [x, o, table("r", "Their sum", "r", found, ctx.rows, wide, work, code)]
 
 
-def norm(room: Room) -> list[Panel]:
+def norm(ctx: Context) -> list[Panel]:
     """Mean, variance, and what is left without them; then γ and β (Ba et al. 2016, eq. 4)."""
-    path, d = f"{room.path}_norm", room.config.d_model
-    wide, rows = numbered(d, "dimension of d_model"), room.rows
-    layer = room.module(path).norm
+    path, d = f"{ctx.path}_norm", ctx.config.d_model
+    wide, rows = numbered(d, "dimension of d_model"), ctx.rows
+    layer = ctx.module(path).norm
     gain, shift, epsilon = array(layer.weight), array(layer.bias), float(layer.eps)
     site = f"{path}.hook_sum"
-    r = given(room, "r", "The sum", "r", (site, f"{room.name}.add"), rows, wide)
+    r = given(ctx, "r", "The sum", "r", (site, f"{ctx.name}.add"), rows, wide)
     mean = r.values.mean(axis=1, keepdims=True)
     variance = ((r.values - mean) ** 2).mean(axis=1, keepdims=True)
     hat = (r.values - mean) / np.sqrt(variance + epsilon)
-    found = room.held(hat * gain + shift, room.box.site)
+    found = ctx.held(hat * gain + shift, ctx.box.site)
     lines = [
         f"r = seen[{site!r}]",
         "mean = r.mean(-1, keepdim=True)",
         "variance = ((r - mean) ** 2).mean(-1, keepdim=True)",
         f"hat = (r - mean) / (variance + {epsilon}) ** 0.5",
-        f"norm = {room.expression(path)}.norm",
+        f"norm = {ctx.expression(path)}.norm",
         "y = hat * norm.weight + norm.bias",
     ]
 
@@ -89,7 +89,7 @@ def norm(room: Room) -> list[Panel]:
 
     def line(name: str, what: str) -> Panel:
         symbol, values = {"weight": (r"\gamma", gain), "bias": (r"\beta", shift)}[name]
-        weight = f"{room.expression(path)}.norm.{name}"
+        weight = f"{ctx.expression(path)}.norm.{name}"
         return learned(
             "gain" if name == "weight" else "shift",
             what,

@@ -4,7 +4,7 @@ from transformer.analysis import positions
 positions.wavelengths(256)
 """
 
-from transformer.analysis.positions.far import (
+from transformer.analysis.positions.extrapolation import (
     BEYOND,
     Right,
     apart,

@@ -7,7 +7,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from transformer.analysis.positions.far import Pair, apart, by_length, joined, moved, sentences
+from transformer.analysis.positions.extrapolation import (
+    Pair,
+    apart,
+    by_length,
+    joined,
+    moved,
+    sentences,
+)
 from transformer.checkpoint import checkpoint_hash
 from transformer.inference import Translator
 

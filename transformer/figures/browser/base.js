@@ -1,9 +1,12 @@
 // What all views share. Text from outside reaches the page through textContent alone.
 
-function el(tag, attributes = {}, ...children) {
+export const SVG = "http://www.w3.org/2000/svg";
+
+/** @param {string} tag @param {Record<string, string | number | null | undefined>} [attributes] @returns {any} */
+export function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (value !== null && value !== undefined) node.setAttribute(name, value);
+    if (value !== null && value !== undefined) node.setAttribute(name, String(value));
   }
   node.append(...children.filter((child) => child !== null)); // strings become text nodes
   return node;
@@ -11,7 +14,7 @@ function el(tag, attributes = {}, ...children) {
 
 // A piece as people read it: the "▁" that begins a word is drawn faintly. Isolated with <bdi>, so
 // that right-to-left text does not turn the sentence around it.
-function tokenText(text) {
+export function tokenText(text) {
   const node = el("bdi", { class: "hu-token" });
   if (text.length > 1 && text.startsWith("▁")) {
     node.append(el("span", { class: "hu-word" }, "▁"), text.slice(1));
@@ -22,16 +25,10 @@ function tokenText(text) {
   return node;
 }
 
-const within = (value, count) => Math.min(Math.max(value, 0), count - 1);
+export const within = (value, count) => Math.min(Math.max(value, 0), count - 1);
 
 // Steps of the arrow keys as [right, down].
-const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-
-// A weight with the digits that its packing kept; `top` is that of its levels.
-function showWeight(weight, top) {
-  if (top > 255) return weight > 0 && weight < 0.00005 ? "< 0.0001" : weight.toFixed(4);
-  return weight > 0 && weight < 0.005 ? "< 0.01" : `≈ ${weight.toFixed(2)}`;
-}
+export const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 // Any colour CSS knows, as [red, green, blue] of 0 to 255.
 function rgbOf(colour) {
@@ -42,7 +39,7 @@ function rgbOf(colour) {
 }
 
 // By the weights of Rec. 601, for the ink on a colour.
-const bright = (pixel) => 0.299 * (pixel & 255) + 0.587 * ((pixel >> 8) & 255) + 0.114 * ((pixel >> 16) & 255) > 140;
+export const bright = (pixel) => 0.299 * (pixel & 255) + 0.587 * ((pixel >> 8) & 255) + 0.114 * ((pixel >> 16) & 255) > 140;
 
 // 256 colours between the stops, as the four bytes of a pixel each.
 function rampOf(stops) {
@@ -61,7 +58,8 @@ function rampOf(stops) {
 
 // Colours of the moment, from the theme, all as "rgb(…)" or pixels: `ramp` for weights from 0 to
 // 1, `diverging` for differences from −1 to 1, `series` for heads.
-function colours(node) {
+/** @param {HTMLElement} node @returns {Look} */
+export function colours(node) {
   const style = getComputedStyle(node);
   const get = (name) => style.getPropertyValue(name).trim();
   const hex = (c) => c.toString(16).padStart(2, "0");
@@ -91,7 +89,8 @@ function colours(node) {
 }
 
 // The colours of print, whatever those of the screen are.
-function printColours(place) {
+/** @param {HTMLElement} place @returns {Look} */
+export function printColours(place) {
   const paper = el("div", { class: "hu hu-print" });
   place.append(paper);
   const found = colours(paper);
@@ -99,6 +98,5 @@ function printColours(place) {
   return found;
 }
 
-// The explorer's views, in the order of their tabs: name → { label, make(ctx), mosaic }. Each view's
-// file adds its own.
-const VIEWS = {};
+// An attribute, if it changes: writing what is there already would cost a long list its time.
+export const setIfNew = (node, name, value) => { if (node.getAttribute(name) !== value) node.setAttribute(name, value); };

@@ -1,16 +1,21 @@
 // A table of weights as coloured cells: queries down, keys across. `layoutCells` says where
 // everything is, `drawCells` draws it, `cellAt` finds the cell under a point; all in CSS pixels.
 
+import {
+  drawRowLabel, drawToken, LABEL_SIZE, rowParts, shorten, SMALL_LABEL_SIZE, tokenWidth,
+} from "./lettering.js";
+
 const LARGEST_CELL = 60;
 const READABLE = 16; // the height of a row that has its label
 const HIGHEST = 620; // a short sentence with a long translation still fits a screen
-const DIM = 0.35; // of what belongs to a special token, if these are dimmed
-const MARGINAL = 46; // pixels of the bars beside and below
+export const DIM = 0.35; // of what belongs to a special token, if these are dimmed
+export const MARGINAL = 46; // pixels of the bars beside and below
 const FROM = "attends from ↓";
 const TO = "attends to →";
 
 // `span` is the part that is looked at: { row, column, rows, columns }.
-function layoutCells(m, span, pen, width, look, marginals) {
+/** @param {Matrix} m @param {Span} span @param {Pen} pen @param {number} width @param {Look} look */
+export function layoutCells(m, span, pen, width, look, marginals) {
   pen.font = `${LABEL_SIZE * look.size}px ${look.font}`;
   const shown = m.rows.slice(span.row, span.row + span.rows);
   const heads = m.columns.slice(span.column, span.column + span.columns);
@@ -50,7 +55,7 @@ function layoutCells(m, span, pen, width, look, marginals) {
   };
 }
 
-function cellAt(place, x, y) {
+export function cellAt(place, x, y) {
   const column = Math.floor((x - place.left) / place.cell);
   const row = Math.floor((y - place.top) / place.high);
   const { span } = place;
@@ -59,13 +64,14 @@ function cellAt(place, x, y) {
 }
 
 // The upper left corner of a cell.
-const cornerOf = (place, cell) => [
+export const cornerOf = (place, cell) => [
   place.left + (cell.column - place.span.column) * place.cell,
   place.top + (cell.row - place.span.row) * place.high,
 ];
 
 // `colour(row, column)` is a place on the ramp, 0 to 255, or -1 for a cell that stays empty.
-function drawTable(pen, m, place, look, colour, { ramp = look.ramp, css = look.css, cell = null, pinned = null } = {}) {
+/** @param {Pen} pen @param {Matrix} m @param {any} place @param {Look} look @param {any} colour @param {any} [more] */
+export function drawTable(pen, m, place, look, colour, { ramp = look.ramp, css = look.css, cell = null, pinned = null } = {}) {
   drawMask(pen, m, place, look);
   drawSquares(pen, m, place, colour, ramp, css);
   drawLabels(pen, m, place, look, cell || pinned);
@@ -78,9 +84,11 @@ function drawTable(pen, m, place, look, colour, { ramp = look.ramp, css = look.c
   }
 }
 
-const inSpan = (span, { row, column }) =>
+/** @param {Span} span @param {Cell} cell */
+export const inSpan = (span, { row, column }) =>
   row >= span.row && row < span.row + span.rows && column >= span.column && column < span.column + span.columns;
 
+/** @param {Pen} pen @param {Matrix} m @param {Pixels} ramp */
 function drawSquares(pen, m, place, colour, ramp, css) {
   const { span } = place;
   const gap = Math.min(place.cell, place.high) >= 12 ? 1 : 0;
@@ -117,6 +125,7 @@ function drawSquares(pen, m, place, colour, ramp, css) {
 }
 
 // The future is hatched: not a weight of zero, but nothing to be seen.
+/** @param {Pen} pen @param {Matrix} m @param {Look} look */
 function drawMask(pen, m, place, look) {
   if (m.kind !== "decoder") return;
   const { span } = place;
@@ -136,7 +145,8 @@ function drawMask(pen, m, place, look) {
 }
 
 // Lines over the pen's path, which becomes its clip.
-function drawHatching(pen, place, look) {
+/** @param {Pen} pen @param {Look} look */
+export function drawHatching(pen, place, look) {
   pen.clip();
   pen.strokeStyle = look.line;
   pen.lineWidth = 1;
@@ -149,6 +159,7 @@ function drawHatching(pen, place, look) {
   pen.stroke();
 }
 
+/** @param {Pen} pen @param {Matrix} m @param {Look} look */
 function drawLabels(pen, m, place, look, cell) {
   const { span } = place;
   const font = (bold) => `${bold ? "600 " : ""}${place.size}px ${look.font}`;

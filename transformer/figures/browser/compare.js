@@ -1,12 +1,26 @@
 // Two sentences, two checkpoints, or a piece forced: one head of both, and what is more or less in the
 // second, over the tokens that both have.
 
+import { ARROWS, el, tokenText, within } from "./base.js";
+import { cellAt, cornerOf, layoutCells } from "./cells.js";
+import {
+  compareFigure, compareTable, makeDifferenceLegend, paintDifference, paintDifferences, paintSide,
+} from "./compare-drawing.js";
+import { compareTables, headDifferences, piecePairs } from "./compare-tables.js";
+import { makeLegend } from "./legend.js";
+import { makeChip } from "./measures.js";
+import { makeMosaic } from "./mosaic.js";
+import { showWeight } from "./shares.js";
+import { KINDS } from "./options.js";
+import { makeStage } from "./stage.js";
+
 const LISTED = 8; // heads that differ most
 const DIFFERS = 0.00005; // what is shown as 0.0001
 const NOTHING = "Choose something to compare with above: a second sentence, another checkpoint, or a forced token.";
 const ON_THEIR_WAY = "The weights of this layer are on their way …";
 const ALL_HIDDEN = "Nothing is left to compare: all tokens of a side are hidden.";
 
+/** @param {Context} ctx @returns {View} */
 function compareView(ctx) {
   let found = null; // both tables and their common one, while all of it is here
   let cell = null; // under the pointer or the keyboard, as row and column of the common table
@@ -32,10 +46,10 @@ function compareView(ctx) {
 
   function draw() {
     const why = nothingToCompare(ctx);
-    const tables = why ? null : ctx.sides.map((side) => ctx.matrix(side));
-    found = tables && comparison(ctx, ...tables);
+    const [a, b] = why ? [null, null] : ctx.sides.map((side) => ctx.matrix(side));
+    found = why ? null : comparison(ctx, a, b);
     top.hidden = Boolean(why);
-    empty.textContent = why || (found ? "" : tables.every(Boolean) ? ALL_HIDDEN : ON_THEIR_WAY);
+    empty.textContent = why || (found ? "" : a && b ? ALL_HIDDEN : ON_THEIR_WAY);
     empty.hidden = Boolean(found);
     for (const part of [shown, foot]) part.hidden = !found;
     if (why) return;
@@ -170,18 +184,21 @@ function compareView(ctx) {
 }
 
 // Why there is nothing to see, or "".
+/** @param {Context} ctx */
 function nothingToCompare({ sides, pairs, state }) {
   if (sides.length < 2 || !pairs) return NOTHING;
   return sides[1].kinds.includes(state.kind) ? "" : `B has no weights of this kind (${KINDS[state.kind]}).`;
 }
 
 // Null while weights are on their way, or where no token is left.
+/** @param {Context} ctx */
 function comparison(ctx, a, b) {
   if (!a || !b || [a, b].some((one) => !one.nRows || !one.nColumns)) return null;
-  return compareTables(a, b, piecePairs(ctx.sides, ctx.pairs, ctx.state));
+  return compareTables(a, b, piecePairs(ctx.sides, ctx.pairs, ctx.state.kind, ctx.state.units));
 }
 
 // A model with fewer layers or heads is looked at where it ends.
+/** @param {Context} ctx */
 function clampedNote({ sides, state }) {
   const [, b] = sides;
   const [layer, head] = [within(state.layer, b.n_layers), within(state.head, b.n_heads)];
@@ -189,6 +206,7 @@ function clampedNote({ sides, state }) {
   return `B has ${b.n_layers} layers of ${b.n_heads} heads: of B, layer ${layer}, head ${head} is shown.`;
 }
 
+/** @param {Side} side */
 const sideTitle = (side, which) => {
   const letter = "AB"[which];
   return side.name && side.name !== letter ? `${letter}: ${side.name}` : letter;
@@ -197,6 +215,7 @@ const sideTitle = (side, which) => {
 // Of many cells, as in long sentences, the mean is small.
 const showMean = (mean) => mean.toFixed(mean < 0.01 ? 4 : 3);
 
+/** @param {Matrix} m */
 const wholeOf = (m) => ({ row: 0, column: 0, rows: m.nRows, columns: m.nColumns });
 
 // From the common table to that of one side, null for what it does not have; and back.
@@ -231,4 +250,5 @@ function showDifference(difference, top) {
   return `${top > 255 ? "" : "≈ "}${sign}${digits}`;
 }
 
-VIEWS.compare = { label: "Compare", make: compareView };
+/** @type {Tab} */
+export const compareTab = { label: "Compare", make: compareView };

@@ -1,17 +1,26 @@
 // The translation as it is written, piece by piece: what the decoder has read, what it could write,
 // and where it looked. Another piece can be forced, and both translations stand side by side.
 
+import { el, setIfNew, tokenText, within } from "./base.js";
+import { candidatesOf, makeStepPanel, rowsOf, stepBlocks } from "./decoding-step.js";
+import { makeTree } from "./decoding-tree.js";
+import { KINDS } from "./options.js";
+import { plainToken } from "./querykey-working.js";
+
 const PACE = 1000; // ms a step while it plays by itself
 
 // "2:1234" as { step, id }; null if nothing is forced.
-function forcedOf(state) {
+/** @param {State} state */
+export function forcedOf(state) {
   const [step, id] = state.force.split(":").map(Number);
   return state.force ? { step, id } : null;
 }
 
 // The second translation, if it is the one with the forced piece.
+/** @param {Context} ctx */
 const alteredOf = (ctx) => (ctx.state.force && ctx.versus !== "other" && ctx.sides[1]) || null;
 
+/** @param {Context} ctx @returns {View} */
 function decodingView(ctx) {
   let playing = 0;
   const force = ctx.live ? (step, id) => ctx.set({ force: `${step}:${id}`, step }) : null;
@@ -177,7 +186,8 @@ function makeOutputRow(go) {
 
 // For both translations the places of the output that have no partner in the other. The pairs are of
 // what the decoder read: <s> first, the last piece missing.
-function differingOf(pairs, side, altered) {
+/** @param {Side} side */
+export function differingOf(pairs, side, altered) {
   const lone = (which) => new Set(pairs.tgt_tokens.filter((pair) => pair[1 - which] === null).map((pair) => pair[which] - 1));
   const found = [lone(0), lone(1)];
   const [a, b] = [side.predicted.tokens, altered.predicted.tokens];
@@ -188,8 +198,13 @@ function differingOf(pairs, side, altered) {
   return found;
 }
 
-const shownSides = (ctx) => [[ctx.side, alteredOf(ctx) ? "Original" : ""], [alteredOf(ctx), "Altered"]].filter(([side]) => side);
+/** @param {Context} ctx @returns {[Side, string][]} */
+const shownSides = (ctx) => {
+  const altered = alteredOf(ctx);
+  return altered ? [[ctx.side, "Original"], [altered, "Altered"]] : [[ctx.side, ""]];
+};
 
+/** @param {Context} ctx @param {number} step */
 function decodingFigure(ctx, step, tree) {
   const width = 760;
   const blocks = shownSides(ctx).flatMap(([side, name]) => {
@@ -211,6 +226,7 @@ function decodingFigure(ctx, step, tree) {
   return { title: `Step ${step + 1}, layer ${ctx.state.layer}, head ${ctx.state.head}`, width, height: blocks.reduce((sum, { height }) => sum + height, 0), paint };
 }
 
+/** @param {Context} ctx @param {number} step */
 function decodingTable(ctx, step) {
   const rows = shownSides(ctx).filter(([side]) => step < side.steps.length).flatMap(([side, name]) => [
     ...candidatesOf(side, step).map(({ token, p, taken }, i) => [name, "candidate", i + 1, token, p, taken ? "taken" : ""]),
@@ -227,4 +243,5 @@ function decodingTable(ctx, step) {
   };
 }
 
-VIEWS.decoding = { label: "Decoding", make: decodingView, mosaic: true };
+/** @type {Tab} */
+export const decodingTab = { label: "Decoding", make: decodingView, mosaic: true };

@@ -1,13 +1,30 @@
-// The attention explorer: tabs of views over one state. Whoever shows it calls
-// `explorerView(root, report)` once and `.show(bytes)` for every new content; `report(state, defaults)`
-// is called, after a little quiet, when the user has changed what is looked at. `live` is true where
-// somebody answers to that with what is missing.
+// The attention explorer: tabs of views over one state. `views` are those tabs in their order, by name
+// { label, make(ctx), mosaic }. `.show(bytes)` is called for every new content; `report(state, defaults)`,
+// after a little quiet, when the user has changed what is looked at. `live` is true where somebody
+// answers to that with what is missing.
+
+import { colours, el, printColours, within } from "./base.js";
+import { listenForKeys, makeHelp, makeLarger } from "./help.js";
+import { combined, matrixOf } from "./matrix.js";
+import { MEASURES, sinkOf } from "./measures.js";
+import { makeMosaic } from "./mosaic.js";
+import { KINDS, makeControls } from "./options.js";
+import { makeSheet } from "./sheet.js";
+import { makeStore } from "./store.js";
+import { makeTake } from "./take.js";
 
 const REPORT_AFTER = 150; // ms of quiet, so that a held arrow key reports once
 
-function explorerView(root, report, live = false) {
+/**
+ * @param {HTMLElement | ShadowRoot} root
+ * @param {(state: State, defaults: State) => void} report
+ * @param {Record<string, Tab>} views
+ */
+export function explorerView(root, report, views, live = false) {
+  /** @type {State} */
   let state = null;
   let visit = null;
+  /** @type {Look} */
   let look = null;
   let defaults = null;
   let alone = false; // a heatmap with nothing around it
@@ -18,7 +35,7 @@ function explorerView(root, report, live = false) {
   const store = makeStore(() => redraw());
 
   const tabs = el("div", { class: "hu-tabs", role: "tablist", "aria-label": "Views of attention" });
-  for (const [name, { label }] of Object.entries(VIEWS)) {
+  for (const [name, { label }] of Object.entries(views)) {
     const tab = el("button", { type: "button", role: "tab", "data-view": name }, label);
     tab.addEventListener("click", () => set({ view: name }));
     tabs.append(tab);
@@ -41,10 +58,12 @@ function explorerView(root, report, live = false) {
   root.append(frame);
 
   // What the views are given.
+  /** @type {Context} */
   const ctx = {
     set,
     store,
     live,
+    views: Object.keys(views),
     get versus() { return versus; },
     get state() { return state; },
     get look() { return look; },
@@ -55,7 +74,7 @@ function explorerView(root, report, live = false) {
     // The table of numbers of the moment; null while it is on its way.
     matrix: (side = store.sides[0], changes = {}) => {
       const now = { ...state, ...changes };
-      return matrixOf(side, now, combined(side, fitted(now, side)));
+      return matrixOf(side, now, combined(side, fitted(now, side, ctx.views)));
     },
     title: () => titleOf(store.sides[0], state),
     // `make()` with the colours of print, whatever those of the screen are.
@@ -70,14 +89,14 @@ function explorerView(root, report, live = false) {
     },
   };
   const take = makeTake(ctx, () => view());
-  const help = makeHelp(() => view());
+  const help = makeHelp(ctx, () => view());
   const larger = makeLarger(ctx);
   tools.append(take.node, larger.node, help.button);
   frame.append(help.dialog);
   listenForKeys(frame, ctx, help, () => tabs.querySelector("[aria-selected=true]").focus());
 
   function view() {
-    if (!made.has(state.view)) made.set(state.view, VIEWS[state.view].make(ctx));
+    if (!made.has(state.view)) made.set(state.view, views[state.view].make(ctx));
     return made.get(state.view);
   }
 
@@ -110,7 +129,7 @@ function explorerView(root, report, live = false) {
     // Off the page it has no colours and no width.
     if (!state || !store.sides.length || !frame.isConnected) return;
     const side = store.sides[0];
-    state = fitted(state, side);
+    state = fitted(state, side, ctx.views);
     look = colours(frame);
     frame.dataset.size = state.size;
     for (const tab of tabs.children) {
@@ -122,19 +141,19 @@ function explorerView(root, report, live = false) {
     if (place.firstChild !== shown.node) place.replaceChildren(shown.node);
     const kinds = shown.kinds === false ? [] : side.kinds;
     controls.draw(state, shown.options || [], kinds);
-    aside.hidden = alone || !VIEWS[state.view].mosaic;
+    aside.hidden = alone || !views[state.view].mosaic;
     if (!aside.hidden) mosaic.draw(side, state.kind, state, look, { label: KINDS[state.kind] });
     title.textContent = shown.title ? shown.title() : ctx.title();
     code.textContent = shown.code ? shown.code() : codeOf(state);
     note.textContent = shown.note ? shown.note() : sinkOf(side, state);
-    waiting.hidden = !VIEWS[state.view].mosaic || Boolean(side.weights(state.kind, state.layer, state.head));
+    waiting.hidden = !views[state.view].mosaic || Boolean(side.weights(state.kind, state.layer, state.head));
     shown.draw();
     larger.draw();
     sheet.draw();
   }
 
   tabs.addEventListener("keydown", (event) => {
-    const names = Object.keys(VIEWS);
+    const names = ctx.views;
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step) return;
     event.preventDefault();
@@ -164,10 +183,11 @@ function explorerView(root, report, live = false) {
 }
 
 // The state within what this sentence and this model have.
-function fitted(state, side) {
+/** @param {State} state @param {Side} side */
+function fitted(state, side, views) {
   return {
     ...state,
-    view: state.view in VIEWS ? state.view : Object.keys(VIEWS)[0],
+    view: views.includes(state.view) ? state.view : views[0],
     kind: side.kinds.includes(state.kind) ? state.kind : side.kinds[side.kinds.length - 1],
     layer: within(state.layer, side.n_layers),
     head: within(state.head, side.n_heads),
@@ -175,6 +195,7 @@ function fitted(state, side) {
   };
 }
 
+/** @param {Side} side @param {State} state */
 function titleOf(side, state) {
   if (state.combine === "one") return `Layer ${state.layer}, head ${state.head}`;
   const heads = combined(side, state);
@@ -185,22 +206,9 @@ function titleOf(side, state) {
   return `${name} of ${of}`;
 }
 
+/** @param {State} state */
 function codeOf(state) {
   const weights = `trace.weights("${state.kind}", layer=${state.layer})`;
   if (state.combine === "one") return `${weights}[${state.head}]`;
   return state.heads ? "" : `${weights}.${state.combine}(axis=0)`;
-}
-
-// A head that gives most of its attention to the first or the last token is resting there.
-function sinkOf(side, state) {
-  if (state.combine !== "one") return "";
-  const { columns } = side.labels(state.kind);
-  const found = side.measures[state.kind];
-  for (const [name, at] of [["first", 0], ["last", columns.tokens.length - 1]]) {
-    const share = found[name][state.layer][state.head];
-    if (share >= 0.5 && columns.tokens.length > 2) {
-      return `A sink: ${Math.round(100 * share)} % of this head's attention rests on ${columns.tokens[at]}, the ${name} token.`;
-    }
-  }
-  return "";
 }

@@ -1,11 +1,14 @@
 // A drawing of boxes and arrows that can be walked: Figure 1 of the paper, and Figure 2 when an
 // attention box is opened. Every box is a button; the arrow keys go along the walk. `.show(bytes)`
-// takes what figures/figure1.py makes; `report({ box or layer, times })` is called when one is chosen.
+// takes what figures/figure1.py makes; `report({ box or layer })` is called when one is chosen.
+
+import { colours, el, SVG, within } from "./base.js";
+import { unpack } from "./store.js";
 
 const TOWARDS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }; // the figure goes upwards
 
-function figure1View(place, report) {
-  let [header, parts, drawing, times, step] = [null, null, null, 0, null];
+export function figure1View(place, report) {
+  let [header, parts, drawing, step] = [null, null, null, null];
   const canvas = el("div", { class: "hu-figure1", role: "group" });
   const frame = el("div", { class: "hu hu-figure1-place" }, canvas);
   place.append(frame);
@@ -70,7 +73,7 @@ function figure1View(place, report) {
     header.opened = id;
     mark(id);
     canvas.querySelector("[aria-current]").focus({ preventScroll: true });
-    report({ box: id, times: ++times });
+    report({ box: id });
   }
 
   function drawBox(box) {
@@ -88,7 +91,7 @@ function figure1View(place, report) {
       const button = el("button", { type: "button", class: "hu-layer", "aria-pressed": String(layer === chosen), "aria-label": `Layer ${layer}` }, String(layer));
       button.addEventListener("click", () => {
         for (const other of list.children) other.setAttribute("aria-pressed", String(other === button));
-        report({ layer, times: ++times });
+        report({ layer });
       });
       list.append(button);
     }
@@ -120,7 +123,7 @@ const COVERED = 60; // pixels at the top, where the way on stays
 function bringIntoView(className) {
   const found = document.querySelector(`.${className}`);
   const top = found?.getBoundingClientRect().top;
-  if (top < COVERED || top > window.innerHeight * 0.7) found.scrollIntoView({ block: "start" });
+  if (top < COVERED || top > globalThis.innerHeight * 0.7) found.scrollIntoView({ block: "start" });
 }
 
 // Squeezed below this share of its size a drawing gives way to a narrower one.
@@ -146,11 +149,11 @@ function drawWord(text, [x, y, wide]) {
 }
 
 function drawArrows({ size: [width, height], arrows, residuals }) {
-  const root = document.createElementNS(SVG_NAMES, "svg");
+  const root = document.createElementNS(SVG, "svg");
   root.setAttribute("viewBox", `0 0 ${width} ${height}`);
   root.setAttribute("aria-hidden", "true");
   const add = (tag, attributes) => {
-    const node = document.createElementNS(SVG_NAMES, tag);
+    const node = document.createElementNS(SVG, tag);
     for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
     root.append(node);
   };
@@ -163,7 +166,6 @@ function drawArrows({ size: [width, height], arrows, residuals }) {
   return root;
 }
 
-const SVG_NAMES = "http://www.w3.org/2000/svg";
 const BEND = 7; // of a corner
 
 // Straight pieces with round corners.

@@ -1,21 +1,32 @@
 // The film of attention: all heads of a kind as small pictures at one step of training, one of them
-// large, and a scrubber over the steps. Whoever shows it calls `filmView(root, report)` once and
-// `.show(bytes)` for every new content; `report(state)` is called, after a little quiet, when the user
-// has chosen something else. Bytes as figures/film.py makes them.
+// large, and a scrubber over the steps. `.show(bytes)` takes what figures/film.py makes. What is chosen
+// stays here: every frame has come already.
 
-const FILM_QUIET = 150; // ms, so that a slider that is dragged reports once
+import { colours, el, printColours } from "./base.js";
+import { frameOf, makeFilm, shortRole, stepName } from "./film-data.js";
+import { makeChanges, makeScrubber } from "./film-scrubber.js";
+import { heatmapView } from "./heatmap.js";
+import { makeLarger } from "./help.js";
+import { matrixOf } from "./matrix.js";
+import { makeMosaic } from "./mosaic.js";
+import { KINDS, makeControls } from "./options.js";
+import { makeSheet } from "./sheet.js";
+import { unpack } from "./store.js";
+import { makeTake } from "./take.js";
+
 const FILM_LENGTH = 9000; // ms, of a film from end to end
 const FILM_PACE = [90, 450]; // ms, the shortest and the longest a step stays
 const AS_IT_IS = { units: "pieces", special: "shown", renormalise: 0, combine: "one", heads: "", scale: "sqrt" };
 
-function filmView(root, report) {
+export function filmView(root) {
   let film = null;
   let state = null; // a step of -1 is the newest, a head of -1 the clearest there
   let cell = { row: -1, column: -1, zoom: 0 };
   let now = null; // the state with what these stand for
   let [side, look, visit, frame, painted] = [null, null, null, 0, 0];
-  let [reporting, playing, framing] = [0, 0, 0];
+  let [playing, framing] = [0, 0];
 
+  /** @type {any} */
   const ctx = {
     set,
     get state() { return now; },
@@ -77,13 +88,6 @@ function filmView(root, report) {
     }
     if ("kind" in changed || "probe" in changed) cell = { row: -1, column: -1, zoom: 0 };
     redraw();
-    tell();
-  }
-
-  // Nothing while it plays: each report would run the page again.
-  function tell() {
-    clearTimeout(reporting);
-    if (!playing) reporting = setTimeout(() => report({ ...state }), FILM_QUIET);
   }
 
   // To a frame; the last one is "the newest", which is followed when newer ones come.
@@ -113,7 +117,6 @@ function filmView(root, report) {
     clearTimeout(playing);
     playing = 0;
     redraw();
-    tell();
   }
 
   function redraw() {
@@ -163,7 +166,6 @@ function filmView(root, report) {
       resized.disconnect();
       cancelAnimationFrame(framing);
       clearTimeout(playing);
-      clearTimeout(reporting);
       playing = 0;
       take.close();
       sheet.close();

@@ -1,8 +1,11 @@
 // A number for every head, as grids side by side, of which one cell is chosen. `.show(data)` takes
-// what figures/headgrid.py makes; `report({ grid, row, column, times })` is called for a choice.
+// what figures/headgrid.py makes; `report({ grid, row, column })` is called for a choice.
 
-function headgridView(place, report) {
-  let [data, built, times, sent] = [null, "", 0, []];
+import { ARROWS, bright, colours, el, within } from "./base.js";
+import { makeBar } from "./legend.js";
+
+export function headgridView(place, report) {
+  let [data, built, sent] = [null, "", []];
   let grids = []; // { name, cells }
   const bar = makeBar();
   const words = el("span", {});
@@ -55,7 +58,7 @@ function headgridView(place, report) {
 
   function paint(grid, cells, look) {
     const [name, r, c] = data.chosen || [];
-    let stop = null; // where Tab enters
+    let stop = cells[0][0]; // where Tab enters
     cells.forEach((line, i) => line.forEach((button, j) => {
       const level = grid.levels[i][j];
       const shade = level === null ? null : Math.round(255 * level);
@@ -67,7 +70,7 @@ function headgridView(place, report) {
       const chosen = grid.name === name && i === r && j === c;
       button.setAttribute("aria-checked", String(chosen));
       button.tabIndex = -1;
-      if (chosen || !stop) stop = button;
+      if (chosen) stop = button;
     }));
     stop.tabIndex = 0;
   }
@@ -86,7 +89,7 @@ function headgridView(place, report) {
     data.chosen = [name, r, c];
     sent.push(JSON.stringify(data.chosen));
     redraw();
-    report({ grid: name, row: r, column: c, times: ++times });
+    report({ grid: name, row: r, column: c });
   }
 
   const resized = new ResizeObserver(redraw); // colours of a theme that has changed

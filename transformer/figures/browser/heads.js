@@ -1,6 +1,19 @@
 // The Heads view, the first that a visitor sees: queries left, keys right, a line for every weight,
 // one colour a head (after BertViz' head view: Vig 2019, https://aclanthology.org/P19-3007).
 
+import { ARROWS, el, within } from "./base.js";
+import {
+  allOf, codeOfHeads, headName, headsOn, makeHeadChips, readBetween, readFocus, tableOfHeads,
+} from "./heads-chips.js";
+import {
+  drawFocus, drawHeadLegend, drawLines, drawTokens, FADED, headStyle, layoutLines, legendHeight,
+  lineEnds, MOST_LINES, steepnessOf, strongestLines, tokenAt,
+} from "./heads-lines.js";
+import { writeHeads } from "./matrix.js";
+import { sinkOf } from "./measures.js";
+import { makeStage } from "./stage.js";
+
+/** @param {Context} ctx @returns {View} */
 function headsView(ctx) {
   let at = null; // the token under the pointer or the arrow keys: { side: "q" or "k", index }
   let [on, ms, drawn] = [[], [], null]; // heads that are on and here, their tables, the lines at rest
@@ -244,4 +257,5 @@ function headsView(ctx) {
   };
 }
 
-VIEWS.heads = { label: "Heads", make: headsView, mosaic: true };
+/** @type {Tab} */
+export const headsTab = { label: "Heads", make: headsView, mosaic: true };

@@ -1,9 +1,19 @@
 // One head large, or several together: cells with their colour scale, a bar for every row and every
 // column, and a closer look at a part of a long sentence.
 
+import { ARROWS, el, tokenText, within } from "./base.js";
+import { cellAt, cornerOf, drawTable, inSpan, layoutCells, MARGINAL } from "./cells.js";
+import { makeLegend, withLegend } from "./legend.js";
+import { SMALL_LABEL_SIZE } from "./lettering.js";
+import { greatestOf, shade } from "./matrix.js";
+import { showWeight } from "./shares.js";
+import { matrixTable } from "./sheet.js";
+import { makeStage } from "./stage.js";
+
 const ZOOMS = 6; // doublings, at most
 
-function heatmapView(ctx) {
+/** @param {Context} ctx @returns {View} */
+export function heatmapView(ctx) {
   let cell = null; // under the pointer
   let m = null;
   const stage = makeStage({
@@ -85,13 +95,15 @@ function heatmapView(ctx) {
 }
 
 // The cell that the state pins, or null if it pins none that exists.
+/** @param {Matrix} m @param {State} state */
 function pinnedOf(m, state) {
   const { row, column } = state;
   return m && row >= 0 && column >= 0 && row < m.nRows && column < m.nColumns ? { row, column } : null;
 }
 
 // The part that is looked at: all of it, or a half, a quarter … around the pinned cell.
-function spanOf(m, state) {
+/** @param {Matrix} m @param {State} state */
+export function spanOf(m, state) {
   const pinned = pinnedOf(m, state) || { row: 0, column: 0 };
   const part = (count, at) => {
     const size = Math.max(Math.min(count, 4), Math.ceil(count / 2 ** state.zoom));
@@ -101,6 +113,7 @@ function spanOf(m, state) {
   return { row, column, rows, columns };
 }
 
+/** @param {Pen} pen @param {Matrix} m @param {Context} ctx */
 function paintHeatmap(pen, place, m, ctx, cell) {
   const greatest = m.rows.map((_, r) => greatestOf(m, r));
   const { scale } = ctx.state;
@@ -109,13 +122,8 @@ function paintHeatmap(pen, place, m, ctx, cell) {
   if (place.marginals) drawMarginals(pen, m, place, ctx.look);
 }
 
-function greatestOf(m, row) {
-  let most = 0;
-  for (let c = 0; c < m.nColumns; c++) most = Math.max(most, m.values[row * m.nColumns + c]);
-  return most;
-}
-
 // Beside each row its sum, below each column its mean: how much goes there, over all rows.
+/** @param {Pen} pen @param {Matrix} m @param {Look} look */
 function drawMarginals(pen, m, place, look) {
   const { span } = place;
   const sums = new Float64Array(m.nRows);
@@ -143,4 +151,5 @@ function drawMarginals(pen, m, place, look) {
   pen.textAlign = "left";
 }
 
-VIEWS.heatmap = { label: "Heatmap", make: heatmapView, mosaic: true };
+/** @type {Tab} */
+export const heatmapTab = { label: "Heatmap", make: heatmapView, mosaic: true };

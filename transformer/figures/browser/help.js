@@ -1,5 +1,7 @@
 // The help sheet, and the keys that work wherever the focus is within the explorer.
 
+import { el } from "./base.js";
+
 const HELP_TEXTS = [
   ["Who looks at whom", "Rows look at columns; where lines are drawn, the left looks at the right. The stronger the colour, the more of the attention goes there."],
   ["A row sums to 1", "A head shares out one whole among the tokens it sees, and takes a mean of what they hold, weighted by these shares."],
@@ -14,6 +16,7 @@ const HELP_TEXTS = [
 
 // What the keys do: [key, what is told, changes(state, side)]. A capital is told with its small letter.
 const cycle = (list, now, step = 1) => list[(list.indexOf(now) + step + list.length) % list.length];
+/** @type {[string, string | null, (state: State, side: Side) => Partial<State>][]} */
 const SHORTCUTS = [
   ["h", "next head; H: the one before", (state, side) => ({ head: (state.head + 1) % side.n_heads })],
   ["H", null, (state, side) => ({ head: (state.head + side.n_heads - 1) % side.n_heads })],
@@ -25,14 +28,15 @@ const SHORTCUTS = [
   ["p", "larger, for a projector", (state) => ({ size: cycle(["normal", "large"], state.size) })],
 ];
 
-function makeHelp(current) {
+/** @param {Context} ctx */
+export function makeHelp(ctx, current) {
   const body = el("div", { class: "hu-help-body", tabindex: "0" });
   const close = el("button", { type: "button", class: "hu-button" }, "Close");
   const dialog = el("dialog", { class: "hu-help", "aria-label": "Help" }, body, close);
   const button = el("button", { type: "button", class: "hu-button", "aria-label": "Help and keys" }, "?");
 
   function open() {
-    const views = [`1 to ${Object.keys(VIEWS).length}`, "choose a view"];
+    const views = [`1 to ${ctx.views.length}`, "choose a view"];
     const general = [views, ...SHORTCUTS.filter(([, told]) => told), ["?", "this help"]];
     body.replaceChildren(
       el("h3", {}, "How to read the picture"), helpTerms(HELP_TEXTS, "dfn"),
@@ -54,23 +58,24 @@ const helpTerms = (entries, tag) => el("dl", {}, ...entries.flatMap(([term, told
   [el("dt", {}, el(tag, {}, term)), el("dd", {}, told)]));
 
 // One button that shows and sets the size for a projector.
-function makeLarger(ctx) {
+/** @param {Context} ctx */
+export function makeLarger(ctx) {
   const node = el("button", { type: "button", class: "hu-button" }, "Larger");
   node.addEventListener("click", () => ctx.set({ size: cycle(["normal", "large"], ctx.state.size) }));
   return { node, draw: () => node.setAttribute("aria-pressed", String(ctx.state.size === "large")) };
 }
 
 // `refocus()` is called when what had the focus is no longer there.
-function listenForKeys(frame, ctx, help, refocus) {
+/** @param {Context} ctx */
+export function listenForKeys(frame, ctx, help, refocus) {
   frame.addEventListener("keydown", (event) => {
     if (ctx.alone || help.dialog.open || event.defaultPrevented || event.isComposing) return;
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (event.target.closest("input, select, textarea")) return;
     const { key } = event;
-    const views = Object.keys(VIEWS);
     const shortcut = SHORTCUTS.find(([name]) => name === key);
     if (key === "?") help.open();
-    else if (/^[1-9]$/.test(key) && key <= views.length) ctx.set({ view: views[key - 1] });
+    else if (/^[1-9]$/.test(key) && Number(key) <= ctx.views.length) ctx.set({ view: ctx.views[Number(key) - 1] });
     else if (shortcut) ctx.set(shortcut[2](ctx.state, ctx.side));
     else return;
     event.preventDefault();

@@ -1,9 +1,12 @@
 // The colour scale of weights, on the page and on paper.
 
+import { el } from "./base.js";
+import { SMALL_LABEL_SIZE } from "./lettering.js";
+
 const LEGEND_HEIGHT = 52; // of the one on paper
 
 // What stands below the scale: ticks as [place from 0 to 1, text], and a line of words.
-function legendOf(scale) {
+export function legendOf(scale) {
   const stops = { sqrt: [0, 0.01, 0.1, 0.25, 0.5, 1], linear: [0, 0.25, 0.5, 0.75, 1], row: [0, 0.5, 1] }[scale];
   const place = scale === "sqrt" ? Math.sqrt : (weight) => weight;
   return {
@@ -16,7 +19,7 @@ function legendOf(scale) {
   };
 }
 
-function makeLegend() {
+export function makeLegend() {
   const bar = makeBar();
   const words = el("span", {});
   const node = el("figcaption", { class: "hu-legend" }, bar.node, words);
@@ -29,7 +32,7 @@ function makeLegend() {
 }
 
 // 256 colours in a row; `ticks` are [place from 0 to 1, text].
-function makeBar() {
+export function makeBar() {
   const scale = el("canvas", { class: "hu-scale", width: 256, height: 1, "aria-hidden": "true" });
   const numbers = el("div", { class: "hu-ticks", "aria-hidden": "true" });
   const node = el("div", { class: "hu-bar" }, scale, numbers);
@@ -43,7 +46,8 @@ function makeBar() {
 }
 
 // The same below a figure that is taken away: a copy of `figure` that is LEGEND_HEIGHT higher.
-function withLegend(figure, look, scale) {
+/** @param {Look} look @param {string} scale */
+export function withLegend(figure, look, scale) {
   const { ticks, words } = legendOf(scale);
   const [width, steps] = [200, 50];
   const paint = (pen) => {
@@ -62,4 +66,20 @@ function withLegend(figure, look, scale) {
     pen.fillText(words, 0, y + 34);
   };
   return { ...figure, height: figure.height + LEGEND_HEIGHT, paint };
+}
+
+// A scale of colours with numbers below it; `css` gives the colour of 0 to 255.
+/** @param {Pen} pen @param {Look} look @param {number} x @param {number} y */
+export function paintScale(pen, look, css, ticks, x, y) {
+  const [width, height, steps] = [220 * look.size, 10 * look.size, 64];
+  for (let i = 0; i < steps; i++) {
+    pen.fillStyle = css(Math.round((255 * i) / (steps - 1)));
+    pen.fillRect(x + (i * width) / steps, y, width / steps + 0.5, height);
+  }
+  pen.font = `${SMALL_LABEL_SIZE * look.size}px ${look.font}`;
+  pen.fillStyle = look.muted;
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+  for (const [place, text] of ticks) pen.fillText(text, x + place * width, y + height + 10 * look.size);
+  pen.textAlign = "left";
 }

@@ -1,13 +1,14 @@
 // Tokens written with a pen, on a canvas or in SVG.
 
-const LABEL_SIZE = 13;
-const SMALL_LABEL_SIZE = 11;
+export const LABEL_SIZE = 13;
+export const SMALL_LABEL_SIZE = 11;
 
 // The parts of a row's label: what was read, and what was written next.
-const rowParts = (entry) => (entry.written === null ? [entry.text] : [entry.text, " → ", entry.written]);
+export const rowParts = (entry) => (entry.written === null ? [entry.text] : [entry.text, " → ", entry.written]);
 
 // These parts in at most `limit` pixels: what was written keeps the larger share.
-function fitRowParts(pen, parts, limit) {
+/** @param {Pen} pen @param {number} limit */
+export function fitRowParts(pen, parts, limit) {
   const whole = parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
   if (whole <= limit) return parts;
   if (parts.length === 1) return [shorten(pen, parts[0], limit)];
@@ -17,7 +18,8 @@ function fitRowParts(pen, parts, limit) {
 }
 
 // Right-aligned at x, in at most `limit` pixels: "read → written", what was read drawn lighter.
-function drawRowLabel(pen, parts, x, y, limit, look, chosen) {
+/** @param {Pen} pen @param {number} x @param {number} y @param {number} limit @param {Look} look */
+export function drawRowLabel(pen, parts, x, y, limit, look, chosen) {
   parts = fitRowParts(pen, parts, limit);
   let at = x - parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
   pen.save();
@@ -33,11 +35,13 @@ function drawRowLabel(pen, parts, x, y, limit, look, chosen) {
 const STROKE = 5;
 const beginsWord = (text) => text.length > 1 && text.startsWith("▁");
 
-function tokenWidth(pen, text) {
+/** @param {Pen} pen @param {string} text */
+export function tokenWidth(pen, text) {
   return beginsWord(text) ? STROKE + 1 + pen.measureText(text.slice(1)).width : pen.measureText(text).width;
 }
 
-function drawToken(pen, text, x, look, chosen, light = false) {
+/** @param {Pen} pen @param {string} text @param {number} x @param {Pick<Look, "text" | "muted" | "faint">} look */
+export function drawToken(pen, text, x, look, chosen, light = false) {
   if (beginsWord(text)) {
     pen.fillStyle = look.faint;
     pen.fillRect(x, 5, STROKE - 1, 1.5);
@@ -47,7 +51,8 @@ function drawToken(pen, text, x, look, chosen, light = false) {
   pen.fillText(text, x, 0);
 }
 
-function shorten(pen, text, limit) {
+/** @param {Pen} pen @param {string} text @param {number} limit */
+export function shorten(pen, text, limit) {
   if (tokenWidth(pen, text) <= limit) return text;
   // Whole characters as people count them: never half of a pair, never an accent alone.
   const letters = Array.from(new Intl.Segmenter().segment(text), (part) => part.segment);

@@ -2,17 +2,19 @@
 // together to words, special tokens left out, rows brought back to a sum of 1 if that is asked.
 
 // Heads written as "3.2,3.4" (layer.head); "" is none. Those that are not in the model are left out.
-function parseHeads(text, side) {
+/** @param {string} text @param {Side} side */
+export function parseHeads(text, side) {
   return text.split(",").filter(Boolean)
     .map((one) => one.split(".").map(Number))
     .filter(([layer, head]) => layer < side.n_layers && head < side.n_heads)
     .map(([layer, head]) => ({ layer, head }));
 }
 
-const writeHeads = (heads) => heads.map(({ layer, head }) => `${layer}.${head}`).join(",");
+export const writeHeads = (heads) => heads.map(({ layer, head }) => `${layer}.${head}`).join(",");
 
 // The heads that the state combines: the chosen one, or the set, or all of the chosen layer.
-function combined(side, state) {
+/** @param {Side} side @param {State} state */
+export function combined(side, state) {
   if (state.combine === "one") return [{ layer: state.layer, head: state.head }];
   const set = parseHeads(state.heads, side);
   if (set.length) return set;
@@ -21,6 +23,7 @@ function combined(side, state) {
 
 // One line of labels: entries { text, written, special, dim, members } in the order shown. `members` are
 // the positions of the pieces that an entry stands for.
+/** @param {State} state */
 function entries(tokens, writes, state) {
   const special = writes ? writes.special : tokens.special;
   let found;
@@ -45,7 +48,8 @@ function entries(tokens, writes, state) {
 
 // { kind, rows, columns, nRows, nColumns, values, top, masked(row, column) }, or null while the
 // weights are on their way. `heads` are those to combine, as a mean or as the greatest.
-function matrixOf(side, state, heads = combined(side, state)) {
+/** @param {Side} side @param {State} state @param {Head[]} [heads] @returns {Matrix | null} */
+export function matrixOf(side, state, heads = combined(side, state)) {
   const { kind } = state;
   const found = heads.map(({ layer, head }) => side.weights(kind, layer, head));
   if (!found.length || found.some((weights) => !weights)) return null;
@@ -104,7 +108,15 @@ function renormalise(values, width) {
 }
 
 // The place of a weight on the colour scale, 0 to 255. `most` is the greatest of its row.
-function shade(weight, scale, most) {
+export function shade(weight, scale, most) {
   const share = scale === "row" ? (most > 0 ? weight / most : 0) : scale === "linear" ? weight : Math.sqrt(weight);
   return Math.round(255 * Math.min(Math.max(share, 0), 1));
+}
+
+// The greatest weight of a row.
+/** @param {Matrix} m */
+export function greatestOf(m, row) {
+  let most = 0;
+  for (let c = 0; c < m.nColumns; c++) most = Math.max(most, m.values[row * m.nColumns + c]);
+  return most;
 }

@@ -1,29 +1,35 @@
 // What the numbers of a head say, and how they are written and coloured.
 
+import { el } from "./base.js";
+
 // What a number below a head says, by its name, as `transformer.measures` has it: label, unit ("" is a
 // share, 0 to 1), note, and the name of the offset that goes with it, if one does. The data bring them.
-const MEASURES = {};
+export const MEASURES = {};
 
 // Whether heads of this kind have the number that is asked for.
-const measures = (side, kind, state) => state.measure in MEASURES && state.measure in side.measures[kind];
-const valueOf = (side, kind, measure, layer, head) => side.measures[kind][measure][layer][head];
+/** @param {Side} side @param {Kind} kind @param {State} state */
+export const measures = (side, kind, state) => state.measure in MEASURES && state.measure in side.measures[kind];
+/** @param {Side} side @param {Kind} kind @param {number} layer @param {number} head */
+export const valueOf = (side, kind, measure, layer, head) => side.measures[kind][measure][layer][head];
 
 // The end of the colour scale, the same for all kinds, so that they compare.
-function topOf(side, measure) {
+/** @param {Side} side */
+export function topOf(side, measure) {
   if (!(measure in MEASURES)) return 1;
   if (!MEASURES[measure].unit) return 1;
-  const kinds = side.kinds.filter((kind) => measures(side, kind, { measure }));
+  const kinds = side.kinds.filter((kind) => measure in side.measures[kind]);
   return Math.max(...kinds.flatMap((kind) => side.measures[kind][measure].flat())) || 1;
 }
 
 // Three figures at most: there is little room below a picture.
-const showMeasure = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
-const showOffset = (offset) => (offset > 0 ? `+${offset}` : String(offset).replace("-", "−"));
+export const showMeasure = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
+export const showOffset = (offset) => (offset > 0 ? `+${offset}` : String(offset).replace("-", "−"));
 
 const showShare = (share) => `${Math.round(100 * share)} %`;
 
 // A head in words: what has a unit, its offsets, and what it does in at least a tenth of its weight.
-function measured(side, kind, layer, head) {
+/** @param {Side} side @param {Kind} kind @param {number} layer @param {number} head */
+export function measured(side, kind, layer, head) {
   return Object.entries(MEASURES).filter(([name]) => name in side.measures[kind]).flatMap(([name, { label, unit, offset }]) => {
     const value = valueOf(side, kind, name, layer, head);
     if (unit) return [`${label.toLowerCase()} ${showMeasure(value)} ${unit}`];
@@ -32,28 +38,45 @@ function measured(side, kind, layer, head) {
   });
 }
 
-const codeOfMeasure = (measure) => (measure in MEASURES
+export const codeOfMeasure = (measure) => (measure in MEASURES
   ? `measures.of_trace(trace, kind, layer)["${measure}"]`
   : "trace.weights(kind, layer)");
 
 // A number on a ground of its colour, 0 to 1 on the ramp.
-function makeChip(text, share, look) {
+/** @param {string} text @param {number} share @param {Look} look */
+export function makeChip(text, share, look) {
   const [ground, ink] = chipColours(share, look);
   return el("span", { class: "hu-chip-value", style: `background: ${ground}; color: ${ink}` }, text);
 }
 
-function chipColours(share, look) {
+/** @param {number} share @param {Look} look */
+export function chipColours(share, look) {
   const ground = look.css(Math.round(255 * Math.min(Math.max(share, 0), 1)));
   const [t, g] = [look.text, look.ground].map((ink) => contrast(ink, ground));
   return [ground, t >= g ? look.text : look.ground];
 }
 
 // Of two colours "#rrggbb", 1 to 21: WCAG 2.2, "contrast ratio".
-function contrast(one, other) {
+export function contrast(one, other) {
   const light = (colour) => [1, 3, 5].reduce((sum, at, i) => {
     const c = parseInt(colour.slice(at, at + 2), 16) / 255;
     return sum + [0.2126, 0.7152, 0.0722][i] * (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
   }, 0.05);
   const [a, b] = [light(one), light(other)];
   return Math.max(a, b) / Math.min(a, b);
+}
+
+// A head that gives most of its attention to the first or the last token is resting there.
+/** @param {Side} side @param {State} state */
+export function sinkOf(side, state) {
+  if (state.combine !== "one") return "";
+  const { columns } = side.labels(state.kind);
+  const found = side.measures[state.kind];
+  for (const [name, at] of [["first", 0], ["last", columns.tokens.length - 1]]) {
+    const share = found[name][state.layer][state.head];
+    if (share >= 0.5 && columns.tokens.length > 2) {
+      return `A sink: ${Math.round(100 * share)} % of this head's attention rests on ${columns.tokens[at]}, the ${name} token.`;
+    }
+  }
+  return "";
 }

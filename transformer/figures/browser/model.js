@@ -1,8 +1,19 @@
 // All heads of all kinds at once as small pictures, with a number below each if one is asked for, and
 // in its order. One click enlarges a head.
 
+import { el } from "./base.js";
+import { makeBar, paintScale } from "./legend.js";
+import { LABEL_SIZE, SMALL_LABEL_SIZE } from "./lettering.js";
+import {
+  chipColours, codeOfMeasure, makeChip, measured, measures, MEASURES, showMeasure, showOffset, topOf,
+  valueOf,
+} from "./measures.js";
+import { allHeads, makeMosaic, paintThumb } from "./mosaic.js";
+import { KINDS } from "./options.js";
+
 const PREVIEW = 168; // pixels of the larger picture beside a head
 
+/** @param {Context} ctx @returns {View} */
 function modelView(ctx) {
   const pictures = el("div", { class: "hu-kindrow" });
   const tip = el("div", { class: "hu-tip hu-preview", "aria-hidden": "true", hidden: "" }); // buttons say the same
@@ -129,6 +140,7 @@ function modelView(ctx) {
 }
 
 // The heads of a kind sorted by the measure, greatest first; null for layer by layer.
+/** @param {Side} side @param {Kind} kind @param {State} state */
 function inOrder(side, kind, state) {
   if (state.order !== "measure" || !measures(side, kind, state)) return null;
   const of = ({ layer, head }) => valueOf(side, kind, state.measure, layer, head);
@@ -141,11 +153,12 @@ const measureTicks = (top) => [[0, "0"], [0.5, showMeasure(top / 2)], [1, showMe
 // The pictures as they stand on screen, each kind with its name above.
 const PICTURED = { side: 48, gap: 6, label: 22, between: 36, line: 14 };
 
+/** @param {Context} ctx */
 function modelFigure(ctx) {
   const { side, state, look } = ctx;
   const { side: cell, gap, label, between, line } = PICTURED;
   const measure = MEASURES[state.measure];
-  const lines = (kind) => measures(side, kind, state) * (1 + Boolean(measure?.offset) + (state.order === "measure"));
+  const lines = (kind) => (measures(side, kind, state) ? 1 + Number(Boolean(measure?.offset)) + Number(state.order === "measure") : 0);
   const wide = label + side.n_heads * (cell + gap);
   const high = Math.max(...side.kinds.map((kind) => side.n_layers * (cell + gap + line * lines(kind))));
   return {
@@ -166,6 +179,7 @@ function modelFigure(ctx) {
   };
 }
 
+/** @param {Pen} pen @param {Context} ctx @param {Kind} kind @param {number} step */
 function paintKind(pen, ctx, kind, step) {
   const { side, state, look } = ctx;
   const { side: cell, gap, label } = PICTURED;
@@ -197,6 +211,7 @@ function paintKind(pen, ctx, kind, step) {
   pen.textAlign = "left";
 }
 
+/** @param {Pen} pen @param {Context} ctx @param {any} given @param {number} x @param {number} y */
 function paintMeasure(pen, { side, state, look }, { kind, layer, head }, x, y) {
   const { side: cell, line } = PICTURED;
   const value = valueOf(side, kind, state.measure, layer, head);
@@ -215,6 +230,7 @@ function paintMeasure(pen, { side, state, look }, { kind, layer, head }, x, y) {
   });
 }
 
+/** @param {Context} ctx */
 function modelTable({ side, state }) {
   const each = Object.entries(MEASURES);
   const names = each.flatMap(([name, { offset }]) => (offset ? [offset, name] : [name]));
@@ -227,4 +243,5 @@ function modelTable({ side, state }) {
   return { caption: "What each head does", columns, rows };
 }
 
-VIEWS.model = { label: "Model", make: modelView };
+/** @type {Tab} */
+export const modelTab = { label: "Model", make: modelView };

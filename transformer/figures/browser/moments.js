@@ -1,11 +1,20 @@
 // One corner of a weight matrix as Adam moves it: the matrices of its last update side by side, and
 // that update written out for one entry. `.show(data)` takes what figures/moments.py makes.
 
+import { ARROWS, colours, el, within } from "./base.js";
+import {
+  before, bracketed, equation, hat, mi, ml, mn, mo, numeral, over, root, row, sub,
+} from "./formula.js";
+import { makeBar } from "./legend.js";
+import { numberText } from "./numbers.js";
+
 const theta = () => mi("θ");
 const withT = (base) => sub(base, mi("t"));
+/** @param {Matrix} m */
 const stepFormula = (m, v, epsilon, alpha) => row(alpha, mo("·"), over(m, row(root(v), mo("+"), epsilon)));
 
-// [name, symbol, words, whether it has a sign]
+// Name, symbol, words, and whether it has a sign.
+/** @type {[string, () => Element, string, boolean][]} */
 const MATRICES = [
   ["before", () => sub(theta(), before()), "the weights before", true],
   ["gradient", () => withT(mi("g")), "the gradient, clipped", true],
@@ -16,13 +25,12 @@ const MATRICES = [
   ["step", () => stepFormula(withT(hat(mi("m"))), withT(hat(mi("v"))), mi("ε"), mi("α")), "the step taken", true],
   ["value", () => withT(theta()), "the weights after", true],
 ];
-const MOMENTS_QUIET = 150; // ms, so that a held arrow key reports once
 const EDGE = 16; // pixels of a canvas for a cell
 
-function momentsView(place, report) {
+export function momentsView(place) {
   let data = null;
   let entry = null; // { row, column }
-  let [reporting, shown] = [0, ""];
+  let shown = "";
   const heading = el("h3", { class: "hu-title" });
   const grid = el("div", { class: "hu-matrices", tabindex: "0", role: "application", "aria-label": "Matrices of Adam's update. Arrow keys choose an entry." });
   const panels = MATRICES.map(([name, symbol, words, signed]) => {
@@ -62,8 +70,6 @@ function momentsView(place, report) {
   function choose(next) {
     entry = next;
     redraw();
-    clearTimeout(reporting);
-    reporting = setTimeout(() => report({ ...entry }), MOMENTS_QUIET);
   }
 
   function redraw() {
@@ -94,7 +100,7 @@ function momentsView(place, report) {
   const resized = new ResizeObserver(redraw); // colours of a theme that has changed
   resized.observe(frame);
 
-  return { show, close: () => { resized.disconnect(); clearTimeout(reporting); } };
+  return { show, close: () => resized.disconnect() };
 }
 
 const sizeOfMatrix = ({ matrices: { value } }) => [value.length, value[0].length];
@@ -108,6 +114,7 @@ function greatestStep({ matrices: { step } }) {
   return { row: best.row, column: best.column };
 }
 
+/** @param {any} given @param {any} values @param {any} entry @param {Look} look */
 function drawMatrix({ signed, canvas, bar }, values, entry, look) {
   const numbers = values.flat().filter((value) => value !== null);
   const most = Math.max(...numbers.map(Math.abs), 0);

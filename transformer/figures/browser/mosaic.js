@@ -2,7 +2,10 @@
 // arrow keys walk through. `choose(layer, head)` is called when the user has chosen another, and
 // `open(layer, head)` for a click or Enter, where that is to do more.
 
-function makeMosaic(choose, open = choose) {
+import { ARROWS, el, within } from "./base.js";
+import { writeHeads } from "./matrix.js";
+
+export function makeMosaic(choose, open = choose) {
   const grid = el("div", { class: "hu-grid", role: "radiogroup" });
   let buttons = []; // in the order on screen, as `places`
   let places = [];
@@ -95,12 +98,14 @@ function makeMosaic(choose, open = choose) {
 }
 
 // All heads, layer by layer.
-const allHeads = (side) => Array.from({ length: side.n_layers * side.n_heads }, (_, i) => ({
+/** @param {{ n_layers: number, n_heads: number }} side */
+export const allHeads = (side) => Array.from({ length: side.n_layers * side.n_heads }, (_, i) => ({
   layer: Math.floor(i / side.n_heads), head: i % side.n_heads,
 }));
 
 // A small picture on its canvas. Masked cells stay transparent.
-function paintThumb(canvas, thumb, causal, ramp) {
+/** @param {HTMLCanvasElement} canvas @param {Thumb} thumb @param {Pixels} ramp */
+export function paintThumb(canvas, thumb, causal, ramp) {
   const { values, height, width } = thumb;
   const image = new ImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);

@@ -1,12 +1,19 @@
 // Two tables of one head side by side: its weights and what they move. They share the pointer and the
 // chosen cell, and tell all that is known of a cell. `.show(bytes)` takes what figures/moves.py makes;
-// `report({ row, column, times })` is called for a chosen cell, with −1 for none.
+// `report({ row, column })` is called for a chosen cell, with −1 for none.
+
+import { ARROWS, colours, el, tokenText, within } from "./base.js";
+import { cellAt, cornerOf, drawTable, layoutCells } from "./cells.js";
+import { makeBar } from "./legend.js";
+import { numberText } from "./numbers.js";
+import { makeStage } from "./stage.js";
+import { unpack } from "./store.js";
 
 const MOVES_QUIET = 150; // ms, so that a held arrow key reports once
 
-function movesView(place, report) {
+export function movesView(place, report) {
   let [header, parts, m, cell, over, look, shown] = [null, null, null, null, null, null, ""];
-  let [times, reporting] = [0, 0];
+  let reporting = 0;
   const tables = [0, 1].map((which) => makeMoved(which));
   const told = el("div", { class: "hu-moved-cell", role: "status" });
   const pair = el("div", { class: "hu-pair" }, ...tables.map(({ node }) => node));
@@ -87,7 +94,7 @@ function movesView(place, report) {
     redraw();
     clearTimeout(reporting);
     const { row, column } = next || { row: -1, column: -1 };
-    reporting = setTimeout(() => report({ row, column, times: ++times }), MOVES_QUIET);
+    reporting = setTimeout(() => report({ row, column }), MOVES_QUIET);
   }
 
   function point(next) {
@@ -175,6 +182,7 @@ function colourOf({ name, most, signed }, parts) {
   };
 }
 
+/** @param {any} given @param {Look} look */
 function movedScale({ most, signed }, look) {
   const end = numberText(most, 2);
   if (!signed) return { ramp: look.ramp, ticks: [[0, "0"], [0.5, numberText(most / 4, 2)], [1, end]] };

@@ -1,6 +1,8 @@
 // The controls above a view: kind of attention, and those options that the view has a use for.
 
-const KINDS = { encoder: "Encoder", decoder: "Decoder, masked", cross: "Encoder–decoder" };
+import { el } from "./base.js";
+
+export const KINDS = { encoder: "Encoder", decoder: "Decoder, masked", cross: "Encoder–decoder" };
 
 const OPTIONS = {
   units: { label: "Tokens", choices: { pieces: "pieces", words: "whole words" } },
@@ -14,7 +16,7 @@ const OPTIONS = {
 };
 
 // `set(changes)` is called with what the user chose.
-function makeControls(set) {
+export function makeControls(set) {
   const kinds = el("div", { class: "hu-kinds", role: "group", "aria-label": "Who looks at whom?" });
   const options = el("div", { class: "hu-options" });
   const node = el("div", { class: "hu-controls" }, kinds, options);

@@ -2,6 +2,14 @@
 // all keys, and the values that are weighed with it. Everything is computed here from the vectors of
 // the trace, and held against what the model computed.
 
+import { ARROWS, el, tokenText, within } from "./base.js";
+import { shorten } from "./lettering.js";
+import { fixed } from "./shares.js";
+import { KINDS } from "./options.js";
+import { makeKeyBars, makeStrips, makeTokenList } from "./querykey-strips.js";
+import { mostOf, plainToken, workingOf, workSteps } from "./querykey-working.js";
+
+/** @param {Context} ctx @returns {View} */
 function queryKeyView(ctx) {
   let w = null;
   let dimension = -1; // under the pointer, in all strips at once
@@ -79,7 +87,7 @@ function queryKeyView(ctx) {
     options: [],
     keys: [["↑ and ↓", "another query"], ["← and →", "another key"], ["Shift ← and →", "read the strips, number by number"]],
     title: () => `Layer ${ctx.state.layer}, head ${ctx.state.head}`,
-    code: () => `trace["${SITE_NAMES[ctx.state.kind].replace("{}", ctx.state.layer)}hook_query"][${ctx.state.head}]`,
+    code: () => `trace["${SITE_NAMES[ctx.state.kind].replace("{}", String(ctx.state.layer))}hook_query"][${ctx.state.head}]`,
     figure: () => w && workFigure(ctx, w, [null, null, strips, null, bars, values]),
     table: () => w && workTable(w, ctx),
   };
@@ -92,6 +100,7 @@ const SITE_NAMES = {
 };
 
 // Why nothing is to be seen, and the way to where something is.
+/** @param {Context} ctx */
 function absence(ctx, held) {
   const here = held.some(([, kind, layer]) => kind === ctx.state.kind && Number(layer) === ctx.state.layer);
   if (ctx.live || here) return ["The vectors of this head are on their way …"];
@@ -103,6 +112,7 @@ function absence(ctx, held) {
 }
 
 // The strips of the pair: query, key, and what they make. Both share a scale, the product has its own.
+/** @param {Side} side */
 function pairLines(w, side) {
   const [query, key] = [w.labels.rows.tokens[w.row], w.labels.columns.tokens[w.column]];
   const most = mostOf([w.q, w.k]);
@@ -130,6 +140,7 @@ function valueLines(w) {
 }
 
 // All steps below each other, as a picture to take away.
+/** @param {Context} ctx */
 function workFigure(ctx, w, stages) {
   const steps = workSteps(w, ctx.side, ctx.state);
   const pictures = stages.map((stage) => stage?.figure());
@@ -166,6 +177,7 @@ function workFigure(ctx, w, stages) {
 }
 
 // First a row for each dimension, then one for each key.
+/** @param {Context} ctx */
 function workTable(w, ctx) {
   const { rows, columns } = w.labels;
   const made = ctx.side.score === "additive" ? "tanh(q + k)" : "q × k";
@@ -181,4 +193,5 @@ function workTable(w, ctx) {
   };
 }
 
-VIEWS["query-key"] = { label: "Query–key", make: queryKeyView, mosaic: true };
+/** @type {Tab} */
+export const querykeyTab = { label: "Query–key", make: queryKeyView, mosaic: true };

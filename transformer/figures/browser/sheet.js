@@ -1,12 +1,14 @@
 // What is on screen as a table of numbers, below the view: for a screen reader, and to read off.
 
+import { el, tokenText } from "./base.js";
+
 const MOST_ROWS = 2000;
 const MOST_CELLS = 20000; // more of them a browser lays out for seconds
-const A_NUMBER = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?$/;
+export const A_NUMBER = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?$/;
 const SETTLED = 120; // ms of quiet until the table follows the view
 
 // The table is made when it is opened, and follows the view while it is open.
-function makeSheet(current) {
+export function makeSheet(current) {
   const place = el("div", { class: "hu-sheet-place", tabindex: "0", role: "region", "aria-label": "As a table" });
   const node = el("details", { class: "hu-sheet" }, el("summary", {}, "As a table"), place);
   let shown = null;
@@ -50,7 +52,8 @@ function sheetOf({ caption, columns, rows }) {
 
 // A matrix as it is on screen: a row for each query, a column for each key. The numbers before the
 // tokens are their positions, as in `trace.weights(…)`; they keep repeated tokens apart.
-function matrixTable(m, caption) {
+/** @param {Matrix} m @param {string} caption */
+export function matrixTable(m, caption) {
   if (!m) return null;
   const digits = m.top > 255 ? 4 : 2; // what the packing kept
   const named = (entry) => `${entry.members[0]} ${entry.text}`;

@@ -4,7 +4,7 @@
 const ARRAYS = { u1: Uint8Array, u2: Uint16Array, f4: Float32Array };
 const VECTORS = ["query", "key", "value", "scores", "heads"];
 
-function unpack(bytes) {
+export function unpack(bytes) {
   const body = 8 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(4, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, body)));
   const parts = new Map(header.parts.map((meta) => {
@@ -16,11 +16,11 @@ function unpack(bytes) {
 
 const cellsOf = (meta) => meta.shape.reduce((product, side) => product * side, 1);
 const bytesOf = (meta) => cellsOf(meta) * ARRAYS[meta.type].BYTES_PER_ELEMENT;
-const arrayOf = (meta, bytes) => ({ ...meta, values: new ARRAYS[meta.type](bytes.buffer) });
+export const arrayOf = (meta, bytes) => ({ ...meta, values: new ARRAYS[meta.type](bytes.buffer) });
 
 // `later` is for a file: name → a function that promises the array. `onArrive` is called when one
 // that was missed has come.
-function makeStore(onArrive) {
+export function makeStore(onArrive) {
   let sides = [];
   let pairs = null;
   const parts = new Map();
@@ -62,6 +62,7 @@ function makeStore(onArrive) {
   };
 }
 
+/** @param {any} doc @param {number} number @param {(name: string) => Part | null} part @returns {Side} */
 function makeSide(doc, number, part) {
   const kept = new Map(); // weights of the heads that were looked at, as numbers
 

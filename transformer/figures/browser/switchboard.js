@@ -2,10 +2,15 @@
 // column and a whole kind; or, to show how far each moved, a choice of one. `.show(bytes)` takes what
 // figures/switchboard.py makes; `report` is called with { off } or { kind, layer, head }.
 
+import { ARROWS, bright, colours, el, within } from "./base.js";
+import { makeBar } from "./legend.js";
+import { paintThumb } from "./mosaic.js";
+import { unpack } from "./store.js";
+
 const KIND_KEYS = "Arrow keys move, Enter switches; the first cell is the whole kind, the edges are layers and columns.";
 
-function switchboardView(place, report) {
-  let [header, parts, built, times] = [null, null, "", Date.now()]; // no report is like one of a former visit
+export function switchboardView(place, report) {
+  let [header, parts, built] = [null, null, ""];
   let off = new Set(); // "e3.2"
   let sent = []; // what was reported and has not come back
   const said = el("p", { class: "hu-note", role: "status" });
@@ -118,13 +123,13 @@ function switchboardView(place, report) {
     const written = writeOff(off, header);
     sent.push(written);
     redraw();
-    report({ off: written, times: ++times });
+    report({ off: written });
   }
 
   function choose(kind, row, column) {
     header.chosen = [kind.name, row - 1, column - 1];
     redraw();
-    report({ kind: kind.name, layer: row - 1, head: column - 1, times: ++times });
+    report({ kind: kind.name, layer: row - 1, head: column - 1 });
   }
 
   function drawSwitches({ kind, cells }, look) {
@@ -167,7 +172,7 @@ function switchboardView(place, report) {
 }
 
 // "e3.2,c5" as a set of heads, and back; a whole layer is written without its heads.
-function readOff(text, { n_layers, n_heads }) {
+export function readOff(text, { n_layers, n_heads }) {
   const found = new Set();
   for (const one of text.split(",").filter(Boolean)) {
     const [layer, head] = one.slice(1).split(".").map(Number);
@@ -177,7 +182,7 @@ function readOff(text, { n_layers, n_heads }) {
   return found;
 }
 
-function writeOff(off, { kinds, n_layers, n_heads }) {
+export function writeOff(off, { kinds, n_layers, n_heads }) {
   const written = [];
   for (const { letter } of kinds) {
     for (let layer = 0; layer < n_layers; layer++) {

@@ -1,12 +1,20 @@
 // Pictures and numbers to take away: what is on screen as PNG, SVG or CSV.
 
+import { el } from "./base.js";
+import { shorten } from "./lettering.js";
+import { KINDS } from "./options.js";
+import { A_NUMBER } from "./sheet.js";
+import { LONGEST } from "./stage.js";
+import { svgPen } from "./svg-pen.js";
+
 const SHARPER = 3; // pixels of a PNG for one of the screen
 const MOST_PIXELS = 1e8; // browsers draw nothing at all on a larger canvas
 const TAKE_TOP = 54; // pixels above the figure, for the title
 const TAKE_MARGIN = 16;
 
 // The menu in the toolbar. `current()` is the view that is shown.
-function makeTake(ctx, current) {
+/** @param {Context} ctx */
+export function makeTake(ctx, current) {
   const made = {
     png: { label: "Picture (PNG)", of: (figure) => pngOf(ctx, figure, current()), from: "figure" },
     svg: { label: "Picture for a paper (SVG)", of: () => svgOf(ctx, current()), from: "figure" },
@@ -31,7 +39,7 @@ function makeTake(ctx, current) {
     menu.hidden = false;
     button.setAttribute("aria-expanded", "true");
     items.find((item) => !item.disabled)?.focus();
-    window.addEventListener("pointerdown", leave);
+    addEventListener("pointerdown", leave);
   }
 
   function close() {
@@ -39,7 +47,7 @@ function makeTake(ctx, current) {
     const held = node.contains(node.getRootNode().activeElement);
     menu.hidden = true;
     button.setAttribute("aria-expanded", "false");
-    window.removeEventListener("pointerdown", leave);
+    removeEventListener("pointerdown", leave);
     if (held) button.focus();
   }
   const leave = (event) => { if (!event.composedPath().includes(node)) close(); };
@@ -65,6 +73,7 @@ function makeTake(ctx, current) {
 }
 
 // A figure with a line on top that says what it is, and below it the sentence.
+/** @param {Pen} pen @param {Context} ctx */
 function paintCaptioned(pen, figure, ctx, view) {
   const { look } = ctx;
   pen.textBaseline = "alphabetic";
@@ -82,6 +91,7 @@ function paintCaptioned(pen, figure, ctx, view) {
 }
 
 // The kind of attention, where the view shows one, and the sentence, or both that are compared.
+/** @param {Context} ctx @param {any} view */
 function underTitle({ sides, state }, view) {
   const shown = state.view === "compare" ? sides : sides.slice(0, 1);
   const sentences = shown.map((side) => `${side.source} → ${side.text}`).join(" | ");
@@ -92,6 +102,7 @@ const sizeOf = ({ width, height }) =>
   [width + 2 * TAKE_MARGIN, height + TAKE_TOP + TAKE_MARGIN].map(Math.ceil);
 
 // In the colours of the screen.
+/** @param {Context} ctx */
 function pngOf(ctx, figure, view) {
   const [width, height] = sizeOf(figure);
   const larger = Math.min(SHARPER, LONGEST / width, LONGEST / height, Math.sqrt(MOST_PIXELS / (width * height)));
@@ -108,6 +119,7 @@ function pngOf(ctx, figure, view) {
 }
 
 // In the colours of paper, whatever those of the screen are.
+/** @param {Context} ctx */
 function svgOf(ctx, view) {
   return ctx.onPaper(() => {
     const figure = view.figure();
@@ -119,21 +131,22 @@ function svgOf(ctx, view) {
 }
 
 // As RFC 4180 has it. With a byte order mark: without one Excel takes UTF-8 for something else.
-function csvOf({ columns, rows }) {
+export function csvOf({ columns, rows }) {
   const lines = [columns, ...rows].map((cells) => cells.map(csvCell).join(","));
   return new Blob([`\ufeff${lines.join("\r\n")}\r\n`], { type: "text/csv" });
 }
 
 // Text that a spreadsheet would take for a formula and work out gets an apostrophe in front: a token
 // comes from whoever wrote the sentence, and "-il" is French. A lone sign and a number are harmless.
-function csvCell(cell) {
+export function csvCell(cell) {
   let text = cell === null || cell === undefined ? "" : String(cell);
   if (/^[=+\-@\t\r\n＝＋－＠]./s.test(text) && !A_NUMBER.test(text)) text = `'${text}`;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 // "attention-if-it-rains-cross-3-2", with letters alone that every file system takes.
-function fileName({ side, state }) {
+/** @param {Context} ctx */
+export function fileName({ side, state }) {
   const plain = side.source.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
   const words = plain.match(/[a-z0-9]+/g) || [];
   const sentence = words.slice(0, 6).join("-").slice(0, 50);

@@ -1,22 +1,24 @@
 // One table of numbers, tokens down, dimensions or tokens across. What is too wide to be read is drawn
 // twice: all of it small, and the columns within a frame large, with their numbers. `.show(bytes)`
-// takes what figures/tensors.py makes; `report({ row, column, times })` is called for a chosen cell.
+// takes what figures/tensors.py makes; `report({ row, column })` is called for a chosen cell.
 
-const READ_CELL = 44; // pixels that a number needs
-const LABEL_CELL = 56; // that a number below a token needs
-const SEEN_CELL = 13; // pixels of a cell that can be told from its neighbours
-const TABLE_ROW = 25;
-const TABLE_ROWS = 16; // most rows that are shown large
-const OVERVIEW = [40, 84]; // least and greatest height of the small one
+import { ARROWS, colours, el, tokenText, within } from "./base.js";
+import { makeBar } from "./legend.js";
+import { tensorNumber } from "./numbers.js";
+import { makeStage } from "./stage.js";
+import { unpack } from "./store.js";
+import { cellUnder, paintTensor, planTensor, scaleOf, spotOf } from "./tensors-drawing.js";
+import { makeRanked } from "./tensors-ranked.js";
+
 const TENSORS_QUIET = 150; // ms, so that a held arrow key reports once
 
 // Tables of one width look at the same columns: where every view's frame begins, by their count.
 const LOOKED_AT = new Map();
 const TENSORS_SHOWN = new Set();
 
-function tensorsView(place, report) {
+export function tensorsView(place, report) {
   let [header, values, order, cell, over, look] = [null, null, null, null, null, null];
-  let [times, reporting, dragged, shown, strongest, firstRow] = [0, 0, false, "", false, 0];
+  let [reporting, dragged, shown, strongest, firstRow] = [0, false, "", false, 0];
   const stage = makeStage({
     plan: (pen, width) => planTensor(pen, width, { header, look, strongest, start: startOf(), firstRow }),
     paint: (pen, plan) => paintTensor(pen, plan, { header, values, order, look, cell, over }),
@@ -103,7 +105,7 @@ function tensorsView(place, report) {
     redraw();
     reach();
     clearTimeout(reporting);
-    reporting = setTimeout(() => report({ row, column, times: ++times }), TENSORS_QUIET);
+    reporting = setTimeout(() => report({ row, column }), TENSORS_QUIET);
   }
 
   canvas.addEventListener("pointerdown", (event) => {
@@ -163,7 +165,7 @@ function tensorsView(place, report) {
 }
 
 // Columns as they come, or those with the greatest number first.
-function orderOf(values, header, strongest) {
+export function orderOf(values, header, strongest) {
   const columns = header.columns_count;
   const found = Array.from({ length: columns }, (_, i) => i);
   if (!strongest) return found;
@@ -172,21 +174,4 @@ function orderOf(values, header, strongest) {
     if (Number.isFinite(value)) most[i % columns] = Math.max(most[i % columns], Math.abs(value));
   });
   return found.sort((a, b) => most[b] - most[a]);
-}
-
-// Real minus signs, and few digits: −0.12; −∞ where a mask stands.
-function tensorNumber(value, digits = 3) {
-  if (value === -Infinity) return "−∞";
-  if (Number.isNaN(value)) return "no number";
-  return numberText(value, digits);
-}
-
-// A number short enough for a cell; `most` is the greatest of its table.
-function cellNumber(value, most) {
-  const size = Math.abs(value);
-  if (value === -Infinity) return "−∞";
-  if (Number.isInteger(value) && size < 10000) return String(value).replace("-", "−");
-  const digits = most >= 100 ? 0 : most >= 10 ? 1 : most >= 0.2 ? 2 : 3;
-  const text = size >= 1000 ? numberText(value, 2) : value.toFixed(digits);
-  return text.replace("-", "−").replace(/^−(0\.?0*)$/, "$1");
 }

@@ -2,10 +2,13 @@
 // the decoder was given, the most probable next pieces, the one taken. `.show(data)` takes what
 // figures/steps.py makes.
 
+import { el, tokenText } from "./base.js";
+import { chanceOf } from "./shares.js";
+
 const FEW = 3; // candidates of a step until more are asked for
 const INPUTS = 9; // pieces of the decoder's input that are shown, the last ones
 
-function translationView(root) {
+export function translationView(root) {
   let shown = "";
   const frame = el("div", { class: "hu hu-translation" });
   root.append(frame);
@@ -59,7 +62,7 @@ function stepTable(steps) {
 
 function stepRow(step, count) {
   const listed = step.candidates.slice(0, count);
-  const taken = ({ token, id }) => id === step.chosen.id;
+  const taken = ({ id }) => id === step.chosen.id;
   const rows = listed.map((candidate) => bar(candidate, taken(candidate)));
   if (!listed.some(taken)) rows.push(bar(step.chosen, true));
   const input = step.input.slice(-INPUTS).map(chip);
@@ -85,13 +88,6 @@ function bar({ token, probability }, taken) {
     { class: taken ? "hu-candidate hu-this" : "hu-candidate" },
     el("span", { class: "hu-name" }, tokenText(token)),
     el("span", { class: "hu-track" }, share),
-    el("span", { class: "hu-number" }, percent(probability)),
+    el("span", { class: "hu-number" }, chanceOf(probability)),
   );
-}
-
-// Two digits that matter, and never 100 % or 0 % of what is not quite that.
-function percent(p) {
-  if (p >= 0.9995 && p < 1) return "> 99.9 %";
-  if (p < 0.0001) return "< 0.01 %";
-  return p < 0.001 ? `${(100 * p).toFixed(2)} %` : `${(100 * p).toFixed(1)} %`;
 }

@@ -8,7 +8,7 @@ from transformer.text.grammar.dependencies import dependencies
 from transformer.text.grammar.phrases import links
 from transformer.text.grammar.sentences import LEVELS, Kind, kinds
 from transformer.text.grammar.vocabulary import symbols
-from transformer.text.tasks.task import Choice, Example, Options, Stratum, Task
+from transformer.text.tasks.task import Example, OptionRange, Options, Stratum, Task
 
 
 def _example(kind: Kind, number: int) -> Example:
@@ -43,7 +43,7 @@ FRENCH = Task(
         "the gender, a pronoun that moves before its verb."
     ),
     symbols=symbols(),
-    options={"level": Choice(LEVELS[0], LEVELS[-1], LEVELS[-1])},
+    options={"level": OptionRange(LEVELS[0], LEVELS[-1], LEVELS[-1])},
     strata=_strata,
     meanings={"level": "1: statements; 2: adjectives, owners, not; 3: questions and everything"},
 )

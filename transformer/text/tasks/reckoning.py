@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 from functools import cache, partial
 
-from transformer.text.tasks.task import Choice, Example, Options, Stratum, Task
+from transformer.text.tasks.task import Example, OptionRange, Options, Stratum, Task
 
 _DIGITS = tuple("0123456789")
 # By hand and not by strftime, which speaks the language of the machine.
@@ -115,7 +115,7 @@ DATES = Task(
         "the day. Both figures of the month come from one word, and the weekday gets no weight."
     ),
     symbols=(*_DIGITS, ",", "-", *MONTHS, *WEEKDAYS),
-    options={"styles": Choice(1, 3, 3), "years": Choice(1, 100, 100)},
+    options={"styles": OptionRange(1, 3, 3), "years": OptionRange(1, 100, 100)},
     strata=_dates,
     meanings={"styles": "ways of writing", "years": "years from 2000 on"},
 )
@@ -133,7 +133,7 @@ ADDITION = Task(
         "is learned sooner."
     ),
     symbols=("+", *_DIGITS),
-    options={"digits": Choice(1, 8, 3), "least_first": Choice(0, 1, 0)},
+    options={"digits": OptionRange(1, 8, 3), "least_first": OptionRange(0, 1, 0)},
     strata=_sums,
     meanings={
         "digits": "most figures of a number",
@@ -154,7 +154,7 @@ BRACKETS = Task(
         "walks back over those still open and leaps over every pair."
     ),
     symbols=tuple(_OPENING + _CLOSING),
-    options={"longest": Choice(1, 20, 10), "kinds": Choice(1, 3, 3)},
+    options={"longest": OptionRange(1, 20, 10), "kinds": OptionRange(1, 3, 3)},
     strata=_brackets,
     meanings={"longest": "most brackets in a source", "kinds": "kinds of brackets"},
 )

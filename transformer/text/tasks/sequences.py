@@ -8,10 +8,10 @@ from functools import partial
 from math import perm
 from string import ascii_lowercase
 
-from transformer.text.tasks.task import Choice, Example, Options, Stratum, Task
+from transformer.text.tasks.task import Example, OptionRange, Options, Stratum, Task
 
 _LETTERS = tuple(ascii_lowercase)
-_LONGEST = Choice(1, 20, 10)
+_LONGEST = OptionRange(1, 20, 10)
 _MEANINGS = {"longest": "most letters in a sequence", "letters": "different letters"}
 
 
@@ -90,7 +90,7 @@ COPY = Task(
     ),
     look_for="A head of the cross attention becomes a diagonal from the first symbol to the last.",
     symbols=_LETTERS,
-    options={"longest": _LONGEST, "letters": Choice(2, 26, 10)},
+    options={"longest": _LONGEST, "letters": OptionRange(2, 26, 10)},
     strata=lambda options: _by_length(options, _copy),
     meanings=_MEANINGS,
 )
@@ -107,7 +107,7 @@ REVERSE = Task(
         "beginning; until it is there, outputs are right at one end and wrong at the other."
     ),
     symbols=_LETTERS,
-    options={"longest": _LONGEST, "letters": Choice(2, 26, 10)},
+    options={"longest": _LONGEST, "letters": OptionRange(2, 26, 10)},
     strata=lambda options: _by_length(options, _reverse),
     meanings=_MEANINGS,
 )
@@ -124,7 +124,7 @@ SORT = Task(
         "stands. In the first steps of training the letters are right and their order is not."
     ),
     symbols=_LETTERS,
-    options={"longest": Choice(1, 20, 8)},
+    options={"longest": OptionRange(1, 20, 8)},
     strata=_sort,
     meanings={"longest": _MEANINGS["longest"]},
 )
@@ -141,7 +141,11 @@ CIPHER = Task(
         "feed-forward networks and the matrices of values and outputs."
     ),
     symbols=_LETTERS,
-    options={"longest": _LONGEST, "letters": Choice(2, 26, 26), "key": Choice(0, 9999, 1)},
+    options={
+        "longest": _LONGEST,
+        "letters": OptionRange(2, 26, 26),
+        "key": OptionRange(0, 9999, 1),
+    },
     strata=_cipher,
     meanings={**_MEANINGS, "key": "number of the alphabet"},
 )

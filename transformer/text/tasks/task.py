@@ -44,7 +44,7 @@ class Stratum(NamedTuple):
     draw: Callable[[random.Random], int] | None = None
 
 
-class Choice(NamedTuple):
+class OptionRange(NamedTuple):
     """The values an option may take, both ends included, and the one it has if nothing is said."""
 
     least: int
@@ -61,7 +61,7 @@ class Task:
     explanation: str
     look_for: str
     symbols: tuple[str, ...]
-    options: Mapping[str, Choice]
+    options: Mapping[str, OptionRange]
     strata: Callable[[Options], list[Stratum]] = field(repr=False)
     meanings: Mapping[str, str] = field(default_factory=dict)  # what each option sets, for people
 

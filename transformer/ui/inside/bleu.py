@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from transformer.analysis.bleu import Bleu, Order, bleu
+from transformer.analysis.inside.bleu_by_hand import BleuByHand, NGramCounts, bleu
 from transformer.text.visible import is_blank
 from transformer.ui import frame, readings, state
 from transformer.ui.models import Model
@@ -55,7 +55,7 @@ def _said(words: tuple[str, ...]) -> str:
     return " ".join(f"<b>{escape(word)}</b>" for word in words)
 
 
-def _table(found: Bleu) -> str:
+def _table(found: BleuByHand) -> str:
     """A row an n: its grams, those that count marked."""
     rows = "".join(
         f'<tr><th scope="row">{order.n}</th><td class="hu-reads">{_grams(order)}</td>'
@@ -73,7 +73,7 @@ def _table(found: Bleu) -> str:
     )
 
 
-def _grams(order: Order) -> str:
+def _grams(order: NGramCounts) -> str:
     parts = []
     for gram, count, clipped in order.grams:
         words = escape(" ".join(gram))
@@ -86,7 +86,7 @@ def _grams(order: Order) -> str:
     return " · ".join(parts) or "the output has no such run"
 
 
-def _precision(order: Order) -> str:
+def _precision(order: NGramCounts) -> str:
     if not order.total:
         return "–"
     if not order.matched:
@@ -94,7 +94,7 @@ def _precision(order: Order) -> str:
     return f"{order.precision:.3f}"
 
 
-def _worked(found: Bleu) -> None:
+def _worked(found: BleuByHand) -> None:
     """Brevity penalty, geometric mean, and their product."""
     c, r = len(found.output), len(found.reference)
     penalty = r"1\quad(c \ge r)" if c >= r else rf"e^{{1 - {r}/{c}}} = {found.brevity:.4f}"

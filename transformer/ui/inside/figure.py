@@ -51,7 +51,7 @@ def whole(model: Model, stop: Stop, trace: Trace) -> None:
         leads=("st-key-inside-top", stop.place),
         size=state.view().size,
     )
-    _figure(key="figure-1", data=data, on_state_change=_chosen)
+    _figure(key="figure-1", data=data, on_choice_change=_chosen)
 
 
 def attention(model: Model, stop: Stop, trace: Trace) -> None:
@@ -67,7 +67,7 @@ def attention(model: Model, stop: Stop, trace: Trace) -> None:
     caption = "One attention, as Figure 2 of the paper. Arrow keys walk from step to step."
     size = state.view().size
     data = figure_data(figure_2(), buttons, stop.box.step, caption=caption, size=size)
-    _figure(key="figure-2", data=data, on_state_change=_stepped)
+    _figure(key="figure-2", data=data, on_choice_change=_stepped)
 
 
 def _places() -> list[str]:
@@ -108,7 +108,7 @@ def _line(tokens: tuple[str, ...]) -> str:
 
 
 def _chosen() -> None:
-    told = st.session_state["figure-1"]["state"]
+    told = st.session_state["figure-1"]["choice"]
     layer, place = told.get("layer"), told.get("box")
     if layer is not None:
         state.change(layer=int(layer))
@@ -119,7 +119,7 @@ def _chosen() -> None:
 
 
 def _stepped() -> None:
-    step = st.session_state["figure-2"]["state"].get("box")
+    step = st.session_state["figure-2"]["choice"].get("box")
     block = state.view(Inside).box.rpartition(".")[0]
     if f"{block}.{step}" in STOPS:
         stops.go(f"{block}.{step}")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.analysis.lens import Lens
-from transformer.analysis.lens import lens as look
+from transformer.analysis.inside.logit_lens import Lens
+from transformer.analysis.inside.logit_lens import lens as look
 from transformer.figures.lens import WRITTEN, lens_curve, lens_map
 from transformer.inference import Trace
 from transformer.ui import readings, state
+from transformer.ui.charts import chart, dark
 from transformer.ui.inside import stops
 from transformer.ui.models import Model
 from transformer.ui.remembered import remembered
@@ -26,7 +27,6 @@ def show(model: Model) -> None:
         "echo what was read; the word comes up on the way."
     )
     st.latex(r"P_\ell = \mathrm{softmax}\left(y_\ell\, E^{\top}\right)")
-    dark = st.context.theme.type == "dark"
     position = _position(found)
     figure = lens_map(
         found.titles,
@@ -35,7 +35,7 @@ def show(model: Model) -> None:
         found.top_tokens,
         found.top_probabilities,
         marked=position,
-        dark=dark,
+        dark=dark(),
     )
     st.caption(
         "Layers go down, the translation goes across. In each cell the most probable token, in "
@@ -45,15 +45,15 @@ def show(model: Model) -> None:
     wide = 260 + len(found.rows) * (80 if len(found.rows) <= WRITTEN else 14)
     st.html(f"<style>.st-key-inside-lens > * {{ min-width: {wide}px; }}</style>")
     with st.container(key="inside-lens"):
-        st.plotly_chart(figure, theme=None, key="lens-map", config={"displayModeBar": False})
+        chart(figure, "lens-map")
     curve = lens_curve(
         found.titles,
         found.chosen[position],
         found.probability[:, position],
         found.rank[:, position],
-        dark=dark,
+        dark=dark(),
     )
-    st.plotly_chart(curve, theme=None, key="lens-curve", config={"displayModeBar": False})
+    chart(curve, "lens-curve")
     st.caption(
         "The logit lens is nostalgebraist's (2020). This model norms after every sum, so each "
         "state but the embedding has just left a LayerNorm, as the last one has, and goes through "

@@ -90,10 +90,10 @@ def _table(stop: Stop, panel: Panel, chosen: Panel, cell: Cell) -> None:
     key = f"tensor-{stop.place}-{panel.name}"
 
     def taken() -> None:
-        told = st.session_state[key]["state"]
+        told = st.session_state[key]["choice"]
         state.change(panel=panel.name, row=int(told["row"]), column=int(told["column"]))
 
-    _tensors(key=key, data=data, on_state_change=taken)
+    _tensors(key=key, data=data, on_choice_change=taken)
 
 
 def _number(model: Model, found: Opened, panel: Panel, cell: Cell) -> None:

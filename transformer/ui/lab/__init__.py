@@ -71,7 +71,7 @@ class Lab(View):
         less_encoder, less_decoder, less_cross: how many heads of each kind are pruned; pruned:
             which go first, the least important or by chance (`seed`).
         colour: the measure that a grid of all heads shows.
-        by, to: how words are aligned, as in `analysis.aligners`; links: gold links of the
+        by, to: how words are aligned, as in `alignment.leaderboard`; links: gold links of the
             visitor's own.
     """
 

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from transformer.analysis.aligners import WAYS
+from transformer.analysis.alignment.leaderboard import WAYS
 from transformer.analysis.corpora import Corpus
 from transformer.figures.headgrid import Grid, headgrid_data
-from transformer.ui import frame, models, state, tables
-from transformer.ui.lab import BY, TO, Lab, align_sentence, corpus, measuring, ours
+from transformer.ui import corpus, frame, models, own_sentences, reports, state, tables
+from transformer.ui.lab import BY, TO, Lab, align_sentence
 from transformer.ui.models import Model
 from transformer.ui.views import component
 
@@ -33,12 +33,12 @@ def show(model: Model) -> None:
     texts = corpus.chosen(model)
     found = None
     if texts is not None and texts.n_gold:
-        found = measuring.measured(model, texts, "alignment", about=ABOUT)
+        found = reports.measured(model, texts, "alignment", about=ABOUT)
     elif texts is not None:
         st.info(
             "These sentences have no gold links, so heads cannot be scored over them. "
-            f"{ours.with_links(model)} One sentence can be looked at below, with links of your "
-            "own."
+            f"{own_sentences.with_links(model)} One sentence can be looked at below, with links of "
+            "your own."
         )
     if texts is not None and found is not None:
         _board(model, found, texts)
@@ -88,7 +88,7 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     with st.expander("The leaderboard from Python"):
         st.code(
             f"""from transformer import Translator
-from transformer.analysis.aligners import leaderboard
+from transformer.analysis.alignment.leaderboard import leaderboard
 from transformer.analysis.corpora import Corpus
 
 translator = Translator.load({str(models.written(model.name))!r})
@@ -119,10 +119,10 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
         chosen=(f"{view.by}-{view.to}", view.layer, view.head),
         large=view.size == "large",
     )
-    _grid(key="aligners", data=data, on_state_change=_taken)
+    _grid(key="aligners", data=data, on_choice_change=_taken)
 
 
 def _taken() -> None:
-    told = st.session_state["aligners"]["state"]
+    told = st.session_state["aligners"]["choice"]
     by, to = told["grid"].split("-")
     state.change(kind="cross", layer=int(told["row"]), head=int(told["column"]), by=by, to=to)

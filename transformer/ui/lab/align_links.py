@@ -6,9 +6,8 @@ from collections.abc import Collection
 
 import streamlit as st
 
-from transformer.analysis.aligned import Aligned
-from transformer.analysis.alignment import Link
-from transformer.analysis.gold import Gold, parse_links
+from transformer.analysis.alignment.sentence_alignment import Aligned
+from transformer.analysis.corpora.gold import Gold, Link, parse_links
 from transformer.inference import Trace
 from transformer.ui import frame, state, tables
 from transformer.ui.lab import Lab

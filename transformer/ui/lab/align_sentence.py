@@ -8,17 +8,18 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.analysis.aligned import Aligned, aligned
-from transformer.analysis.aligners import By, To
+from transformer.analysis.alignment.leaderboard import By, To
+from transformer.analysis.alignment.sentence_alignment import Aligned, aligned
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.gold import Gold
+from transformer.analysis.corpora.gold import Gold
 from transformer.figures.alignment import alignment
 from transformer.inference import Trace
 from transformer.ui import controls, frame, models, readings, state, tables
+from transformer.ui.charts import chart, dark
 from transformer.ui.lab import Lab, align_links, align_shift
 from transformer.ui.models import Model
 
-MOST = 64
+MAX_WORDS = 64
 """Words of a side: more cannot be drawn so that anybody reads it."""
 
 
@@ -44,8 +45,10 @@ def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) ->
     trace = _recorded(model, reading, view.layer) if by == "norms" else reading.trace
     words = None if known is None else (known.source_words, known.target_words)
     made = aligned(model.translator.model, trace, view.layer, view.head, by, to, words)
-    if max(len(made.source), len(made.target)) > MOST:
-        st.info(f"More than {MOST} words cannot be drawn side by side: take a shorter sentence.")
+    if max(len(made.source), len(made.target)) > MAX_WORDS:
+        st.info(
+            f"More than {MAX_WORDS} words cannot be drawn side by side: take a shorter sentence."
+        )
         return
     align_links.hold(trace)
     gold = align_links.given(made, known)
@@ -115,9 +118,9 @@ def _picture(model: Model, made: Aligned, gold: Gold | None) -> None:
         sure=None if gold is None else gold.sure,
         possible=() if gold is None else gold.possible,
         names=(model.about.source, model.about.target),
-        dark=st.context.theme.type == "dark",
+        dark=dark(),
     )
-    st.plotly_chart(figure, theme=None, key="alignment", config={"displayModeBar": False})
+    chart(figure, "alignment")
 
 
 def _away(
@@ -146,7 +149,7 @@ def _away(
     with st.expander("The same from Python"):
         st.code(
             f"""from transformer import Translator
-from transformer.analysis.aligned import aligned
+from transformer.analysis.alignment.sentence_alignment import aligned
 
 translator = Translator.load({str(models.written(model.name))!r})
 trace = translator.trace({trace.source!r}{target})

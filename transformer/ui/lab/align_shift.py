@@ -7,10 +7,11 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.analysis.aligned import Aligned
-from transformer.analysis.aligners import By
+from transformer.analysis.alignment.leaderboard import By
+from transformer.analysis.alignment.sentence_alignment import Aligned
 from transformer.figures.alignment import two_rows
 from transformer.ui import frame, state
+from transformer.ui.charts import chart, dark
 from transformer.ui.lab import Lab
 
 
@@ -47,12 +48,7 @@ def show(made: Aligned, by: By, found: Mapping[str, Any] | None) -> None:
         (f"reads {word}, writes {after}", made.scores["input"][now]),
     ]
     unit = "attention weight" if by == "weights" else "norm of what is moved, ‖α f(x)‖"
-    st.plotly_chart(
-        two_rows(made.source, rows, unit, dark=st.context.theme.type == "dark"),
-        theme=None,
-        key="shift",
-        config={"displayModeBar": False},
-    )
+    chart(two_rows(made.source, rows, unit, dark=dark()), "shift")
     writes, reads = (made.source[int(values.argmax())] for _, values in rows)
     st.markdown(
         f"For **{frame.plain(word)}** the row that writes it looks most at "

@@ -13,7 +13,7 @@ from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 from transformer.ui.views import component
 
-MOST = 128
+MAX_PIECES = 128
 """Pieces of the longer side: of longer texts the tables say little and cost much."""
 _board = component("switchboard")
 
@@ -28,10 +28,10 @@ def show(model: Model) -> None:
     reading = readings.read(model, state.view(Lab))
     trace = reading.trace
     longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
-    if longest > MOST:
+    if longest > MAX_PIECES:
         st.info(
-            f"This text has {longest} pieces. Heads are switched for up to {MOST}: take a sentence "
-            "of it."
+            f"This text has {longest} pieces. Heads are switched for up to {MAX_PIECES}: take a "
+            "sentence of it."
         )
         return
     _heads(reading)
@@ -51,7 +51,7 @@ def show(model: Model) -> None:
 def _heads(reading: Reading) -> None:
     view = state.view(Lab)
     data = switchboard_data(reading.side, KINDS, view.off, large=view.size == "large")
-    _board(key="switchboard", data=data, on_state_change=_switched)
+    _board(key="switchboard", data=data, on_choice_change=_switched)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.one_of(
             "means",
@@ -72,7 +72,7 @@ def _heads(reading: Reading) -> None:
 
 def _switched() -> None:
     """The browser tells which heads are off."""
-    off = st.session_state["switchboard"]["state"].get("off", "")
+    off = st.session_state["switchboard"]["choice"].get("off", "")
     if switch_result.fits(off, OFF[0]):
         state.change(off=off)
 

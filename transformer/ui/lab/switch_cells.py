@@ -11,21 +11,22 @@ from itertools import chain
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.cells import Cells, blank_cells
-from transformer.analysis.gates import Head, site
-from transformer.analysis.norms import moved
+from transformer.analysis.attribution.norms import contributions
+from transformer.analysis.interventions.blanking import Cells, blank_cells
+from transformer.analysis.interventions.switching import Head, site
 from transformer.figures.before_after import effects
-from transformer.figures.moves import Quantity, moves_data
+from transformer.figures.moves import CellValues, moves_data
 from transformer.inference import Trace, Translator
 from transformer.ui import controls, readings, state, tables, views
+from transformer.ui.charts import chart, dark
 from transformer.ui.lab import Lab
-from transformer.ui.lab.moves_head import opening
-from transformer.ui.lab.moves_texts import piece
+from transformer.ui.lab.attribution_head import opening
+from transformer.ui.lab.attribution_texts import piece
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 from transformer.ui.remembered import remembered
 
-MOST = 48
+MAX_PIECES = 48
 """Pieces of the longer side: there are as many passes as cells, and of more it is minutes."""
 
 
@@ -42,9 +43,9 @@ def show(model: Model, reading: Reading, head: Head) -> None:
     rows = range(len(trace.labels(head[0])[0]))
     chosen = _chosen(trace, head)
     longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
-    every = state.view(Lab).blank == "all" and longest <= MOST
+    every = state.view(Lab).blank == "all" and longest <= MAX_PIECES
     if state.view(Lab).blank == "all" and not every:
-        st.caption(f"All cells are blanked of up to {MOST} pieces; here are {longest}.")
+        st.caption(f"All cells are blanked of up to {MAX_PIECES} pieces; here are {longest}.")
     queries = list(rows) if every else [chosen[0]] if chosen else []
     found = _blanked(model, trace, head, queries)
     _draw(model, trace, head, found if every else None, chosen)
@@ -108,18 +109,18 @@ def _draw(
     """Two tables that share their pointer: the weights, and norms or the effects `found`."""
     kind, layer, number = head
     rows, columns = trace.labels(kind)
-    norms = moved(model.translator.model, trace, kind, layer)[number]
+    norms = contributions(model.translator.model, trace, kind, layer)[number]
     quantities = [
-        Quantity("weight", "weight", "Weight α", "share of the row",
+        CellValues("weight", "weight", "Weight α", "share of the row",
                  trace.weights(kind, layer)[number], most=1.0),
-        Quantity("norm", "norm", "Norm ‖α·f(x)‖", "length of the vector", norms),
+        CellValues("norm", "norm", "Norm ‖α·f(x)‖", "length of the vector", norms),
     ]  # fmt: skip
     if found is not None:
         blanked = np.zeros_like(norms)
         i, j = np.array(found.cells).T
         blanked[i, j] = found.total
         quantities.append(
-            Quantity("effect", "change when blanked, nats", "What blanking changes",
+            CellValues("effect", "change when blanked, nats", "What blanking changes",
                      "nats of the translation’s log-probability",
                      blanked, signed=True)
         )  # fmt: skip
@@ -169,7 +170,6 @@ def _orders(model: Model, trace: Trace, found: Cells, chosen: tuple[int, int] | 
     rows, columns = trace.labels(found.head[0])
     told = [(rows[i], columns[j]) for i, j in found.cells]
     at = found.cells.index(chosen) if chosen else None
-    dark = bool(st.context.theme.type == "dark")
     for column, (name, across, sizes) in zip(
         st.columns(2, gap="large"),
         (("weight", "weight", found.weights), ("norm", "norm ‖α·f(x)‖", found.norms)),
@@ -180,13 +180,10 @@ def _orders(model: Model, trace: Trace, found: Cells, chosen: tuple[int, int] | 
                 f"**{name.capitalize()} against effect**: rank correlation "
                 f"{_number(ranks[f'{name}_effect'])}"
             )
-            st.plotly_chart(
-                effects(sizes, found.total, told, across=across, chosen=at, dark=dark),
-                theme=None,
-                key=f"switch-by-{name}",
-                config={"displayModeBar": False},
-                on_select=partial(_picked, f"switch-by-{name}", found.cells),
-                selection_mode="points",
+            chart(
+                effects(sizes, found.total, told, across=across, chosen=at, dark=dark()),
+                f"switch-by-{name}",
+                partial(_picked, f"switch-by-{name}", found.cells),
             )
     st.markdown(_answer(ranks, len(found.cells)))
     st.caption(
@@ -232,7 +229,7 @@ def _ways_on(model: Model, trace: Trace, found: Cells) -> None:
     tables.csv("These cells (.csv)", found.to_frame, f"cells-{kind}-{layer}-{head}")
     with st.expander("These cells from Python"):
         st.code(
-            f"""{opening(model, trace, ["cells import blank_cells"])}
+            f"""{opening(model, trace, ["interventions import blank_cells"])}
 cells = blank_cells(translator, trace, ({kind!r}, {layer}, {head}))
 print(cells.to_frame())  # a line a cell
 print(cells.correlations())""",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.gates import Head
-from transformer.analysis.interventions import Comparison
-from transformer.figures.moves import Quantity, moves_data
+from transformer.analysis.interventions.comparison import Comparison
+from transformer.analysis.interventions.switching import Head
+from transformer.figures.moves import CellValues, moves_data
 from transformer.inference import Trace
 from transformer.ui import controls, frame, state, views
 from transformer.ui.lab import switch_cells, switch_paint
@@ -40,9 +40,9 @@ def _before_after(model: Model, trace: Trace, found: Comparison, head: Head) -> 
     rows, columns = trace.labels(kind)
     data = moves_data(
         [
-            Quantity("before", "before", "Before", "weight", before, most=1.0),
-            Quantity("after", "after", "After", "weight", after, most=1.0),
-            Quantity("change", "change", "Change", "weight", after - before, signed=True),
+            CellValues("before", "before", "Before", "weight", before, most=1.0),
+            CellValues("after", "after", "After", "weight", after, most=1.0),
+            CellValues("change", "change", "Change", "weight", after - before, signed=True),
         ],
         ("before", "after"),
         kind=kind,

@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.gates import Head
-from transformer.analysis.interventions import Comparison
+from transformer.analysis.interventions.comparison import Comparison
+from transformer.analysis.interventions.switching import Head
 from transformer.figures.before_after import pairs
 from transformer.figures.positions import Numbers
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
 from transformer.ui import state
+from transformer.ui.charts import chart, dark
 from transformer.ui.lab import Lab
-from transformer.ui.lab.moves_texts import piece
+from transformer.ui.lab.attribution_texts import piece
 from transformer.ui.lab.switch_plan import Plan
 from transformer.ui.lab.switch_result import said
 from transformer.ui.lab.switch_written import Row, row_of, word
@@ -111,15 +112,13 @@ def _repaint(head: Head) -> None:
 def _preview(keys: Sequence[str], before: Numbers, weights: Mapping[int, int]) -> None:
     """The row as it was, and as it is painted, made to sum to 1."""
     after = np.array([weights.get(key, 0) for key in range(len(keys))], dtype=np.float64)
-    st.plotly_chart(
+    chart(
         pairs(
             keys,
             before,
             after / after.sum(),
             across="weight",
-            dark=bool(st.context.theme.type == "dark"),
+            dark=dark(),
         ),
-        theme=None,
-        key="switch-painted",
-        config={"displayModeBar": False},
+        "switch-painted",
     )

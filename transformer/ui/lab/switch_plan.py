@@ -7,9 +7,20 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from transformer.analysis.gates import Head, site, switched_off, to_mean, together, uniform
-from transformer.analysis.interventions import Comparison, compare
-from transformer.analysis.patches import hidden, painted, patched, without_pieces
+from transformer.analysis.interventions import (
+    Comparison,
+    Head,
+    compare,
+    hidden,
+    painted,
+    patched,
+    site,
+    switched_off,
+    to_mean,
+    together,
+    uniform,
+    without_pieces,
+)
 from transformer.figures.switchboard import heads_of
 from transformer.hooks import Hooks
 from transformer.inference import Trace, Translator
@@ -29,7 +40,7 @@ class Plan:
         heads: that are off. text: read instead, if tokens are cut out.
         what: the changes in a few words each, as in "without these 3 heads".
         problems: sentences about what the address asks and this sentence has not.
-        imports: names by module of `transformer.analysis`; lines: of Python that do the same.
+        imports: names of `analysis.interventions`; lines: of Python that do the same.
     """
 
     heads: list[Head] = field(default_factory=list)
@@ -37,7 +48,7 @@ class Plan:
     text: str | None = None
     what: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    imports: dict[str, set[str]] = field(default_factory=dict)
+    imports: set[str] = field(default_factory=set)
     lines: list[str] = field(default_factory=list)
     program: list[str] = field(default_factory=list)
 
@@ -46,9 +57,9 @@ class Plan:
         """Whether everything is as it was."""
         return not self.hooks and self.text is None
 
-    def add(self, hooks: Hooks, module: str, name: str, line: str) -> None:
+    def add(self, hooks: Hooks, name: str, line: str) -> None:
         self.hooks.append(hooks)
-        self.imports.setdefault(module, set()).add(name)
+        self.imports.add(name)
         self.lines.append(line)
 
 
@@ -78,20 +89,16 @@ def _off(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
     these = "this head" if len(heads) == 1 else f"these {len(heads)} heads"
     if view.means == "zero":
         made.what.append(f"without {these}")
-        made.add(
-            switched_off(config, heads), "gates", "switched_off", f"switched_off(config, {heads})"
-        )
+        made.add(switched_off(config, heads), "switched_off", f"switched_off(config, {heads})")
     elif view.means == "uniform":
         made.what.append(f"with {these} looking at all tokens alike")
-        made.add(uniform(config, heads), "gates", "uniform", f"uniform(config, {heads})")
+        made.add(uniform(config, heads), "uniform", f"uniform(config, {heads})")
     else:
         made.what.append(f"with {these} always writing the same")
         texts = model.about.examples or (reading.trace.source,)
         traces = _examples(model.hash, texts, model.translator)
         made.program.append(f"known = [translator.trace(text) for text in {list(texts)}]")
-        made.add(
-            to_mean(config, heads, traces), "gates", "to_mean", f"to_mean(config, {heads}, known)"
-        )
+        made.add(to_mean(config, heads, traces), "to_mean", f"to_mean(config, {heads}, known)")
 
 
 @remembered()
@@ -112,10 +119,10 @@ def _away(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
     if view.gone == "cut":
         made.text = without_pieces(model.translator, trace.source, away)
         made.what.append(f"with {tokens} of the source cut out")
-        made.imports.setdefault("patches", set()).add("without_pieces")
+        made.imports.add("without_pieces")
         made.program.append(f"shorter = without_pieces(translator, text, {away})")
     else:
-        made.add(hidden(trace, away), "patches", "hidden", f"hidden(trace, {away})")
+        made.add(hidden(trace, away), "hidden", f"hidden(trace, {away})")
         made.what.append(f"with {tokens} of the source hidden")
 
 
@@ -128,7 +135,6 @@ def _paint(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
     weights = row.whole(n_keys)
     made.add(
         painted(reading.trace, row.head, row.query, weights),
-        "patches",
         "painted",
         f"painted(trace, {row.head}, {row.query}, {[round(weight) for weight in weights]})",
     )
@@ -146,7 +152,6 @@ def _patch(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
     there = readings.sites(model, readings.other(model, view), names)
     made.add(
         patched(here, there, patch.site, patch.here, donor_positions=patch.there),
-        "patches",
         "patched",
         f"patched(trace, donor, {patch.site!r}, {list(patch.here)}, "
         f"donor_positions={list(patch.there)})",
@@ -177,7 +182,7 @@ def compared(model: Model, reading: Reading, view: Lab, made: Plan) -> Compariso
     """The original beside the altered, from what is kept or made now.
 
     Raises:
-        ValueError: as `interventions.compare`.
+        ValueError: as `comparison.compare`.
     """
     options = view.decoding()
     asked = (view.off, view.means, view.away, view.gone, view.paint, view.patch, view.other)
@@ -210,13 +215,7 @@ def _given(view: Lab) -> str:
 
 def program(model: Model, folder: str, view: Lab, made: Plan) -> str:
     """The same from Python."""
-    imports = {**made.imports, "interventions": {"compare"}}
-    if len(made.lines) > 1:
-        imports["gates"] = {*imports.get("gates", ()), "together"}
-    lines = [
-        f"from transformer.analysis.{module} import {', '.join(sorted(names))}"
-        for module, names in sorted(imports.items())
-    ]
+    names = {"compare", *made.imports, *(["together"] if len(made.lines) > 1 else [])}
     given = _given(view)
     hooks = made.lines[0] if len(made.lines) == 1 else f"together({', '.join(made.lines)})"
     shorter = ", altered=shorter" if made.text is not None else ""
@@ -224,7 +223,7 @@ def program(model: Model, folder: str, view: Lab, made: Plan) -> str:
     return "\n".join(
         [
             "from transformer import Translator",
-            *lines,
+            f"from transformer.analysis.interventions import {', '.join(sorted(names))}",
             "",
             f"translator = Translator.load({folder!r})",
             f"text = {view.text!r}",

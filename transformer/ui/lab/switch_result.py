@@ -13,15 +13,16 @@ import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from transformer.analysis.interventions import Comparison
+from transformer.analysis.interventions.comparison import Comparison
 from transformer.figures import Side, explorer_page
 from transformer.figures.before_after import pairs
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.inference.results import Translation
 from transformer.ui import frame, models, state, tables
+from transformer.ui.charts import chart, dark
 from transformer.ui.lab import Lab
-from transformer.ui.lab.moves_texts import piece
+from transformer.ui.lab.attribution_texts import piece
 from transformer.ui.lab.switch_plan import Plan, program
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
@@ -45,24 +46,21 @@ def show(model: Model, reading: Reading, made: Plan, found: Comparison) -> None:
     st.subheader("What changes")
     st.markdown(said(made, found))
     st.html(_beside(found.original.translation, found.translation))
-    dark = bool(st.context.theme.type == "dark")
     table = found.probabilities
     tokens = table["token"].to_list()
     left, right = st.columns([3, 2], gap="large")
     with left:
         st.markdown("**How probable the model finds the original translation, token by token**")
-        st.plotly_chart(
+        chart(
             pairs(
                 tokens,
                 table["before"].to_numpy(),
                 table["after"].to_numpy(),
                 across="probability",
                 marked=found.overturned,
-                dark=dark,
+                dark=dark(),
             ),
-            theme=None,
-            key="switch-pairs",
-            config={"displayModeBar": False},
+            "switch-pairs",
         )
         st.caption(
             "Each given the original's tokens before it, so that the two can be compared. In bold: "
@@ -181,7 +179,7 @@ def _attention(reading: Reading, found: Comparison) -> None:
         chosen=(str(now["kind"]), int(now["layer"]), int(now["head"])),
         large=view.size == "large",
     )
-    _heads(key="moved-heads", data=data, on_state_change=_chosen)
+    _heads(key="moved-heads", data=data, on_choice_change=_chosen)
     table = moved_table(found)
     kind, layer, head, share = table.iloc[int(table["moved"].to_numpy().argmax())]
     most = (
@@ -197,7 +195,7 @@ def _attention(reading: Reading, found: Comparison) -> None:
 
 def _chosen() -> None:
     """The browser tells which head is looked at."""
-    told = st.session_state["moved-heads"]["state"]
+    told = st.session_state["moved-heads"]["choice"]
     kind, layer, head = (told.get(name) for name in ("kind", "layer", "head"))
     if kind in KINDS and isinstance(layer, int | float) and isinstance(head, int | float):
         state.change(kind=kind, layer=int(layer), head=int(head), row=-1, column=-1)

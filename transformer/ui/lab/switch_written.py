@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from transformer.analysis.gates import Head
+from transformer.analysis.interventions.switching import Head
 from transformer.figures.switchboard import LETTERS
 
 _KINDS = {letter: kind for kind, letter in LETTERS.items()}

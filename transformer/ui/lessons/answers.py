@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from transformer import measures
-from transformer.analysis import misprints, positions, scores
+from transformer.analysis import positions
+from transformer.analysis.inside import misprints
+from transformer.analysis.table1 import score_scale
 from transformer.figures.roles import POSITIONAL
 from transformer.figures.side import Side
 from transformer.inference import Trace
@@ -88,7 +90,7 @@ def slip(trace: Trace) -> str:
 
 
 def variance(model: object, view: object) -> str:
-    table = scores.measure((64, 256)).query("score == 'dot'").set_index("d_k")
+    table = score_scale.measure((64, 256)).query("score == 'dot'").set_index("d_k")
     small, large = table["variance"]
     return (
         f"From {small:.0f} to {large:.0f} with queries and keys drawn just now: four times, as d_k "

@@ -14,7 +14,7 @@ from transformer.ui.computed import computed
 from transformer.ui.models import Model
 from transformer.ui.positions import Positions, runs
 from transformer.ui.positions.further import further
-from transformer.ui.positions.runs import Learner
+from transformer.ui.positions.runs import PositionModel
 from transformer.ui.tables import html
 
 MOST_MODELS = runs.MOST_LOADED
@@ -52,7 +52,7 @@ def show(model: Model) -> None:
         _draw(_names(same), rows, first.longest)
 
 
-def _compared(model: Model) -> tuple[Learner | None, list[Learner]]:
+def _compared(model: Model) -> tuple[PositionModel | None, list[PositionModel]]:
     """The page's model if it has a task with lengths, else the learned one that is looked at, else
     the first there is; and with it those of the same task, most telling first."""
     there = [one for one in runs.learners() if one.task]
@@ -66,13 +66,13 @@ def _compared(model: Model) -> tuple[Learner | None, list[Learner]]:
     kinds: dict[str, int] = {}
     for one in (first, *same):  # one of each kind of positions before a second of any
         kinds.setdefault(one.positions, len(kinds))
-    seen: list[Learner] = []
+    seen: list[PositionModel] = []
     for kind in kinds:
         seen += [one for one in (first, *same) if one.positions == kind and one not in seen][:1]
     return first, [*seen, *(one for one in same if one not in seen)][:MOST_MODELS]
 
 
-def _names(same: list[Learner]) -> list[str]:
+def _names(same: list[PositionModel]) -> list[str]:
     """What kind of positions each has; with its own name where two have the same."""
     kinds = [one.positions for one in same]
     return [
@@ -81,7 +81,7 @@ def _names(same: list[Learner]) -> list[str]:
     ]
 
 
-def _question(task: str, same: list[Learner], most: int) -> Computation:
+def _question(task: str, same: list[PositionModel], most: int) -> Computation:
     hashes = [models.digest(one.path) for one in same]
     given = {
         "task": task,

@@ -12,7 +12,7 @@ from transformer.ui.charts import chart, dark
 from transformer.ui.models import Model
 from transformer.ui.positions import SIDES, Positions, runs
 from transformer.ui.positions.drawing import side
-from transformer.ui.positions.runs import Learner
+from transformer.ui.positions.runs import PositionModel
 from transformer.ui.remembered import remembered
 
 MOST = 96
@@ -44,12 +44,12 @@ def show(model: Model) -> None:
 
 
 @remembered()
-def _vectors(chosen: Learner, which: str) -> np.ndarray:
+def _vectors(chosen: PositionModel, which: str) -> np.ndarray:
     model = chosen.translator.model
     return positions.table(model, which, min(MOST, model.config.max_len))
 
 
-def _choose(there: list[Learner], model: Model) -> Learner:
+def _choose(there: list[PositionModel], model: Model) -> PositionModel:
     """The one of the address, the page's own model if it has learned positions, or the first."""
     by_name = {one.name: one for one in there}
     if state.view(Positions).learned not in by_name:

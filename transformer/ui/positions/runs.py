@@ -27,7 +27,7 @@ LIVE = ("queued", "running", "paused")
 
 
 @dataclass(frozen=True)
-class Learner:
+class PositionModel:
     """A checkpoint that the visitor may choose, and what it learned from.
 
     Attributes:
@@ -56,7 +56,7 @@ class Learner:
         return _loaded(self.path, self.stamp)
 
 
-def learners() -> list[Learner]:
+def learners() -> list[PositionModel]:
     """Every checkpoint that is offered, and those that the address names, whoever's they are."""
     folders, view, found = models.checkpoints(), state.view(Positions), []
     named = {name: name for name in (view.learned, view.run) if name in folders}
@@ -69,7 +69,7 @@ def learners() -> list[Learner]:
             continue  # another page says what is wrong with it
         longest = dict(options).get("longest", 0)
         places = longest + 1 if longest else 0  # `</s>` and `<s>` take one
-        found.append(Learner(name, label, path, positions, places, task, options, stamp))
+        found.append(PositionModel(name, label, path, positions, places, task, options, stamp))
     return found
 
 

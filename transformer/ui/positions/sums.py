@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.positions import SIDES, STACKS, added
-from transformer.analysis.score_parts import PARTS, ScoreParts, score_parts
+from transformer.analysis.positions.score_parts import PARTS, ScoreParts, score_parts
 from transformer.figures.clocks import bars, shares
 from transformer.figures.positions import table
 from transformer.ui import frame, state

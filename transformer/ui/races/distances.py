@@ -12,9 +12,10 @@ from transformer.jobs import Jobs
 from transformer.jobs.races import Race
 from transformer.jobs.racing import RaceRun, by_distance
 from transformer.ui import tables
+from transformer.ui.charts import chart, dark
 
 
-def distances(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
+def show(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
     """The picture, the table beside it and the file; of the newest look at every run."""
     st.subheader("How far it carries")
     table = by_distance(jobs, runs)
@@ -35,10 +36,10 @@ def distances(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
         curves,
         {entry: float(lines["reach"].iloc[0]) for entry, lines in begun.items()},
         chance,
-        dark=st.context.theme.type == "dark",
+        dark=dark(),
     )
     figure.update_layout(height=430)
-    st.plotly_chart(figure, key="distance", theme=None, config={"displayModeBar": False})
+    chart(figure, "distance")
     st.html(
         tables.html(
             "Letters right, mean over seeds; two layers each",

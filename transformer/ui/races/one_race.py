@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.analysis.races import RULE, Verdict
+from transformer.analysis.evidence.race_verdicts import RULE, Verdict
 from transformer.figures.race_curves import race_curves
 from transformer.jobs import Jobs, RunInfo
 from transformer.jobs.races import Race, race_named
@@ -20,6 +20,7 @@ from transformer.jobs.racing import (
     track,
 )
 from transformer.ui import frame, state, verdicts
+from transformer.ui.charts import chart, dark
 from transformer.ui.races import distances, race_tables
 
 EVERY = 2.0
@@ -121,7 +122,7 @@ def _watched(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
         st.html(race_tables.grid(race, runs))
     _charts(jobs, race, runs)
     if race.name == "layers":
-        distances.distances(jobs, race, runs)
+        distances.show(jobs, race, runs)
     table, said = standings(jobs, runs)
     st.html(race_tables.figures(table, runs))
     _verdicts(said, race, runs)
@@ -160,12 +161,10 @@ def _charts(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
                 share=what == "accuracy",
                 marked=what != "loss",
                 top=max(greatest, default=None),
-                dark=st.context.theme.type == "dark",
+                dark=dark(),
             )
             figure.update_layout(height=360)
-            st.plotly_chart(
-                figure, key=f"lanes-{group}", theme=None, config={"displayModeBar": False}
-            )
+            chart(figure, f"lanes-{group}")
     of_steps = f" Each point is the mean of {SMOOTH} steps." if what == "loss" else ""
     st.caption(f"A thin line is one seed, a thick one their mean.{of_steps}")
 

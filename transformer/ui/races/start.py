@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.analysis.races import ENOUGH
+from transformer.analysis.evidence.race_verdicts import ENOUGH
 from transformer.jobs import JobError, Jobs
 from transformer.jobs.races import RACES, Race
 from transformer.jobs.racing import RaceRun, race_runs, submit_race
@@ -72,6 +72,8 @@ def card(jobs: Jobs, race: Race, owner: str) -> None:
 
 
 def _start(jobs: Jobs, race: str, owner: str, count: int) -> None:
+    if state.here().race:  # pressed twice: the button is gone
+        return
     try:
         race_id = submit_race(jobs, race, owner, range(1, count + 1), address=visitor.address())
     except JobError as error:

@@ -167,6 +167,8 @@ def _resume(name: str, owner: str) -> None:
 
 
 def _delete(name: str, owner: str) -> None:
+    if not state.here().run:  # pressed twice: the run is gone
+        return
     try:
         live_jobs.jobs().delete(name, owner)
     except JobError as error:

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.figures.curves import QUANTITIES, curves
+from transformer.ui.charts import chart, dark
 
 FIRST = ("loss", "sequence_accuracy")
 """What the two charts show until something else is chosen."""
@@ -27,7 +28,6 @@ _LABELS = {
 
 def charts(runs: Mapping[str, list[dict[str, Any]]], key: str) -> None:
     """Two quantities of the runs, each to be chosen, over their steps."""
-    dark = st.context.theme.type == "dark"
     for place, (column, first) in enumerate(zip(st.columns(2), _firsts(runs), strict=True)):
         with column:
             what = st.selectbox(
@@ -38,14 +38,9 @@ def charts(runs: Mapping[str, list[dict[str, Any]]], key: str) -> None:
                 label_visibility="collapsed",
                 key=f"curve-{place}-{key}",
             )
-            figure = curves(runs, what, dark=dark)
+            figure = curves(runs, what, dark=dark())
             figure.update_layout(height=340)
-            st.plotly_chart(
-                figure,
-                theme=None,
-                key=f"chart-{place}-{key}",
-                config={"displayModeBar": False},
-            )
+            chart(figure, f"chart-{place}-{key}")
 
 
 def _firsts(runs: Mapping[str, list[dict[str, Any]]]) -> list[str]:

@@ -135,6 +135,8 @@ def files(draft: Draft) -> dict[str, bytes]:
 
 def submit(wanted: TrainingRun, beside: Mapping[str, bytes]) -> None:
     """Put a run in line and look at it, or keep the sentence that says why not; for callbacks."""
+    if state.here().run:  # pressed twice: the button is gone
+        return
     try:
         name = live_jobs.jobs().submit(wanted, visitor.known(), beside, address=visitor.address())
     except JobError as error:

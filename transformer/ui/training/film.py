@@ -31,7 +31,7 @@ def heads(folder: JobFolder, lines: list[dict[str, Any]], *, live: bool) -> None
     notes = {line["step"]: f"loss {line['loss']:.2f}" for line in lines if "loss" in line}
     told = tuple((step, notes.get(step, "")) for step in steps)
     data = _data(str(folder.path), told)
-    _film(key=f"film-{folder.name}", data=data, on_state_change=lambda: None)
+    _film(key=f"film-{folder.name}", data=data)
 
 
 @remembered()
@@ -46,4 +46,4 @@ def moments(folder: JobFolder) -> None:
     """One matrix's last update, in the symbols of the notes."""
     st.subheader("How one matrix moves")
     data = moments_data(folder.inspect())
-    _moments(key=f"moments-{folder.name}", data=data, on_state_change=lambda: None)
+    _moments(key=f"moments-{folder.name}", data=data)

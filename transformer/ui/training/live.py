@@ -135,8 +135,17 @@ def _factor(info: RunInfo, owner: str) -> None:
         min(FACTORS, key=lambda factor: abs(factor - now)),
         key=key,
         width=260,
-        on_change=lambda: _wish(info.name, owner, learning_rate_factor=st.session_state[key]),
+        on_change=_faster,
+        args=(info.name, owner, key),
     )
+
+
+def _faster(name: str, owner: str, key: str) -> None:
+    """Another learning rate, unless the run is over: as in `setup`, the slider may speak once more
+    when it is gone."""
+    with suppress(JobError):
+        if live_jobs.look(name).status in LIVE:
+            _wish(name, owner, learning_rate_factor=st.session_state[key])
 
 
 FACTORS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)

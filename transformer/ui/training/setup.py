@@ -127,6 +127,13 @@ def form(now: Draft) -> None:
         _go(now)
 
 
+def _another(key: str) -> None:
+    """Another task, unless the form is closed: on a slow machine the browser says once more what
+    its widgets were, with the first look at the run that came of it."""
+    if draft.now() is not None:
+        draft.begin(st.session_state[key])
+
+
 def _task(now: Draft) -> None:
     names = [*TASKS, ""]
     key = f"task-{now.turn}"
@@ -136,7 +143,8 @@ def _task(now: Draft) -> None:
         index=names.index(now.task),
         format_func=lambda name: TASKS[name].title if name else OWN,
         key=key,
-        on_change=lambda: draft.begin(st.session_state[key]),
+        on_change=_another,
+        args=(key,),
     )
     if now.task:
         task = TASKS[now.task]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from transformer.analysis.paths import STACKS, lengths, path_length, receptive_field, steps
+from transformer.analysis.table1.paths import STACKS, lengths, path_length, receptive_field, steps
 from transformer.figures.complexity import Law, laws, reached
 from transformer.ui import frame, tables
 from transformer.ui.charts import chart, dark

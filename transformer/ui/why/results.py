@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.analysis.published import P100, TABLE_2, cost
+from transformer.analysis.table1.table2 import P100, TABLE_2, cost
 from transformer.figures.results import score_and_cost
 from transformer.ui import frame, tables
 from transformer.ui.charts import chart, dark

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from transformer.analysis import scores as analysis
-from transformer.analysis.scores import KEYS, KINDS, ROWS, STILL, VERSIONS, WIDTHS, Draw
+from transformer.analysis.table1 import score_scale
+from transformer.analysis.table1.score_scale import KEYS, KINDS, ROWS, STILL, VERSIONS, WIDTHS, Draw
 from transformer.config import Score
 from transformer.figures.scores import against_width, by_head, one_row
 from transformer.ui import controls, frame, models, state, tables
@@ -188,19 +188,19 @@ def _model() -> Model | None:
 
 @remembered("Drawing and measuring …")
 def _measured(widths: tuple[int, ...], seed: int) -> pd.DataFrame:
-    return analysis.measure(widths, seed=seed)
+    return score_scale.measure(widths, seed=seed)
 
 
 @remembered()
 def _drawn(d_k: int, seed: int) -> Mapping[Score, Draw]:
-    return analysis.draw(d_k, rows=1, seed=seed)
+    return score_scale.draw(d_k, rows=1, seed=seed)
 
 
 @remembered("Reading the sentence …")
 def _of_heads(digest: str, text: str, _model: Model) -> pd.DataFrame:
     """Raises ValueError if the text is empty or too long."""
     names = [name for name in _model.translator.model.hook_names if name.endswith("hook_scores")]
-    return analysis.heads(_model.translator.trace(text, names=names))
+    return score_scale.heads(_model.translator.trace(text, names=names))
 
 
 def _download(table: pd.DataFrame, name: str) -> None:

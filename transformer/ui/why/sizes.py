@@ -6,7 +6,7 @@ import math
 
 import streamlit as st
 
-from transformer.analysis.paths import STACKS
+from transformer.analysis.table1.paths import STACKS
 from transformer.ui import state
 from transformer.ui.why import Why
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.complexity import (
+from transformer.analysis.table1.complexity import (
     TABLE_1,
     Count,
     count,

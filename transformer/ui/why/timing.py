@@ -7,7 +7,7 @@ import math
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.timing import FITTED, PASSES, Slope, Timing, frame, slopes
+from transformer.analysis.table1.timing import FITTED, PASSES, Slope, Timing, frame, slopes
 from transformer.figures.complexity import Law, laws
 from transformer.jobs import Computation, Standing
 from transformer.jobs.computation import of_timing

@@ -1,0 +1,122 @@
+"""The statistical aligner: EM over all alignments written out, its sums, our grammar's links."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from scipy.special import digamma
+
+from transformer.analysis.alignment.error_rate import alignment_error
+from transformer.analysis.alignment.ibm_aligner import NULL, learn, normaliser, prior
+from transformer.text import TASKS
+
+CORPUS = [
+    (["the", "cat"], ["le", "chat"]),
+    (["the", "dog", "sleeps"], ["le", "chien", "dort"]),
+    (["a", "cat", "sleeps"], ["un", "chat", "dort", "bien"]),
+    (["a", "dog"], ["un", "chien"]),
+]
+TENSION = 3.0
+
+
+def along(i: int, j: int, n: int, m: int) -> float:
+    """The prior of source word j for target word i, counted from 1, its sum gone through."""
+    terms = [math.exp(-TENSION * abs(i / m - k / n)) for k in range(1, n + 1)]
+    return NULL if j == 0 else (1 - NULL) * terms[j - 1] / sum(terms)
+
+
+def by_brute_force(rounds: int, sparse: float) -> dict[tuple[str, str], float]:
+    """EM with the posterior of every whole alignment, one after the other."""
+    words = {word for _, target in CORPUS for word in target}
+    likely: dict[tuple[str, str], float] = defaultdict(lambda: 1 / len(words))
+    for _ in range(rounds):
+        counts: dict[tuple[str, str], float] = defaultdict(float)
+        for source, target in CORPUS:
+            n, m = len(source), len(target)
+            made = ["", *source]
+            each = {}
+            for links in itertools.product(range(n + 1), repeat=m):
+                each[links] = math.prod(
+                    along(i + 1, j, n, m) * likely[made[j], target[i]] for i, j in enumerate(links)
+                )
+            whole = sum(each.values())
+            for links, probability in each.items():
+                for i, j in enumerate(links):
+                    counts[made[j], target[i]] += probability / whole
+        sums: dict[str, float] = defaultdict(float)
+        for (one, _), count in counts.items():
+            sums[one] += count + sparse
+        likely = defaultdict(
+            lambda: 0.0,
+            {
+                (one, other): math.exp(digamma(count + sparse) - digamma(sums[one]))
+                if sparse
+                else count / sums[one]
+                for (one, other), count in counts.items()
+            },
+        )
+    return dict(likely)
+
+
+@pytest.mark.parametrize("sparse", [0.0, 0.01])
+@pytest.mark.parametrize("rounds", [1, 4])
+def test_it_is_em_over_every_alignment(rounds: int, sparse: float) -> None:
+    found = learn(CORPUS, rounds=rounds, tension=TENSION, sparse=sparse)
+    wanted = by_brute_force(rounds, sparse)
+    assert found.table.keys() == wanted.keys()
+    for pair, probability in wanted.items():
+        assert found.table[pair] == pytest.approx(probability, rel=1e-9, abs=1e-30)
+    assert found.tension == TENSION
+
+
+@pytest.mark.parametrize("tension", [0.1, 1.0, 4.0, 20.0])
+def test_the_normaliser_is_the_sum(tension: float) -> None:
+    for n, m in itertools.product(range(1, 9), repeat=2):
+        wanted = [
+            sum(math.exp(-tension * abs(i / m - j / n)) for j in range(1, n + 1))
+            for i in range(1, m + 1)
+        ]
+        np.testing.assert_allclose(normaliser(np.arange(1, m + 1), n, m, tension), wanted, 1e-12)
+
+
+def test_the_prior_sums_to_one_and_follows_the_diagonal() -> None:
+    found = prior(6, 3, 5.0, 0.1)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    assert found[:, 1:].argmax(axis=1).tolist() == [1, 3, 5]
+    assert (found[:, 0] == 0.1).all()
+
+
+def test_without_a_prior_on_words_the_corpus_grows_likelier() -> None:
+    """With λ learned too: both steps of EM lift the same bound."""
+    pairs = [(e.src.split(), e.tgt.split()) for e in TASKS["french"].pairs(60, seed=4)]
+    told = learn(pairs, rounds=8, sparse=0.0).log_likelihood
+    assert (np.diff(told) > 0).all()
+
+
+def test_the_grammars_links_are_found_again() -> None:
+    examples = TASKS["french"].pairs(900, seed=3)
+    pairs = [(e.src.split(), e.tgt.split()) for e in examples]
+    aligner = learn(pairs)
+    found, diagonal, sure = set(), set(), set()
+    for number, ((source, target), example) in enumerate(zip(pairs, examples, strict=True)):
+        found |= {(100 * number + i, 100 * number + j) for i, j in aligner.links(source, target)}
+        sure |= {(100 * number + i, 100 * number + j) for i, j in example.alignment or ()}
+        diagonal |= {
+            (100 * number + int((j + 0.5) * len(source) / len(target)), 100 * number + j)
+            for j in range(len(target))
+        }
+    assert alignment_error(found, sure) < 0.15
+    assert alignment_error(found, sure) < alignment_error(diagonal, sure) / 2
+
+
+def test_a_word_of_none_and_words_never_seen() -> None:
+    aligner = learn(CORPUS, rounds=10)
+    assert aligner.links(["the", "cat"], ["le", "chat"]) == {(0, 0), (1, 1)}
+    # Of words that it never saw the diagonal decides.
+    assert aligner.links(["x", "y"], ["z", "w"]) == {(0, 0), (1, 1)}
+    with pytest.raises(ValueError, match="learns from pairs"):
+        learn([([], ["le"])])

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from transformer import Translator
+from transformer.analysis.alignment.error_rate import alignment_error
+from transformer.analysis.alignment.leaderboard import aligned_words, leaderboard
+from transformer.analysis.attribution import norms
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.corpora.gold import words_of
+from transformer.analysis.roles.head_measures import measure_heads
+from transformer.analysis.roles.head_roles import head_roles
+from transformer.config import ModelConfig
+from transformer.figures.words import merge
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+from transformer.text.tasks import TASKS
+
+
+def line(table: pd.DataFrame, *key: object) -> pd.Series:
+    """The one line of an aligner, way, layer and head (-1: none)."""
+    columns = ["aligner", "by", "to", "layer", "head"]
+    same = [tuple(row) == key for row in table[columns].fillna(-1).itertuples(index=False)]
+    (found,) = np.flatnonzero(same)
+    return table.iloc[found]
+
+
+@pytest.fixture(scope="module")
+def sentence() -> Corpus:
+    """A sentence of the grammar with as many words on both sides, each with one partner, some of
+    them in another place."""
+    examples = TASKS["french"].pairs(400, seed=5)
+    lines = [
+        f"{e.src}\t{e.tgt}\t{' '.join(f'{i}-{j}' for i, j in e.alignment or ())}"
+        for e in examples
+        if sorted(j for _, j in e.alignment or ()) == list(range(len(e.tgt.split())))
+        and len({*e.src.split()}) == len(e.src.split()) == len(e.tgt.split())
+        and sum(i != j for i, j in e.alignment or ()) > 1
+    ]
+    return Corpus.of_lines(lines[:1], "grammar")
+
+
+@pytest.fixture(scope="module")
+def built(sentence: Corpus) -> Translator:
+    """A model with an aligner in it: head 0 of its only layer looks at what it has just read.
+
+    Word vectors are one-hot, a French word's that of the English one it stands for here; positions
+    are none, the other sublayers silent and the norms harmless, so W^Q = W^K compare words alone.
+    Head 1 is the same upside down: the least for the right word.
+    """
+    vocabulary = Vocabulary.of_symbols(TASKS["french"].symbols)
+    one = sentence.sentences[0]
+    assert one.gold is not None
+    d_k = 32
+    config = ModelConfig(
+        vocab_size=len(vocabulary),
+        d_model=2 * d_k,
+        n_heads=2,
+        n_layers=1,
+        positions="none",
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = Transformer(config).eval().requires_grad_(False)
+    embedding = torch.zeros_like(model.embedding.weight)
+    for i, j in one.gold.sure:
+        pair = one.source.split()[i], one.target.split()[j]
+        for word in pair:
+            embedding[vocabulary.encode(word)[0], i] = 1.0
+    embedding[vocabulary.bos_id, d_k - 1] = embedding[vocabulary.eos_id, d_k - 2] = 1.0
+    model.embedding.weight.copy_(embedding)
+    for name, parameter in model.named_parameters():
+        if any(part in name for part in ("self_attn.w_o", "ffn.w_2")):
+            parameter.zero_()
+    attention = model.decoder.layers[0].cross_attn
+    for head, sign in enumerate((1, -1)):
+        own = slice(head * d_k, (head + 1) * d_k)
+        attention.w_q[own] = 10 * sign * torch.eye(d_k, config.d_model)
+        attention.w_k[own] = 10 * torch.eye(d_k, config.d_model)
+    return Translator(model, vocabulary)
+
+
+def test_a_hand_built_aligner_has_no_errors(sentence: Corpus, built: Translator) -> None:
+    table = leaderboard(built, sentence).table
+    best = line(table, "head", "weights", "input", 0, 0)
+    assert best["aer"] == 0
+    assert best["precision"] == best["recall"] == 1
+    assert line(table, "head", "weights", "input", 0, 1)["aer"] == 1
+    assert line(table, "head", "weights", "output", 0, 0)["aer"] > 0.5
+    found = {(c.kind, c.head): c.role for c in head_roles(measure_heads(built, sentence))}
+    assert found["cross", 0].text == "looks at what was just written"
+    assert found["cross", 1].group != "aligner"
+
+
+@pytest.fixture(scope="module")
+def tiny(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
+    return Translator(tiny_model, vocabulary)
+
+
+@pytest.fixture(scope="module")
+def sharp(tiny: Translator) -> Translator:
+    """A copy whose heads look at little else than one piece, now and then at `</s>`."""
+    model = copy.deepcopy(tiny.model).requires_grad_(False)
+    for layer in model.decoder.layers:
+        layer.cross_attn.w_qkv[: model.config.d_model] *= 6
+    return Translator(model, tiny.vocabulary)
+
+
+@pytest.fixture(scope="module")
+def mixed(pairs: list[tuple[str, str]]) -> Corpus:
+    """With possible links, and a word apart from its full stop."""
+    links = ("0-0 1?0 1-1 2-2", "1-0 0-1 2?2", "0-0 1-1 2-2 3?2")
+    return Corpus.of_lines(
+        [f"{s}\t{t}\t{link}" for (s, t), link in zip(pairs[:3], links, strict=True)] + ["a\tb"],
+        "mixed",
+    )
+
+
+@pytest.mark.parametrize("by", ["weights", "norms"])
+@pytest.mark.parametrize("to", ["output", "input"])
+@pytest.mark.parametrize("ends", [False, True])
+def test_figures_are_those_of_single_traces(
+    sharp: Translator, mixed: Corpus, by: str, to: str, ends: bool
+) -> None:
+    """Sentence by sentence, by A1's norms and set arithmetic, links of all counted together; with
+    `ends` a word that looks at `</s>` most has none."""
+    board = leaderboard(sharp, mixed, ends=ends)
+    dropped = 0
+    assert (board.n_sentences, board.left_out) == (3, ())
+    found: dict[tuple[int, int], set[tuple[int, int]]] = {}
+    sure, possible = set(), set()
+    for number, sentence in enumerate(mixed.sentences[:3]):
+        gold = sentence.gold
+        assert gold is not None
+        sure |= {(100 * number + i, j) for i, j in gold.sure}
+        possible |= {(100 * number + i, j) for i, j in gold.possible}
+        trace = sharp.trace(sentence.source, sentence.target)
+        source = words_of(trace.src_tokens[:-1], gold.source_words)
+        target = words_of(trace.predicted_tokens[:-1], gold.target_words)
+        assert source
+        assert target
+        for layer in range(trace.n_layers):
+            if by == "weights":
+                heads = trace.weights("cross", layer)
+                scores = [*heads, heads.mean(0)]
+            else:
+                scores = [
+                    *norms.contributions(sharp.model, trace, "cross", layer),
+                    norms.summed_contributions(sharp.model, trace, "cross", layer),
+                ]
+            for head, table_of in enumerate(scores):
+                rows = table_of[1:] if to == "input" else table_of[:-1]
+                end = len(gold.source_words)
+                merged = (
+                    merge(rows, target, [*source, end])
+                    if ends
+                    else merge(rows[:, :-1], target, source)
+                )
+                best = merged.argmax(-1)
+                dropped += int((best == end).sum())
+                found.setdefault((layer, head), set()).update(
+                    (100 * number + int(i), j) for j, i in enumerate(best) if i < end
+                )
+    assert (dropped > 0) == ends
+    for (layer, head), links in found.items():
+        single = head < sharp.model.config.n_heads
+        row = line(
+            board.table, "head" if single else "layer", by, to, layer, head if single else -1
+        )
+        assert row["aer"] == pytest.approx(alignment_error(links, sure, possible))
+        assert row["precision"] == pytest.approx(len(links & possible) / len(links))
+        assert row["recall"] == pytest.approx(len(links & sure) / len(sure))
+
+
+def test_baselines(tiny: Translator) -> None:
+    """4 source words, 2 target words: the diagonal is 1 and 3."""
+    corpus = Corpus.of_lines(["a b c d\te f\t1-0 2-1"], "x")
+    table = leaderboard(tiny, corpus).table.set_index("aligner")
+    assert table.loc["diagonal", "aer"] == pytest.approx(1 - 2 * 1 / 4)
+    assert table.loc["chance", "aer"] == pytest.approx(1 - 2 * (1 / 4 + 1 / 4) / 4)
+    assert table["aer"].is_monotonic_increasing
+
+
+def test_rows_that_write_a_word_and_rows_that_read_it() -> None:
+    """Three pieces of two target words over two source words, `</s>` behind all."""
+    weights = np.zeros((1, 4, 3), np.float32)
+    weights[0, :, :2] = [[0.1, 0.4], [0.45, 0.1], [0.2, 0.7], [0.9, 0.0]]
+    weights[0, :, 2] = 1 - weights[0, :, :2].sum(-1)
+    targets, best = aligned_words(weights, [0, 1], [0, 0, 1])
+    assert (targets.tolist(), best.tolist()) == ([0, 1], [[0, 1]])
+    assert aligned_words(weights, [0, 1], [0, 0, 1], "input")[1].tolist() == [[1, 0]]
+    # A word without a piece of its own is never looked at, nor looking.
+    targets, best = aligned_words(weights, [0, 2], [0, 0, 2])
+    assert (targets.tolist(), best.tolist()) == ([0, 2], [[0, 2]])
+
+
+def test_sentences_whose_words_are_not_the_texts_are_left_out(built: Translator) -> None:
+    """To a vocabulary of symbols a word it does not know is `<unk>`, which spells nothing."""
+    corpus = Corpus.of_lines(["the cat sleeps .\tle chat dort .\t0-0", "zzz .\tle .\t0-0"], "x")
+    board = leaderboard(built, corpus)
+    assert (board.n_sentences, board.left_out) == (1, (1,))
+    with pytest.raises(ValueError, match="in none of 1 sentences"):
+        leaderboard(built, Corpus("x", corpus.sentences[1:]))
+    with pytest.raises(ValueError, match="has no gold links"):
+        leaderboard(built, Corpus.of_lines(["the cat\tle chat"], "x"))
+
+
+def test_only_the_ways_asked_for(tiny: Translator, mixed: Corpus) -> None:
+    table = leaderboard(tiny, mixed, ways=(("weights", "input"),)).table
+    assert set(zip(table["by"], table["to"], strict=True)) == {("weights", "input"), ("", "")}

@@ -1,0 +1,88 @@
+"""One sentence's alignment is what the leaderboard scores, and can be counted by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from transformer import Translator
+from transformer.analysis.alignment.leaderboard import WAYS, leaderboard
+from transformer.analysis.alignment.sentence_alignment import aligned
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.corpora.gold import Gold
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def tiny(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
+    return Translator(tiny_model, vocabulary)
+
+
+def test_its_error_is_the_leaderboards_of_a_corpus_of_one() -> None:
+    shipped = Translator.load(ROOT / "checkpoints" / "en-fr", device="cpu", precision="fp32")
+    line = "The baker hides books .\tLe boulanger cache des livres .\t0-0 1-1 2-2 3?3 3-4 4-5"
+    corpus = Corpus.of_lines([line], "one")
+    gold = corpus.sentences[0].gold
+    assert gold is not None
+    trace = shipped.trace(corpus.sentences[0].source, target=corpus.sentences[0].target)
+    table = leaderboard(shipped, corpus).table
+    heads = table[table["aligner"] == "head"].set_index(["by", "to", "layer", "head"])["aer"]
+    words = gold.source_words, gold.target_words
+    assert heads.nunique() > 1
+    for by, to in WAYS:
+        for layer in range(trace.n_layers):
+            for head in range(trace.n_heads):
+                found = aligned(shipped.model, trace, layer, head, by, to, words)
+                assert found.error(gold) == pytest.approx(heads[by, to, layer, head])
+
+
+def test_words_are_linked_by_the_row_that_writes_or_the_next(tiny: Translator) -> None:
+    trace = tiny.trace("She paints books.", target="Elle peint des livres.")
+    n_tgt, n_src = len(trace.predicted_tokens), len(trace.src_tokens)
+    # Row i looks at piece i alone, as far as there is one.
+    weights = np.zeros((1, 4, n_tgt, n_src), np.float32)
+    for row in range(n_tgt):
+        weights[:, :, row, min(row, n_src - 1)] = 1
+    site = "decoder.layers.0.cross_attn.hook_weights"
+    trace = replace(trace, tensors={**trace.tensors, site: weights})
+    writing = aligned(tiny.model, trace, 0, 0)
+    reading = aligned(tiny.model, trace, 0, 0, to="input")
+    assert writing.source == ("She", "paints", "books.")
+    assert writing.target == ("Elle", "peint", "des", "livres.")
+    owner = [text.startswith("▁") for text in trace.src_tokens[:-1]]
+    word_of = np.cumsum(owner) - 1
+    first = [i for i, piece in enumerate(trace.predicted_tokens) if piece.startswith("▁")]
+    for found, shift in ((writing, 0), (reading, 1)):
+        source = next(i for i, target in found.links() if target == 0)
+        assert source == word_of[first[0] + shift]
+    frame = reading.to_frame()
+    assert len(frame) == 12
+    assert {(r.source, r.target) for r in frame[frame["linked"]].itertuples()} == reading.links()
+
+
+def test_words_are_spelled_as_people_write_them(tiny: Translator) -> None:
+    trace = tiny.trace("She <b> \N{GRINNING FACE} books.", target="Elle <b>.")
+    assert "<0x3C>" in trace.src_tokens
+    found = aligned(tiny.model, trace, 0, 0)
+    assert found.source == ("She", "<b>", "\N{GRINNING FACE}", "books.")
+    assert found.target == ("Elle", "<b>.")
+    # One that is written otherwise than it is read keeps the words of its pieces.
+    other = replace(trace, translation=replace(trace.translation, text="Elle dort."))
+    assert aligned(tiny.model, other, 0, 0).target == ("Elle", "<0x3C>b<0x3E>.")
+
+
+def test_what_cannot_be_aligned_is_refused(tiny: Translator) -> None:
+    trace = tiny.trace("She paints books.", target="Elle peint.")
+    with pytest.raises(ValueError, match="there is no head 9"):
+        aligned(tiny.model, trace, 0, 9)
+    with pytest.raises(ValueError, match="not made of the words 'Elle dort"):
+        aligned(tiny.model, trace, 0, 0, gold=(("She", "paints", "books."), ("Elle", "dort.")))
+    other = Gold(("a",), ("b",), frozenset({(0, 0)}), frozenset())
+    with pytest.raises(ValueError, match="count other words"):
+        aligned(tiny.model, trace, 0, 0).error(other)

@@ -1,0 +1,138 @@
+"""ALTI: against its definitions written out with loops, and sums that must come out."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tests.analysis.made import KINDS, TARGET, TEXT, lively, without_values
+from transformer.analysis.attribution import alti, norms
+from transformer.inference.trace import WEIGHTS, Trace
+from transformer.inference.translator import Translator
+from transformer.model import Transformer
+from transformer.text.vocabulary import Vocabulary
+
+CASES = list(itertools.product(KINDS, range(2)))
+
+
+def stream(trace: Trace, kind: str, layer: int) -> np.ndarray:
+    if kind == "cross":
+        return trace[f"decoder.layers.{layer}.self_attn_norm.hook_output"].astype(float)
+    below = f"layers.{layer - 1}.ffn_norm" if layer else "embed"
+    return trace[f"{kind}.{below}.hook_output"].astype(float)
+
+
+def slowly(model: Transformer, trace: Trace, kind: str, layer: int) -> np.ndarray:
+    """c_ij from the definitions, one vector after the other in double precision."""
+    site = WEIGHTS[kind].format(layer).removesuffix(".hook_weights")
+    attention, norm = model.get_submodule(site), model.get_submodule(f"{site}_norm").norm
+    w_v, w_o = (w.detach().double().numpy() for w in (attention.w_v, attention.w_o))
+    gamma, beta = (w.detach().double().numpy() for w in (norm.weight, norm.bias))
+    x = stream(trace, kind, layer)
+    keys = trace["encoder.hook_memory"].astype(float) if kind == "cross" else x
+    alpha = trace.weights(kind, layer).astype(float)
+    d = len(gamma)
+    rows = []
+    for i in range(len(x)):
+        parts = [np.zeros(d) for _ in keys]
+        for j, key in enumerate(keys):
+            for head in range(4):
+                of = slice(16 * head, 16 * head + 16)
+                parts[j] = parts[j] + alpha[head, i, j] * (w_o[:, of] @ (w_v[of] @ key))
+        if kind == "cross":
+            parts.append(x[i])
+        else:
+            parts[i] = parts[i] + x[i]
+        total = np.sum(parts, axis=0)
+        sigma = np.sqrt(np.mean((total - total.mean()) ** 2) + 1e-5)
+        linear = np.diag(gamma) @ (np.eye(d) - np.ones((d, d)) / d) / sigma
+        y = linear @ total + beta
+        c = [max(0.0, np.abs(y).sum() - np.abs(y - linear @ part).sum()) for part in parts]
+        rows.append(np.array(c) / np.sum(c))
+    return np.stack(rows)
+
+
+@pytest.mark.parametrize(("kind", "layer"), CASES)
+def test_contributions_are_their_definition(
+    model: Transformer, trace: Trace, kind: str, layer: int
+) -> None:
+    found = alti.contributions(model, trace, kind, layer)
+    np.testing.assert_allclose(found, slowly(model, trace, kind, layer), atol=2e-5)
+    np.testing.assert_allclose(found.sum(axis=-1), 1, atol=1e-12)
+    assert found[-1].max() < 0.97, "a model in which nothing mixes would prove nothing"
+    if kind == "decoder":
+        assert not np.triu(found, 1).any(), "a later token has no share at all"
+
+
+@pytest.mark.parametrize(("kind", "layer"), CASES)
+def test_the_parts_add_up_to_the_output_before_its_shift(
+    model: Transformer, trace: Trace, kind: str, layer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Our attention has no bias, so β of the LayerNorm is all that no token brings."""
+    site = WEIGHTS[kind].format(layer).removesuffix(".hook_weights")
+    shift = model.get_submodule(f"{site}_norm").norm.bias.detach().numpy()
+    parts = np.concatenate(list(alti.transformed(model, trace, kind, layer)))
+    assert parts.shape[1] == len(trace.labels(kind)[1]) + (kind == "cross")
+    output = trace[f"{site}_norm.hook_output"]
+    np.testing.assert_allclose(parts.sum(axis=1), output - shift, atol=1e-5)
+    monkeypatch.setattr(norms, "BLOCK", 1)
+    one_by_one = list(alti.transformed(model, trace, kind, layer))
+    assert len(one_by_one) == len(output)
+    np.testing.assert_allclose(np.concatenate(one_by_one), parts, atol=1e-6)
+
+
+def test_through_all_layers_it_is_one_product_over_all_states(
+    model: Transformer, trace: Trace
+) -> None:
+    n_src, n_tgt = len(trace.src_tokens), len(trace.tgt_tokens)
+    state = np.eye(n_src + n_tgt)
+    rolled = alti.encoder(model, trace)
+    for layer in range(2):
+        state[:n_src] = slowly(model, trace, "encoder", layer) @ state[:n_src]
+        np.testing.assert_allclose(rolled[layer], state[:n_src, :n_src], atol=5e-5)
+    found = alti.joint(model, trace)
+    for layer in range(2):
+        state[n_src:] = slowly(model, trace, "decoder", layer) @ state[n_src:]
+        across = slowly(model, trace, "cross", layer)
+        state[n_src:] = across[:, :-1] @ state[:n_src] + across[:, -1:] * state[n_src:]
+        np.testing.assert_allclose(found.source[layer], state[n_src:, :n_src], atol=5e-5)
+        np.testing.assert_allclose(found.target[layer], state[n_src:, n_src:], atol=5e-5)
+    share = found.source_share
+    np.testing.assert_allclose(share + found.target.sum(axis=-1), 1, atol=1e-12)
+    assert share.shape == (2, n_tgt)
+    assert share[-1].min() > 0
+    assert share[-1].max() < 1
+
+
+def test_a_source_that_says_nothing_has_no_share(
+    tiny_model: Transformer, vocabulary: Vocabulary
+) -> None:
+    """The values of every cross attention are 0: the decoder is a language model, all prefix."""
+    deaf = without_values(lively(tiny_model), "cross_attn")
+    found = alti.joint(deaf, Translator(deaf, vocabulary).trace(TEXT, TARGET))
+    assert not found.source.any()
+    np.testing.assert_allclose(found.target.sum(axis=-1), 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_where_nothing_brings_the_output_nearer_a_position_is_itself(
+    model: Transformer, trace: Trace, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = WEIGHTS[kind].format(0).removesuffix(".hook_weights")
+    output = trace[f"{site}_norm.hook_output"].astype(float)
+    inputs = len(trace.labels(kind)[1]) + (kind == "cross")
+    away = np.repeat(-output[:, None], inputs, axis=1)
+    monkeypatch.setattr(alti, "transformed", lambda *_: iter([away]))
+    found = alti.contributions(model, trace, kind, 0)
+    expected = np.eye(inputs) if kind != "cross" else np.eye(inputs)[[-1] * len(output)]
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_trace_without_its_sites_is_refused(
+    model: Transformer, trace: Trace, vocabulary: Vocabulary
+) -> None:
+    few = Translator(model, vocabulary).trace(TEXT, TARGET, names=["hook_logits"])
+    with pytest.raises(ValueError, match=r"recorded without decoder\.layers\.0\.cross_attn"):
+        alti.joint(model, few)

@@ -1,0 +1,108 @@
+"""One head beside what it moves: cell by cell, and ranks as scipy has them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from tests.analysis.made import KINDS
+from transformer.analysis.attribution import norms
+from transformer.analysis.attribution.contribution import (
+    QUANTITIES,
+    Contribution,
+    agreement,
+    contribution,
+)
+from transformer.analysis.attribution.gradients import Gradients, gradients
+from transformer.inference.trace import Trace
+from transformer.model import Transformer
+
+
+@pytest.fixture(scope="module")
+def slopes(model: Transformer, trace: Trace) -> Gradients:
+    return gradients(model, trace)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_line_is_a_cell_and_the_future_has_none(
+    model: Transformer, trace: Trace, slopes: Gradients, kind: str
+) -> None:
+    table = contribution(model, trace, kind, 1, 2, slopes).to_frame()
+    rows, columns = trace.labels(kind)
+    seen, moved = set(), norms.contributions(model, trace, kind, 1)[2]
+    for line in table.to_dict("records"):
+        at = query, key = line["query_position"], line["key_position"]
+        seen.add(at)
+        assert (line["query_token"], line["key_token"]) == (rows[query], columns[key])
+        assert line["weight"] == trace.weights(kind, 1)[2][at]
+        assert line["norm"] == moved[at]
+        assert line["gradient"] == slopes.weights[kind][1, 2][at]
+        assert line["product"] == pytest.approx(
+            line["gradient"] * line["weight"], rel=1e-5, abs=1e-9
+        )
+        if kind != "encoder":
+            assert line["writes_token"] == trace.predicted_tokens[query]
+    every = {(i, j) for i in range(len(rows)) for j in range(len(columns))}
+    future = {(i, j) for i, j in every if j > i} if kind == "decoder" else set()
+    assert len(table) == len(seen)
+    assert seen == every - future
+    assert ("writes_token" in table) == (kind != "encoder")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ranks_are_those_of_the_sizes_of_open_cells(
+    model: Transformer, trace: Trace, slopes: Gradients, kind: str
+) -> None:
+    found = contribution(model, trace, kind, 0, 1, slopes)
+    table = found.to_frame()
+    pairs = found.correlations()
+    assert len(pairs) == 6
+    for (one, other), rank in pairs.items():
+        assert rank == pytest.approx(spearmanr(table[one].abs(), table[other].abs()).statistic)
+    assert table["gradient"].min() < 0
+    signed = spearmanr(table["weight"], table["gradient"]).statistic
+    assert abs(pairs["weight", "gradient"] - signed) > 0.01
+
+
+def test_without_gradients_there_are_two(model: Transformer, trace: Trace) -> None:
+    found = contribution(model, trace, "cross", 0, 0)
+    assert list(found.values) == list(QUANTITIES[:2])
+    assert list(found.correlations()) == [("weight", "norm")]
+
+
+def test_they_are_furthest_apart_where_their_shares_of_the_greatest_are() -> None:
+    weight = np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.2, 0.4, 0.4]])
+    # Of the greatest, 8: 0.25, 0.5 0.5, 0.2 −1 0.4; the future does not count.
+    gradient = np.array([[2.0, 90.0, 90.0], [4.0, 4.0, 90.0], [1.6, -8.0, 3.2]])
+    tokens = ("<s>", "a", "b")
+    values = {"weight": weight, "gradient": gradient}
+    found = Contribution(("decoder", 0, 0), tokens, tokens, tokens, values)
+    assert found.apart("weight", "gradient") == (0, 0)
+    weight[0, 0] = 0.4
+    weight[1, 0] = 1.0
+    assert found.apart("weight", "gradient") == (2, 1)
+
+
+def test_the_heads_that_agree_least_come_first(model: Transformer, trace: Trace) -> None:
+    table = agreement(model, trace)
+    assert len(table) == 3 * 2 * 4
+    assert table["correlation"].is_monotonic_increasing
+    for kind, layer, head, rank in table.itertuples(index=False):
+        cells = contribution(model, trace, kind, layer, head).to_frame()
+        assert rank == pytest.approx(spearmanr(cells["weight"], cells["norm"]).statistic)
+
+
+def test_a_head_that_weighs_all_alike_has_no_rank() -> None:
+    even = np.full((1, 2), 0.5)
+    found = Contribution(
+        ("cross", 0, 0), ("<s>",), ("a", "b"), ("c",), {"weight": even, "norm": even}
+    )
+    assert np.isnan(found.correlations()["weight", "norm"])
+
+
+def test_what_is_not_there_is_said(model: Transformer, trace: Trace) -> None:
+    with pytest.raises(ValueError, match="there is no head 4; the heads are 0 to 3"):
+        contribution(model, trace, "cross", 0, 4)
+    with pytest.raises(ValueError, match="the layers are 0 to 1"):
+        contribution(model, trace, "cross", 2, 0)

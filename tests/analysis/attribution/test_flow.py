@@ -1,0 +1,129 @@
+"""Flow: by hand, and equal to the narrowest of all cuts, each of them tried."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tests.analysis.made import painted, random_rows
+from transformer.analysis.attribution import flow, rollout
+from transformer.inference.trace import Trace
+
+Node = tuple[str, int, int]  # a stack, a level of it, a position
+Pipes = dict[tuple[Node, Node], float]
+
+
+def narrowest_cut(pipes: Pipes, start: Node, end: Node) -> float:
+    """The least capacity between two halves of the nodes with start and end apart."""
+    nodes = {node for pair in pipes for node in pair}
+    inner = sorted(nodes - {start, end})
+    halves = np.array(list(itertools.product([False, True], repeat=len(inner))))
+    near = {node: halves[:, k] for k, node in enumerate(inner)}
+    near |= {start: np.ones(len(halves), bool), end: np.zeros(len(halves), bool)}
+    cuts = sum(width * (near[a] & ~near[b]) for (a, b), width in pipes.items())
+    return float(np.min(cuts))
+
+
+def stack(name: str, matrices: list[np.ndarray]) -> Pipes:
+    return {
+        ((name, level + 1, i), (name, level, j)): float(matrix[i, j])
+        for level, matrix in enumerate(matrices)
+        for i, j in np.ndindex(*matrix.shape)
+    }
+
+
+def mixed(layers: np.ndarray, r: float) -> list[np.ndarray]:
+    return [r * np.eye(layer.shape[-1]) + (1 - r) * layer.mean(axis=0) for layer in layers]
+
+
+@pytest.mark.parametrize(("seed", "residual"), [(0, 0.5), (1, 0.5), (2, 0.0), (3, 0.2)])
+def test_flow_is_the_narrowest_cut(seed: int, residual: float) -> None:
+    weights = random_rows(seed, 3, 2, 3, 3)
+    trace = painted(weights, np.tril(weights) / np.tril(weights).sum(axis=-1, keepdims=True))
+    pipes = stack("encoder", mixed(weights, residual))
+    found = flow.encoder(trace, residual=residual)
+    for i, j in np.ndindex(3, 3):
+        cut = narrowest_cut(pipes, ("encoder", 3, i), ("encoder", 0, j))
+        assert found[i, j] == pytest.approx(cut, abs=1e-7)
+    alone = flow.decoder(trace, [1], residual=residual)
+    lower = mixed(np.stack([trace.weights("decoder", k) for k in range(3)]), residual)
+    cut = narrowest_cut(stack("decoder", lower), ("decoder", 3, 1), ("decoder", 0, 0))
+    assert alone[0, 0] == pytest.approx(cut, abs=1e-7)
+    assert alone[0, 2] == 0, "nothing comes from a later token"
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_joint_flow_is_the_narrowest_cut(seed: int) -> None:
+    """Two layers, two source and two target tokens: 16 nodes, 16,384 cuts for each pair."""
+    r = 0.4
+    encoder, cross = random_rows(seed, 2, 2, 2, 2), random_rows(seed + 9, 2, 2, 2, 2)
+    decoder = random_rows(seed + 5, 2, 2, 2, 2, causal=True)
+    within = mixed(decoder, r)
+    pipes = stack("encoder", mixed(encoder, r))
+    pipes |= stack("decoder", [within[0], r * np.eye(2), within[1], r * np.eye(2)])
+    for layer, i, j in np.ndindex(2, 2, 2):
+        above, below = ("decoder", 2 * layer + 2, i), ("encoder", 2, j)
+        pipes[above, below] = (1 - r) * float(cross[layer, :, i, j].mean())
+    found = flow.joint(painted(encoder, decoder, cross), residual=r)
+    for i, j in np.ndindex(2, 2):
+        output = ("decoder", 4, i)
+        assert found.source[i, j] == pytest.approx(
+            narrowest_cut(pipes, output, ("encoder", 0, j)), abs=1e-7
+        )
+        assert found.target[i, j] == pytest.approx(
+            narrowest_cut(pipes, output, ("decoder", 0, j)), abs=1e-7
+        )
+
+
+def test_by_hand() -> None:
+    """Over two ways, 0.5 and 0.3 wide at their narrowest, 0.8 can pass."""
+    low = np.array([[0.9, 0.1], [0.3, 0.7]])
+    high = np.array([[0.5, 0.5], [0, 1]])
+    trace = painted(np.stack([low, high])[:, None])
+    np.testing.assert_allclose(flow.encoder(trace, [0], residual=0), [[0.8, 0.6]], atol=1e-8)
+    np.testing.assert_allclose(flow.encoder(painted(low[None, None]), residual=0), low, atol=1e-8)
+
+
+def test_at_least_what_rollout_brings_and_at_most_one() -> None:
+    """What rollout sends down every edge is a flow of its own, so the greatest is no less."""
+    encoder, cross = random_rows(1, 4, 2, 7, 7), random_rows(2, 4, 2, 6, 7)
+    trace = painted(encoder, random_rows(3, 4, 2, 6, 6, causal=True), cross)
+    flows, rolled = flow.joint(trace), rollout.joint(trace)
+    for most, brought in ((flows.source, rolled.source), (flows.target, rolled.target)):
+        assert (most >= brought[-1] - 1e-7).all()
+        assert (most <= 1).all()
+    assert (flow.encoder(trace) >= rollout.encoder(trace)[-1] - 1e-7).all()
+
+
+@pytest.mark.parametrize("over", [0.0, 6e-8, 1e-6])
+def test_rows_of_floats_that_come_to_more_than_one_let_no_more_than_one_through(
+    over: float,
+) -> None:
+    """A softmax in float32 may sum to 1 + 6e-8; even rows are the worst to round."""
+    even = np.full((6, 1, 7, 7), (1 + over) / 7, dtype=np.float32)
+    trace = painted(even, np.full((6, 1, 5, 5), (1 + over) / 5), np.full((6, 1, 5, 7), 1 / 7))
+    for residual in (0.0, 0.1, 0.5):
+        flows = flow.joint(trace, [0, 4], residual=residual)
+        for found in (flows.source, flows.target, flow.encoder(trace, residual=residual)):
+            assert (found <= 1).all()
+
+
+def test_only_the_positions_asked_for(trace: Trace) -> None:
+    whole = flow.joint(trace)
+    some = flow.joint(trace, [2, 0])
+    np.testing.assert_array_equal(some.source, whole.source[[2, 0]])
+    np.testing.assert_array_equal(some.target, whole.target[[2, 0]])
+    assert flow.encoder(trace, []).shape == (0, 4)
+    with pytest.raises(ValueError, match="no position 3; the positions are 0 to 2"):
+        flow.joint(trace, [3])
+    with pytest.raises(ValueError, match="no position -1; the positions are 0 to 3"):
+        flow.encoder(trace, [-1])
+
+
+@pytest.fixture
+def trace() -> Trace:
+    """Four source and three target tokens."""
+    cross = random_rows(3, 2, 1, 3, 4)
+    return painted(random_rows(1, 2, 1, 4, 4), random_rows(2, 2, 1, 3, 3, causal=True), cross)

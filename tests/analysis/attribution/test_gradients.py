@@ -1,0 +1,135 @@
+"""Gradients against finite differences, in double precision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from tests.analysis.made import KINDS, TARGET, TEXT, lively
+from transformer.analysis.attribution.gradients import EMBEDDINGS, Gradients, gradients
+from transformer.hooks import HookFn, Hooks
+from transformer.inference.trace import WEIGHTS, Trace
+from transformer.inference.translator import Translator
+from transformer.model import Transformer
+from transformer.text.vocabulary import Vocabulary
+
+STEP = 1e-5
+OFF = {"decoder.layers.0.self_attn.hook_heads": lambda heads, _: heads * 0}
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
+    return Translator(lively(tiny_model), vocabulary)
+
+
+@pytest.fixture(scope="module")
+def model(translator: Translator) -> Transformer:
+    return lively(translator.model).double()
+
+
+@pytest.fixture(scope="module")
+def trace(translator: Translator) -> Trace:
+    return translator.trace(TEXT, TARGET)
+
+
+@pytest.fixture(scope="module")
+def whole(model: Transformer, trace: Trace) -> Gradients:
+    return gradients(model, trace)
+
+
+def log_probability(
+    model: Transformer, trace: Trace, position: int | None, hooks: dict[str, HookFn]
+) -> float:
+    with torch.no_grad():
+        src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
+        every = model(src, tgt, hooks=Hooks(hooks))[0].log_softmax(dim=-1)
+        each = every[range(len(trace.predicted_ids)), list(trace.predicted_ids)]
+    return float(each.sum() if position is None else each[position])
+
+
+def slope(model: Transformer, trace: Trace, position: int | None, name: str, by: Tensor) -> float:
+    """How fast the log-probability changes when the site moves along `by`."""
+    up, down = (
+        log_probability(model, trace, position, {name: lambda x, _, s=s: x + s * by})
+        for s in (STEP, -STEP)
+    )
+    return (up - down) / (2 * STEP)
+
+
+@pytest.mark.parametrize("position", [None, 3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_by_the_weights(model: Transformer, trace: Trace, kind: str, position: int | None) -> None:
+    found = gradients(model, trace, position)
+    assert found.log_probability == pytest.approx(log_probability(model, trace, position, {}))
+    for layer, head, query, key in ((0, 0, 3, 1), (0, 3, 2, 2), (1, 1, 3, 0), (1, 2, 3, 3)):
+        cell = torch.zeros(1, *trace.weights(kind, layer).shape, dtype=torch.double)
+        cell[0, head, query, key] = 1
+        expected = slope(model, trace, position, WEIGHTS[kind].format(layer), cell)
+        assert found.weights[kind][layer, head, query, key] == pytest.approx(expected, rel=1e-5)
+        assert abs(expected) > 1e-6, "a slope of nothing would prove nothing"
+    for layer in range(2):
+        product = found.weights[kind][layer] * trace.weights(kind, layer)
+        np.testing.assert_allclose(found.times_weight[kind][layer], product, atol=1e-5)
+
+
+@pytest.mark.parametrize("position", [None, 3])
+def test_by_the_embeddings(model: Transformer, trace: Trace, position: int | None) -> None:
+    """Gradient × embedding is the slope when a token's embedding grows by its own length."""
+    found = gradients(model, trace, position)
+    for name, saliency in zip(EMBEDDINGS, (found.source, found.target), strict=True):
+        seen: dict[str, Tensor] = {}
+        log_probability(model, trace, None, {name: lambda x, n, seen=seen: seen.update({n: x})})
+        for token in (0, 2, len(saliency) - 1):
+            own = torch.zeros_like(seen[name])
+            own[0, token] = seen[name][0, token]
+            expected = slope(model, trace, position, name, own)
+            assert saliency[token] == pytest.approx(expected, rel=1e-4, abs=1e-8)
+
+
+def test_the_whole_is_the_sum_of_its_tokens(
+    model: Transformer, trace: Trace, whole: Gradients
+) -> None:
+    parts = [gradients(model, trace, position) for position in range(len(trace.predicted_ids))]
+    assert sum(p.log_probability for p in parts) == pytest.approx(whole.log_probability)
+    for kind in KINDS:
+        np.testing.assert_allclose(sum(p.weights[kind] for p in parts), whole.weights[kind])
+    np.testing.assert_allclose(sum(p.source for p in parts), whole.source)
+    np.testing.assert_allclose(sum(p.target for p in parts), whole.target)
+
+
+def test_nothing_hangs_on_what_comes_later(model: Transformer, trace: Trace) -> None:
+    first = gradients(model, trace, 1)
+    assert not first.target[2:].any()
+    assert first.target[:2].all()
+    assert not first.weights["cross"][:, :, 2:].any()
+    assert not np.triu(first.weights["decoder"], 1).any()
+
+
+def test_of_an_altered_model(model: Transformer, translator: Translator, trace: Trace) -> None:
+    """With the trace's hooks it is the altered model's; a weight put there counts as the weight."""
+    altered = translator.trace(TEXT, TARGET, hooks=Hooks(OFF))
+    found = gradients(model, altered, hooks=Hooks(OFF))
+    assert found.log_probability == pytest.approx(altered.translation.log_probability, abs=1e-3)
+    assert found.log_probability != pytest.approx(trace.translation.log_probability, abs=1e-3)
+    assert not found.weights["decoder"][0].any()
+    name = WEIGHTS["cross"].format(1)
+    even = gradients(model, trace, hooks=Hooks({name: lambda w, _: torch.full_like(w, 0.1)}))
+    weight = even.weights["cross"][1]
+    np.testing.assert_allclose(even.times_weight["cross"][1], 0.1 * weight)
+    assert weight.any()
+
+
+def test_what_does_not_fit_is_said(
+    model: Transformer, trace: Trace, tiny_model: Transformer
+) -> None:
+    with pytest.raises(ValueError, match=r"no position 99; the positions are 0 to \d+"):
+        gradients(model, trace, 99)
+    with pytest.raises(ValueError, match="no hook 'hook_logit'"):
+        gradients(model, trace, hooks=Hooks({"hook_logit": lambda x, _: x}))
+    # In float32 and without gradients around it, the shared model stays as it was.
+    with torch.no_grad():
+        again = gradients(tiny_model, trace)
+    assert again.source.dtype == np.float32
+    assert all(parameter.grad is None for parameter in tiny_model.parameters())

@@ -1,0 +1,141 @@
+"""What a weight moves: against the matrices themselves, and against what blanking it takes away."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from tests.analysis.made import KINDS, TARGET, TEXT, lively
+from transformer.analysis.attribution import norms
+from transformer.config import ModelConfig
+from transformer.hooks import Hooks
+from transformer.inference.trace import WEIGHTS, Trace
+from transformer.inference.translator import Translator
+from transformer.model import Transformer
+from transformer.text.vocabulary import Vocabulary
+
+CASES = list(itertools.product(KINDS, range(2)))
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
+    return Translator(lively(tiny_model), vocabulary)
+
+
+@pytest.fixture(scope="module")
+def model(translator: Translator) -> Transformer:
+    return translator.model
+
+
+@pytest.fixture(scope="module")
+def trace(translator: Translator) -> Trace:
+    return translator.trace(TEXT, TARGET)
+
+
+def keys_of(trace: Trace, kind: str, layer: int) -> np.ndarray:
+    """x_j: what the keys and values are made from."""
+    if kind == "cross":
+        return trace["encoder.hook_memory"]
+    if layer:
+        return trace[f"{kind}.layers.{layer - 1}.ffn_norm.hook_output"]
+    return trace[f"{kind}.embed.hook_output"]
+
+
+@pytest.mark.parametrize(("kind", "layer"), CASES)
+def test_a_vector_is_the_key_through_both_matrices(
+    model: Transformer, trace: Trace, kind: str, layer: int
+) -> None:
+    attention = model.get_submodule(WEIGHTS[kind].format(layer).rpartition(".")[0])
+    x = torch.tensor(keys_of(trace, kind, layer)).double()
+    sent = norms.vectors(model, trace, kind, layer)
+    for head in range(4):
+        rows = slice(16 * head, 16 * head + 16)
+        value = x @ attention.w_v.detach().double()[rows].T
+        expected = value @ attention.w_o.detach().double()[:, rows].T
+        np.testing.assert_allclose(sent[head], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "layer"), CASES)
+def test_over_keys_and_heads_they_add_up_to_the_output(
+    model: Transformer, trace: Trace, kind: str, layer: int
+) -> None:
+    """Our attention has no biases, so nothing is left over."""
+    module, site = norms.attention(model, trace, kind, layer)
+    assert {name for name, _ in module.named_parameters()} == {"w_qkv", "w_o"}
+    weights, sent = trace.weights(kind, layer), norms.vectors(model, trace, kind, layer)
+    total = np.einsum("hqk,hkd->qd", weights.astype(np.float64), sent)
+    np.testing.assert_allclose(total, trace[f"{site}.hook_output"], atol=1e-5)
+    parts = np.concatenate(list(norms.sums(model, trace, kind, layer)))
+    np.testing.assert_allclose(parts.sum(axis=1), total, atol=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "layer"), CASES)
+def test_a_norm_is_how_far_the_output_moves_without_the_weight(
+    translator: Translator, trace: Trace, kind: str, layer: int
+) -> None:
+    site = WEIGHTS[kind].format(layer).removesuffix(".hook_weights")
+    found = norms.contributions(translator.model, trace, kind, layer)
+    assert found.shape == trace.weights(kind, layer).shape
+    for head, query, key in ((0, 3, 1), (2, 5, 5), (3, 6, 0)):
+
+        def blank(weights: torch.Tensor, _: str, at: tuple = (0, head, query, key)) -> torch.Tensor:
+            weights = weights.clone()
+            weights[at] = 0
+            return weights
+
+        name = f"{site}.hook_output"
+        hooks = Hooks({f"{site}.hook_weights": blank})
+        without = translator.trace(TEXT, TARGET, hooks=hooks, names=[name])
+        change = np.linalg.norm(without[name] - trace[name], axis=-1)
+        assert change[query] == pytest.approx(found[head, query, key], abs=1e-5)
+        assert found[head, query, key] > 1e-3
+        np.testing.assert_allclose(np.delete(change, query), 0, atol=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "layer"), CASES)
+def test_heads_are_added_before_they_are_measured(
+    model: Transformer, trace: Trace, kind: str, layer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights, sent = trace.weights(kind, layer), norms.vectors(model, trace, kind, layer)
+    expected = np.linalg.norm(np.einsum("hqk,hkd->qkd", weights, sent), axis=-1)
+    found = norms.summed_contributions(model, trace, kind, layer)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert (found <= norms.contributions(model, trace, kind, layer).sum(axis=0) + 1e-6).all()
+    monkeypatch.setattr(norms, "BLOCK", 3 * sent.shape[1] * sent.shape[2])
+    assert [len(part) for part in norms.sums(model, trace, kind, layer)][:2] == [3, 3]
+    np.testing.assert_allclose(
+        norms.summed_contributions(model, trace, kind, layer), found, atol=1e-6
+    )
+
+
+def test_a_head_that_is_turned_down_moves_less(translator: Translator, trace: Trace) -> None:
+    model, site = translator.model, "decoder.layers.0.cross_attn"
+    factors = torch.tensor([1.0, 0.0, 0.25, -1.0])[:, None, None]
+    hooks = Hooks({f"{site}.hook_heads": lambda heads, _: heads * factors})
+    down = translator.trace(TEXT, TARGET, hooks=hooks)
+    total = sum(part.sum(axis=1) for part in norms.sums(model, down, "cross", 0))
+    np.testing.assert_allclose(total, down[f"{site}.hook_output"], atol=1e-5)
+    before = norms.contributions(model, trace, "cross", 0)
+    expected = before * np.abs(factors.numpy())
+    np.testing.assert_allclose(norms.contributions(model, down, "cross", 0), expected, atol=1e-5)
+    strange = Hooks({f"{site}.hook_heads": lambda heads, _: heads.roll(1, dims=2)})
+    other = translator.trace(TEXT, TARGET, hooks=strange)
+    with pytest.raises(ValueError, match=rf"head 0 of {site} wrote what its weights and values"):
+        norms.contributions(model, other, "cross", 0)
+    assert norms.contributions(model, other, "cross", 1).any()
+
+
+def test_what_does_not_fit_is_said(translator: Translator, trace: Trace) -> None:
+    with pytest.raises(ValueError, match="kind must be one of"):
+        norms.contributions(translator.model, trace, "self", 0)
+    with pytest.raises(ValueError, match="the layers are 0 to 1"):
+        norms.contributions(translator.model, trace, "cross", 2)
+    other = Transformer(ModelConfig(vocab_size=320, d_model=32, n_layers=2, n_heads=4))
+    with pytest.raises(ValueError, match=r"d_model 64, n_layers 2.* given has d_model 32"):
+        norms.contributions(other, trace, "cross", 0)
+    few = translator.trace(TEXT, TARGET, names=[WEIGHTS["cross"].format(0)])
+    with pytest.raises(KeyError, match=r"no 'decoder\.layers\.0\.cross_attn\.hook_value'"):
+        norms.contributions(translator.model, few, "cross", 0)

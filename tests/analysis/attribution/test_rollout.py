@@ -1,0 +1,96 @@
+"""Rollout: by hand, as one product of matrices over all states, and with heads that only shift."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.analysis.made import painted, random_rows
+from transformer.analysis.attribution import rollout
+from transformer.inference.trace import Trace
+
+
+@pytest.fixture
+def trace() -> Trace:
+    """Three layers, two heads, five source and four target tokens."""
+    return painted(
+        random_rows(1, 3, 2, 5, 5),
+        random_rows(2, 3, 2, 4, 4, causal=True),
+        random_rows(3, 3, 2, 4, 5),
+    )
+
+
+def test_by_hand() -> None:
+    """Two layers of one head over two tokens: (½I + ½A₂)(½I + ½A₁), worked out on paper."""
+    weights = np.array([[[1, 0], [0.5, 0.5]], [[0.5, 0.5], [0, 1]]])[:, None]
+    found = rollout.encoder(painted(weights))
+    np.testing.assert_allclose(found[0], [[1, 0], [0.25, 0.75]])
+    np.testing.assert_allclose(found[1], [[0.8125, 0.1875], [0.25, 0.75]])
+    raw = rollout.encoder(painted(weights), residual=0)
+    np.testing.assert_allclose(raw[1], [[0.75, 0.25], [0.5, 0.5]])
+
+
+def test_a_head_that_looks_one_back_looks_as_far_back_as_there_are_layers() -> None:
+    shift = np.eye(6, k=-1)
+    shift[0, 0] = 1
+    even = np.full((6, 6), 1 / 6)
+    weights = np.tile(np.stack([even, shift]), (4, 1, 1, 1))
+    found = rollout.decoder(painted(weights, weights), heads=1, residual=0)
+    for layer in range(4):
+        assert found[layer].argmax(axis=-1).tolist() == [max(0, i - layer - 1) for i in range(6)]
+        np.testing.assert_array_equal(found[layer].max(axis=-1), 1)
+
+
+@pytest.mark.parametrize("heads", ["mean", "max", 1])
+@pytest.mark.parametrize("residual", [0.0, 0.5, 0.9])
+def test_rows_sum_to_one(trace: Trace, heads: rollout.Heads, residual: float) -> None:
+    for way in (rollout.encoder, rollout.decoder):
+        found = way(trace, heads, residual)
+        np.testing.assert_allclose(found.sum(axis=-1), 1, atol=1e-12)
+        assert (found >= 0).all()
+    found = rollout.joint(trace, heads, residual)
+    whole = np.concatenate([found.source, found.target], axis=-1)
+    np.testing.assert_allclose(whole.sum(axis=-1), 1, atol=1e-12)
+    assert (whole >= 0).all()
+
+
+@pytest.mark.parametrize("heads", ["mean", "max", 0])
+def test_joint_is_one_product_over_source_and_target_states(
+    trace: Trace, heads: rollout.Heads
+) -> None:
+    """All states side by side, source first; every sublayer is one matrix on them."""
+    r, n_src, n_tgt = 0.3, 5, 4
+
+    def one(kind: str, layer: int) -> np.ndarray:
+        weights = trace.weights(kind, layer)
+        if heads == "mean":
+            return weights.mean(axis=0)
+        if heads == "max":
+            return weights.max(axis=0) / weights.max(axis=0).sum(axis=-1, keepdims=True)
+        return weights[heads]
+
+    state = np.eye(n_src + n_tgt)
+    for layer in range(3):
+        step = np.eye(n_src + n_tgt)
+        step[:n_src, :n_src] = r * np.eye(n_src) + (1 - r) * one("encoder", layer)
+        state = step @ state
+    found = rollout.joint(trace, heads, r)
+    for layer in range(3):
+        within, across = np.eye(n_src + n_tgt), np.eye(n_src + n_tgt)
+        within[n_src:, n_src:] = r * np.eye(n_tgt) + (1 - r) * one("decoder", layer)
+        across[n_src:, n_src:] *= r
+        across[n_src:, :n_src] = (1 - r) * one("cross", layer)
+        state = across @ within @ state
+        np.testing.assert_allclose(found.source[layer], state[n_src:, :n_src], atol=1e-6)
+        np.testing.assert_allclose(found.target[layer], state[n_src:, n_src:], atol=1e-6)
+        np.testing.assert_allclose(found.source_share[layer], 1 - r ** (layer + 1))
+    assert not np.triu(found.target, 1).any(), "no position has read a later one"
+
+
+def test_what_is_not_there_is_said(trace: Trace) -> None:
+    for heads in (2, -1):
+        with pytest.raises(ValueError, match='"mean", "max" or a head from 0 to 1, not'):
+            rollout.joint(trace, heads)
+    for residual in (1.0, -0.1, float("nan")):
+        with pytest.raises(ValueError, match="at least 0 and below 1"):
+            rollout.joint(trace, residual=residual)

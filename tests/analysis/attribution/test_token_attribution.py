@@ -1,0 +1,76 @@
+"""Four answers over the same tokens: whole, in their place, and each the one of its own method."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from transformer.analysis.attribution import alti, flow, rollout
+from transformer.analysis.attribution.gradients import gradients
+from transformer.analysis.attribution.token_attribution import (
+    METHODS,
+    shares,
+    source_share,
+    token_attribution,
+)
+from transformer.inference.trace import Trace
+from transformer.model import Transformer
+
+
+@pytest.mark.parametrize("position", [0, 3])
+def test_the_lines_are_the_source_and_what_was_read_by_then(
+    model: Transformer, trace: Trace, position: int
+) -> None:
+    table = token_attribution(model, trace, position)
+    source, target = (table[table["side"] == side] for side in ("source", "target"))
+    assert tuple(source["token"]) == trace.src_tokens
+    assert tuple(target["token"]) == trace.tgt_tokens[: position + 1]
+    assert list(target["position"]) == list(range(position + 1))
+    # What a position made of tokens is made of is all there: nothing was cut off with the future.
+    np.testing.assert_allclose(table[["rollout", "alti"]].sum(), 1, atol=1e-6)
+    assert table["flow"].between(0, 1).all()
+
+
+def test_every_answer_is_its_methods(model: Transformer, trace: Trace) -> None:
+    table = token_attribution(model, trace, 2)
+    n = len(trace.src_tokens)
+    slopes, flows = gradients(model, trace, 2), flow.joint(trace, [2])
+    joint = {"rollout": rollout.joint(trace), "alti": alti.joint(model, trace)}
+    for name, mixed in joint.items():
+        np.testing.assert_allclose(table[name][:n], mixed.source[-1, 2])
+        np.testing.assert_allclose(table[name][n:], mixed.target[-1, 2, :3])
+    np.testing.assert_allclose(table["flow"], [*flows.source[0], *flows.target[0, :3]])
+    np.testing.assert_allclose(
+        table["gradient"], [*slopes.source, *slopes.target[:3]], rtol=1e-4, atol=1e-7
+    )
+    assert list(token_attribution(model, trace, 2, ["alti"]).columns[3:]) == ["alti"]
+
+
+def test_as_shares_they_keep_their_signs_and_sum_to_one(model: Transformer, trace: Trace) -> None:
+    table = token_attribution(model, trace, 2)
+    found = shares(table)
+    for method in METHODS:
+        np.testing.assert_allclose(found[method].abs().sum(), 1)
+        np.testing.assert_allclose(np.sign(found[method]), np.sign(table[method]))
+    assert (found["gradient"] < 0).any()
+    table["flow"] = 0.0
+    assert (shares(table)["flow"] == 0).all()
+
+
+def test_the_sources_share_is_that_of_its_lines(model: Transformer, trace: Trace) -> None:
+    table = source_share(model, trace)
+    assert tuple(table["token"]) == trace.predicted_tokens
+    np.testing.assert_allclose(table["rollout"], 1 - 0.5**2, atol=1e-6)
+    assert table["alti"].std() > 0.001
+    for position in (0, 4):
+        lines = token_attribution(model, trace, position, ["alti"])
+        of_source = lines.loc[lines["side"] == "source", "alti"].sum()
+        assert table["alti"][position] == pytest.approx(of_source)
+
+
+def test_what_is_not_there_is_said(model: Transformer, trace: Trace) -> None:
+    last = len(trace.tgt_tokens) - 1
+    with pytest.raises(ValueError, match=f"the positions are 0 to {last}"):
+        token_attribution(model, trace, last + 1)
+    with pytest.raises(ValueError, match="there is no method 'lime'; there is rollout, flow"):
+        token_attribution(model, trace, 0, ["lime"])

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from transformer.analysis.corpora import MAX_SENTENCES, Corpus, corpus_for
+from transformer.analysis.corpora.gold import Gold, parse_links, pieces_linked, words_of
+from transformer.checkpoint import save_checkpoint
+from transformer.languages import front_matter
+from transformer.model import Transformer
+from transformer.text import CorpusError, TokenStore, Vocabulary
+from transformer.text.tasks import TASKS, split
+from transformer.training.recipe import describe
+
+
+def test_the_bundled_sentences_are_written_as_people_write_and_keep_their_links() -> None:
+    corpus = Corpus.bundled(120)
+    assert len(corpus) == 120
+    assert 50 < corpus.n_gold < 120
+    drawn = TASKS["french"].pairs(corpus.n_gold, seed=1)
+    for sentence, example in zip(corpus.sentences[-corpus.n_gold :], drawn, strict=True):
+        assert sentence.source[0].isupper()
+        assert not {" .", "' ", " '", " ?"} & {sentence.source[i : i + 2] for i in range(90)}
+        assert sentence.gold is not None
+        assert sentence.gold.sure == set(example.alignment or ())
+        for text, words in (
+            (sentence.source, sentence.gold.source_words),
+            (sentence.target, sentence.gold.target_words),
+        ):
+            assert "".join(words) == text.replace(" ", "")
+
+
+def test_symbols_are_the_tasks_own() -> None:
+    sentence = Corpus.bundled(1, symbols=True).sentences[0]
+    example = TASKS["french"].pairs(1, seed=1)[0]
+    assert (sentence.source, sentence.target) == (example.src, example.tgt)
+
+
+def test_the_hash_is_of_the_content_alone() -> None:
+    one = Corpus.of_lines(["a\tb\t0-0", "c\td"], "one")
+    assert Corpus.of_lines(["a\tb\t0-0", "c\td"], "another").hash == one.hash
+    assert Corpus.from_dict(json.loads(json.dumps(one.to_dict()))) == one
+    others = (["a\tb", "c\td"], ["a\tb\t0?0", "c\td"], ["c\td", "a\tb\t0-0"], ["a", "c"])
+    assert len({Corpus.of_lines(lines, "one").hash for lines in others} | {one.hash}) == 5
+
+
+def test_lines_pairs_and_links() -> None:
+    plain = Corpus.of_lines(["One line.\r\n", " Two. ", "", " "], "text")
+    assert [(s.source, s.target, s.gold) for s in plain.sentences] == [
+        ("One line.", "", None),
+        ("Two.", "", None),
+    ]
+    pair = Corpus.of_lines(["a b\tc d e\t0-0 1?2 1p1", "a\tb\tCC0"], "text").sentences
+    assert pair[0].gold == Gold(
+        ("a", "b"), ("c", "d", "e"), frozenset({(0, 0)}), frozenset({(0, 0), (1, 2), (1, 1)})
+    )
+    assert pair[1].gold is None
+    apart = Corpus.of_lines(["a b\tc d"], "text", ["1-0 0-1"]).sentences[0]
+    assert apart.gold is not None
+    assert apart.gold.sure == {(1, 0), (0, 1)}
+
+
+@pytest.mark.parametrize(
+    ("lines", "links", "says"),
+    [
+        ([], None, "0 sentences"),
+        (["a"] * (MAX_SENTENCES + 1), None, f"{MAX_SENTENCES + 1} sentences"),
+        (["a", " ", "b"], None, "line 2: there is no sentence"),
+        (["a", "b\tc"], None, "line 2: it has a tab"),
+        (["a\tb", "b"], None, "line 2: it has no tab"),
+        (["a\t"], None, "line 1: there is nothing after the tab"),
+        (["a\tb\t0-0 0=1"], None, "line 1: '0=1' is no link"),
+        (["a\tb\t0-" + "9" * 5000], None, "is no link; a link is written 0-1"),
+        (["a\tb\t0-1"], None, "line 1: the link 0-1 is outside"),
+        (["a\tb"], ["0-0", "0-0"], "1 lines, its links 2"),
+        (["a"], ["0-0"], "line 1"),
+    ],
+)
+def test_a_wrong_text_is_refused(lines: list[str], links: list[str] | None, says: str) -> None:
+    with pytest.raises(CorpusError, match=f"^mine.*{says}"):
+        Corpus.of_lines(lines, "mine", links)
+
+
+def test_files(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "a.tsv.gz", "wt", encoding="utf-8") as file:
+        file.write("the café\tle café\n")
+    (tmp_path / "links").write_text("0-0 1-1\n")
+    corpus = Corpus.read(tmp_path / "a.tsv.gz", tmp_path / "links")
+    assert (corpus.name, corpus.n_gold) == ("a.tsv.gz", 1)
+    with pytest.raises(CorpusError, match="cannot be read"):
+        Corpus.read(tmp_path / "none")
+    (tmp_path / "latin").write_bytes("café".encode("latin-1"))
+    with pytest.raises(CorpusError, match="line 1 is not UTF-8"):
+        Corpus.read(tmp_path / "latin")
+
+
+def test_a_run_of_the_grammar_gives_its_validation_pairs_with_links(tmp_path: Path) -> None:
+    config = describe("french", options={"n_train": 50, "n_valid": 7}, settings={"seed": 3})
+    (tmp_path / "config.json").write_text(json.dumps(config.to_dict()))
+    corpus = Corpus.of_run(tmp_path)
+    _, valid = split(TASKS["french"], 50, 7, 3)
+    assert [(s.source, s.target) for s in corpus.sentences] == [(e.src, e.tgt) for e in valid]
+    assert [s.gold and s.gold.sure for s in corpus.sentences] == [
+        set(e.alignment or ()) for e in valid
+    ]
+
+
+def test_a_run_of_ones_own_pairs_gives_what_was_set_aside(
+    tmp_path: Path, vocabulary: Vocabulary, pairs: list[tuple[str, str]]
+) -> None:
+    run, checkpoint = tmp_path / "mine", tmp_path / "mine" / "checkpoint"
+    checkpoint.mkdir(parents=True)
+    with pytest.raises(CorpusError, match="has no validation pairs to read"):
+        Corpus.of_run(run)
+    (run / "config.json").write_text(json.dumps(describe().to_dict()))
+    vocabulary.save(run / "vocabulary.model")
+    TokenStore.build(run / "valid.arrow", pairs[:5], vocabulary)
+    found = corpus_for(checkpoint, vocabulary)
+    assert [(s.source, s.target) for s in found.sentences] == pairs[:5]
+    assert corpus_for(tmp_path, vocabulary).sentences == Corpus.bundled().sentences
+    symbols = Vocabulary.of_symbols(TASKS["french"].symbols)
+    assert corpus_for(tmp_path, symbols) == Corpus.bundled(symbols=True)
+
+
+def test_a_checkpoint_is_measured_in_the_language_that_it_writes(
+    tmp_path: Path, tiny_model: Transformer, vocabulary: Vocabulary
+) -> None:
+    for code, wanted in {"de": Corpus.bundled(target="de"), "fr": Corpus.bundled()}.items():
+        card = front_matter(("en", code))
+        save_checkpoint(tmp_path / code, tiny_model, vocabulary, card)
+        assert corpus_for(tmp_path / code, vocabulary) == wanted
+    # In a language that we have nothing in, the sentences stand alone.
+    save_checkpoint(tmp_path / "it", tiny_model, vocabulary, front_matter(("en", "it")))
+    found = corpus_for(tmp_path / "it", vocabulary)
+    assert [s.source for s in found.sentences] == [s.source for s in Corpus.bundled().sentences]
+    assert not any(s.target or s.gold for s in found.sentences)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "words", "owners"),
+    [
+        (["▁l", "'", "ami"], ["l'", "ami"], [0, 0, 1]),
+        (["▁the", "▁b", "oys"], ["the", "boys"], [0, 1, 1]),
+        (["▁", "<0xE2>", "<0x82>", "<0xAC>", "▁5"], ["€", "5"], [0, 0, 0, 0, 1]),
+        (["▁a", "▁", "b"], ["a", "b"], [0, 1, 1]),
+        (["▁isn", "'t"], ["is", "n't"], [0, 1]),
+        (["▁ﬁ"], ["ﬁ"], None),  # the vocabulary would have written "fi"
+        (["▁fi"], ["ﬁ"], [0]),
+        (["▁a"], ["b"], None),
+        (["<unk>"], ["b"], None),
+    ],
+)
+def test_whose_pieces(pieces: list[str], words: list[str], owners: list[int] | None) -> None:
+    assert words_of(pieces, words) == owners
+
+
+def test_linked_words_link_their_pieces() -> None:
+    gold = Gold(("black", "cats"), ("chats", "noirs"), *parse_links("0-1 1-0"))
+    table = pieces_linked(["▁black", "▁cat", "s", "</s>"], ["▁chats", "▁no", "irs", "</s>"], gold)
+    assert table is not None
+    assert table.astype(int).tolist() == [[0, 1, 1, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
+    assert pieces_linked(["▁blue", "</s>"], ["▁chats", "</s>"], gold) is None

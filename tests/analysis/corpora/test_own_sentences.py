@@ -1,0 +1,156 @@
+"""Sentences of our own: every line of the files is whole, and the linked ones are no diagonal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from transformer.analysis.corpora import NAMES, Corpus
+from transformer.analysis.corpora import own_sentences as ours
+from transformer.analysis.corpora.gold import Gold, parse_links, words_of
+from transformer.text import TASKS, CorpusError, Vocabulary
+
+FOLDER = Path(ours.__file__).parent
+AT_LEAST = {"fr": 100, "de": 60}
+CROSSING = 0.25
+# What may stay without a counterpart: articles and their like, commas, pronouns, a "for".
+BARE = {
+    "fr": {"le", "la", "les", "l'", "d'", "de", "des", "du", "en", "à", "pendant"},
+    "de": {"den"},
+    "en": {"a", "the", "i", "for"},
+}
+
+
+def lines(target: str) -> list[list[str]]:
+    text = (FOLDER / f"linked-{target}.tsv").read_text(encoding="utf-8")
+    return [line.split("\t") for line in text.removesuffix("\n").split("\n")]
+
+
+def golds(target: str) -> Iterator[Gold]:
+    for _, _, gold in ours.linked(target):
+        assert gold is not None
+        yield gold
+
+
+@pytest.mark.parametrize("target", ours.LANGUAGES)
+def test_every_line_is_a_pair_with_links_in_order(target: str) -> None:
+    rows = lines(target)
+    assert len(rows) >= AT_LEAST[target]
+    for number, row in enumerate(rows, start=1):
+        assert len(row) == 3, number
+        for side in row[:2]:
+            assert side == " ".join(side.split()), number
+            assert side[0].isupper(), number
+            assert side[-1] in ".?!", number
+            assert not {"||", "| ", " |"} & {side[at : at + 2] for at in range(len(side))}, number
+        parts = row[2].split()
+        assert len(parts) == len(set(parts)), number
+        assert all(re.fullmatch(r"\d+[-p]\d+|\d+-|-\d+", part) for part in parts), number
+
+
+@pytest.mark.parametrize("target", ours.LANGUAGES)
+def test_every_word_is_linked_or_marked_and_only_small_words_are_marked(target: str) -> None:
+    for gold, bare in zip(golds(target), ours.without_counterpart(target), strict=True):
+        sides = (gold.source_words, gold.target_words)
+        for side, (words, marked) in enumerate(zip(sides, bare, strict=True)):
+            linked = {link[side] for link in gold.possible}
+            assert linked | marked == set(range(len(words))), words
+            assert not linked & marked, words
+            small = BARE["en" if side == 0 else target]
+            for at in marked:
+                assert words[at].lower() in small | {","}, (words, words[at])
+
+
+@pytest.mark.parametrize("target", ours.LANGUAGES)
+def test_signs_are_linked_to_signs(target: str) -> None:
+    """A link that is off by one in any sentence meets the full stop or a comma."""
+    for gold in golds(target):
+        for i, j in gold.possible:
+            sign = [not re.search(r"\w", w) for w in (gold.source_words[i], gold.target_words[j])]
+            # The "'" of "neighbours'" is said as a word.
+            assert sign[0] == sign[1] or gold.source_words[i] == "'", gold
+        assert (len(gold.source_words) - 1, len(gold.target_words) - 1) in gold.sure
+
+
+@pytest.mark.parametrize("target", ours.LANGUAGES)
+def test_the_links_are_no_diagonal(target: str) -> None:
+    """Crossing links, which a grammar of short statements has few of."""
+
+    def crossing(found: list[Gold]) -> float:
+        links = [gold.possible for gold in found]
+        crossed = [any((i - k) * (j - n) < 0 for k, n in each) for each in links for i, j in each]
+        return sum(crossed) / len(crossed)
+
+    assert crossing(list(golds(target))) > CROSSING
+    grammar = [pair[2] for pair in ours.drawn(200) if pair[2] is not None]
+    assert crossing(list(golds(target))) > crossing(grammar)
+
+
+def test_no_sentence_stands_twice() -> None:
+    everyday = [[a, b] for code in ours.LANGUAGES for a, b, _ in ours.everyday(code)]
+    english = {source for source, _ in everyday}
+    assert len(english) == len(everyday) / 2
+    texts = [target for _, target in everyday] + list(english)
+    for code in ours.LANGUAGES:
+        texts += [target for _, target, _ in ours.linked(code)]
+        texts += [source for source, _, _ in ours.linked(code)]
+    assert len(set(texts)) == len(texts)
+    grammar = {side for source, target, _ in ours.drawn(300) for side in (source, target)}
+    assert not grammar & set(texts)
+    probes = {side for e in TASKS["french"].pairs(300, 2) for side in (e.src, e.tgt)}
+    assert not probes & set(texts)
+
+
+def test_texts_are_written_as_people_write(vocabulary: Vocabulary) -> None:
+    source, target, gold = ours.linked("fr")[1]
+    assert (source, gold and gold.source_words[:3]) == (
+        "I haven't seen him since the wedding.",
+        ("I", "have", "n't"),
+    )
+    assert target == "Je ne l'ai pas vu depuis le mariage."
+    assert gold is not None
+    # "n't" is "ne … pas", "him" is "l'", and "seen" is "vu".
+    assert {(2, 1), (2, 4), (4, 2), (3, 5)} <= gold.sure
+    for code in ours.LANGUAGES:
+        for source, target, gold in ours.linked(code):
+            assert gold is not None
+            for text, words in ((source, gold.source_words), (target, gold.target_words)):
+                assert "".join(words) == text.replace(" ", "")
+                assert not re.search(r"\|| [.,]|' ", text.replace("neighbours' ", ""))
+    pieces = vocabulary.tokens(vocabulary.encode("Don't wake her!")[:-1])
+    assert words_of(pieces, ("Do", "n't", "wake", "her", "!")) is not None
+
+
+def test_parts_without_a_counterpart_are_no_links() -> None:
+    source, _, links = lines("fr")[0]
+    assert "-8" in links.split()
+    with pytest.raises(ValueError, match="is no link"):
+        parse_links(links)
+    assert source.startswith("My aunt")
+    assert ours.without_counterpart("fr")[0] == (frozenset(), frozenset({8}))
+
+
+def test_corpora_of_a_language() -> None:
+    french, german = (Corpus.bundled(target=code) for code in ours.LANGUAGES)
+    assert (french.target, german.target) == ("fr", "de")
+    assert french == Corpus.bundled() == Corpus.named("ours-fr")
+    assert [s.source for s in german.sentences[:48]] == [s.source for s in french.sentences[:48]]
+    assert german.sentences[4].target == "Sie trinkt abends nie Kaffee."
+    assert german.sentences[48:] == Corpus.linked("de").sentences
+    assert len(Corpus.bundled(60, target="de")) == 60
+    assert Corpus.linked("de").first(5).target == "de"
+    assert [Corpus.named(name) is not None for name in NAMES] == [True] * 4
+    assert Corpus.named("mine.tsv") is None
+    for code in ours.LANGUAGES:
+        assert Corpus.linked(code).n_gold == len(Corpus.linked(code)) >= AT_LEAST[code]
+    with pytest.raises(ValueError, match='"fr" \\(French\\), "de" \\(German\\), not to "it"'):
+        Corpus.bundled(target="it")
+    with pytest.raises(ValueError, match='not to "it"'):
+        Corpus.linked("it")
+    with pytest.raises(ValueError, match="no symbols"):
+        Corpus.bundled(symbols=True, target="de")
+    with pytest.raises(CorpusError):
+        Corpus.read("linked-it")

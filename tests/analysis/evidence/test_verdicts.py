@@ -1,0 +1,121 @@
+"""Verdicts over data whose truth is known: they grow out of "not shown", and do not turn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.analysis.evidence.truths import TRUTHS
+from transformer import Translator
+from transformer.analysis.evidence.bootstrap import Drawn, Interval, draws, lead
+from transformer.analysis.evidence.verdicts import Effect, Word
+from transformer.analysis.findings import FINDINGS
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+
+SENTENCES = (12, 50, 200, 800)
+
+
+@pytest.fixture(scope="module")
+def tiny(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
+    return Translator(tiny_model, vocabulary)
+
+
+def test_every_finding_has_a_truth() -> None:
+    assert TRUTHS.keys() == FINDINGS.keys()
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+@pytest.mark.parametrize("word", ["holds", "refuted"])
+def test_verdicts_converge_with_the_number_of_sentences(
+    tiny: Translator, name: str, word: Word
+) -> None:
+    """Where the truth is clear no number of sentences brings the other verdict, and many bring
+    this one."""
+    truth = TRUTHS[name]
+    upwards = (word == "holds") != (name == "single")  # its effect is a harm
+    off = truth.far if upwards else -truth.far
+    if name == "single" and not upwards:
+        off = -0.8  # 0.2 % of the loss: over 800 sentences surely more than nothing
+    for seed in (1, 2):
+        told = [truth.verdict_of(name, off, n, seed, tiny) for n in SENTENCES]
+        words = [found.verdict for found in told]
+        assert {*words} <= {word, "not shown"}, [found.reason for found in told]
+        assert words[-1] == word, told[-1].reason
+        effects = [found.effect for found in told]
+        widths = [one.interval.high - one.interval.low for one in effects if one]
+        assert widths[-1] < widths[0]
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_a_few_sentences_show_nothing_of_a_small_effect(tiny: Translator, name: str) -> None:
+    truth = TRUTHS[name]
+    words = [truth.verdict_of(name, truth.near, 12, seed, tiny).verdict for seed in (1, 2, 3)]
+    assert words.count("not shown") >= 2, words
+
+
+def test_the_rule() -> None:
+    def word(low: float, high: float, below: bool = False) -> Word:
+        return Effect("e", "u", Interval((low + high) / 2, low, high), 1.0, below=below).verdict
+
+    assert word(1.1, 3) == "holds"
+    assert word(0.2, 0.9) == "refuted"  # surely more than nothing, and less than matters
+    assert word(0.2, 1.2) == "not shown"
+    assert word(1.0, 1.0) == "not shown"
+    assert word(0.2, 0.9, below=True) == "holds"
+    assert word(1.1, 3, below=True) == "refuted"
+    assert word(0.9, 3, below=True) == "not shown"
+
+
+@pytest.mark.parametrize("n", [12, 40])
+def test_intervals_together_hold_every_truth_in_95_of_100_corpora(n: int) -> None:
+    """Twenty means that move together, some more than others, over 200 corpora."""
+    rng = np.random.default_rng(1)
+    truth, spread = np.linspace(-1, 1, 20), np.linspace(0.5, 3, 20)
+    together = alone = leads = 0
+    for _ in range(200):
+        each = truth[:, None] + spread[:, None] * (
+            rng.normal(size=(20, n)) + rng.normal(size=(1, n))
+        )
+        found = Drawn.means(each)
+        together += all(
+            one.low <= wanted <= one.high
+            for one, wanted in zip(found.together(), truth, strict=True)
+        )
+        drawn = np.percentile(found.drawn, [2.5, 97.5], axis=1)
+        alone += bool(((drawn[0] <= truth) & (truth <= drawn[1])).all())
+        gap = lead(found[:10], found[10:])
+        leads += gap.low <= truth[:10].max() - truth[10:].max() <= gap.high
+    assert together >= 0.92 * 200  # three standard errors below 95 %, rounded down
+    assert leads >= 0.92 * 200
+    assert alone < 0.8 * 200, "one by one they hold less, or this would prove nothing"
+
+
+def test_a_lead_of_one_over_one_is_their_difference() -> None:
+    rng = np.random.default_rng(2)
+    each = rng.normal(size=(2, 400)) + rng.normal(size=400) + np.array([[0.3], [0.0]])
+    found = Drawn.means(each)
+    gap, gaps = lead(found[:1], found[1:]), each[0] - each[1]
+    error = gaps.std() / 20
+    assert gap.value == pytest.approx(gaps.mean())
+    assert gap.low == pytest.approx(gaps.mean() - 1.96 * error, abs=0.25 * error)
+    assert gap.high == pytest.approx(gaps.mean() + 1.96 * error, abs=0.25 * error)
+    assert lead(found[:1], found[:1]) == Interval(0, 0, 0)
+    # The best of several: max over ours of the min over theirs.
+    many = Drawn.means(rng.normal(size=(5, 30)))
+    best = many.values[:2].max() - many.values[2:].max()
+    assert lead(many[:2], many[2:]).value == pytest.approx(best)
+    assert lead(many[:2]).value == pytest.approx(many.values[:2].max())
+
+
+def test_rates_of_a_drawn_corpus_are_those_of_its_sentences() -> None:
+    rng = np.random.default_rng(3)
+    above, below = rng.random((2, 3, 7)), rng.random((2, 3, 7)) + 1
+    found = Drawn.rates(above[0], below[0])
+    np.testing.assert_allclose(found.values, above[0].sum(1) / below[0].sum(1))
+    counts = draws(7)[5].astype(int)
+    chosen = np.repeat(np.arange(7), counts)
+    wanted = above[0][:, chosen].sum(1) / below[0][:, chosen].sum(1)
+    np.testing.assert_allclose(found.drawn[:, 5], wanted)
+    shared = Drawn.rates(above[0], below[0, 0])
+    np.testing.assert_allclose(shared.values, above[0].sum(1) / below[0, 0].sum())

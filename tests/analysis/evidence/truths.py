@@ -1,0 +1,218 @@
+"""Data for every finding, drawn from a truth that is known: what its measuring would have found.
+
+Each of `TRUTHS` puts made measurements of `n` sentences in the place of the real ones. How far
+the truth lies from the finding's floor is given in the effect's own unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from transformer import Translator
+from transformer.analysis.alignment.alignment_counts import AlignmentCounts
+from transformer.analysis.alignment.leaderboard import Leaderboard
+from transformer.analysis.corpora import Corpus, Sentence
+from transformer.analysis.corpora.passes import silent
+from transformer.analysis.evidence.bootstrap import BleuCounts
+from transformer.analysis.findings import FINDINGS, Finding, pruning_over_training
+from transformer.analysis.findings import by_measure as by_measure_room
+from transformer.analysis.findings import faithful as faithful_room
+from transformer.analysis.findings import over_training as training_room
+from transformer.analysis.findings import positional as positional_room
+from transformer.analysis.findings import removal as removal_room
+from transformer.analysis.findings import word_alignment as words_room
+from transformer.analysis.importance.by_gradient import Importance
+from transformer.analysis.interventions.switching import Head
+from transformer.analysis.roles.strongest_keys import StrongestKeys
+
+Rng = np.random.Generator
+LAYERS, HEADS = 2, 4  # of the tiny model
+LINKS = 8  # of a sentence, in gold and found
+Patch = Callable[[pytest.MonkeyPatch, float, int, Rng], None]
+
+
+def positional(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
+    """Sentences of 12 tokens; the better of two heads looks one ahead in 90 + `off` % of rows."""
+    length = 12
+    share = 0.9 + off / 100 + rng.uniform(-0.02, 0.02, n)
+    place = np.tile(np.arange(length), n)
+    best = []
+    for less in (0.0, 0.2):
+        ahead = rng.random((n, length)) < (share - less)[:, None]
+        ahead[:, -1] = False
+        best.append(place + ahead.ravel())
+    size = np.full(n * length, length)
+    places = StrongestKeys(
+        np.array(best, dtype=np.int16)[None], place, size, size, np.repeat(np.arange(n), length)
+    )
+    found = SimpleNamespace(strongest_keys={"encoder": places})
+    patch.setattr(positional_room, "measure_heads", lambda *_: found)
+
+
+def rare(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
+    """Sentences of 12 tokens; one head looks at the rarest one in 50 + `off` % of rows."""
+    rates = np.array([[0.5 + off / 100, 0.1], [0.9, 0.9]])[..., None] + rng.normal(0, 0.02, n)
+    values = rng.binomial(12, np.clip(rates, 0, 1)) / 12
+    found = SimpleNamespace(
+        values={"encoder": {"rare": values}}, rows={"encoder": {"rare": np.full(n, 12.0)}}
+    )
+    patch.setattr(by_measure_room, "measure_heads", lambda *_: found)
+
+
+def _without(
+    patch: pytest.MonkeyPatch, n: int, rng: Rng, cost: Callable[[list[Head]], float]
+) -> None:
+    """Losses of sentences of all lengths; without heads `cost` of it more, give or take 8%."""
+
+    def losses(
+        translator: Translator, corpus: Corpus, groups: list[list[Head]], progress: object
+    ) -> tuple[np.ndarray, np.ndarray]:
+        whole = rng.gamma(8.0, 2.0, n)
+        noise = rng.normal(0, 0.08, (len(groups), n))
+        return whole, whole * (1 + np.array([cost(group) for group in groups])[:, None] + noise)
+
+    even = {kind: np.ones((LAYERS, HEADS)) for kind in ("encoder", "decoder", "cross")}
+    patch.setattr(removal_room, "losses", losses)
+    patch.setattr(removal_room, "gradient_importance", lambda *_, **__: Importance(even))
+
+
+def single(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
+    """Of every kind 7 of 8 heads cost 1 + `off` % of the loss, the eighth ten times as much."""
+    many = 0.01 + off / 100
+    _without(patch, n, rng, lambda group: 0.1 if group[0][1:] == (1, 3) else many)
+
+
+def fragile(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
+    cost = {"encoder": 0.2, "decoder": 0.3, "cross": 0.31 + off / 100}
+    _without(patch, n, rng, lambda group: cost[group[0][0]] if group else 0.0)
+
+
+def last_cross(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
+    def cost(group: list[Head]) -> float:
+        return 0.21 + off / 100 if group[0][:2] == ("cross", 1) else 0.2
+
+    _without(patch, n, rng, cost)
+
+
+def _board(patch: pytest.MonkeyPatch, n: int, rng: Rng, right: Callable[..., float]) -> None:
+    """Aligners that find so many of 100 links; some sentences are harder for all of them."""
+    hard = rng.uniform(-0.15, 0.15, n)
+
+    def counts(*key: object) -> np.ndarray:
+        hits = rng.binomial(LINKS, np.clip(right(*key) / 100 + hard, 0, 1))
+        return np.stack([hits, hits, np.full(n, LINKS)]).astype(np.float64)
+
+    heads = {
+        (by, to): np.stack(
+            [
+                np.stack([counts(by, to, layer, head) for head in range(HEADS + 1)], axis=1)
+                for layer in range(LAYERS)
+            ],
+            axis=1,
+        )
+        for by in ("weights", "norms")
+        for to in ("output", "input")
+    }
+    rivals = {name: counts(name) for name in ("diagonal", "chance", "statistical")}
+    found = Leaderboard(
+        pd.DataFrame(),
+        AlignmentCounts(heads, rivals, np.full(n, float(LINKS))),
+        n,
+        (),
+        n_taught=1000,
+    )
+    patch.setattr(words_room, "leaderboard", lambda *_, **__: found)
+
+
+def _aligners(best: Callable[[str, str, int, int], bool]) -> Patch:
+    """All aligners and rivals find 50%, those chosen 51 + `off` %."""
+
+    def made(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
+        _board(patch, n, rng, lambda *key: 51 + off if len(key) > 1 and best(*key) else 50)
+
+    return made
+
+
+def _agreement(rank: Callable[[int, int], float]) -> Patch:
+    """Correlations of 0.3, and `off` more than the floor where `rank` (method, layer) says."""
+
+    def made(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
+        truth = [[0.3 + (0.05 + off) * rank(m, layer) for layer in range(2)] for m in range(4)]
+        made = np.array(truth) + rng.normal(0, 0.15, (n, 4, 2)) + rng.normal(0, 0.1, (n, 1, 1))
+        patch.setattr(faithful_room, "agreement", lambda *_: made)
+
+    return made
+
+
+def _last(method: int) -> Patch:
+    return _agreement(lambda m, layer: float(m == method))
+
+
+_rises = _agreement(lambda m, layer: float(m == 1 and layer == 1))
+
+
+def tolerance(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
+    """Of the first checkpoint half of the sentences are left without the heads, of the last
+    `off` + 1 points more; a lost sentence shares nothing with its reference."""
+    shares = iter((1.0, 0.5, 1.0, 0.51 + off / 100))
+
+    def bleu(translator: Translator, corpus: Corpus, references: list[str]) -> BleuCounts:
+        left = rng.random(n) < next(shares)
+        gone = "w x y z q v"
+        return BleuCounts(
+            [r if keep else gone for r, keep in zip(references, left, strict=True)], references
+        )
+
+    order = Importance({kind: np.ones((LAYERS, HEADS)) for kind in ("encoder", "decoder", "cross")})
+    patch.setattr(training_room, "bleu_of", bleu)
+    patch.setattr(training_room, "references_of", lambda *_: ["a b c d e f"] * n)
+    patch.setattr(training_room, "gradient_importance", lambda *_, **__: order)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """How a finding's data are drawn, and how far from the floor its truth can clearly lie."""
+
+    made: Patch
+    far: float
+    near: float
+
+    def verdict_of(
+        self, name: str, off: float, n: int, seed: int, translator: Translator
+    ) -> Finding:
+        """The finding, measured over `n` sentences that the truth gives."""
+        with pytest.MonkeyPatch.context() as patch:
+            self.made(patch, off, n, np.random.default_rng([seed, n]))
+            corpus = Corpus("made", (Sentence("a b", "c d", GOLD),) * n)
+            if name == "tolerance":
+                return pruning_over_training([(1, translator), (2, translator)], corpus)
+            return FINDINGS[name].test(translator, corpus, silent)
+
+
+GOLD = Corpus.of_lines(["a b\tc d\t0-0 1-1"], "x").sentences[0].gold
+TRUTHS: dict[str, Truth] = {
+    "positional": Truth(positional, far=6, near=0.5),
+    "single": Truth(single, far=3, near=0.1),
+    "fragile": Truth(fragile, far=8, near=0.5),
+    "last-cross": Truth(last_cross, far=8, near=0.5),
+    "alignment-diagonal": Truth(_aligners(lambda by, to, n, h: by == "weights"), 10, 0.5),
+    "alignment-statistical": Truth(_aligners(lambda by, to, n, h: by == "weights"), 10, 0.5),
+    "norms-input": Truth(_aligners(lambda by, to, n, h: (by, to) == ("norms", "input")), 10, 0.5),
+    "norms-output": Truth(_aligners(lambda by, to, n, h: (by, to) == ("norms", "output")), 10, 0.5),
+    "input-layers": Truth(_aligners(lambda by, to, n, h: (to, n) == ("input", 0)), 10, 0.5),
+    "input-heads": Truth(_aligners(lambda by, to, n, h: to == "input"), 10, 0.5),
+    "rollout-encoder": Truth(_last(1), 0.15, 0.01),
+    "rollout-depth-encoder": Truth(_rises, 0.15, 0.01),
+    "value-zeroing": Truth(_last(3), 0.15, 0.01),
+    "rollout": Truth(_last(1), 0.15, 0.01),
+    "rollout-depth": Truth(_rises, 0.15, 0.01),
+    "alti": Truth(_last(2), 0.15, 0.01),
+    "rare": Truth(rare, far=8, near=0.5),
+    "tolerance": Truth(tolerance, 25, 2),
+}

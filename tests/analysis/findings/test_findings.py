@@ -1,0 +1,367 @@
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy.stats import spearmanr
+
+from tests.analysis.shifted import quiet, shift_model
+from transformer import Translator
+from transformer.analysis.alignment.alignment_counts import AlignmentCounts
+from transformer.analysis.alignment.leaderboard import WAYS, Leaderboard, leaderboard
+from transformer.analysis.attribution import alti, value_zeroing
+from transformer.analysis.attribution.rollout import encoder, joint
+from transformer.analysis.corpora import Corpus, Sentence
+from transformer.analysis.corpora.passes import silent
+from transformer.analysis.evidence.bootstrap import BleuCounts
+from transformer.analysis.findings import (
+    FINDINGS,
+    Untestable,
+    blank_out,
+    pruning_over_training,
+    saves_of,
+)
+from transformer.analysis.findings import over_training as training_room
+from transformer.analysis.findings import removal as removal_room
+from transformer.analysis.findings import word_alignment as words_room
+from transformer.analysis.findings.blanked import (
+    agreement,
+    blank_out_memory,
+    rank_correlations,
+)
+from transformer.analysis.findings.by_measure import published
+from transformer.analysis.findings.finding import spread
+from transformer.analysis.findings.saves import SCORES, SavedScores, write_scores
+from transformer.analysis.reports import report
+from transformer.analysis.roles.head_measures import measure_heads
+from transformer.checkpoint import save_checkpoint
+from transformer.measures import MEASURES, PublishedClaim
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+from transformer.training.run import RunFolder
+from transformer.training.saving import LastWeights
+
+
+@pytest.fixture(scope="module")
+def tiny(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
+    return Translator(tiny_model, vocabulary)
+
+
+@pytest.fixture(scope="module")
+def corpus(pairs: list[tuple[str, str]]) -> Corpus:
+    return Corpus("pairs", tuple(Sentence(*pair) for pair in pairs[:12]))
+
+
+def without_output(translator: Translator) -> Translator:
+    """A copy whose heads write nothing at all."""
+    model = copy.deepcopy(translator.model).requires_grad_(False)
+    for name, parameter in model.named_parameters():
+        if name.endswith("w_o"):
+            parameter.zero_()
+    return Translator(model, translator.vocabulary)
+
+
+def test_a_shift_head_is_positional_and_a_random_one_is_not(
+    tiny: Translator, vocabulary: Vocabulary, corpus: Corpus
+) -> None:
+    with quiet():
+        built = shift_model(vocabulary, (1, -2, 0))
+    found = FINDINGS["positional"].run(built, corpus)
+    assert found.verdict == "holds"
+    assert found.figures["positional"].tolist() == [True, True, False]  # itself does not count
+    assert found.figures["share"].tolist() == [1, 1, 1]
+    assert found.reason == "2 of 3 encoder heads are positional: 0.0 (+1, 100%), 0.1 (−2, 100%)."
+    random = FINDINGS["positional"].run(tiny, corpus)
+    assert random.verdict == "refuted"
+    assert not random.figures["positional"].any()
+
+
+@pytest.mark.parametrize("name", FINDINGS)
+def test_a_few_sentences_test_nothing(tiny: Translator, corpus: Corpus, name: str) -> None:
+    found = FINDINGS[name].run(tiny, corpus.first(3))
+    assert found.verdict == "can't be tested here"
+    assert found.effect is None
+    assert found.reason.endswith(".")
+    assert found.figures.empty
+
+
+def test_a_measures_claim_is_put_to_its_heads(tiny: Translator, corpus: Corpus) -> None:
+    """The figures are the measure's own, over the rows of all sentences that have one."""
+    known = MEASURES["itself"]
+    claim = PublishedClaim("A head of the second layer looks at itself.", "nobody", 0.99, layer=1)
+    found = published(known, claim).run(tiny, corpus)
+    table = measure_heads(tiny, corpus).table().query("kind == 'encoder' and layer == 1")
+    assert found.figures["share"].to_numpy() == pytest.approx(table["itself"].to_numpy(), abs=1e-6)
+    assert found.verdict == "refuted"
+    assert found.effect is not None
+    assert found.effect.interval.value == pytest.approx(100 * table["itself"].max(), abs=1e-4)
+    every = published(known, replace(claim, layer=None, floor=0.0)).run(tiny, corpus)
+    assert every.verdict == "holds"
+    assert len(every.figures) == 8
+    lacking = FINDINGS["rare"].run(tiny, corpus)  # of 320 pieces none is beyond 500
+    assert lacking.verdict == "can't be tested here"
+    assert "none has a token beyond" in lacking.reason
+
+
+def test_sentences_are_taken_evenly(corpus: Corpus) -> None:
+    assert spread(corpus, 3).sentences == corpus.sentences[::4]
+    assert spread(corpus, 12) is corpus
+    measured = FINDINGS["last-cross"]
+    assert measured.most == 60
+
+
+def test_heads_that_write_nothing_are_not_missed(tiny: Translator, corpus: Corpus) -> None:
+    found = FINDINGS["single"].run(without_output(tiny), corpus)
+    assert found.verdict == "holds"
+    assert (found.figures["growth"] == 0).all()
+    assert len(found.figures) == 24
+    assert (found.figures["missed"] == "no").all()
+    last = FINDINGS["last-cross"].run(without_output(tiny), corpus)
+    assert last.verdict == "refuted"
+
+
+def test_what_a_head_costs_is_a_share_of_the_loss(tiny: Translator, corpus: Corpus) -> None:
+    """A long sentence counts more than a short one."""
+    found = FINDINGS["single"].run(tiny, corpus)
+    one = found.figures.iloc[-1]
+    kind = {"encoder–decoder": "cross"}.get(one["kind"], one["kind"])
+    whole, each = removal_room.losses(
+        tiny, corpus, [[(kind, int(one["layer"]), int(one["head"]))]], silent
+    )
+    assert one["growth"] == pytest.approx(each.sum() / whole.sum() - 1, rel=1e-6)
+    assert found.effect is not None
+    assert found.effect.interval.value == pytest.approx(100 * found.figures["growth"].median())
+    assert (found.figures["low"] <= found.figures["growth"]).all()
+
+
+def test_the_best_of_each_side_is_named_with_its_errors(
+    tiny: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two layers whose aligners find one of four links a sentence, but for one that finds three."""
+    n = 40
+    heads = {way: np.ones((3, 2, 3, n)) for way in WAYS}
+    for way in heads:
+        heads[way][2] = 4
+    heads["norms", "input"][:2, 1] = 3
+    rival = np.stack([np.ones(n), np.ones(n), np.full(n, 4.0)])
+    names = ("diagonal", "chance", "statistical")
+    hits = AlignmentCounts(heads, dict.fromkeys(names, rival), np.full(n, 4.0))
+    board = Leaderboard(pd.DataFrame(), hits, n, (), n_taught=499)
+    asked: list[object] = []
+
+    def made(*_: object, ends: bool = False) -> Leaderboard:
+        asked.append(ends)
+        return board
+
+    monkeypatch.setattr(words_room, "leaderboard", made)
+    lines = Corpus.of_lines(["a b\tc d\t0-0"] * n, "x")
+    found = FINDINGS["norms-input"].run(tiny, lines)
+    assert asked == [True], "Kobayashi's words that look at </s> have no link"
+    assert found.verdict == "holds"
+    # 3 of 4 found and 4 wanted are right: 1 - 2 · 3 / 8.
+    assert "norms of layer 1 (input) with an error rate of 25.0%, against 75.0%" in found.reason
+    line = found.figures.set_index(["by", "layer"]).loc[("norms, input", 1)]
+    assert line["aer"] == pytest.approx(0.25)
+    other = FINDINGS["norms-output"].run(tiny, lines)
+    assert other.verdict == "refuted"
+    assert asked == [True, True]
+    assert FINDINGS["input-heads"].run(tiny, lines).verdict == "holds"
+    assert asked[-1] is False
+    assert FINDINGS["input-layers"].run(tiny, lines).verdict == "refuted"
+    few = FINDINGS["alignment-statistical"].run(tiny, lines)
+    assert few.verdict == "can't be tested here"
+    assert "learn from 499 pairs" in few.reason
+
+
+def test_errors_of_a_drawn_corpus_are_those_of_its_sentences(tiny: Translator) -> None:
+    lines = [
+        "She paints a boat.\tElle peint un bateau.\t0-0 1-1 2-2 3-3",
+        "A pilot hides bread.\tUn pilote cache du pain.\t0-0 1-1 2-2 3-4 3?3",
+    ]
+    both = leaderboard(tiny, Corpus.of_lines(lines, "x"))
+    twice = leaderboard(tiny, Corpus.of_lines([lines[0], lines[1], lines[1]], "x"))
+    counts = both.counts.heads["norms", "input"][:, 1, 2]
+    row = twice.table.query("by == 'norms' and to == 'input' and layer == 1 and head == 2")
+    drawn = counts @ np.array([1.0, 2.0])
+    error = 1 - drawn[:2].sum() / (drawn[2] + both.counts.n_sure @ np.array([1.0, 2.0]))
+    assert error == pytest.approx(row["aer"].item())
+    right = twice.counts.drawn([twice.counts.heads["norms", "input"][:, 1, 2]])
+    assert 1 - right.values[0] == pytest.approx(row["aer"].item())
+
+
+def test_blank_out_is_a_token_replaced(tiny: Translator, corpus: Corpus) -> None:
+    trace = tiny.trace(corpus.sentences[0].source, corpus.sentences[0].target)
+    found = blank_out(tiny, trace)
+    assert found.shape == (len(trace.predicted_ids), len(trace.src_ids) - 1)
+    column, tgt = 2, torch.tensor([trace.tgt_ids])
+    logs = []
+    with torch.no_grad():
+        for replaced in (False, True):
+            ids = list(trace.src_ids)
+            if replaced:
+                ids[column] = tiny.model.config.unk_id
+            logs.append(tiny.model(torch.tensor([ids]), tgt)[0].log_softmax(-1))
+    rows = range(len(trace.predicted_ids))
+    wanted = (logs[1] - logs[0])[rows, list(trace.predicted_ids)]
+    np.testing.assert_allclose(found[:, column], wanted, atol=1e-5)
+
+
+def test_rank_correlations_are_scipys() -> None:
+    generator = np.random.default_rng(1)
+    a, b = generator.integers(0, 4, (2, 3, 7)).astype(float), generator.random((3, 7))
+    found = rank_correlations(a, b)
+    for i, j in np.ndindex(found.shape):
+        assert found[i, j] == pytest.approx(spearmanr(a[i, j], b[j]).statistic)
+    assert np.isnan(rank_correlations(np.ones((1, 1, 4)), b[:1, :4])).all()
+
+
+def test_agreement_of_one_sentence_is_the_mean_over_its_tokens(
+    tiny: Translator, corpus: Corpus
+) -> None:
+    one = corpus.first(1)
+    trace = tiny.trace(one.sentences[0].source, one.sentences[0].target)
+    effect = np.abs(blank_out(tiny, trace))
+    ways = (
+        trace.weights("cross", 1).mean(axis=0),
+        joint(trace).source[1],
+        alti.joint(tiny.model, trace).source[1],
+        value_zeroing.scores(tiny.model, trace, "cross", 1),
+    )
+    wanted = [
+        np.mean([spearmanr(a[:-1], b).statistic for a, b in zip(way, effect, strict=True)])
+        for way in ways
+    ]
+    np.testing.assert_allclose(agreement(tiny, one, silent)[0, :, 1], wanted, atol=1e-6)
+
+
+def test_in_the_encoder_a_place_is_turned_by_the_others(tiny: Translator, corpus: Corpus) -> None:
+    one = corpus.first(1)
+    trace = tiny.trace(one.sentences[0].source, one.sentences[0].target)
+    found = blank_out_memory(tiny, trace)
+    n = len(trace.src_ids) - 1
+    assert found.shape == (n, n)
+    ids = list(trace.src_ids)
+    ids[2] = tiny.model.config.unk_id
+    with torch.no_grad():
+        states = [
+            tiny.model.encode(torch.tensor([row]))[0].double() for row in (ids, list(trace.src_ids))
+        ]
+    turned = 1 - torch.cosine_similarity(*states, dim=-1).numpy()
+    np.testing.assert_allclose(found[:, 2], turned[:-1], rtol=1e-3, atol=1e-6)
+    ways = (
+        trace.weights("encoder", 1).mean(axis=0),
+        encoder(trace)[1],
+        alti.encoder(tiny.model, trace)[1],
+        value_zeroing.scores(tiny.model, trace, "encoder", 1),
+    )
+    others = [[m for m in range(n) if m != row] for row in range(n)]
+    wanted = [
+        np.mean([spearmanr(way[row, o], found[row, o]).statistic for row, o in enumerate(others)])
+        for way in ways
+    ]
+    ranks = agreement(tiny, one, silent, "encoder")[0, :, 1]
+    np.testing.assert_allclose(ranks, wanted, atol=1e-6)
+
+
+def test_tolerance_compares_the_first_and_the_last_checkpoint(
+    monkeypatch: pytest.MonkeyPatch, tiny: Translator, corpus: Corpus
+) -> None:
+    """One model translates as well without the heads; with the other half of the sentences are
+    lost. They are told apart by how many weights are 0."""
+    calm = without_output(tiny)
+    asked: list[int] = []
+
+    def bleu(translator: Translator, corpus: Corpus, references: list[str]) -> BleuCounts:
+        zeros = sum(
+            int((p == 0).sum()) for n, p in translator.model.named_parameters() if "w_o" in n
+        )
+        asked.append(zeros)
+        weights = tiny.model.encoder.layers[0].self_attn.w_o.numel()
+        # Of 24 heads 10 are gone: their columns of 24 / 4 attentions' W^O.
+        pruned = zeros == 10 * weights // tiny.model.config.n_heads
+        made = [*references[:6], *["x"] * 6] if pruned else references
+        return BleuCounts(made, references)
+
+    monkeypatch.setattr(training_room, "bleu_of", bleu)
+    found = pruning_over_training([(20, calm), (10, tiny)], corpus)
+    assert len(set(asked)) == 3  # none, 10 heads, all
+    assert found.verdict == "holds", found.reason
+    assert found.figures["step"].tolist() == [10, 20]
+    assert found.figures["kept"].iloc[1] == 1
+    assert found.figures["kept"].iloc[0] < 0.7
+    assert pruning_over_training([(10, calm), (20, tiny)], corpus).verdict == "refuted"
+    with pytest.raises(Untestable, match="two are needed"):
+        pruning_over_training([(10, tiny)], corpus)
+
+
+def test_a_run_keeps_its_last_saves_and_early_ones(tiny: Translator, tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    last = LastWeights(run, 2)
+    models = {step: copy.deepcopy(tiny.model).requires_grad_(False) for step in range(10, 80, 10)}
+    for step, model in models.items():
+        model.embedding.weight.mul_(1 + step / 100)
+        last.add(model, step)
+    assert len(last) == 2
+    last.save_mean(tiny.model.config, tiny.vocabulary, "# A run\n")
+    found = saves_of(run.path)
+    assert [step for step, _ in found] == [10, 20, 40, 60, 70]
+    for step, translator in found:
+        torch.testing.assert_close(translator.model.embedding.weight, models[step].embedding.weight)
+    mean = (models[60].embedding.weight + models[70].embedding.weight) / 2
+    averaged = Translator.load(run.path / "checkpoint").model.embedding.weight
+    torch.testing.assert_close(averaged, mean, rtol=2**-10, atol=1e-6)
+
+
+def test_a_checkpoint_brings_what_its_early_saves_scored(
+    tiny: Translator, corpus: Corpus, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    save_checkpoint(folder, tiny.model, tiny.vocabulary, "# Mine\n")
+    tolerance = FINDINGS["tolerance"]
+    found = tolerance.run(Translator.load(folder), corpus)
+    assert found.verdict == "can't be tested here"
+    assert "several steps" in found.reason
+    good = ["a b c d e f"] * 12
+    half = [*good[:6], *["x y z"] * 6]
+    saved = [
+        SavedScores(100, BleuCounts(good, good), BleuCounts(half, good)),
+        SavedScores(400, BleuCounts(good, good), BleuCounts(good, good)),
+    ]
+    write_scores(folder / SCORES, saved)
+    found = tolerance.run(Translator.load(folder), corpus)
+    assert found.verdict == "holds"
+    assert found.figures["step"].tolist() == [100, 400]
+    assert found.figures["kept"].iloc[1] == 1
+    assert found.figures["bleu_pruned"].iloc[0] == pytest.approx(saved[0].pruned.score)
+    for broken in (
+        "[",
+        "{}",
+        '{"step": 1, "whole": [[1]], "pruned": [[1]]}',
+        '{"step": 1, "whole": [[-1,0,0,0,0,0,0,0,0,0]], "pruned": [[1,0,0,0,0,0,0,0,0,0]]}',
+        "[" * 10_000,
+        "",
+    ):
+        (folder / SCORES).write_text(broken)
+        found = tolerance.run(Translator.load(folder), corpus)
+        assert found.effect is None
+        assert "cannot be used" in found.reason
+        assert str(tmp_path) not in found.reason
+
+
+def test_a_report_holds_all_of_it(tiny: Translator, corpus: Corpus) -> None:
+    found = report(tiny, corpus, "finding-positional").to_dict()
+    assert found["verdict"] == "refuted"
+    assert found["unit"] == "% of the rows"
+    assert found["low"] <= found["value"] <= found["high"] < found["floor"] == 90
+    assert found["needs"] == "above"
+    assert "simultaneous" in found["correction"]
+    assert found["rule"] == FINDINGS["positional"].rule
+    assert len(found["table"]) == 8
+    assert found["measured"] == 12
+    json.dumps(found, allow_nan=False)

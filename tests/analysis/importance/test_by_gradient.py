@@ -1,0 +1,136 @@
+"""The gradient of the gates, held against finite differences in double precision."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+
+from transformer import Translator
+from transformer.analysis.corpora import Corpus, Sentence
+from transformer.analysis.corpora.losses import batched, losses
+from transformer.analysis.corpora.passes import encoded
+from transformer.analysis.importance.by_gradient import (
+    BY,
+    Importance,
+    gradient_importance,
+    gradient_importances,
+    position_slopes,
+)
+from transformer.analysis.interventions.switching import all_heads, gated, site
+from transformer.hooks import Hooks
+
+SENTENCES = [
+    ("She paints.", "Elle peint."),
+    ("My aunt hides the lamp today.", "Ma tante cache la lampe aujourd'hui."),
+    ("A pilot sells books.", "Un pilote vend des livres."),
+]
+STEP = 1e-4
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return Corpus("three", tuple(Sentence(*pair) for pair in SENTENCES))
+
+
+def test_slopes_are_finite_differences(translator: Translator, corpus: Corpus) -> None:
+    """Of every head and of every sentence, in a batch with padding."""
+    model = copy.deepcopy(translator.model).double()
+    (batch,) = batched(translator, encoded(translator, corpus))
+    slopes = position_slopes(model, batch)
+    biggest = 0.0
+    for kind, layer, head in all_heads(model.config):
+        with torch.no_grad():
+            up, down = (
+                losses(model, batch, gated(model.config, {(kind, layer, head): 1 + step}))
+                for step in (STEP, -STEP)
+            )
+        wanted = (up - down) / (2 * STEP)
+        found = slopes[site(kind, layer, "heads")][:, head].sum(dim=-1)
+        torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-8)
+        biggest = max(biggest, float(found.abs().max()))
+    assert biggest > 1e-3
+
+
+def test_slopes_of_positions_are_finite_differences(translator: Translator, corpus: Corpus) -> None:
+    """One gate at one position, everywhere in the longest sentence; and none on padding."""
+    model = copy.deepcopy(translator.model).double()
+    (batch,) = batched(translator, encoded(translator, corpus))
+    slopes = position_slopes(model, batch)
+    for kind, layer, head in (("encoder", 0, 1), ("decoder", 1, 0), ("cross", 1, 3)):
+        name = site(kind, layer, "heads")
+        lengths = batch.n_src if kind == "encoder" else batch.n_tgt
+        for at in range(int(lengths.max())):
+
+            def once(step: float, name: str = name, head: int = head, at: int = at) -> torch.Tensor:
+                def gate(outputs: torch.Tensor, _: str) -> torch.Tensor:
+                    changed = outputs.clone()
+                    changed[:, head, at] *= 1 + step
+                    return changed
+
+                with torch.no_grad():
+                    return losses(model, batch, Hooks({name: gate}))
+
+            wanted = (once(STEP) - once(-STEP)) / (2 * STEP)
+            torch.testing.assert_close(slopes[name][:, head, at], wanted, rtol=1e-5, atol=1e-8)
+            assert (slopes[name][lengths <= at, head, at] == 0).all()
+
+
+def test_importance_is_the_mean_size_over_sentences_or_positions(
+    translator: Translator, corpus: Corpus
+) -> None:
+    """Both from the slopes of each sentence alone."""
+    alone, n_tgt = [], []
+    for sentence in corpus.sentences:
+        one = Corpus("one", (sentence,))
+        (batch,) = batched(translator, encoded(translator, one))
+        alone.append({n: s[0] for n, s in position_slopes(translator.model, batch).items()})
+        n_tgt.append(int(batch.n_tgt[0]))
+    found = gradient_importances(translator, corpus)
+    for kind, values in found["sentence"].values.items():
+        for layer, row in enumerate(values):
+            name = site(kind, layer, "heads")
+            each = [s[name].sum(-1).abs() / n for s, n in zip(alone, n_tgt, strict=True)]
+            np.testing.assert_allclose(row, torch.stack(each).mean(0), rtol=1e-3, atol=1e-7)
+            every = torch.cat([slopes[name].abs() for slopes in alone], dim=-1)
+            row = found["position"].values[kind][layer]
+            np.testing.assert_allclose(row, every.mean(-1), rtol=1e-3, atol=1e-7)
+    for by in BY:
+        again = gradient_importance(translator, corpus, by=by)
+        assert again.order() == found[by].order()
+    assert found["sentence"].order() != found["position"].order()
+
+
+def test_layers_of_length_1_and_the_order() -> None:
+    values = {"encoder": np.array([[3.0, 4.0], [0.0, 0.0]]), "cross": np.array([[0.5, 0.0]])}
+    found = Importance(values).normalised()
+    np.testing.assert_allclose(found.values["encoder"], [[0.6, 0.8], [0, 0]])
+    np.testing.assert_allclose(found.values["cross"], [[1, 0]])
+    order = found.order()
+    assert order[-3:] == [("encoder", 0, 0), ("encoder", 0, 1), ("cross", 0, 0)]
+    assert len(order) == 6
+    assert list(found.to_frame()) == ["kind", "layer", "head", "importance"]
+
+
+def test_a_sentence_without_a_target_gets_the_models_own(translator: Translator) -> None:
+    """Its own greedy translation, cut off where decoding was: the loss is what decoding said."""
+    corpus = Corpus("own", (Sentence("She paints."),))
+    (batch,) = batched(translator, encoded(translator, corpus))
+    loss = float(losses(translator.model, batch).detach())
+    wanted = translator.translate("She paints.")
+    assert loss == pytest.approx(-wanted.log_probability, rel=1e-4)
+
+
+def test_it_can_be_ended(translator: Translator, corpus: Corpus) -> None:
+    shares: list[float] = []
+    gradient_importance(translator, corpus, progress=lambda share, doing: shares.append(share))
+    assert shares[-1] == 1
+    assert shares == sorted(shares)
+
+    def stop(share: float, doing: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        gradient_importance(translator, corpus, progress=stop)

@@ -1,0 +1,175 @@
+"""A corpus without heads: by hooks and by weights, one alone and many in an order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sacrebleu.metrics.bleu import BLEU
+
+from tests.analysis.altered import logits, with_gates
+from transformer import Translator
+from transformer.analysis.corpora import Corpus, Sentence
+from transformer.analysis.importance.ablation import leave_one_out, measure_without, without_heads
+from transformer.analysis.importance.pruning import (
+    budgeted,
+    kinds_pruned,
+    pruning_curve,
+    random_order,
+)
+from transformer.analysis.interventions.switching import Head, all_heads
+
+ROOT = Path(__file__).resolve().parents[3]
+SENTENCES = [
+    ("She paints.", "Elle peint."),
+    ("She sells bread today.", "Elle vend du pain aujourd'hui."),
+    ("A pilot finds books.", "Un pilote trouve des livres."),
+]
+HEADS: list[Head] = [("encoder", 0, 1), ("decoder", 1, 0), ("cross", 1, 3)]
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return Corpus("three", tuple(Sentence(*pair) for pair in SENTENCES))
+
+
+def loss_by_hand(translator: Translator) -> float:
+    """Nats a target token, sentence by sentence, without padding."""
+    total = tokens = 0.0
+    for source, target in SENTENCES:
+        ids = translator.vocabulary.encode(target)
+        shares = logits(translator, source, ids).log_softmax(-1)
+        total -= float(shares[range(len(ids)), ids].sum())
+        tokens += len(ids)
+    return total / tokens
+
+
+def test_each_head_alone(translator: Translator, corpus: Corpus) -> None:
+    found = leave_one_out(translator, corpus, HEADS)
+    assert found.loss == pytest.approx(loss_by_hand(translator), rel=1e-5)
+    assert found.groups == tuple((head,) for head in HEADS)
+    table = found.to_frame()
+    for head, row in zip(HEADS, table.itertuples(), strict=True):
+        model = with_gates(translator.model, {head: 0.0})
+        wanted = loss_by_hand(Translator(model, translator.vocabulary))
+        assert (row.kind, row.layer, row.head) == head
+        assert row.loss == pytest.approx(wanted, rel=1e-5)
+        assert row.loss_change == pytest.approx(wanted - found.loss, abs=1e-5)
+        assert row.loss_low <= row.loss_change <= row.loss_high
+        assert row.loss_sure == (row.loss_low > 0 or row.loss_high < 0)
+    assert "bleu" not in table
+
+
+def test_all_heads_if_none_are_named(translator: Translator, corpus: Corpus) -> None:
+    found = leave_one_out(translator, corpus)
+    assert found.groups == tuple((head,) for head in all_heads(translator.model.config))
+
+
+def test_bleu_without_heads() -> None:
+    """The shipped model, because a random one writes no four words for BLEU to count."""
+    translator = Translator.load(ROOT / "checkpoints" / "en-fr", device="cpu", precision="fp32")
+    sources = ["My brother reads a long book.", "The house is very old and cold."]
+    own = Corpus("own", tuple(map(Sentence, sources)))  # its own translations are the targets
+    crowd = all_heads(translator.model.config, ["cross"])[-16:]
+    found = measure_without(translator, own, [[], crowd], bleu=True)
+    assert found.bleu == pytest.approx(100)
+    unchanged, changed = found.bleu_changes or ()
+    assert (unchanged.low, unchanged.value, unchanged.high) == (0, 0, 0)
+    by_hand = Translator(
+        with_gates(translator.model, dict.fromkeys(crowd, 0.0)), translator.vocabulary, "fp32"
+    )
+    written = [by_hand.translate(source).text for source in sources]
+    wanted = [translator.translate(source).text for source in sources]
+    score = BLEU().corpus_score(written, [wanted]).score
+    assert 0 < score < 100
+    assert 100 + changed.value == pytest.approx(score)
+    assert changed.low <= changed.value <= changed.high
+    table = found.to_frame()
+    assert table.off.tolist() == [0, len(crowd)]
+    assert table.bleu.tolist() == pytest.approx([100, score])
+
+
+def test_heads_gone_from_the_weights_are_heads_switched_off(translator: Translator) -> None:
+    changed = without_heads(translator, HEADS)
+    by_hand = with_gates(translator.model, dict.fromkeys(HEADS, 0.0))
+    for name, weight in changed.model.named_parameters():
+        assert weight.equal(by_hand.get_parameter(name)), name
+    assert changed.model is not translator.model
+    with pytest.raises(ValueError, match="no layer 9"):
+        without_heads(translator, [("cross", 9, 0)])
+
+
+def test_a_curve_takes_away_more_and_more(translator: Translator, corpus: Corpus) -> None:
+    order = [HEADS[2], HEADS[0], HEADS[1]]
+    curve = pruning_curve(translator, corpus, order)
+    assert curve.off.tolist() == [0, 1, 2, 3]
+    for row in curve.itertuples():
+        model = with_gates(translator.model, dict.fromkeys(order[: row.off], 0.0))
+        wanted = loss_by_hand(Translator(model, translator.vocabulary))
+        assert row.loss == pytest.approx(wanted, rel=1e-5)
+
+    shares: list[float] = []
+    scored = pruning_curve(
+        translator,
+        Corpus("own", (Sentence("She paints.", "Elle."),)),
+        order,
+        counts=[1],
+        bleu_at=[3],
+        progress=lambda share, doing: shares.append(share),
+    )
+    assert scored.off.tolist() == [1, 3]
+    assert np.isnan(scored.bleu[0])
+    assert np.isfinite(scored.bleu[1])
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1)
+    with pytest.raises(ValueError, match="from 0 to 3"):
+        pruning_curve(translator, corpus, order, counts=[4])
+
+
+def test_budgets_of_the_three_kinds() -> None:
+    order: list[Head] = [("cross", n // 4, n % 4) for n in range(8)]
+    order += [("encoder", 0, n) for n in range(4)] + [("decoder", 0, n) for n in range(4)]
+    order = random_order(order, seed=3)
+    chosen = budgeted(order, {"cross": 5, "encoder": 1})
+    assert chosen == [head for head in order if head in set(chosen)]
+    for kind, budget in (("cross", 5), ("encoder", 1), ("decoder", 0)):
+        of_kind = [head for head in order if head[0] == kind]
+        assert [head for head in chosen if head[0] == kind] == of_kind[:budget]
+    with pytest.raises(ValueError, match=r"9 cross heads are to go; .* at most 8"):
+        budgeted(order, {"cross": 9})
+    with pytest.raises(ValueError, match="no kind 'source'"):
+        budgeted(order, {"source": 1})
+
+
+def test_random_orders() -> None:
+    heads: list[Head] = [("cross", 0, n) for n in range(40)]
+    one = random_order(heads, seed=1)
+    assert sorted(one) == heads
+    assert one == random_order(heads, seed=1)
+    assert one != random_order(heads, seed=2)
+    assert one != heads
+
+
+def test_kinds_are_pruned_alone_in_order_and_by_chance(
+    translator: Translator, corpus: Corpus
+) -> None:
+    """Every point is that of `measure_without` with the same heads."""
+    order = random_order(all_heads(translator.model.config), 9)
+    orders = {"one": order, "other": order[::-1]}
+    table = kinds_pruned(translator, corpus, orders, points=2, seeds=(4, 5))
+    assert table.groupby("kind", sort=False)["off"].unique().map(list).to_dict() == {
+        kind: [0, 4, 8] for kind in ("encoder", "decoder", "cross")
+    }
+    own = [head for head in order if head[0] == "cross"]
+    groups = [own[:4], own[::-1][:4], random_order(own, 4)[:4], random_order(own, 5)[:4]]
+    found = measure_without(translator, corpus, groups)
+    losses = [found.loss + change.value for change in found.loss_changes]
+    at = table.query("kind == 'cross' and off == 4").set_index("order")
+    assert at.loc["one", "loss"] == pytest.approx(losses[0])
+    assert at.loc["other", "loss"] == pytest.approx(losses[1])
+    assert at.loc["random", "loss"] == pytest.approx(np.mean(losses[2:]))
+    assert at.loc["random", ["low", "high"]].tolist() == pytest.approx(sorted(losses[2:]))
+    assert at.loc["one", "low"] <= losses[0] <= at.loc["one", "high"]
+    none = table.query("off == 0")
+    assert none[["loss"]].to_numpy() == pytest.approx(found.loss)

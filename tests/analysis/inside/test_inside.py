@@ -1,0 +1,257 @@
+"""Every box opened: against torch's own functions, and worked out line by line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from tests.analysis.inside.opened import KINDS, Looked, evaluated, look
+from transformer.analysis.inside import Opened, Panel, boxes, opened, worked
+from transformer.config import ModelConfig
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def looked(request: pytest.FixtureRequest, vocabulary: Vocabulary, tmp_path_factory: Any) -> Looked:
+    return look(request.param, vocabulary, tmp_path_factory.mktemp("inside") / request.param)
+
+
+@pytest.fixture(scope="module")
+def every(looked: Looked) -> list[Opened]:
+    """All boxes, opened for head 3."""
+    trace, translator = looked.trace, looked.translator
+    walk = boxes(translator.model.config)
+    return [opened(trace, translator, box.name, 3) for box in walk]
+
+
+def tensor(panel: Panel) -> torch.Tensor:
+    return torch.from_numpy(panel.values)
+
+
+def test_the_walk_passes_every_hook_once_and_in_order() -> None:
+    config = ModelConfig.preset("tiny", vocab_size=320)
+    walk = boxes(config)
+    hooks = Transformer(config).hook_names
+    sites = [box.site for box in walk if box.site]
+    assert sorted(sites) == sorted(hooks)
+    assert [box.after for box in walk[:-1]] == [box.name for box in walk[1:]]
+    assert [box.before for box in walk[1:]] == [box.name for box in walk[:-1]]
+    assert walk[0].before == walk[-1].after == ""
+    assert len({box.name for box in walk}) == len(walk)
+    assert walk[3].name == "encoder.0.self_attn.query"
+    assert walk[3].shape == "n_heads × src × d_k = 4 × src × 16"
+
+
+def test_every_box_says_something_of_its_own_model() -> None:
+    plain, additive = (
+        {box.name: box for box in boxes(ModelConfig(320, score=score, positions=positions))}
+        for score, positions in (("scaled_dot", "sinusoidal"), ("additive", "learned"))
+    )
+    for box in (*plain.values(), *additive.values()):
+        assert box.words.endswith((".", ".)"))
+        assert box.equation
+        assert box.section
+        assert box.equation.count("{") == box.equation.count("}")
+    assert "tanh" in additive["decoder.0.cross_attn.scores"].equation
+    assert "sqrt" in plain["decoder.0.cross_attn.scale"].equation
+    assert "sqrt" not in additive["decoder.0.cross_attn.scale"].equation
+    assert "infty" in plain["decoder.0.self_attn.mask"].equation
+    assert "infty" not in plain["encoder.0.self_attn.mask"].equation
+    assert "memory" in plain["decoder.0.cross_attn.key"].words
+    assert "learned" in additive["encoder.embed.positions"].words
+
+
+def test_a_result_is_what_the_hook_saw(looked: Looked, every: list[Opened]) -> None:
+    for found in every:
+        assert found.result.role == "result"
+        if found.box.site and found.box.step != "logits":
+            seen = looked.trace[found.box.site]
+            seen = seen[3] if seen.ndim == 3 else seen
+            np.testing.assert_array_equal(found.result.values, seen.astype(np.float64))
+
+
+def test_panels_have_a_label_for_every_row_and_column(every: list[Opened]) -> None:
+    for found in every:
+        names = [panel.name for panel in found.panels]
+        assert len(set(names)) == len(names)
+        for panel in found.panels:
+            assert panel.values.shape == (len(panel.rows), len(panel.columns))
+            assert panel.origin or panel.role in ("step", "result"), panel.name
+            assert not np.isnan(panel.values).any()
+            if panel.kind == "share":
+                assert panel.values.min() >= 0
+                assert panel.values.max() <= 1 + 1e-6
+            if panel.cells:
+                assert np.shape(panel.cells) == panel.values.shape
+
+
+def test_an_input_is_the_result_of_the_box_it_names(every: list[Opened]) -> None:
+    found = {one.box.name: one for one in every}
+    inputs = [p for one in found.values() for p in one.panels if p.role == "input"]
+    assert len(inputs) > len(found) / 2
+    for panel in inputs:
+        np.testing.assert_allclose(panel.values, found[panel.origin].result.values, atol=1e-12)
+
+
+def test_weights_have_the_names_they_have_in_the_model(looked: Looked, every: list[Opened]) -> None:
+    origins = {p.origin for one in every for p in one.panels if p.role == "weight"}
+    assert len(origins) > 10
+    for origin in origins:
+        module, _, name = origin.rpartition(".")
+        assert hasattr(looked.translator.model.get_submodule(module), name)
+
+
+def test_softmax_and_values_are_torchs(looked: Looked) -> None:
+    for stack, block in (("encoder", "self"), ("decoder", "self"), ("decoder", "cross")):
+        place = f"{stack}.0.{block}_attn"
+        q, k, v, scores, weights, heads = (
+            opened(looked.trace, looked.translator, f"{place}.{step}", 2).result
+            for step in ("query", "key", "value", "scores", "softmax", "heads")
+        )
+        query, key, value = map(tensor, (q, k, v))
+        causal = (stack, block) == ("decoder", "self")
+        config = looked.translator.model.config
+        if config.score == "additive":
+            allowed = torch.ones(len(query), len(key)).tril() if causal else torch.tensor(1.0)
+            masked = tensor(scores).masked_fill(allowed == 0, -torch.inf)
+            expected = masked.softmax(-1) @ value
+        else:
+            scale = config.d_k**-0.5 if config.score == "scaled_dot" else 1.0
+            expected = functional.scaled_dot_product_attention(
+                query, key, value, is_causal=causal, scale=scale
+            )
+        torch.testing.assert_close(tensor(heads), expected, atol=1e-5, rtol=1e-4)
+        np.testing.assert_allclose(weights.values.sum(axis=1), 1, atol=1e-6)
+        if causal:
+            assert np.all(weights.values[np.triu_indices(len(query), 1)] == 0)
+
+
+def test_the_mask_hides_the_future_and_nothing_else(looked: Looked) -> None:
+    future = opened(looked.trace, looked.translator, "decoder.0.self_attn.mask", 0)
+    above = np.triu(np.ones(future.result.values.shape, bool), 1)
+    np.testing.assert_array_equal(np.isinf(future.result.values), above)
+    np.testing.assert_array_equal(future.panel("may").values, ~above)
+    for place in ("encoder.0.self_attn", "decoder.0.cross_attn"):
+        found = opened(looked.trace, looked.translator, f"{place}.mask", 0)
+        np.testing.assert_array_equal(found.result.values, found.panel("scaled").values)
+
+
+def test_layernorm_by_hand_is_torchs(looked: Looked) -> None:
+    place = "decoder.0.cross_attn"
+    found = opened(looked.trace, looked.translator, f"{place}.norm")
+    norm: Any = looked.translator.model.get_submodule("decoder.layers.0.cross_attn_norm.norm")
+    r = tensor(found.panel("r"))
+    gain, shift = tensor(found.panel("gain"))[0], tensor(found.panel("shift"))[0]
+    np.testing.assert_allclose(gain, norm.weight.double())
+    expected = functional.layer_norm(r, r.shape[1:], gain, shift, norm.eps)
+    torch.testing.assert_close(tensor(found.panel("y")), expected, atol=1e-5, rtol=1e-5)
+    hat = tensor(found.panel("hat"))
+    torch.testing.assert_close(hat, functional.layer_norm(r, r.shape[1:], eps=norm.eps))
+    variance = r.var(dim=1, correction=0, keepdim=True)
+    torch.testing.assert_close(tensor(found.panel("variance")), variance)
+
+
+def test_what_the_heads_write_adds_up(looked: Looked) -> None:
+    place = "encoder.0.self_attn.output"
+    alone = [opened(looked.trace, looked.translator, place, head) for head in range(4)]
+    total = sum(one.panel("u").values for one in alone)
+    np.testing.assert_allclose(total, alone[0].result.values, atol=1e-5)
+
+
+def test_live_and_strongest_units_are_those_above_0(looked: Looked) -> None:
+    found = opened(looked.trace, looked.translator, "encoder.0.ffn.hidden")
+    a = found.result.values
+    np.testing.assert_allclose(found.panel("live").values[:, 0], np.mean(a > 0, axis=1))
+    strongest = found.panel("strongest")
+    np.testing.assert_array_equal(strongest.values, np.sort(a, axis=1)[:, ::-1][:, :16])
+    units = [[int(cell.removeprefix("unit ")) for cell in row] for row in strongest.cells]
+    np.testing.assert_array_equal(np.take_along_axis(a, np.array(units), 1), strongest.values)
+
+
+def test_the_top_shows_the_highest_tokens_and_the_one_taken(looked: Looked) -> None:
+    trace, translator = looked.trace, looked.translator
+    logits = torch.tensor(trace["hook_logits"]).double()
+    shares = opened(trace, translator, "output.softmax").result
+    expected, ids = logits.softmax(-1).topk(10)
+    np.testing.assert_allclose(shares.values, expected, atol=1e-9)
+    assert shares.cells[1] == tuple(translator.vocabulary.tokens(ids[1]))
+    word = opened(trace, translator, "output.choice")
+    own = torch.tensor(trace.predicted_ids)[:, None]
+    np.testing.assert_allclose(word.result.values, logits.softmax(-1).gather(1, own), atol=1e-9)
+    assert tuple(row[0] for row in word.result.cells) == trace.predicted_tokens
+    order = logits.argsort(dim=1, descending=True)
+    np.testing.assert_array_equal(
+        word.panel("rank").values[:, 0], (order == own).int().argmax(dim=1) + 1
+    )
+
+
+def test_every_line_of_a_working_is_the_number(every: list[Opened]) -> None:
+    lines = 0
+    for found in every:
+        for panel in found.panels:
+            rows, columns = panel.values.shape
+            for row, column in {(0, columns - 1), (rows - 1, 0), (rows // 2, columns // 2)}:
+                value = panel.values[row, column]
+                symbols, *numbers = worked(panel, row, column)
+                assert not symbols.startswith("=")
+                assert numbers[-1].startswith("=")
+                for line in numbers:
+                    assert line.count("{") == line.count("}")
+                    if line.startswith("="):
+                        lines += 1
+                        # Four digits each, and small differences of large numbers.
+                        assert evaluated(line) == pytest.approx(value, rel=4e-3, abs=4e-3), line
+    assert lines > 500
+
+
+def test_no_symbol_has_two_lower_indices(every: list[Opened]) -> None:
+    for found in every:
+        for panel in found.panels:
+            for line in worked(panel, 0, 0):
+                assert not re.search(r"_(\{[^{}]*\}|\w)\s*_", line), line
+
+
+def test_a_trace_with_an_intervention_is_refused(looked: Looked) -> None:
+    site = "encoder.layers.0.self_attn.hook_heads"
+    tensors = dict(looked.trace.tensors)
+    tensors[site] = torch.as_tensor(tensors[site]) * 0
+    changed = replace(looked.trace, tensors=tensors)
+    with pytest.raises(ValueError, match=f"{site} of this trace does not follow"):
+        opened(changed, looked.translator, "encoder.0.self_attn.heads")
+    opened(changed, looked.translator, "encoder.0.self_attn.softmax")
+
+
+def test_what_is_not_there_is_named(looked: Looked) -> None:
+    trace, translator = looked.trace, looked.translator
+    with pytest.raises(ValueError, match=r"no box 'encoder.0.self_attn.querry'; did you mean"):
+        opened(trace, translator, "encoder.0.self_attn.querry")
+    with pytest.raises(ValueError, match="no head 4; the heads are 0 to 3"):
+        opened(trace, translator, "encoder.0.self_attn.query", 4)
+    found = opened(trace, translator, "encoder.0.self_attn.query")
+    assert found.head == 0
+    assert opened(trace, translator, "encoder.0.ffn.hidden").head is None
+    with pytest.raises(ValueError, match="has no panel 'z'; it has x, w, q"):
+        found.panel("z")
+    with pytest.raises(ValueError, match=r"columns 0 to 5; there is no cell 0, 6\."):
+        worked(found.result, 0, 6)
+    some = translator.trace("She finds bread.", "Oui.", names=["hook_logits"])
+    with pytest.raises(KeyError, match=r"the trace has no .*self_attn_norm"):
+        opened(some, translator, "encoder.0.ffn.add")
+    other = replace(trace, config={**trace.config, "n_heads": 2})
+    with pytest.raises(ValueError, match="another shape"):
+        opened(other, translator, "encoder.0.self_attn.query")
+
+
+def test_a_file_of_a_trace_opens_too(looked: Looked, tmp_path: Any) -> None:
+    looked.trace.save_npz(tmp_path / "trace.npz")
+    kept = type(looked.trace).load_npz(tmp_path / "trace.npz")
+    name = "decoder.0.self_attn.output"
+    one, other = (opened(trace, looked.translator, name).result for trace in (kept, looked.trace))
+    np.testing.assert_array_equal(one.values, other.values)

@@ -1,0 +1,101 @@
+"""Dropout of one row and a smoothed target, against the model's own layers and torch's loss."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from transformer import Translator
+from transformer.analysis.inside.regularisation import dropped, smoothed
+from transformer.inference import Trace
+from transformer.model import Transformer
+from transformer.model.layers import AddAndNorm
+from transformer.text import Vocabulary
+
+TEXT, TARGET = "The baker paints a boat at night.", "Elle cache un bateau."
+BLOCK = "encoder.layers.1.ffn"
+
+
+@pytest.fixture(scope="module")
+def trace(tiny_model: Transformer, vocabulary: Vocabulary) -> Trace:
+    return Translator(tiny_model, vocabulary).trace(TEXT, TARGET)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.1, 0.5])
+def test_it_is_what_the_layer_does_in_training(
+    tiny_model: Transformer, trace: Trace, p: float
+) -> None:
+    """The first mask that torch's generator gives after the same seed is the same."""
+    found = dropped(tiny_model, trace, BLOCK, 2, p=p, seed=7)
+    theirs = tiny_model.get_submodule(f"{BLOCK}_norm")
+    assert isinstance(theirs, AddAndNorm)
+    layer = AddAndNorm(tiny_model.config)
+    layer.load_state_dict(theirs.state_dict())
+    layer.dropout.p, layer.dropout.threshold = p, round(p * 256)
+    row = torch.tensor(trace[f"{BLOCK}.hook_output"])[2][None, None]
+    stream = torch.tensor(found.stream, dtype=torch.float32)[None, None]
+    torch.manual_seed(7)
+    with torch.no_grad():
+        wanted = layer.train()(stream, row)[0, 0].numpy()
+    np.testing.assert_allclose(found.normed_dropped, wanted, atol=1e-5)
+    handed_on = trace[f"{BLOCK}_norm.hook_output"][2]
+    np.testing.assert_allclose(found.normed, handed_on, atol=1e-5)
+
+
+def test_what_is_kept_is_louder_by_what_is_lost(tiny_model: Transformer, trace: Trace) -> None:
+    found = dropped(tiny_model, trace, BLOCK, 0, p=0.5, seed=3)
+    assert set(found.mask) == {0.0, 2.0}
+    assert found.probability == 0.5
+    assert found.count == (found.dropped == 0).sum() > 0
+    # The mean of n masks is off by √(p / (1 − p) / n) of the row, here 1/16; it varies by less
+    # than a third of that with as many numbers as there are.
+    assert 0.04 < found.mean_apart < 0.09
+    assert found.turned < 1
+    again = dropped(tiny_model, trace, BLOCK, 0, p=0.5, seed=3)
+    assert (again.mask == found.mask).all()
+    assert (dropped(tiny_model, trace, BLOCK, 0, p=0.5, seed=4).mask != found.mask).any()
+
+
+def test_without_dropout_nothing_happens(tiny_model: Transformer, trace: Trace) -> None:
+    found = dropped(tiny_model, trace, BLOCK, 0, p=0.0, seed=1)
+    assert (found.mask == 1).all()
+    assert found.turned == pytest.approx(1)
+    assert found.mean_apart == 0
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
+def test_the_smoothed_loss_is_torchs(trace: Trace, smoothing: float) -> None:
+    logits = torch.tensor(trace["hook_logits"]).double()
+    for row, gold in enumerate(trace.predicted_ids):
+        found = smoothed(trace, row, smoothing=smoothing)
+        wanted = torch.nn.functional.cross_entropy(
+            logits[row], torch.tensor(gold), label_smoothing=smoothing
+        )
+        assert found.loss == pytest.approx(wanted.item(), rel=1e-9)
+        assert found.target.sum() == pytest.approx(1)
+        assert found.said.sum() == pytest.approx(1)
+        plain = torch.nn.functional.cross_entropy(logits[row], torch.tensor(gold))
+        assert found.plain_loss == pytest.approx(plain.item(), rel=1e-9)
+
+
+def test_the_target_itself_costs_least_and_being_sure_costs_more(trace: Trace) -> None:
+    found = smoothed(trace, 1, smoothing=0.1)
+    assert found.least <= found.loss
+    assert found.least < found.sure
+    plain = smoothed(trace, 1, smoothing=0.0)
+    assert plain.least == 0
+    assert plain.loss == pytest.approx(plain.plain_loss)
+    assert plain.sure == pytest.approx(1e-6, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("p", "row", "problem"), [(1.0, 0, "from 0 to 0.99"), (0.1, 99, "there is no row 99")]
+)
+def test_what_cannot_be_is_said(
+    tiny_model: Transformer, trace: Trace, p: float, row: int, problem: str
+) -> None:
+    with pytest.raises(ValueError, match=problem):
+        dropped(tiny_model, trace, BLOCK, row, p=p, seed=1)
+    with pytest.raises(ValueError, match=problem):
+        smoothed(trace, row, smoothing=p)

@@ -1,0 +1,99 @@
+"""What an intervention changes, held against a model whose weights were changed by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from tests.analysis.altered import logits, with_gates
+from transformer import Hooks, Translator
+from transformer.analysis.interventions.comparison import compare
+from transformer.analysis.interventions.patches import hidden, without_pieces
+from transformer.analysis.interventions.switching import gated, switched_off, uniform
+
+TEXT = "A pilot paints a boat again."
+HEADS = [("encoder", 1, 2), ("cross", 1, 0), ("cross", 1, 1), ("decoder", 0, 3)]
+
+
+def test_gates_of_1_change_nothing(translator: Translator) -> None:
+    config = translator.model.config
+    same = compare(translator, TEXT, gated(config, {("cross", 0, 0): 1.0}), max_len=8)
+    assert not same.changed
+    assert same.overturned == ()
+    assert same.probabilities.log_change.abs().max() < 1e-5
+    for kind in ("encoder", "decoder", "cross"):
+        assert same.attention(kind).shape == (config.n_layers, config.n_heads)
+        assert same.attention_rows(kind).max() < 1e-5
+
+
+def test_before_and_after_are_of_the_originals_tokens(translator: Translator) -> None:
+    by_hand = Translator(
+        with_gates(translator.model, dict.fromkeys(HEADS, 0.0)), translator.vocabulary
+    )
+    hooks = switched_off(translator.model.config, HEADS)
+    found = compare(translator, TEXT, hooks, max_len=8, candidates=3)
+    ids = list(found.original.predicted_ids)
+    rows = torch.arange(len(ids))
+    for whose, column in ((translator, "before"), (by_hand, "after")):
+        wanted = logits(whose, TEXT, ids).softmax(-1)[rows, ids]
+        np.testing.assert_allclose(found.probabilities[column], wanted, rtol=1e-4)
+    change = np.log(found.probabilities.after / found.probabilities.before)
+    np.testing.assert_allclose(found.probabilities.log_change, change, rtol=1e-6)
+    assert found.translation.ids == by_hand.translate(TEXT, max_len=8).ids
+    assert found.changed == (found.translation.ids != tuple(ids))
+
+    assert len(found.candidates) == 3 * len(ids)
+    after = logits(by_hand, TEXT, ids)
+    after[:, [0, 1, 3]] = -torch.inf  # <pad>, <s> and <unk> are never written
+    best = translator.vocabulary.tokens(after.argmax(-1).tolist())
+    first = found.candidates[found.candidates["rank"] == 0]
+    assert first.token_after.tolist() == best
+    moved = [n for n, (a, b) in enumerate(zip(first.token_before, best, strict=True)) if a != b]
+    assert found.overturned == tuple(moved)
+
+
+def test_how_far_attention_moved(translator: Translator) -> None:
+    found = compare(
+        translator, TEXT, uniform(translator.model.config, [("cross", 0, 1)]), max_len=6
+    )
+    before = found.original.weights("cross", 0)[1].astype(float)
+    even = np.full_like(before, 1 / before.shape[1])
+    wanted = np.maximum(even - before, 0).sum(axis=-1)  # what was added is what was taken
+    np.testing.assert_allclose(found.attention_rows("cross")[0, 1], wanted, atol=1e-5)
+    assert found.attention("cross")[0, 1] == pytest.approx(wanted.mean(), abs=1e-5)
+    np.testing.assert_allclose(found.attention_rows("encoder"), 0, atol=1e-6)
+    np.testing.assert_allclose(found.attention_rows("decoder")[0], 0, atol=1e-6)
+    assert found.attention("decoder")[1].min() > 0  # later than the change
+
+
+def test_hidden_tokens_give_up_their_share(translator: Translator) -> None:
+    original = translator.trace(TEXT, max_len=5)
+    found = compare(translator, TEXT, hidden(original, [2]), original=original, max_len=5)
+    assert found.original is original
+    share = original.weights("encoder", 0)[..., 2]
+    np.testing.assert_allclose(found.attention_rows("encoder")[0], share, atol=1e-5)
+
+
+def test_a_word_really_taken_out(translator: Translator) -> None:
+    shorter = without_pieces(translator, TEXT, [0, 1])  # "A"
+    assert shorter == TEXT.removeprefix("A ")
+    found = compare(translator, TEXT, altered=shorter, max_len=5)
+    ids = list(found.original.predicted_ids)
+    wanted = logits(translator, shorter, ids).softmax(-1)[range(len(ids)), ids]
+    np.testing.assert_allclose(found.probabilities.after, wanted, rtol=1e-4)
+    assert found.translation.ids == translator.translate(shorter, max_len=5).ids
+    assert found.attention("decoder").max() > 0
+    for kind in ("encoder", "cross"):
+        with pytest.raises(ValueError, match="the decoder's own can be compared"):
+            found.attention(kind)
+
+
+def test_what_cannot_be_compared(translator: Translator) -> None:
+    original = translator.trace(TEXT, max_len=3)
+    with pytest.raises(ValueError, match=r"not of 'She paints\.'"):
+        compare(translator, "She paints.", Hooks({}), original=original)
+    with pytest.raises(ValueError, match="no hook 'cross'"):
+        compare(translator, TEXT, Hooks({"cross": lambda x, name: None}))
+    with pytest.raises(ValueError, match="no text"):
+        compare(translator, " ", Hooks({}))

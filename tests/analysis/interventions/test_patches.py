@@ -1,0 +1,201 @@
+"""Rows, cells, activations and tokens changed by hand, step by step and in one pass."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from tests.analysis.altered import logits
+from transformer import Hooks, Translator
+from transformer.analysis.interventions.patches import (
+    blanked,
+    hidden,
+    painted,
+    patched,
+    without_pieces,
+)
+from transformer.analysis.interventions.switching import together
+from transformer.inference import Trace
+
+TEXT, OTHER = "My aunt hides the lamp today.", "The baker finds books again."
+LENGTH = 7
+
+
+@pytest.fixture(scope="module")
+def trace(translator: Translator) -> Trace:
+    return translator.trace(TEXT, max_len=LENGTH)
+
+
+@pytest.fixture(scope="module")
+def other(translator: Translator) -> Trace:
+    return translator.trace(OTHER, max_len=LENGTH)
+
+
+@pytest.mark.parametrize(("kind", "layer", "query"), [("encoder", 0, 2), ("cross", 1, 3)])
+def test_a_painted_row(translator: Translator, trace: Trace, kind, layer, query) -> None:
+    n = len(trace.src_tokens)
+    row = np.arange(n, dtype=float)
+    hooks = painted(trace, (kind, layer, 1), query, row.tolist())
+    after = translator.trace(TEXT, trace.predicted_ids, hooks=hooks).weights(kind, layer)
+    before = trace.weights(kind, layer)
+    np.testing.assert_allclose(after[1, query], row / row.sum(), atol=1e-6)
+    untouched = np.ones(before.shape[:2], dtype=bool)
+    untouched[1, query] = False
+    np.testing.assert_allclose(after[untouched], before[untouched], atol=1e-6)
+
+
+def interventions(trace: Trace, other: Trace) -> dict[str, Hooks]:
+    """One of each that tells rows apart, in the decoder."""
+    stream = "decoder.layers.0.ffn_norm.hook_output"
+    own = "decoder.layers.1.self_attn.hook_weights"
+    return {
+        "painted": painted(trace, ("decoder", 1, 2), 3, [0, 5, 0, 1]),
+        "painted cross": painted(trace, ("cross", 0, 0), 2, [1] + [0] * (len(trace.src_ids) - 1)),
+        "blanked": blanked(trace, ("decoder", 0, 0), 4, 2),
+        "stream": patched(trace, other, stream, [2, 5], donor_positions=[4, 1]),
+        "weights": patched(trace, other, own, [3], heads=[1], donor_positions=[2]),
+        "hidden": hidden(trace, [0, 3]),
+    }
+
+
+NAMES = ["painted", "painted cross", "blanked", "stream", "weights", "hidden"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_decoding_step_by_step_is_one_pass_over_the_output(
+    translator: Translator, trace: Trace, other: Trace, name: str
+) -> None:
+    """A row is changed when the decoder gets there, and it alone: else the two would differ."""
+    hooks = interventions(trace, other)[name]
+    free = translator.translate(TEXT, hooks=hooks, max_len=LENGTH)
+    scored = translator.translate(TEXT, target=free.ids, hooks=hooks)
+    steps = [step.probability for step in free.steps]
+    np.testing.assert_allclose([step.probability for step in scored.steps], steps, rtol=1e-4)
+    plain = translator.translate(TEXT, target=free.ids)
+    assert abs(plain.log_probability - free.log_probability) > 1e-5
+
+
+def test_nothing_before_the_changed_row_changes(
+    translator: Translator, trace: Trace, other: Trace
+) -> None:
+    ids = list(trace.predicted_ids)
+    plain = logits(translator, TEXT, ids)
+    for name, first in (("painted", 3), ("painted cross", 2), ("blanked", 4), ("stream", 2)):
+        changed = logits(translator, TEXT, ids, hooks=interventions(trace, other)[name])
+        torch.testing.assert_close(changed[:first], plain[:first])
+        assert not torch.allclose(changed[first], plain[first])
+
+
+def test_a_blanked_weight_is_gone_and_the_rest_is_as_it_was(
+    translator: Translator, trace: Trace
+) -> None:
+    before = trace.weights("cross", 0)[1, 2]
+    for renormalise in (False, True):
+        hooks = blanked(trace, ("cross", 0, 1), 2, 3, renormalise=renormalise)
+        after = translator.trace(TEXT, trace.predicted_ids, hooks=hooks).weights("cross", 0)[1, 2]
+        wanted = np.where(np.arange(len(before)) == 3, 0, before)
+        wanted = wanted / wanted.sum() if renormalise else wanted
+        np.testing.assert_allclose(after, wanted, atol=1e-6)
+
+
+def test_the_only_weight_of_a_row_leaves_nothing(translator: Translator, trace: Trace) -> None:
+    hooks = blanked(trace, ("decoder", 0, 1), 0, 0, renormalise=True)
+    after = translator.trace(TEXT, trace.predicted_ids, hooks=hooks).weights("decoder", 0)
+    assert not after[1, 0].any()
+    assert np.isfinite(after).all()
+
+
+def test_the_memory_of_another_sentence_gives_its_translation(
+    translator: Translator, trace: Trace
+) -> None:
+    other = translator.trace("My lamp hides the aunt today.", max_len=LENGTH)
+    assert len(other.src_ids) == len(trace.src_ids)
+    assert np.abs(other["hook_logits"] - trace["hook_logits"]).max() > 1e-3
+    everywhere = range(len(trace.src_ids))
+    hooks = patched(trace, other, "encoder.hook_memory", everywhere)
+    found = translator.trace(TEXT, hooks=hooks, max_len=LENGTH)
+    assert found.predicted_ids == other.predicted_ids
+    np.testing.assert_allclose(found["hook_logits"], other["hook_logits"], atol=1e-5)
+
+
+def test_a_patch_lands_where_it_was_sent(
+    translator: Translator, trace: Trace, other: Trace
+) -> None:
+    name = "decoder.layers.0.cross_attn.hook_heads"
+    hooks = patched(trace, other, name, [1, 4], heads=[3, 0], donor_positions=[2, 0])
+    after = translator.trace(TEXT, trace.predicted_ids, hooks=hooks)[name]
+    wanted = trace[name].copy()
+    wanted[[3, 0], 1], wanted[[3, 0], 4] = other[name][[3, 0], 2], other[name][[3, 0], 0]
+    np.testing.assert_allclose(after, wanted, atol=1e-6)
+
+
+def test_patches_of_its_own_change_nothing(translator: Translator, trace: Trace) -> None:
+    ids = list(trace.predicted_ids)
+    plain = logits(translator, TEXT, ids)
+    for name in ("encoder.layers.1.self_attn.hook_scores", "decoder.layers.0.ffn.hook_hidden"):
+        changed = logits(translator, TEXT, ids, hooks=patched(trace, trace, name, [0, 2]))
+        torch.testing.assert_close(changed, plain)
+
+
+def test_hidden_tokens_are_masked_tokens(translator: Translator, trace: Trace) -> None:
+    mask = torch.ones(1, 1, 1, len(trace.src_ids), dtype=torch.bool)
+    mask[..., [1, 3]] = False
+    ids = list(trace.predicted_ids)
+    by_mask = logits(translator, TEXT, ids, src_mask=mask)
+    torch.testing.assert_close(logits(translator, TEXT, ids, hooks=hidden(trace, [1, 3])), by_mask)
+    one_by_one = together(hidden(trace, [1]), hidden(trace, [3]))
+    torch.testing.assert_close(logits(translator, TEXT, ids, hooks=one_by_one), by_mask)
+
+
+def test_pieces_taken_out_of_the_text(translator: Translator) -> None:
+    pieces = translator.vocabulary.tokens(translator.vocabulary.encode(TEXT))
+    aunt = [pieces.index("▁au"), pieces.index("▁au") + 1]
+    assert without_pieces(translator, TEXT, aunt) == TEXT.replace(" aunt", "")
+    assert without_pieces(translator, TEXT, [0, 1]) == TEXT.removeprefix("My ")
+    assert without_pieces(translator, TEXT, []) == TEXT
+    with pytest.raises(ValueError, match="keep a word"):
+        without_pieces(translator, TEXT, range(len(pieces) - 1))
+    with pytest.raises(ValueError, match=f"no position {len(pieces) - 1}"):
+        without_pieces(translator, TEXT, [len(pieces) - 1])
+
+
+def test_what_does_not_fit_is_refused(translator: Translator, trace: Trace, other: Trace) -> None:
+    n = len(trace.src_tokens)
+    even = [1.0] * n
+    for call, message in (
+        (lambda: painted(trace, ("cross", 0, 9), 0, even), "no head 9"),
+        (lambda: painted(trace, ("cross", 0, 0), LENGTH, even), f"no position {LENGTH}"),
+        (lambda: painted(trace, ("cross", 0, 0), 0, even[1:]), f"{n - 1} weights; .* {n} keys"),
+        (lambda: painted(trace, ("decoder", 0, 0), 2, even[:4]), "4 weights; query 2 has 3 keys"),
+        (lambda: painted(trace, ("encoder", 0, 0), 2, [0.0] * n), "one of them above 0"),
+        (lambda: painted(trace, ("encoder", 0, 0), 2, [-1.0, *even[1:]]), "0 or more"),
+        (lambda: painted(trace, ("encoder", 0, 0), 2, [float("nan")] * n), "0 or more"),
+        (lambda: blanked(trace, ("decoder", 0, 0), 2, 3), "query 2 has no key 3"),
+        (lambda: blanked(trace, ("encoder", 0, 0), 0, n), f"keys are 0 to {n - 1}"),
+        (lambda: hidden(trace, [n]), f"no position {n}"),
+        (lambda: hidden(trace, range(n)), "leave one"),
+        (lambda: patched(trace, other, "nowhere", [0]), "recorded without 'nowhere'"),
+        (lambda: patched(trace, other, "encoder.hook_memory", []), "at least one"),
+        (lambda: patched(trace, other, "encoder.hook_memory", [0], heads=[0]), "has no heads"),
+        (
+            lambda: patched(trace, other, "encoder.hook_memory", [0], donor_positions=[0, 1]),
+            "1 positions here and 2 there",
+        ),
+        (
+            lambda: patched(trace, other, "decoder.layers.0.cross_attn.hook_key", [0], heads=[4]),
+            "no head 4",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_a_change_for_another_sentence_is_refused(translator: Translator, trace: Trace) -> None:
+    for hooks in (
+        painted(trace, ("encoder", 0, 0), 0, [1.0] * len(trace.src_ids)),
+        hidden(trace, [1]),
+        patched(trace, trace, "encoder.hook_memory", [len(trace.src_ids) - 1]),
+    ):
+        with pytest.raises(ValueError, match="here"):
+            translator.translate("She paints.", hooks=hooks)

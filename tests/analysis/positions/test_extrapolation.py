@@ -1,0 +1,153 @@
+"""Places that training never met: moved and joined texts, and sequences that are too long."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from tests.analysis.positions.small_models import small
+from transformer import Translator
+from transformer.analysis import positions
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+from transformer.text.tasks import TASKS
+
+TEXTS = ("The baker paints a boat.", "A pilot finds bread.", "She hides the lamp again.")
+TARGETS = ("Le boulanger peint un bateau.", "Un pilote trouve du pain.", "Elle cache la lampe.")
+
+
+@pytest.fixture(scope="module")
+def letters() -> Vocabulary:
+    return Vocabulary.of_symbols(TASKS["copy"].symbols)
+
+
+def test_moved_to_the_beginning_is_not_moved(
+    tiny_model: Transformer, vocabulary: Vocabulary
+) -> None:
+    translator = Translator(tiny_model, vocabulary)
+    pairs = list(zip(TEXTS, TARGETS, strict=True))
+    plain = [translator.translate(src, target=tgt) for src, tgt in pairs]
+    pieces = sum(len(one.ids) for one in plain)
+    wanted = sum(one.log_probability for one in plain) / pieces
+    assert positions.moved(translator, pairs, 0) == pytest.approx(wanted, rel=1e-4)
+    assert positions.moved(translator, pairs, 30) != pytest.approx(wanted, rel=1e-3)
+
+
+def test_moved_by_hand(vocabulary: Vocabulary) -> None:
+    """As a model whose table begins later reads the same ids."""
+    translator = small(vocabulary, positions="learned", max_len=40)
+    later = small(vocabulary, positions="learned", max_len=40)
+    with torch.no_grad():
+        for stack in (later.model.encoder, later.model.decoder):
+            weight = stack.embed.positions.weight
+            weight.copy_(weight.roll(-9, dims=0))
+    pair = [(TEXTS[0], TARGETS[0])]
+    assert positions.moved(translator, pair, 9) == pytest.approx(
+        positions.moved(later, pair, 0), rel=1e-4
+    )
+    with pytest.raises(ValueError, match="learned 40 positions"):
+        positions.moved(translator, pair, 35)
+
+
+def test_without_positions_no_place_is_far(vocabulary: Vocabulary) -> None:
+    translator = small(vocabulary, positions="none")
+    pairs = list(zip(TEXTS, TARGETS, strict=True))
+    assert positions.moved(translator, pairs, 500) == positions.moved(translator, pairs, 0)
+
+
+def test_joined_texts_are_one_text(tiny_model: Transformer, vocabulary: Vocabulary) -> None:
+    translator = Translator(tiny_model, vocabulary)
+    pieces, found = positions.joined(translator, list(zip(TEXTS[:2], TARGETS[:2], strict=True)))
+    whole = translator.translate(" ".join(TEXTS[:2]), target=" ".join(TARGETS[:2]))
+    assert pieces == len(whole.src_ids)
+    assert found == pytest.approx(whole.log_probability / len(whole.ids))
+    with pytest.raises(ValueError, match="at most 512"):
+        positions.joined(translator, [(TEXTS[0], TARGETS[0])] * 200)
+
+
+@pytest.mark.parametrize("task", positions.BEYOND)
+@pytest.mark.parametrize("length", [2, 17])
+def test_a_model_that_knows_nothing_gets_nothing_right(
+    task: str, length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translator = small(Vocabulary.of_symbols(TASKS[task].symbols))
+    read: list[str] = []
+    batch = translator.translate_batch
+    monkeypatch.setattr(
+        translator, "translate_batch", lambda texts, **more: batch(read_into(read, texts), **more)
+    )
+    assert positions.by_length(translator, task, length, n=5) == positions.Right(length, 0.0)
+    assert [len(text.split()) for text in read] == [length] * 5
+
+
+def read_into(read: list[str], texts: list[str]) -> list[str]:
+    read += texts
+    return texts
+
+
+def test_a_model_that_is_always_right_is_seen_to_be(
+    letters: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes back is the source: right when the task is to copy, and wrong when to reverse."""
+    translator = small(letters)
+    done = translator.translate("a b c", target="a b c")
+    monkeypatch.setattr(
+        translator,
+        "translate_batch",
+        lambda texts, **_: [replace(done, text=text, finished=True) for text in texts],
+    )
+    assert positions.by_length(translator, "copy", 12, n=7, letters=5).share == 1
+    assert positions.by_length(translator, "reverse", 12, n=7, letters=26).share == 0
+    monkeypatch.setattr(
+        translator,
+        "translate_batch",
+        lambda texts, **_: [replace(done, text=text, finished=False) for text in texts],
+    )
+    assert positions.by_length(translator, "copy", 12, n=7).share == 0
+
+
+def test_where_learned_positions_end_the_error_is_told(letters: Vocabulary) -> None:
+    translator = small(letters, positions="learned", max_len=12)
+    assert positions.by_length(translator, "copy", 11, n=3).share == 0
+    beyond = positions.by_length(translator, "copy", 12, n=3)
+    assert beyond.share is None
+    assert beyond.why == (
+        "The text has 13 pieces; at most 12 can be translated at once. Split it into sentences."
+    )
+
+
+def test_lengths_and_tasks_that_there_are_not(letters: Vocabulary) -> None:
+    assert set(positions.BEYOND) == {"copy", "reverse", "sort", "cipher", "brackets"}
+    with pytest.raises(ValueError, match="'dates' has no lengths: choose one of copy"):
+        positions.by_length(small(letters), "dates", 3)
+    with pytest.raises(ValueError, match="longest is 21; it must be from 1 to 20"):
+        positions.by_length(small(letters), "copy", 21)
+
+
+def test_our_sentences_are_written_as_people_write() -> None:
+    pairs = positions.sentences(300)
+    assert len({source for source, _ in pairs}) == 300
+    for source, target in pairs:
+        assert source[0].isupper()
+        assert target[0].isupper()
+        assert "  " not in source + target
+        for text in (source, target):
+            assert " ." not in text
+            assert " '" not in text
+            assert "' " not in text
+    asked = [pair for pair in pairs if pair[0].endswith("?")]
+    assert asked
+    assert all(target.endswith(" ?") and not source.endswith(" ?") for source, target in asked)
+
+
+def test_texts_of_their_own_are_counted_from_the_first(
+    tiny_model: Transformer, vocabulary: Vocabulary
+) -> None:
+    translator = Translator(tiny_model, vocabulary)
+    pairs = list(zip(TEXTS, TARGETS, strict=True))
+    found = positions.apart(translator, pairs, (1, 3))
+    each = [translator.translate(src, target=tgt) for src, tgt in pairs]
+    assert found[0] == pytest.approx(each[0].log_probability / len(each[0].ids), rel=1e-4)
+    assert found[1] == pytest.approx(positions.moved(translator, pairs, 0), rel=1e-4)

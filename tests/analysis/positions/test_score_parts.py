@@ -1,0 +1,148 @@
+"""The four parts of a score: against the model's own scores, and by removing word or place."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from transformer import Hooks, Translator
+from transformer.analysis.positions.score_parts import PARTS, ScoreParts, score_parts
+from transformer.config import ModelConfig
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+
+TEXT = "The baker paints a boat."
+KINDS = ("encoder", "decoder")
+
+
+def small(vocabulary: Vocabulary, **more: object) -> Translator:
+    shape = {"d_model": 16, "n_heads": 2, "n_layers": 2, "d_ff": 16, "vocab_size": len(vocabulary)}
+    with torch.random.fork_rng():
+        torch.manual_seed(2)
+        model = Transformer(ModelConfig(**{**shape, **more}))  # type: ignore[arg-type]
+    return Translator(model.eval(), vocabulary)
+
+
+def made(parts: list[list[list[float]]], kind: str = "encoder") -> ScoreParts:
+    """One head with these four tables."""
+    tables = np.array(parts)[:, None]
+    tokens = tuple("abc"[: tables.shape[-1]])
+    return ScoreParts(kind, tokens, tables, tables.sum(axis=0))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"score": "dot"}, {"positions": "learned", "max_len": 80}, {"positions": "none"}],
+    ids=str,
+)
+def test_the_parts_sum_to_the_models_scores(
+    vocabulary: Vocabulary, kind: str, more: dict[str, object]
+) -> None:
+    translator = small(vocabulary, **more)
+    found = score_parts(translator.model, translator.trace(TEXT), kind)
+    np.testing.assert_allclose(found.parts.sum(axis=0), found.scores, atol=1e-5, rtol=1e-5)
+    assert found.error < 1e-4
+    assert np.abs(found.scores).max() > 0.1
+    if more.get("positions") == "none":
+        assert not found.parts[1:].any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_part_is_what_is_left_when_the_others_are_taken_away(
+    tiny_model: Transformer, vocabulary: Vocabulary, kind: str
+) -> None:
+    """With one half set to zero on its way in, the scores are the other half's alone."""
+    translator = Translator(tiny_model, vocabulary)
+    trace = translator.trace(TEXT)
+    found = score_parts(tiny_model, trace, kind)
+    ids = trace.translation.ids
+    for half, part in (("positions", 0), ("tokens", 3)):
+        off = Hooks({f"{kind}.embed.hook_{half}": lambda x, name: x * 0})
+        left = translator.trace(TEXT, target=ids, hooks=off)
+        np.testing.assert_allclose(
+            found.parts[part], left[f"{kind}.layers.0.self_attn.hook_scores"], atol=1e-4
+        )
+    # A word's query with a place's key, by hand, for one head and one cell.
+    attention = getattr(tiny_model, kind).layers[0].self_attn
+    width, head = tiny_model.config.d_k, 2
+    rows = slice(head * width, (head + 1) * width)
+    with torch.no_grad():
+        word = torch.tensor(trace[f"{kind}.embed.hook_tokens"][3]) @ attention.w_q[rows].T
+        place = torch.tensor(trace[f"{kind}.embed.hook_positions"][1]) @ attention.w_k[rows].T
+    assert found.parts[1, head, 3, 1] == pytest.approx(float(word @ place) / width**0.5, abs=1e-4)
+
+
+def test_place_to_place_is_the_same_for_every_sentence(
+    tiny_model: Transformer, vocabulary: Vocabulary
+) -> None:
+    translator = Translator(tiny_model, vocabulary)
+    first, second = (
+        score_parts(tiny_model, translator.trace(text), "encoder").parts[3]
+        for text in (TEXT, "A pilot finds bread at night.")
+    )
+    n = min(first.shape[-1], second.shape[-1])
+    np.testing.assert_allclose(first[:, :n, :n], second[:, :n, :n], atol=1e-9)
+
+
+def test_shares_do_not_see_what_softmax_does_not_see() -> None:
+    flat = [[1.0, 1.0, 1.0], [5.0, 5.0, 5.0], [-2.0, -2.0, -2.0]]
+    tilted = [[0.0, 1.0, 2.0], [3.0, 1.0, 2.0], [7.0, 7.0, 7.0]]
+    nothing = [[0.0] * 3] * 3
+    assert made([flat, tilted, nothing, nothing]).shares().tolist() == [[0, 1, 0, 0]]
+    assert made([flat, flat, flat, nothing]).shares().tolist() == [[0, 0, 0, 0]]
+    doubled = (2 * np.array(tilted)).tolist()
+    # Twice as large varies four times as much.
+    np.testing.assert_allclose(
+        made([tilted, nothing, nothing, doubled]).shares(), [[0.2, 0, 0, 0.8]]
+    )
+
+
+def test_in_the_decoder_only_what_may_be_seen_counts() -> None:
+    future = [[0.0, 9.0, 9.0], [0.0, 0.0, 9.0], [0.0, 0.0, 0.0]]
+    past = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    nothing = [[0.0] * 3] * 3
+    assert made([future, past, nothing, nothing], "decoder").shares().tolist() == [[0, 1, 0, 0]]
+    assert made([future, past, nothing, nothing]).shares()[0, 0] > 0.9
+    centred = made([past, nothing, nothing, nothing], "decoder").centred()[0, 0]
+    np.testing.assert_allclose(centred[1], [0.5, -0.5, np.nan])
+    alone = made([future, past, nothing, nothing], "decoder").alone()[:, 0]
+    np.testing.assert_allclose(alone[0], [[1, 0, 0], [0.5, 0.5, 0], [1 / 3] * 3])
+    np.testing.assert_allclose(alone[1, 1, :2], [np.e / (1 + np.e), 1 / (1 + np.e)])
+
+
+def test_all_four_together_look_where_the_head_looks(
+    tiny_model: Transformer, vocabulary: Vocabulary
+) -> None:
+    translator = Translator(tiny_model, vocabulary)
+    trace = translator.trace(TEXT)
+    for kind in KINDS:
+        found = score_parts(tiny_model, trace, kind)
+        whole = ScoreParts(
+            kind, found.tokens, found.parts.sum(axis=0)[None].repeat(4, 0), found.scores
+        )
+        np.testing.assert_allclose(whole.alone()[0], trace.weights(kind, 0), atol=1e-5)
+
+
+def test_the_table_says_who_looks_at_what(tiny_model: Transformer, vocabulary: Vocabulary) -> None:
+    translator = Translator(tiny_model, vocabulary)
+    found = score_parts(tiny_model, translator.trace(TEXT)).to_frame()
+    assert list(found.columns) == ["head", *PARTS, "place", "word"]
+    assert found["head"].tolist() == [0, 1, 2, 3]
+    np.testing.assert_allclose(found[list(PARTS)].sum(axis=1), 1)
+    np.testing.assert_allclose(found["place"] + found["word"], 1)
+    np.testing.assert_allclose(
+        found["place"], found["content-position"] + found["position-position"]
+    )
+
+
+def test_what_cannot_be_split_says_why(vocabulary: Vocabulary, tiny_model: Transformer) -> None:
+    translator = small(vocabulary, score="additive")
+    with pytest.raises(ValueError, match="Additive scores cannot be split"):
+        score_parts(translator.model, translator.trace(TEXT), "encoder")
+    tiny = Translator(tiny_model, vocabulary)
+    with pytest.raises(ValueError, match="'encoder' or 'decoder', not 'cross'"):
+        score_parts(tiny_model, tiny.trace(TEXT), "cross")
+    with pytest.raises(KeyError, match="hook_positions"):
+        score_parts(tiny_model, tiny.trace(TEXT, names=["encoder.embed.hook_tokens"]), "encoder")

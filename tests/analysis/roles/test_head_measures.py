@@ -1,0 +1,291 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from tests.analysis.shifted import quiet, shift_model
+from transformer import Translator, measures
+from transformer.analysis.corpora import Corpus, Sentence
+from transformer.analysis.roles import corpus_tokens as tokens
+from transformer.analysis.roles.corpus_tokens import rarity
+from transformer.analysis.roles.head_measures import HeadMeasures, measure_heads
+from transformer.analysis.roles.head_roles import RESTS_ON, RULES, HeadRole, head_roles
+from transformer.figures.words import CONTROL
+from transformer.inference.trace import WEIGHTS, Trace
+from transformer.measures import MEASURES
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+
+Pairs = list[tuple[str, str]]
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
+    return Translator(tiny_model, vocabulary)
+
+
+@pytest.fixture(scope="module")
+def corpus(pairs: Pairs) -> Corpus:
+    texts = [*pairs[:5], ("a boat, a boat; a boat", "un bateau, a bateau"), ("She", "Elle")]
+    return Corpus("some", tuple(Sentence(*pair) for pair in texts))
+
+
+@pytest.fixture(scope="module")
+def measured(translator: Translator, corpus: Corpus) -> HeadMeasures:
+    return measure_heads(translator, corpus)
+
+
+@pytest.fixture(scope="module")
+def traces(translator: Translator, corpus: Corpus) -> list[Trace]:
+    return [translator.trace(s.source, s.target) for s in corpus.sentences]
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_sentence_by_sentence_the_numbers_are_those_of_measures(
+    measured: HeadMeasures, traces: list[Trace], kind: str
+) -> None:
+    control = 0 if kind == "decoder" else -1
+    same = {
+        "entropy": measures.entropy,
+        "distance": measures.distance,
+        "confidence": lambda w: measures.confidence(w, skip=(control,)),
+        "first": lambda w: measures.share(w, 0),
+        "last": lambda w: measures.share(w, -1),
+    }
+    for number, trace in enumerate(traces):
+        for layer in range(trace.n_layers):
+            for name, measure in same.items():
+                found = measured.values[kind][name][layer, :, number]
+                np.testing.assert_allclose(found, measure(trace.weights(kind, layer)), atol=2e-5)
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_on_one_sentence_the_offsets_are_those_of_measures(
+    translator: Translator, corpus: Corpus, traces: list[Trace], kind: str
+) -> None:
+    for number in (0, 5):
+        alone = measure_heads(translator, Corpus("one", corpus.sentences[number : number + 1]))
+        table = alone.table().set_index(["kind", "layer", "head"]).loc[kind]
+        for layer in range(traces[number].n_layers):
+            weights = traces[number].weights(kind, layer)
+            assert table.loc[layer]["offset"].tolist() == measures.offset(weights).tolist()
+            np.testing.assert_allclose(table.loc[layer]["positional"], measures.positional(weights))
+            if kind != "decoder":
+                turned = weights[:, :, ::-1]
+                assert table.loc[layer]["backwards_offset"].tolist() == [*measures.offset(turned)]
+                np.testing.assert_allclose(
+                    table.loc[layer]["backwards"], measures.positional(turned)
+                )
+
+
+def alone(row: Sequence[str], at: int) -> bool:
+    """Whether this token is a whole word."""
+    after = row[at + 1] if at + 1 < len(row) else "</s>"
+    return row[at][0] == "▁" and row[at][1:].isalnum() and after[0] in "▁<,.;"
+
+
+def by_hand(trace: Trace, kind: str, name: str, layer: int, head: int) -> list[float]:
+    """The rows of a measure that needs the tokens, one after the other."""
+    w = trace.weights(kind, layer)[head]
+    rows, columns = trace.labels(kind)
+    told = trace.predicted_tokens if kind == "cross" else rows
+    found = []
+    for i, row in enumerate(w):
+        seen = columns[: i + 1] if kind == "decoder" else columns
+        if name == "punctuation":
+            found.append(sum(x for x, token in zip(row, columns, strict=True) if token in ",.;"))
+        elif name == "duplicate":
+            twins = [
+                j
+                for j, token in enumerate(seen)
+                if token == told[i]
+                and alone(told, i)
+                and alone(columns, j)
+                and (kind == "cross" or j != i)
+            ]
+            found += [row[twins].sum()] if twins else []
+        elif name == "delimiters":
+            ends = [j for j, token in enumerate(columns) if token in ("<s>", "</s>", *",.;")]
+            found += [row[ends].sum()] if i > 0 or kind != "decoder" else []
+        elif name in ("previous", "itself", "next"):
+            j = i + {"previous": -1, "itself": 0, "next": 1}[name]
+            found += [row[j]] if 0 <= j < len(columns) else []
+    return found
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+@pytest.mark.parametrize(
+    "name", ["punctuation", "delimiters", "duplicate", "previous", "itself", "next"]
+)
+def test_measures_of_tokens_by_hand_and_over_the_corpus_each_row_counts_the_same(
+    measured: HeadMeasures, traces: list[Trace], kind: str, name: str
+) -> None:
+    if name not in measured.values[kind]:
+        assert (kind, name) in {("cross", "previous"), ("cross", "itself"), ("cross", "next")} | {
+            ("decoder", "next")
+        }
+        return
+    table = measured.table().set_index(["kind", "layer", "head"])
+    for layer, head in ((0, 1), (1, 3)):
+        rows = [by_hand(trace, kind, name, layer, head) for trace in traces]
+        assert measured.rows[kind][name].tolist() == [len(each) for each in rows]
+        for number, each in enumerate(rows):
+            found = measured.values[kind][name][layer, head, number]
+            assert np.isnan(found) if not each else found == pytest.approx(np.mean(each), abs=1e-5)
+        together = np.mean([value for each in rows for value in each])
+        assert table.loc[(kind, layer, head), name] == pytest.approx(together, abs=1e-5)
+
+
+def test_rare_tokens(
+    translator: Translator,
+    corpus: Corpus,
+    vocabulary: Vocabulary,
+    traces: list[Trace],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The highest id of a learned vocabulary, bytes before all; of symbols the least counted.
+
+    A sentence without one beyond the most frequent does not count (Voita et al.: 500).
+    """
+    pieces = vocabulary.tokens(range(len(vocabulary)))
+    measured = measure_heads(translator, corpus)
+    assert not measured.rows["encoder"]["rare"].any()  # of 320 pieces none is beyond 500
+    rare = rarity(pieces, measured.pairs)
+    highest = [max(rare[id] for id in trace.src_ids[:-1]) for trace in traces]
+    least = sorted(highest)[3]
+    frequent = sum(rare[id] < least and p not in CONTROL for id, p in enumerate(pieces))
+    monkeypatch.setattr(tokens, "FREQUENT", frequent)
+    measured = measure_heads(translator, corpus)
+    rows = [len(t.src_ids) * (top >= least) for t, top in zip(traces, highest, strict=True)]
+    assert measured.rows["encoder"]["rare"].tolist() == rows
+    assert 0 in rows
+    ids = sorted(range(len(pieces)), key=lambda id: rare[id])
+    assert ids[-1] == pieces.index("<0xFF>")
+    assert ids[-257] == len(pieces) - 1
+    for number in np.flatnonzero(rows):
+        weights = traces[number].weights("encoder", 0)[:, :, :-1]
+        rarest = max(range(weights.shape[-1]), key=lambda j: rare[traces[number].src_ids[j]])
+        np.testing.assert_allclose(
+            measured.values["encoder"]["rare"][0, :, number],
+            (weights.argmax(-1) == rarest).mean(-1),
+        )
+    symbols = rarity(["<s>", "▁a", "▁b", "▁c"], [measured.pairs[0].__class__([1, 2, 1], [1])])
+    assert symbols == [0, -2, -1, 0]
+
+
+def test_chance_is_what_even_heads_get(measured: HeadMeasures, traces: list[Trace]) -> None:
+    lengths = np.array([len(trace.src_ids) for trace in traces])
+    assert measured.chance["encoder"]["entropy"] == pytest.approx(
+        (lengths * np.log2(lengths)).sum() / lengths.sum()
+    )
+    assert measured.chance["encoder"]["first"] == pytest.approx(len(lengths) / lengths.sum())
+    rows = np.concatenate([1 / np.arange(1, len(trace.tgt_ids) + 1) for trace in traces])
+    assert measured.chance["decoder"]["first"] == pytest.approx(rows.mean())
+
+
+def test_a_hand_built_shift_head_is_positional_through_and_through(vocabulary: Vocabulary) -> None:
+    with quiet():
+        translator = shift_model(vocabulary, (-1, 1, 0, -2))
+    texts = ("The baker sells bread at night.", "She hides a boat.", "A pilot finds books today.")
+    measured = measure_heads(translator, Corpus("x", tuple(Sentence(t, "Elle") for t in texts)))
+    table = measured.table().query("kind == 'encoder'")
+    assert table["offset"].tolist() == [-1, 1, 0, -2]
+    assert table["positional"].tolist() == [1.0] * 4
+    found = [card.role for card in head_roles(measured) if card.kind == "encoder"]
+    assert [role.text for role in found] == [
+        "looks one back",
+        "looks one ahead",
+        "looks at itself",
+        "looks two back",
+    ]
+    assert measured.strongest_keys["encoder"].offsets(0, 0)[-1] == sum(
+        len(pair.src) - 1 for pair in measured.pairs
+    )
+
+
+def test_strongest_sentences_come_first(measured: HeadMeasures) -> None:
+    found = measured.strongest("encoder", 1, 2, "entropy", n=3)
+    values = measured.values["encoder"]["entropy"][1, 2]
+    assert [number for number, _ in found] == np.argsort(-values)[:3].tolist()
+    assert [value for _, value in found] == [values[number] for number, _ in found]
+    # Only two sentences have a word that stands twice.
+    rows = measured.rows["encoder"]["duplicate"]
+    twice = measured.strongest("encoder", 0, 0, "duplicate")
+    assert {number for number, _ in twice} == set(np.flatnonzero(rows))
+
+
+def test_missing_targets_are_the_models_own_greedy_translations(
+    translator: Translator, measured: HeadMeasures, corpus: Corpus
+) -> None:
+    source = corpus.sentences[0].source
+    own = measure_heads(translator, Corpus("x", (Sentence(source), corpus.sentences[1])))
+    assert own.pairs[0].out == list(translator.translate(source).ids)
+    assert [pair.own for pair in own.pairs] == [True, False]
+    assert own.pairs[1] == measured.pairs[1]
+
+
+def test_progress_rises_to_the_end_and_an_error_in_it_ends_the_pass(
+    translator: Translator, corpus: Corpus
+) -> None:
+    told: list[float] = []
+    bare = Corpus("x", tuple(Sentence(s.source, s.target) for s in corpus.sentences[:3]))
+    measure_heads(translator, bare, lambda share, doing: told.append(share))
+    assert told == sorted(told)
+    assert (told[0], told[-1]) == (0.0, 1.0)
+
+    def stop(share: float, doing: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure_heads(translator, bare, stop)
+
+
+def test_a_sentence_that_is_too_long_is_named(translator: Translator) -> None:
+    long = Corpus("mine", (Sentence("She", "Elle"), Sentence("bread " * 600, "pain")))
+    with pytest.raises(ValueError, match=r"^mine, sentence 2: The text has"):
+        measure_heads(translator, long)
+
+
+def test_many_long_sentences_are_measured_as_alone(translator: Translator) -> None:
+    """Groups of unequal lengths, cut by their size; order and numbers stay."""
+    texts = [" ".join(["bread"] * n) for n in (90, 3, 120, 7, 110, 1)]
+    together = measure_heads(translator, Corpus("x", tuple(Sentence(t, "du pain") for t in texts)))
+    for number in (0, 2, 5):
+        alone = measure_heads(translator, Corpus("x", (Sentence(texts[number], "du pain"),)))
+        for kind in WEIGHTS:
+            np.testing.assert_allclose(
+                together.values[kind]["entropy"][:, :, number],
+                alone.values[kind]["entropy"][:, :, 0],
+                atol=1e-5,
+            )
+
+
+def test_cards_name_rules_and_come_back_from_a_file(measured: HeadMeasures) -> None:
+    found = head_roles(measured, n_strongest=2)
+    config = measured.values["encoder"]["entropy"].shape
+    assert len(found) == 3 * config[0] * config[1]
+    for card in found:
+        assert card.rule == RULES[card.role.group]
+        assert card.role == (card.met[0] if card.met else card.role)
+        assert set(card.measures) >= set(MEASURES)
+        assert HeadRole.from_dict(card.to_dict()) == card
+        shares = dict(card.strongest)
+        assert all(
+            shares[number]
+            == pytest.approx(
+                measured.sentence_values(card.kind, card.layer, card.head, card.measure)[number]
+            )
+            for number in shares
+        )
+    assert RESTS_ON.keys() == RULES.keys()
+
+
+def test_far_offsets_are_counted_at_the_edge(measured: HeadMeasures) -> None:
+    places = measured.strongest_keys["encoder"]
+    whole, near = places.offsets(1, 0), places.offsets(1, 0, 2)
+    assert near.sum() == whole.sum()
+    assert abs(whole.index).max() > 2
+    assert near[2] == whole[whole.index >= 2].sum()
+    assert near[1] == whole.get(1, 0)

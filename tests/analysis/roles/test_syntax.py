@@ -1,0 +1,149 @@
+"""Syntactic heads: tables over pieces, rows counted by hand, and both sides of the rule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.analysis.shifted import quiet, shift_model
+from transformer import Translator
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.corpora.gold import Gold, words_of
+from transformer.analysis.roles.head_measures import HeadMeasures, measure_heads
+from transformer.analysis.roles.head_roles import WITHIN_TEXTS, head_roles
+from transformer.analysis.roles.syntax import (
+    MARGIN,
+    MIN_ROWS,
+    RELATIONS,
+    WITHIN,
+    best_offset,
+    tables,
+)
+from transformer.measures import MEASURES, grammar
+from transformer.text import TASKS, Vocabulary
+
+# "She helps old men.": the verb in two pieces, its object in two.
+PIECES = ("▁She", "▁help", "s", "▁old", "▁me", "n", ".", "</s>")
+GOLD = Gold(
+    ("She", "helps", "old", "men", "."),
+    ("Elle", "aide", "de", "vieux", "hommes", "."),
+    frozenset(),
+    frozenset(),
+    (("subject", 1, 0), ("object", 1, 3), ("adjective", 3, 2)),
+)
+
+
+def cells(table: np.ndarray) -> set[tuple[int, int]]:
+    return {(int(i), int(j)) for i, j in zip(*np.nonzero(table), strict=True)}
+
+
+def test_every_piece_of_a_word_looks_for_any_piece_of_the_other() -> None:
+    found = tables(PIECES, GOLD)
+    assert {name: cells(table) for name, table in found.items()} == {
+        "verb_subject": {(1, 0), (2, 0)},
+        "subject_verb": {(0, 1), (0, 2)},
+        "verb_object": {(1, 4), (1, 5), (2, 4), (2, 5)},
+        "object_verb": {(4, 1), (4, 2), (5, 1), (5, 2)},
+        "noun_adjective": {(4, 3), (5, 3)},
+        "adjective_noun": {(3, 4), (3, 5)},
+        "pieces": {(1, 2), (2, 1), (4, 5), (5, 4)},
+    }
+    assert tables(PIECES, None).keys() == {"pieces"}
+    assert tables(("▁She", "▁lies", ".", "</s>"), GOLD) == {}  # not the gold's words
+
+
+def test_the_best_offset_is_the_commonest() -> None:
+    found = tables(PIECES, GOLD)
+    # Of two rows both are hit at +3; of the pieces, either side hits two of four, −1 first.
+    assert best_offset([found], "verb_object") == (3, 1.0, 2)
+    assert best_offset([found, {}, found], "pieces") == (-1, 0.5, 8)
+    assert best_offset([found], "verb_subject") == (-1, 0.5, 2)
+    offset, share, rows = best_offset([found], "verb_adverb")
+    assert (offset, rows) == (0, 0)
+    assert np.isnan(share)
+
+
+@pytest.fixture(scope="module")
+def measured(vocabulary: Vocabulary) -> HeadMeasures:
+    """Four heads that count places, over the grammar."""
+    with quiet():
+        translator = shift_model(vocabulary, (-1, 1, 2, -3))
+    return measure_heads(translator, Corpus("grammar", Corpus.bundled(120).sentences[48:]))
+
+
+def test_heads_that_count_places_get_what_their_offset_gets(
+    measured: HeadMeasures, vocabulary: Vocabulary
+) -> None:
+    """Every sentence by hand, with the offset's own hits; and none of them is syntactic."""
+    for name, (relation, down) in RELATIONS.items():
+        for head, offset in enumerate((-1, 1, 2, -3)):
+            hits, rows = 0, 0
+            for sentence, pair in zip(measured.corpus.sentences, measured.pairs, strict=True):
+                assert sentence.gold is not None
+                word = words_of(vocabulary.tokens(pair.src[:-1]), sentence.gold.source_words)
+                assert word is not None
+                for told, governor, dependent in sentence.gold.dependencies:
+                    start, end = (governor, dependent) if down else (dependent, governor)
+                    if told != relation:
+                        continue
+                    for i in (i for i, each in enumerate(word) if each == start):
+                        # The model looks at the nearest key there is, </s> aside.
+                        at = i + offset
+                        rows += 1
+                        hits += 0 <= at < len(word) and word[at] == end
+            counted = measured.rows["encoder"][name].sum()
+            assert rows >= counted  # one row may look for two adjectives
+            value = measured.table().query("kind == 'encoder'")[name].iloc[head]
+            if not counted:
+                assert np.isnan(value)
+                continue
+            if rows == counted:
+                assert value == pytest.approx(hits / rows, abs=0.02), (name, offset)
+            assert value <= measured.best_offsets[name][1] + 0.02
+    groups = {
+        role.group for card in head_roles(measured) if card.kind == "encoder" for role in card.met
+    }
+    assert "positional" in groups
+    assert not groups & {"syntactic", "pieces"}
+
+
+def test_a_head_is_syntactic_from_ten_points_above_the_best_offset(measured: HeadMeasures) -> None:
+    """Heads painted a little below and a little above; too few rows never do."""
+    name = "verb_subject"
+    assert measured.rows["encoder"][name].sum() >= MIN_ROWS
+    least = measured.best_offsets[name][1] + MARGIN
+    for share, met in ((least - 0.005, False), (least, True), (1.0, True)):
+        values = {kind: dict(named) for kind, named in measured.values.items()}
+        painted = np.full_like(values["encoder"][name], np.nan)
+        painted[:, :, measured.rows["encoder"][name] > 0] = share
+        values["encoder"][name] = painted
+        changed = replace(measured, values=values)
+        first = next(card for card in head_roles(changed) if card.kind == "encoder")
+        found = [role for role in first.met if role.group == "syntactic"]
+        assert bool(found) == met
+        for role in found:
+            assert (role.short, role.text) == WITHIN_TEXTS[name]
+            assert role.share == pytest.approx(share)
+        few = {kind: dict(named) for kind, named in measured.rows.items()}
+        few["encoder"][name] = np.zeros_like(few["encoder"][name])
+        few["encoder"][name][0] = MIN_ROWS - 1
+        scarce = next(c for c in head_roles(replace(changed, rows=few)) if c.kind == "encoder")
+        assert "syntactic" not in {role.group for role in scarce.met}
+
+
+def test_every_relation_is_a_measure_of_the_grammar() -> None:
+    assert {*WITHIN} == WITHIN_TEXTS.keys()
+    assert {*WITHIN} <= MEASURES.keys()
+    said = {name for e in TASKS["french"].pairs(300, 3) for name, _, _ in e.dependencies}
+    assert {relation for relation, _ in RELATIONS.values()} == said
+    assert RELATIONS.keys() == grammar.RELATIONS.keys()
+
+
+def test_an_untrained_model_is_measured_too(translator: Translator) -> None:
+    found = measure_heads(translator, Corpus.bundled(60))
+    table = found.table()
+    assert table.query("kind != 'encoder'")[list(WITHIN)].isna().all(axis=None)
+    shares = table.query("kind == 'encoder'")[["verb_subject", "pieces"]].to_numpy()
+    assert ((shares >= 0) & (shares <= 1)).all()

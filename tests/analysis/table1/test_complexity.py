@@ -1,0 +1,106 @@
+"""The formulas of Table 1, and what real layers multiply."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from transformer.analysis.table1.complexity import TABLE_1, count, crossing, formulas, separable
+from transformer.model.rivals import RIVALS, RivalConfig
+
+
+def test_table_1_at_round_sizes() -> None:
+    """By hand: n = 100, d = 10, k = 5, r = 20."""
+    found = formulas(100, 10, 5, 20)
+    assert list(found.index) == list(RIVALS) == list(TABLE_1)
+    assert found["cost"].tolist() == [100_000, 10_000, 50_000, 20_000]
+    assert found["steps"].tolist() == [1, 100, 1, 1]
+    assert found["path"].tolist() == pytest.approx([1, 100, math.log(100, 5), 5])
+    assert separable(100, 10, 5) == 5 * 100 * 10 + 100 * 100
+
+
+def test_limits_of_the_formulas() -> None:
+    found = formulas(6, 8, 1, 15)
+    assert found["path"]["convolutional"] == math.inf  # a kernel of one position sees no other
+    assert found["cost"]["restricted"] == found["cost"]["self-attention"]
+    assert found["path"]["restricted"] == 1
+
+
+def test_separable_with_k_equal_to_n_is_attention_and_a_feed_forward_layer() -> None:
+    """Section 4: self-attention's n²·d, and n·d² of a position-wise layer."""
+    costs = formulas(50, 16, 3, 5)["cost"]
+    assert separable(50, 16, k=50) == costs["self-attention"] + costs["recurrent"]
+
+
+@pytest.mark.parametrize("one", TABLE_1)
+@pytest.mark.parametrize("other", TABLE_1)
+def test_curves_cross_where_a_walk_over_all_lengths_sees_them_cross(one: str, other: str) -> None:
+    d, k, r = 40, 5, 7
+    lengths = np.arange(r, 2000)
+    first, second = (
+        np.array([TABLE_1[name].cost(n, d, k, r) for n in lengths], float) for name in (one, other)
+    )
+    signs = np.sign(first - second)
+    met = lengths[1:][np.diff(signs) != 0]
+    where = crossing(one, other, d, k, r)
+    if one == other or not met.size:
+        assert math.isnan(where)
+    else:
+        assert met[0] - 1 <= where <= met[0]
+
+
+def test_self_attention_is_cheaper_than_recurrence_below_d() -> None:
+    assert crossing("self-attention", "recurrent", 512, 3, 15) == 512
+
+
+@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize(("n", "d", "k", "r"), [(12, 8, 3, 5), (5, 16, 7, 3), (33, 4, 1, 9)])
+def test_counts_have_a_closed_form_and_pytorchs_own_total(
+    name: str, n: int, d: int, k: int, r: int
+) -> None:
+    found = count(name, n, d, k, r)
+    wanted = {
+        "self-attention": {"attention.w_qkv": 3 * n * d**2, "attention.w_o": n * d**2}
+        | {"": 2 * n**2 * d},
+        "recurrent": {"w": n * d**2, "u": n * d**2},
+        "convolutional": {"convolution.weight": k * n * d**2},
+        "restricted": {"attention.w_qkv": 3 * n * d**2, "attention.w_o": n * d**2}
+        | {"": 2 * r * n * d},
+    }
+    assert dict(found.by) == wanted[name]
+    layer = RIVALS[name](RivalConfig(d, k=k, r=r))
+    with FlopCounterMode(display=False) as flops:
+        layer(torch.zeros(1, n, d))
+    assert 2 * found.whole == flops.get_total_flops()
+
+
+@pytest.mark.parametrize(
+    ("name", "ratio"),
+    [("self-attention", 2), ("recurrent", 1), ("convolutional", 1), ("restricted", 2)],
+)
+def test_mixing_is_table_1_times_a_constant(name: str, ratio: int) -> None:
+    for n, d, k, r in [(16, 8, 3, 5), (32, 8, 3, 5), (16, 24, 3, 5), (16, 8, 9, 5), (16, 8, 3, 11)]:
+        mixing = count(name, n, d, k, r).mixing
+        assert mixing == ratio * formulas(n, d, k, r)["cost"][name]
+
+
+def test_counting_does_not_load_torchs_compiler() -> None:
+    """It would cost the server a second and 80 MB; a process of its own has loaded nothing else."""
+    code = (
+        "import sys; from transformer.analysis.table1.complexity import count; "
+        "[count(name, 8, 8) for name in ('self-attention', 'recurrent')]; "
+        "print('torch._dynamo' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_an_unknown_layer_is_refused() -> None:
+    with pytest.raises(ValueError, match="There is no layer 'lstm'"):
+        count("lstm", 8, 8)

@@ -1,0 +1,155 @@
+"""Scores against d_k: closed forms, torch's own gradients, and a real trace made by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from transformer.analysis.table1.score_scale import (
+    KINDS,
+    STILL,
+    draw,
+    entropy,
+    heads,
+    jacobian,
+    measure,
+    softmax,
+    variance,
+)
+from transformer.config import Score
+from transformer.inference import Translator
+from transformer.model import Transformer
+from transformer.model.attention import ScoreFunction
+from transformer.text import Vocabulary
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_are_those_of_the_model_s_own_score_function(kind: Score) -> None:
+    """The same query and keys through `ScoreFunction` and autograd."""
+    d_k, keys, rows, seed = 6, 5, 3, 4
+    drawn = draw(d_k, keys=keys, rows=rows, seed=seed)[kind]
+    rng = np.random.default_rng([seed, d_k, keys, rows])
+    query = torch.from_numpy(rng.standard_normal((rows, 1, d_k), np.float32)).double()
+    key = torch.from_numpy(rng.standard_normal((rows, keys, d_k), np.float32)).double()
+    v = torch.from_numpy(rng.uniform(-(d_k**-0.5), d_k**-0.5, (rows, d_k)))
+    function = ScoreFunction(kind, rows, d_k).double()
+    if kind == "additive":
+        function.v.data = v
+    query.requires_grad_()
+    scores = function(query[None], key[None])[0, :, 0]  # every row is a head
+    weights = scores.softmax(-1)
+    np.testing.assert_allclose(drawn.scores, scores.detach(), atol=1e-6)
+    np.testing.assert_allclose(drawn.weights, weights.detach(), atol=1e-6)
+    for j in range(keys):
+        (gradient,) = torch.autograd.grad(weights[:, j].sum(), query, retain_graph=True)
+        np.testing.assert_allclose(drawn.answers[:, j], gradient[:, 0].norm(dim=-1), atol=1e-6)
+    np.testing.assert_allclose(drawn.gradient**2, (drawn.answers**2).sum(-1))
+
+
+def test_the_norm_of_the_jacobian_by_finite_differences() -> None:
+    scores, step = RNG.normal(size=7) * 2, 1e-6
+    columns = []
+    for j in range(7):
+        moved = np.eye(7)[j] * step
+        columns.append((softmax(scores + moved) - softmax(scores - moved)) / (2 * step))
+    assert jacobian(softmax(scores)) == pytest.approx(np.linalg.norm(np.stack(columns)), rel=1e-7)
+
+
+def test_the_norm_of_the_jacobian_in_closed_form() -> None:
+    assert jacobian(np.array([0.5, 0.5])) == pytest.approx(0.5)
+    assert jacobian(np.array([1.0, 0.0, 0.0])) == 0
+    even = np.full(32, 1 / 32)  # of n equal weights: √(1/n - 1/n²)
+    assert jacobian(even) == pytest.approx(math.sqrt(1 / 32 - 1 / 32**2))
+    # Nearly all on one key: √2 times what is left, with no digits lost.
+    assert jacobian(np.array([1 - 1e-12, 1e-12])) == pytest.approx(2e-12, rel=1e-3)
+
+
+@pytest.mark.parametrize("d_k", [4, 64, 512])
+def test_the_variance_is_that_of_the_closed_form(d_k: int) -> None:
+    """Footnote 4: q·k has variance d_k. Within four standard errors over the rows."""
+    for kind, drawn in draw(d_k, rows=400, seed=7).items():
+        found = drawn.scores.var(axis=-1, ddof=1)
+        error = found.std() / math.sqrt(len(found))
+        assert abs(found.mean() - variance(kind, d_k)) < 4 * error, kind
+
+
+def test_the_variance_of_additive_scores_by_another_way() -> None:
+    """By lot, with four million numbers in place of the quadrature."""
+    q = RNG.normal(size=(40000, 1))
+    within = np.tanh(q + RNG.normal(size=(40000, 100))).var(axis=-1, ddof=1).mean()
+    assert variance("additive", 5) == pytest.approx(within / 3, rel=0.01)
+    assert variance("additive", 5) == variance("additive", 500)
+    assert variance("dot", 77) == 77
+    assert variance("scaled_dot", 77) == 1
+
+
+def test_without_the_scale_the_softmax_stops_answering() -> None:
+    table = measure((4, 256), rows=64).set_index(["score", "d_k"])
+    assert table.loc[("dot", 256), "still"] > 0.3
+    assert table.loc[("dot", 4), "still"] < 0.05
+    for kind in ("scaled_dot", "additive"):
+        assert table.loc[(kind, 256), "still"] == 0
+        near, far = table.loc[(kind, 4)], table.loc[(kind, 256)]
+        assert far["gradient"] == pytest.approx(near["gradient"], rel=0.2)
+    dot = table.loc[("dot", 256)]
+    assert dot["largest"] > 0.8
+    assert dot["gradient_low"] < dot["gradient"] < dot["gradient_high"]
+    assert dot["gradient_mean"] > 3 * dot["gradient"]  # a few rows have nearly all of it
+
+
+def test_a_draw_is_the_same_for_the_same_seed_and_refuses_no_size() -> None:
+    one, same, other = (draw(4, keys=3, rows=2, seed=seed)["dot"] for seed in (1, 1, 2))
+    assert np.array_equal(one.scores, same.scores)
+    assert not np.array_equal(one.scores, other.scores)
+    with pytest.raises(ValueError, match="must be at least 1, not 0, 32 and 256"):
+        draw(0)
+
+
+def test_entropy_in_bits() -> None:
+    assert entropy(np.full(8, 1 / 8)) == pytest.approx(3)
+    assert entropy(np.array([1.0, 0, 0])) == 0
+
+
+def test_heads_of_a_real_model(tiny_model: Transformer, vocabulary: Vocabulary) -> None:
+    translator = Translator(tiny_model, vocabulary)
+    sites = [name for name in tiny_model.hook_names if name.endswith(("scores", "weights"))]
+    trace = translator.trace("The baker sells bread.", target="Le boulanger", names=sites)
+    table = heads(trace)
+    config = tiny_model.config
+    assert len(table) == 3 * config.n_layers * config.n_heads * 3
+    for kind in ("encoder", "decoder", "cross"):
+        weights = trace.weights(kind, 1)
+        if kind == "decoder":
+            weights = weights[:, 1:]  # the first row has one key alone
+        own = table[(table["kind"] == kind) & (table["layer"] == 1)]
+        asis = own[own["version"] == "as it is"]
+        np.testing.assert_allclose(asis["largest"], weights.max(-1).mean(-1), atol=1e-5)
+        np.testing.assert_allclose(asis["entropy"], entropy(weights).mean(-1), atol=1e-5)
+        variances = own.pivot(index="head", columns="version", values="variance")
+        np.testing.assert_allclose(variances["unscaled"], variances["as it is"] * config.d_k)
+        np.testing.assert_allclose(variances["scaled twice"], variances["as it is"] / config.d_k)
+    with pytest.raises(ValueError, match="recorded without scores"):
+        heads(translator.trace("A pilot.", names=[n for n in sites if n.endswith("weights")]))
+
+
+def test_a_mask_is_kept_and_a_model_without_a_scale_is_unscaled_as_it_is(
+    tiny_model: Transformer, vocabulary: Vocabulary
+) -> None:
+    """Two keys, by hand: scores 0 and 4 over d_k = 4."""
+    scores = np.array([[[[0.0, 99.0], [0.0, 4.0]]]])  # the 99 is the future
+    made = replace(
+        Translator(tiny_model, vocabulary).trace("A pilot.", target="Un", names=[]),
+        config={"d_model": 4, "n_layers": 1, "n_heads": 1, "score": "dot"},
+        tensors={"decoder.layers.0.self_attn.hook_scores": scores},
+    )
+    table = heads(made).set_index("version")
+    for version, gap in (("unscaled", 4.0), ("as it is", 2.0), ("scaled twice", 1.0)):
+        assert table.loc[version, "largest"] == pytest.approx(1 / (1 + math.exp(-gap)))
+        assert table.loc[version, "variance"] == pytest.approx(gap**2 / 2)
+        assert table.loc[version, "still"] == (jacobian(softmax(np.array([0, gap]))) < STILL)

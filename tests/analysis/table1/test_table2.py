@@ -1,0 +1,42 @@
+"""Table 2 as the paper has it: its own costs follow from its own hours."""
+
+from __future__ import annotations
+
+import pytest
+
+from transformer.analysis.table1.table2 import TABLE_2, cost
+
+ROWS = {row.name: row for row in TABLE_2}
+
+
+@pytest.mark.parametrize(("name", "hours"), [("Transformer, base", 12), ("Transformer, big", 84)])
+def test_its_costs_are_hours_times_gpus_times_speed(name: str, hours: float) -> None:
+    assert ROWS[name].cost_de == pytest.approx(cost(hours), rel=0.01)
+    assert ROWS[name].cost_fr == ROWS[name].cost_de
+
+
+def test_what_the_paper_says_of_it_in_words() -> None:
+    """Section 6.1: over 2 BLEU better than any other into German, ensembles too; base beats all."""
+    others = [row for row in TABLE_2 if row.kind != "ours"]
+    best = max(row.de for row in others if row.de is not None)
+    big, base = ROWS["Transformer, big"], ROWS["Transformer, base"]
+    assert big.de is not None
+    assert big.de - best > 2.0
+    assert base.de is not None
+    assert base.de > best
+    for row in others:
+        if row.cost_de is not None and base.cost_de is not None:
+            assert base.cost_de < row.cost_de / 2
+    single = [row.fr for row in others if row.kind == "single" and row.fr is not None]
+    assert big.fr is not None
+    assert big.fr > max(single)
+    # "at less than 1/4 the training cost of the previous state of the art": MoE's 1.2e20.
+    assert big.cost_fr is not None
+    assert big.cost_fr < 1.2e20 / 4
+
+
+def test_every_row_has_a_score() -> None:
+    assert len(ROWS) == len(TABLE_2)
+    for row in TABLE_2:
+        assert row.de is not None or row.fr is not None
+        assert all(score is None or 20 < score < 45 for score in (row.de, row.fr))

@@ -1,0 +1,91 @@
+"""Two tables of one head that share the pointer and the chosen cell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from benchmarks.browser import settled
+from tests.browser.conftest import NewPage
+from tests.browser.test_app import wait_for_address
+from transformer import Translator
+from transformer.analysis.attribution.norms import contributions
+
+pytestmark = pytest.mark.browser
+
+TEXT = "She hides books."
+SEEN = {"lab": "moves", "text": TEXT, "kind": "encoder", "layer": "1", "head": "2"}
+
+
+def opened(app: str, page: Page, **more: str) -> None:
+    page.goto(f"{app}/lab?" + "&".join(f"{k}={v}" for k, v in {**SEEN, **more}.items()))
+    expect(page.locator(".hu-moves .hu-canvas")).to_have_count(2)
+    settled(page)
+
+
+def test_a_cell_tells_all_its_numbers_in_both_and_goes_into_the_address(
+    app: str, page: Page, checkpoints: Path
+) -> None:
+    opened(app, page)
+    told = page.locator(".hu-moved-cell")
+    expect(told).to_contain_text("Point at a cell")
+    before = [one.screenshot() for one in page.locator(".hu-moves .hu-canvas").all()]
+    left = page.locator(".hu-moves .hu-canvas").first
+    box = left.bounding_box()
+    assert box
+    left.hover(position={"x": box["width"] * 0.6, "y": box["height"] * 0.6})
+    for name in ("weight", "norm", "gradient", "gradient × weight"):
+        expect(told).to_contain_text(name)
+        expect(page.locator(".hu-tip:visible")).to_contain_text(name)
+    # The same cell is framed in the other table too.
+    assert all(
+        one.screenshot() != was
+        for one, was in zip(page.locator(".hu-moves .hu-canvas").all(), before, strict=True)
+    )
+    right = page.locator(".hu-moves .hu-canvas").nth(1)
+    right.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    wait_for_address(page, "/lab", **SEEN, row="1", column="1")
+    translator = Translator.load(checkpoints / "tiny", device="cpu")
+    trace = translator.trace(TEXT)
+    wanted = [
+        trace.weights("encoder", 1)[2, 1, 1],
+        contributions(translator.model, trace, "encoder", 1)[2, 1, 1],
+    ]
+    page.mouse.move(1, 1)
+    numbers = told.locator(".hu-fact strong").all_inner_texts()[:2]
+    np.testing.assert_allclose([float(number) for number in numbers], wanted, rtol=0.01)
+    page.keyboard.press("Escape")
+    expect(told).to_contain_text("Point at a cell")
+    wait_for_address(page, "/lab", **SEEN)
+
+
+def test_a_point_of_the_curve_is_the_token_asked_about(app: str, page: Page) -> None:
+    opened(app, page)
+    curve = page.locator(".st-key-moves-curve")
+    curve.scroll_into_view_if_needed()
+    curve.locator(".scatterlayer .trace").nth(1).locator(".point").nth(2).click(force=True)
+    wait_for_address(page, "/lab", **SEEN, step="2")
+    expect(page.locator(".st-key-moves-answers")).to_be_visible()
+
+
+def test_the_cell_is_worked_out_on_the_attention_page(app: str, page: Page) -> None:
+    opened(app, page, row="2", column="1")
+    page.get_by_role("button", name="This cell, worked out").click()
+    expect(page.get_by_role("tab", name="Query–key")).to_have_attribute("aria-selected", "true")
+    shared = {name: value for name, value in SEEN.items() if name != "lab"}
+    wait_for_address(page, "/attention", **shared, view="query-key", row="2", column="1")
+
+
+def test_it_fits_a_phone(app: str, new_page: NewPage) -> None:
+    page = new_page(390, "dark")
+    opened(app, page, beside="weight-gradient")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    boxes = [one.bounding_box() for one in page.locator(".hu-moves .hu-canvas").all()]
+    assert boxes[0]
+    assert boxes[1]
+    assert boxes[1]["y"] > boxes[0]["y"] + boxes[0]["height"]  # one below the other

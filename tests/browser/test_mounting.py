@@ -1,0 +1,74 @@
+"""Every view mounted as the app does it: Streamlit imports the joined script and calls its default
+export, for every new content again, with a place of the page that is a shadow root."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.figures.test_headgrid import GRID
+from transformer.figures import module, style
+from transformer.figures.headgrid import headgrid_data
+from transformer.figures.views import COMPONENTS
+
+pytestmark = pytest.mark.browser
+
+MOUNT = """async ([code, style]) => {
+  const made = await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
+  const host = document.createElement("section");
+  const parentElement = host.attachShadow({ mode: "open" });
+  parentElement.append(Object.assign(document.createElement("style"), { textContent: style }));
+  document.body.replaceChildren(host);
+  window.heard = [];
+  const listen = (sort) => (name, value) => window.heard.push([sort, name, value]);
+  window.run = (data) => made.default({
+    data, parentElement, setStateValue: listen("state"), setTriggerValue: listen("trigger"),
+  });
+  window.leave = [window.run(null), window.run(null)].pop();
+  return Object.keys(made);
+}"""
+
+
+@pytest.fixture
+def empty(page: Page, tmp_path: Path) -> Page:
+    """A page without anything, on which every request and every complaint is a failure."""
+    (tmp_path / "empty.html").write_text("<!doctype html><title>x</title><body>", "utf-8")
+    page.goto((tmp_path / "empty.html").as_uri())
+    return page
+
+
+def mounted(page: Page, view: str, data: dict[str, Any] | None = None) -> list[str]:
+    names: list[str] = page.evaluate(MOUNT, [module(view), style(view)])
+    page.evaluate("(data) => { window.run(data); }", json.loads(json.dumps(data)))
+    return names
+
+
+@pytest.mark.parametrize("view", COMPONENTS)
+def test_a_view_is_made_once_for_its_place_and_closes(empty: Page, view: str) -> None:
+    asked: list[str] = []
+    complaints: list[str] = []
+    empty.on("request", lambda request: asked.append(request.url))
+    empty.on("pageerror", lambda error: complaints.append(str(error)))
+    empty.on("console", lambda message: complaints.append(message.text))
+    assert mounted(empty, view) == ["default"]
+    expect(empty.locator(".hu")).to_have_count(1)
+    empty.evaluate("window.leave()")
+    assert empty.evaluate("window.heard") == []
+    assert [url for url in asked if not url.startswith("blob:")] == []
+    assert complaints == []
+
+
+def test_the_same_choice_made_again_is_heard_again(empty: Page) -> None:
+    data = headgrid_data([GRID], low=0, high=4, legend="")
+    mounted(empty, "headgrid", data)
+    cell = empty.get_by_role("radio").nth(1)
+    cell.click()
+    expect(cell).to_have_attribute("aria-checked", "true")
+    empty.evaluate("(data) => { window.run(data); }", data)  # somebody else has let go of it
+    cell.click()
+    choice = ["trigger", "choice", {"grid": GRID.name, "row": 0, "column": 1}]
+    assert empty.evaluate("window.heard") == [choice, choice]

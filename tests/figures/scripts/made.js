@@ -1,0 +1,59 @@
+// Random numbers that are the same every time, and a sentence with weights as the explorer is given it.
+
+// Mulberry32, a small generator of numbers from 0 to 1.
+export function random(seed) {
+  let now = seed >>> 0;
+  return () => {
+    now = (now + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(now ^ (now >>> 15), now | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+export const labels = (tokens, words, special) => ({
+  tokens,
+  words,
+  word_labels: [...new Set(words)].map((word) => tokens.filter((_, i) => words[i] === word).join("")),
+  special,
+});
+
+export const SRC = labels(["▁the", "▁ca", "ts", "</s>"], [0, 1, 1, 2], [false, false, false, true]);
+export const TGT = labels(["<s>", "▁les", "▁chat", "s"], [0, 1, 2, 2], [true, false, false, false]);
+export const NEXT = labels(["▁les", "▁chat", "s", "</s>"], [0, 1, 1, 2], [false, false, false, true]);
+
+// Rows that sum to 1, of two layers with three heads; the decoder sees no future.
+export function side(seed = 1) {
+  const draw = random(seed);
+  const kept = new Map();
+  const weights = (kind, layer, head) => {
+    const key = `${kind}.${layer}.${head}`;
+    if (!kept.has(key)) {
+      const rows = Array.from({ length: 4 }, (_, r) => {
+        const row = Array.from({ length: 4 }, (__, c) => (kind === "decoder" && c > r ? 0 : draw() + 0.01));
+        const sum = row.reduce((a, b) => a + b);
+        return row.map((weight) => weight / sum);
+      });
+      kept.set(key, { values: Float32Array.from(rows.flat()), top: 65535 });
+    }
+    return kept.get(key);
+  };
+  return {
+    id: String(seed), n_layers: 2, n_heads: 3, kinds: ["encoder", "decoder", "cross"],
+    src: SRC, tgt: TGT, predicted: NEXT, source: "the cats", text: "les chats", weights,
+    labels: (kind) => ({
+      rows: kind === "encoder" ? SRC : TGT,
+      columns: kind === "decoder" ? TGT : SRC,
+      writes: kind === "encoder" ? null : NEXT,
+    }),
+  };
+}
+
+export const STATE = {
+  view: "heatmap", kind: "cross", layer: 0, head: 0, heads: "", combine: "one", tokens: "", row: -1, column: -1, zoom: 0,
+  units: "pieces", special: "shown", renormalise: 0, scale: "sqrt", measure: "none", order: "layers", step: 0, node: -1,
+  force: "", size: "normal",
+};
+
+// Numbers that are equal but for rounding to float32.
+export const near = (a, b, least = 1e-6) => Math.abs(a - b) <= least * Math.max(1, Math.abs(b));

@@ -1,0 +1,119 @@
+// From the weights of heads to the table that is drawn, held against sums that are written out here.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { spanOf } from "../../../transformer/figures/browser/heatmap.js";
+import { headStyle, steepnessOf, strongestLines, tokenAt } from "../../../transformer/figures/browser/heads-lines.js";
+import { combined, greatestOf, matrixOf, parseHeads, shade, writeHeads } from "../../../transformer/figures/browser/matrix.js";
+import { near, random, side, STATE } from "./made.js";
+
+const SIDE = side();
+const at = (kind, layer, head, r, c) => SIDE.weights(kind, layer, head).values[4 * r + c];
+
+test("heads are written and read back, those of other models left out", () => {
+  const all = combined(SIDE, { ...STATE, combine: "mean", layer: 1 });
+  assert.equal(writeHeads(all), "1.0,1.1,1.2");
+  assert.deepEqual(parseHeads(writeHeads(all), SIDE), all);
+  assert.deepEqual(parseHeads("9.0,0.2,1.7,", SIDE), [{ layer: 0, head: 2 }]);
+  assert.deepEqual(combined(SIDE, { ...STATE, combine: "max", heads: "1.2" }), [{ layer: 1, head: 2 }]);
+});
+
+test("several heads are their mean or the greatest of them", () => {
+  const mean = matrixOf(SIDE, { ...STATE, combine: "mean" });
+  const most = matrixOf(SIDE, { ...STATE, combine: "max" });
+  for (let r = 0; r < 4; r++) {
+    for (let c = 0; c < 4; c++) {
+      const heads = [0, 1, 2].map((head) => at("cross", 0, head, r, c));
+      assert.ok(near(mean.values[4 * r + c], (heads[0] + heads[1] + heads[2]) / 3));
+      assert.equal(most.values[4 * r + c], Math.max(...heads));
+    }
+    assert.equal(greatestOf(most, r), Math.max(...most.values.subarray(4 * r, 4 * r + 4)));
+  }
+});
+
+test("words add up what goes to their pieces and take the mean of what comes from them", () => {
+  for (const [kind, rows] of [["encoder", [[0], [1, 2], [3]]], ["cross", [[0], [1, 2], [3]]], ["decoder", [[0], [1], [2, 3]]]]) {
+    const m = matrixOf(SIDE, { ...STATE, kind, units: "words", layer: 1, head: 2 });
+    const columns = kind === "decoder" ? [[0], [1], [2, 3]] : [[0], [1, 2], [3]];
+    assert.deepEqual(m.rows.map(({ members }) => members), rows);
+    rows.forEach((row, r) => columns.forEach((column, c) => {
+      const sum = row.flatMap((i) => column.map((j) => at(kind, 1, 2, i, j))).reduce((a, b) => a + b);
+      assert.ok(near(m.values[r * columns.length + c], sum / row.length));
+    }));
+    // A mean over rows that sum to 1, of columns that are all there.
+    rows.forEach((_, r) => assert.ok(near(m.values.subarray(3 * r, 3 * r + 3).reduce((a, b) => a + b), 1)));
+  }
+});
+
+test("what is hidden is gone, and rows are brought back to a sum of 1 if that is asked", () => {
+  const hidden = matrixOf(SIDE, { ...STATE, kind: "encoder", special: "hidden" });
+  assert.deepEqual(hidden.columns.map(({ text }) => text), ["▁the", "▁ca", "ts"]);
+  const back = matrixOf(SIDE, { ...STATE, kind: "encoder", special: "hidden", renormalise: 1 });
+  for (let r = 0; r < 3; r++) {
+    const [some, whole] = [hidden, back].map(({ values }) => values.subarray(3 * r, 3 * r + 3));
+    const sum = some.reduce((a, b) => a + b);
+    assert.ok(sum < 1);
+    whole.forEach((weight, c) => assert.ok(near(weight, some[c] / sum)));
+  }
+  const dimmed = matrixOf(SIDE, { ...STATE, kind: "encoder", special: "dimmed" });
+  assert.deepEqual(dimmed.columns.map(({ dim }) => dim), [false, false, false, true]);
+});
+
+test("the decoder sees no future, and its rows say what was written next", () => {
+  const m = matrixOf(SIDE, { ...STATE, kind: "decoder" });
+  for (let r = 0; r < 4; r++) for (let c = 0; c < 4; c++) assert.equal(m.masked(r, c), c > r);
+  assert.deepEqual(m.rows.map(({ written }) => written), ["▁les", "▁chat", "s", "</s>"]);
+  assert.equal(matrixOf({ ...SIDE, weights: () => null }, STATE), null); // on their way
+});
+
+test("a scale of colours begins at 0, ends at 255 and never goes back", () => {
+  for (const scale of ["sqrt", "linear", "row"]) {
+    const levels = Array.from({ length: 101 }, (_, i) => shade(i / 100, scale, 1));
+    assert.deepEqual([levels[0], levels[100]], [0, 255]);
+    assert.ok(levels.every((level, i) => !i || level >= levels[i - 1]));
+  }
+  assert.equal(shade(0.25, "sqrt", 1), Math.round(255 / 2));
+  assert.equal(shade(0.25, "row", 0.5), Math.round(255 / 2));
+  assert.equal(shade(0, "row", 0), 0);
+});
+
+test("the strongest lines are those that sorting all of them finds", () => {
+  const draw = random(5);
+  for (const limit of [0, 1, 7, 40, 1000]) {
+    const ms = [0, 1].map(() => ({ nColumns: 6, values: Float32Array.from({ length: 36 }, () => (draw() < 0.2 ? 0 : draw() ** 4)) }));
+    const all = ms.flatMap(({ values }) => [...values]).filter((weight) => weight > 0).sort((a, b) => b - a);
+    const { lines, left, below } = strongestLines(ms, limit);
+    assert.deepEqual(lines.map(({ weight }) => weight).reverse(), all.slice(0, limit));
+    assert.equal(left, Math.max(all.length - limit, 0));
+    assert.ok(lines.every(({ head, row, column, weight }) => ms[head].values[row * 6 + column] === weight));
+    if (left) assert.ok(below >= all[limit] && (!limit || below <= all[limit - 1]));
+  }
+});
+
+test("the part that is looked at is within the table and holds the pinned cell", () => {
+  for (const [nRows, nColumns] of [[1, 1], [3, 9], [40, 17]]) {
+    for (let zoom = 0; zoom <= 6; zoom++) {
+      for (const [row, column] of [[-1, -1], [0, 0], [nRows - 1, nColumns - 1], [nRows >> 1, nColumns >> 1]]) {
+        const span = spanOf({ nRows, nColumns }, { zoom, row, column });
+        assert.ok(span.row >= 0 && span.row + span.rows <= nRows);
+        assert.ok(span.column >= 0 && span.column + span.columns <= nColumns);
+        if (row >= 0) assert.ok(row >= span.row && row < span.row + span.rows && column >= span.column && column < span.column + span.columns);
+        if (zoom === 0) assert.deepEqual([span.rows, span.columns], [nRows, nColumns]);
+      }
+    }
+  }
+});
+
+test("a token is found on its own side alone, and heads beyond the colours are dashed", () => {
+  const place = { top: 20, step: 10, left: 100, right: 300 };
+  const m = { nRows: 2, nColumns: 4 };
+  assert.deepEqual(tokenAt(place, m, 50, 25), { side: "q", index: 0 });
+  assert.deepEqual(tokenAt(place, m, 350, 55), { side: "k", index: 3 });
+  for (const [x, y] of [[50, 45], [200, 25], [50, 10], [350, 61]]) assert.equal(tokenAt(place, m, x, y), null);
+  const look = { series: ["#a", "#b"] };
+  assert.deepEqual(headStyle(1, look), { ink: "#b", dash: [], round: 0 });
+  const styles = Array.from({ length: 8 }, (_, i) => JSON.stringify(headStyle(i, look)));
+  assert.equal(new Set(styles).size, 8);
+  assert.deepEqual([0, 300, 3000, 1e6].map(steepnessOf), [0.5, 0.5, 0.9, 0.9]);
+});

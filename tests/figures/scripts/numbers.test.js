@@ -1,0 +1,48 @@
+// Numbers as they are written: read back they are what they were, to the digits that are shown.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { cellNumber, numberText, tensorNumber } from "../../../transformer/figures/browser/numbers.js";
+import { chanceOf, fixed, showWeight } from "../../../transformer/figures/browser/shares.js";
+import { contrast, showMeasure, showOffset } from "../../../transformer/figures/browser/measures.js";
+import { random } from "./made.js";
+
+const DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+const read = (text) => {
+  const [head, power = ""] = text.replaceAll("−", "-").split("·10");
+  return Number(`${head}e${[...power].map((letter) => (letter === "⁻" ? "-" : DIGITS.indexOf(letter))).join("") || 0}`);
+};
+
+test("a number keeps the digits that were asked for, whatever its size", () => {
+  const draw = random(3);
+  for (let i = 0; i < 2000; i++) {
+    const value = (draw() - 0.5) * 10 ** Math.round(draw() * 24 - 12);
+    for (const digits of [2, 3, 4]) {
+      const found = read(numberText(value, digits));
+      assert.ok(Math.abs(found - value) <= Math.abs(value) * 0.5001 * 10 ** (1 - digits), `${value} as ${numberText(value, digits)}`);
+    }
+  }
+});
+
+test("what is written", () => {
+  assert.deepEqual([0, -0.5, 1e-6, 123456, null].map((x) => numberText(x)), ["0", "−0.5", "1·10⁻⁶", "1.235·10⁵", "no number"]);
+  assert.deepEqual([-Infinity, NaN, -0.25].map((x) => tensorNumber(x)), ["−∞", "no number", "−0.25"]);
+  assert.equal(fixed(-0.12345), "−0.1235");
+  assert.deepEqual([3, -7, 0.004, 0.5, 12.34, 2000.4, -0.0004].map((x) => cellNumber(x, 20)), ["3", "−7", "0.0", "0.5", "12.3", "2000", "0.0"]);
+  assert.deepEqual([0.5, 12.34, 123.4].map(showMeasure), ["0.50", "12.3", "123"]);
+  assert.deepEqual([2, 0, -1].map(showOffset), ["+2", "0", "−1"]);
+});
+
+test("nothing is said to be sure, or impossible, that is not", () => {
+  assert.deepEqual([1, 0.99996, 0.9, 0.0005, 0.00009, 0].map(chanceOf), ["100.0 %", "> 99.9 %", "90.0 %", "0.05 %", "< 0.01 %", "< 0.01 %"]);
+  for (let p = 0.0001; p < 1; p += 0.0001) assert.notEqual(chanceOf(p), "100.0 %");
+  assert.deepEqual([0.5, 0.00004, 0].map((w) => showWeight(w, 65535)), ["0.5000", "< 0.0001", "0.0000"]);
+  assert.deepEqual([0.5, 0.004, 0].map((w) => showWeight(w, 255)), ["≈ 0.50", "< 0.01", "≈ 0.00"]);
+});
+
+test("contrast is that of WCAG", () => {
+  assert.equal(contrast("#000000", "#ffffff"), 21);
+  assert.equal(contrast("#777777", "#777777"), 1);
+  assert.ok(Math.abs(contrast("#767676", "#ffffff") - 4.54) < 0.01); // the least grey that passes AA on white
+});

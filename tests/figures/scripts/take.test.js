@@ -1,0 +1,68 @@
+// What leaves the page or comes into it as text: tables, names of files, switches, the address's heads.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { frameOf, inPercent } from "../../../transformer/figures/browser/film-data.js";
+import { readOff, writeOff } from "../../../transformer/figures/browser/switchboard.js";
+import { csvOf, fileName } from "../../../transformer/figures/browser/take.js";
+import { orderOf } from "../../../transformer/figures/browser/tensors.js";
+import { random, STATE } from "./made.js";
+
+// RFC 4180, read letter by letter.
+function readCsv(text) {
+  const rows = [[]];
+  let [cell, quoted] = ["", false];
+  for (let i = 0; i < text.length; i++) {
+    const letter = text[i];
+    if (quoted && letter === '"' && text[i + 1] === '"') cell += text[++i];
+    else if (letter === '"') quoted = !quoted;
+    else if (!quoted && (letter === "," || text.startsWith("\r\n", i))) {
+      rows[rows.length - 1].push(cell);
+      cell = "";
+      if (letter === "\r") { rows.push([]); i++; }
+    } else cell += letter;
+  }
+  return rows.slice(0, -1);
+}
+
+test("no cell of a CSV is a formula, and every other comes back as it was", async () => {
+  const cells = ["=1+1", "-il", '"a", b', "line\nbreak", "+", "-", "-5", "@x", "＝1", "▁=1", "\r\n", "<b>", "-1e-5"];
+  const safe = ["'=1+1", "'-il", '"a", b', "line\nbreak", "+", "-", "-5", "'@x", "'＝1", "▁=1", "'\r\n", "<b>", "-1e-5"];
+  const written = new TextDecoder("utf-8", { ignoreBOM: true }).decode(await csvOf({ columns: cells, rows: [[0.5, -0.5, null, undefined]] }).arrayBuffer());
+  assert.ok(written.startsWith("\ufeff"));
+  assert.deepEqual(readCsv(written.slice(1)), [safe, ["0.5", "-0.5", "", ""]]);
+});
+
+test("names of files hold letters that every file system takes", () => {
+  for (const [source, state, name] of [
+    ["مرحبا 👩🏽‍🚀", {}, "attention-cross-0-0"],
+    ["../../etc/passwd\\x:*?", {}, "attention-etc-passwd-x-cross-0-0"],
+    ["Élève à l'école", {}, "attention-eleve-a-l-ecole-cross-0-0"],
+    ["a ".repeat(99), { combine: "mean", layer: 2 }, "attention-a-a-a-a-a-a-cross-2-mean"],
+    ["x".repeat(99), { kind: "encoder", head: 3 }, `attention-${"x".repeat(50)}-encoder-0-3`],
+  ]) assert.equal(fileName({ side: { source }, state: { ...STATE, ...state } }), name);
+});
+
+test("heads that are off are written and read back, whole layers without their heads", () => {
+  const model = { kinds: [{ letter: "e" }, { letter: "d" }, { letter: "c" }], n_layers: 3, n_heads: 4 };
+  const draw = random(9);
+  for (let round = 0; round < 100; round++) {
+    const off = new Set();
+    for (const letter of "edc") for (let l = 0; l < 3; l++) for (let h = 0; h < 4; h++) if (draw() < round / 100) off.add(`${letter}${l}.${h}`);
+    assert.deepEqual([...readOff(writeOff(off, model), model)].sort(), [...off].sort());
+  }
+  assert.equal(writeOff(readOff("c1,e0.2,d9,c1.3", model), model), "e0.2,c1");
+});
+
+test("a step of a film is the last one that was kept until then", () => {
+  const steps = [0, 1, 4, 16];
+  assert.deepEqual([-1, 0, 1, 3, 4, 15, 16, 99].map((step) => steps[frameOf(steps, step)]), [16, 0, 1, 1, 4, 4, 16, 16]);
+  assert.deepEqual([0.999, 0.7, 0.5].map(inPercent), ["99 %", "70 %", "50 %"]); // never more than there is
+});
+
+test("columns are put in the order of their greatest number, masked ones left out of it", () => {
+  const values = Float32Array.from([1, -9, 3, -Infinity, 2, 1, -4, 0]);
+  assert.deepEqual(orderOf(values, { columns_count: 4 }, true), [1, 2, 0, 3]);
+  assert.deepEqual(orderOf(values, { columns_count: 4 }, false), [0, 1, 2, 3]);
+});

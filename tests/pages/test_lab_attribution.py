@@ -1,0 +1,145 @@
+"""What a weight moves: two pictures of a head, four answers for a token, and the way there."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import Visit, messages, run_program, shown, view
+from transformer.analysis.attribution import flow
+from transformer.figures.packing import split
+from transformer.ui import readings
+
+TEXT = "The baker hides books."
+PAGE = "pages/lab.py"
+
+
+def opened(visit: Visit, **params: str) -> AppTest:
+    return visit(PAGE, lab="moves", **{"text": TEXT, **params})
+
+
+def texts(app: AppTest) -> str:
+    return "\n".join(box.value for box in [*app.markdown, *app.caption])
+
+
+@pytest.mark.parametrize("beside", ["weight-norm", "gradient-product"])
+def test_the_address_says_which_two_stand_side_by_side(visit: Visit, beside: str) -> None:
+    app = opened(visit, kind="decoder", layer="1", head="2", row="3", column="1", beside=beside)
+    assert not messages(app)
+    header = shown(app)[0]
+    assert header["shown"] == beside.split("-")
+    assert header["cell"] == [3, 1]
+    assert len(header["quantities"]) == 4
+    two, answers = app.get("plotly_chart"), texts(app)
+    assert len(two) == 2
+    # Each of the two is explained with its source and its weakness.
+    for name in header["shown"]:
+        title = next(one["title"] for one in header["quantities"] if one["name"] == name)
+        assert f"**{title}.**" in answers
+    assert "Rank correlation of" in answers
+    assert "75.0%" in answers  # of rollout, with two layers
+
+
+def test_another_kind_is_another_table_and_lets_go_of_the_cell(visit: Visit) -> None:
+    app = opened(visit, layer="0", head="1", row="1", column="1")
+    app.segmented_control[1].set_value("encoder").run()
+    assert (view(app).kind, view(app).row, view(app).column) == ("encoder", -1, -1)
+    header = shown(app)[0]
+    assert (header["cell"], header["writes"]) == (None, None)
+    assert header["rows"] == header["columns"]
+
+
+def test_the_page_finds_where_they_differ(visit: Visit) -> None:
+    app = opened(visit)
+    there = {button.label: button for button in app.button}
+    there["Show the cell where the two differ most"].click().run()
+    cell = shown(app)[0]["cell"]
+    assert cell == [view(app).row, view(app).column]
+    proto = app.get("bidi_component")[0].proto
+    parts = split(proto.bytes)[1]
+    shares = [parts[name].array / parts[name].array.max() for name in ("weight", "norm")]
+    apart = np.abs(shares[0] - shares[1])
+    assert apart[tuple(cell)] == apart.max()
+    {button.label: button for button in app.button}["Show that head"].click().run()
+    found = re.search(r"layer (\d), head (\d) \(", texts(app))
+    assert found
+    assert (view(app).layer, view(app).head) == tuple(map(int, found.groups()))
+    assert view(app).row == -1
+
+
+def test_a_cell_leads_to_what_blanking_it_changes(visit: Visit) -> None:
+    app = opened(visit, layer="0", head="1", row="2", column="1")
+    ways = {button.label: button for button in app.button}
+    assert "This cell, worked out" in ways
+    ways["What does blanking it change?"].click().run()
+    assert not app.exception
+    assert (view(app).lab, view(app).row, view(app).column) == ("switch", 2, 1)
+    without = opened(visit, layer="0", head="1")
+    assert "This head, worked out" in {button.label for button in without.button}
+
+
+def test_an_output_token_beyond_the_translation_is_its_last(visit: Visit) -> None:
+    app = opened(visit, step="900")
+    box = app.selectbox[-1]
+    assert box.label == "Output token"
+    assert view(app).step == len(box.options) - 1
+    box.set_value(2).run()
+    assert view(app).step == 2
+    assert app.query_params["step"] == "2"
+
+
+def test_the_lines_of_python_print_the_same_numbers(visit: Visit) -> None:
+    app = opened(visit, kind="encoder", layer="1", head="3", step="1", method="sample", seed="3")
+    for code, names in zip(app.code, (["found"], ["table"]), strict=True):
+        space: dict[str, object] = {}
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            run_program(code.value, space)
+        assert all(name in space for name in names)
+        assert printed.getvalue()
+        if "found" in space:
+            parts = split(app.get("bidi_component")[0].proto.bytes)[1]
+            for name, values in space["found"].values.items():  # type: ignore[attr-defined]
+                np.testing.assert_allclose(parts[name].array, values, rtol=1e-4, atol=1e-6)
+
+
+def test_flow_is_left_out_of_a_longer_text_and_a_long_one_is_refused(visit: Visit) -> None:
+    short = {"method": "forced", "target": "Elle cache la lampe."}
+    app = opened(visit, text="hides books the lamp " * 8, **short)
+    assert not messages(app)
+    assert "Left out here" in texts(app)
+    assert shown(app)
+    app = opened(visit, text="hides books the lamp " * 16, **short)
+    assert "is worked out for up to 128" in app.info[0].value
+    assert not shown(app)
+
+
+@pytest.mark.parametrize("text", ["   ", "the lamp " * 2500, "\N{GRINNING FACE} <b>x</b>"])
+def test_odd_texts_are_answered(visit: Visit, text: str) -> None:
+    app = opened(visit, text=text)
+    assert not app.exception
+    assert bool(messages(app)) != bool(shown(app))
+
+
+def test_a_wrong_pair_in_the_address_is_said(visit: Visit) -> None:
+    app = opened(visit, beside="norm-weight")
+    assert "it must be one of weight-norm, weight-gradient" in messages(app)[0]
+    assert shown(app)[0]["shown"] == ["weight", "norm"]
+
+
+def test_what_takes_too_much_of_the_server_is_ended(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everything a page computes is asked whether somebody waits, flow as well as the search."""
+    asked: list[str] = []
+    monkeypatch.setattr(flow, "check_cancelled", lambda: asked.append("flow"))
+    short = {"step": "2", "method": "forced", "target": "Un bateau cache."}
+    assert not messages(opened(visit, text="A boat hides.", **short))
+    assert asked
+    monkeypatch.setattr(readings, "SECONDS", -1)
+    app = opened(visit, text="The pilot hides a boat.", **short)
+    assert "took more than the -1 seconds of a processor" in messages(app)[0]

@@ -1,0 +1,141 @@
+"""Which heads matter: what was measured, the pruning game, and the way to the switches."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import Visit, messages, view
+from transformer import Translator
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.importance.pruning import random_order
+from transformer.analysis.interventions.switching import switched_off
+from transformer.analysis.reports import report
+from transformer.checkpoint import checkpoint_hash
+from transformer.jobs.computation import of_report
+from transformer.jobs.computing import FOLDER
+from transformer.jobs.results import RESULT
+from transformer.text.files import write_json
+from transformer.ui.lab.pruning import LONGER
+
+TEXT = "The baker hides books."
+N = 10
+
+
+@pytest.fixture(scope="module")
+def results(checkpoints: Path) -> dict[str, dict[str, Any]]:
+    """What the passes that the page asks for come to, by their keys."""
+    folder = checkpoints / "tiny"
+    translator, digest = Translator.load(folder, "cpu"), checkpoint_hash(folder)
+    corpus = Corpus.bundled(N)
+    return {
+        of_report(folder, digest, what, corpus).key: report(translator, corpus, what).to_dict()
+        for what in ("importance", "ablation", "pruning-kinds")
+    }
+
+
+@pytest.fixture
+def measured(results: dict[str, dict[str, Any]], tmp_path: Path) -> dict[str, dict[str, Any]]:
+    """The page finds them made already."""
+    for key, made in results.items():
+        (tmp_path / "runs" / FOLDER / key).mkdir(parents=True)
+        write_json(tmp_path / "runs" / FOLDER / key / RESULT, made)
+    return {made["what"]: made for made in results.values()}
+
+
+def opened(visit: Visit, **params: str) -> AppTest:
+    given = {"lab": "matter", "text": TEXT, "sentences": str(N), **params}
+    return visit("pages/lab.py", **given)
+
+
+def texts(app: AppTest) -> str:
+    return "\n".join(box.value for box in [*app.markdown, *app.caption])
+
+
+def test_before_anything_is_measured_one_button_says_what_to_do(visit: Visit) -> None:
+    app = opened(visit)
+    assert not messages(app)
+    assert "Measure the heads" in [button.label for button in app.button]
+    assert not app.get("plotly_chart")
+    assert not app.slider
+
+
+def test_what_was_measured_is_three_pictures_and_curves(
+    visit: Visit, measured: dict[str, dict[str, Any]]
+) -> None:
+    app = opened(visit)
+    assert not messages(app)
+    charts = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    assert len(charts) == 9  # gradient, left out, curves: three kinds each
+    worse = sum(row["loss_low"] > 0 for row in measured["ablation"]["table"])
+    assert f"Without **{worse}** of 24 heads the loss surely grows" in texts(app)
+    assert "With all heads" in texts(app)
+    assert not app.metric  # nothing is gone
+
+
+def test_importance_has_two_readings(visit: Visit, measured: dict[str, dict[str, Any]]) -> None:
+    app = opened(visit, pruned="position", less_encoder="3")
+    assert not messages(app)
+    assert "equation 2" in texts(app)
+    choice = next(box for box in app.get("button_group") if "A gate for" in box.label)
+    before = json.loads(app.get("plotly_chart")[0].proto.spec)["data"][0]
+    choice.set_value("position").run()
+    assert not app.exception
+    assert "what the program of Michel" in texts(app)
+    after = json.loads(app.get("plotly_chart")[0].proto.spec)["data"][0]
+    assert before["z"] != after["z"]
+    rising = sorted(
+        (row for row in measured["importance"]["table"] if row["kind"] == "encoder"),
+        key=lambda row: row["position_normalised"],
+    )
+    button = next(b for b in app.button if b.label == "See what these heads changed")
+    button.click().run()
+    gone = [f"e{row['layer']}.{row['head']}" for row in rising[:3]]
+    assert sorted(view(app).off.split(",")) == sorted(gone)
+
+
+@pytest.mark.usefixtures("measured")
+def test_pruned_heads_are_those_of_the_address(visit: Visit, checkpoints: Path) -> None:
+    app = opened(visit, less_cross="8", less_encoder="3", pruned="random", seed="4")
+    assert not messages(app)
+    translator = Translator.load(checkpoints / "tiny", "cpu")
+    config = translator.model.config
+    kinds = [(k, n, h) for k in ("cross", "decoder", "encoder") for n in (0, 1) for h in range(4)]
+    order = random_order(kinds, 4)
+    gone = [h for h in order if h[0] == "cross"]
+    gone += [h for h in order if h[0] == "encoder"][:3]
+    most = len(translator.translate(TEXT, candidates=1).ids) + LONGER
+    found = translator.translate(TEXT, hooks=switched_off(config, gone), max_len=most)
+    wanted = found.text if found.finished else f"{found.text} …"
+    plain = re.sub(r"\\(.)", r"\1", texts(app))
+    assert f"Without 11: **{wanted}" in plain
+    change = float(app.metric[0].delta)
+    assert change != 0
+    button = next(b for b in app.button if b.label == "See what these heads changed")
+    button.click().run()
+    off = view(app).off.split(",")
+    assert view(app).lab == "switch"
+    assert sorted(off) == sorted(f"{kind[0]}{layer}.{head}" for kind, layer, head in gone)
+    assert not app.exception
+
+
+@pytest.mark.usefixtures("measured")
+def test_sliders_write_the_address_and_are_put_back(visit: Visit) -> None:
+    app = opened(visit, less_decoder="4000")
+    assert view(app).less_decoder == 8  # all that there are
+    app.slider[0].set_value(2).run()
+    assert view(app).less_encoder == 2
+    next(b for b in app.button if b.label == "Put all back").click().run()
+    assert (view(app).less_encoder, view(app).less_decoder) == (0, 0)
+    for text in ("  ", "long " * 1000):
+        app.text_input[0].set_value(text).run()
+        assert len(messages(app)) == 1
+        assert len(app.get("plotly_chart")) == 9  # the rest of the page stays
+    app.text_input[0].set_value("<b>x</b>").run()
+    assert not messages(app)
+    assert not app.exception

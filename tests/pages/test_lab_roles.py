@@ -1,0 +1,267 @@
+"""What each head does: the corpus, a pass from its button to its end, the grid and a card."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import io
+import json
+import math
+import shutil
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import Visit, messages, run_program, shown, view
+from transformer import Translator
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.reports import report
+from transformer.analysis.roles.head_roles import RESTS_ON
+from transformer.checkpoint import checkpoint_hash
+from transformer.jobs.computation import of_report
+from transformer.jobs.computing import FOLDER
+from transformer.jobs.results import FAILED, RESULT
+from transformer.measures import MEASURES
+from transformer.text.files import write_json
+from transformer.ui.lab import COLOURS
+from transformer.ui.lab.roles_head import said
+
+PAGE = "pages/lab.py"
+LINES = ("She hides a boat.\tElle cache un bateau.\t0-0 1-1 2-2 3-3", "A pilot.\tUn pilote.\t0-0")
+
+
+def kept(runs: Path, made: dict[str, Any], key: str) -> None:
+    """A pass that was made already."""
+    (runs / FOLDER / key).mkdir(parents=True)
+    write_json(runs / FOLDER / key / RESULT, made)
+
+
+def made(checkpoints: Path, corpus: Corpus, what: str) -> tuple[dict[str, Any], str]:
+    """What a pass comes to, and its key."""
+    folder = checkpoints / "tiny"
+    found = report(Translator.load(folder, "cpu"), corpus, what)
+    return found.to_dict(), of_report(folder, checkpoint_hash(folder), what, corpus).key
+
+
+def test_every_measure_is_in_a_heads_table(twelve: tuple[dict[str, Any], str]) -> None:
+    offsets = {"offset", "backwards_offset"}  # no measures, but where two of them are taken
+    assert set(MEASURES) == set(twelve[0]["cards"][0]["measures"]) - offsets
+    assert set(RESTS_ON.values()) <= set(MEASURES)
+
+
+@pytest.fixture(scope="module")
+def twelve(checkpoints: Path) -> tuple[dict[str, Any], str]:
+    return made(checkpoints, Corpus.bundled(12), "heads")
+
+
+@pytest.fixture
+def measured(twelve: tuple[dict[str, Any], str], tmp_path: Path) -> dict[str, Any]:
+    kept(tmp_path / "runs", *twelve)
+    return twelve[0]
+
+
+def opened(visit: Visit, **params: str) -> AppTest:
+    return visit(PAGE, **{"lab": "cards", "sentences": "12", **params})
+
+
+def texts(app: AppTest) -> str:
+    boxes: Sequence[Any] = [*app.markdown, *app.caption, *app.subheader]
+    written = [one.proto.body for one in app.get("html")]
+    return "\n".join([*(box.value for box in boxes), *written]).replace("\\", "")
+
+
+def grid(app: AppTest) -> dict[str, Any]:
+    found: dict[str, Any] = next(one for one in shown(app) if "grids" in one)
+    return found
+
+
+def button(app: AppTest, label: str) -> Any:
+    return next(one for one in app.button if label in one.label)
+
+
+def test_a_pass_is_asked_for_waited_for_and_found_again(visit: Visit) -> None:
+    app = opened(visit, corpus="upload")
+    assert "paste sentences" in app.info[0].value
+    app.text_area(key="corpus-text").set_value("\n".join(LINES)).run()
+    assert "Your text: 2 sentences, 2 with gold links." in texts(app)
+    assert "Nothing is measured" in app.info[0].value
+    button(app, "Measure").click().run()
+    assert not messages(app)
+    until = time.monotonic() + 100
+    while not any("grids" in one for one in shown(app)) and time.monotonic() < until:
+        time.sleep(0.3)
+        app.run()
+    assert "24 heads ha" in texts(app)
+    assert not [one for one in app.button if one.label in ("Measure", "Cancel")]
+    assert app.query_params["corpus"] == "upload"
+
+
+def test_one_who_cancels_may_ask_again(visit: Visit) -> None:
+    app = opened(visit)
+    button(app, "Measure").click().run()
+    button(app, "Cancel").click().run()
+    assert not messages(app)
+    until = time.monotonic() + 60
+    while not [one for one in app.button if one.label == "Measure"] and time.monotonic() < until:
+        time.sleep(0.2)
+        app.run()
+    assert button(app, "Measure")
+
+
+def test_what_failed_says_why(
+    visit: Visit, twelve: tuple[dict[str, Any], str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "runs" / FOLDER / twelve[1]
+    folder.mkdir(parents=True)
+    write_json(folder / FAILED, {"reason": "ours, sentence 1: the text is *too* long"})
+    app = opened(visit)
+    assert messages(app) == [
+        "This could not be measured: ours, sentence 1: the text is *too* long."
+    ]
+    assert button(app, "Try again")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a\tb\t0-0\nc\td\t0-7", "line 2: the link 0-7 is outside"),
+        ("a\tb\nc", "line 2: it has no tab"),
+        ("a\n\nb", "line 2: there is no sentence"),
+        ("a b c\n" * 200_000, "1,200,000 bytes; at most 1,000,000"),
+    ],
+)
+def test_an_upload_that_is_wrong_is_refused_in_a_sentence(
+    visit: Visit, text: str, why: str
+) -> None:
+    app = opened(visit, corpus="upload")
+    app.text_area(key="corpus-text").set_value(text).run()
+    assert why in messages(app)[0]
+    assert not shown(app) or all("grids" not in one for one in shown(app))
+
+
+def test_all_heads_have_a_cell_with_what_was_measured(
+    visit: Visit, measured: dict[str, Any]
+) -> None:
+    app = opened(visit, colour="distance", kind="decoder", layer="1", head="2")
+    data = grid(app)
+    assert data["chosen"] == ["decoder", 1, 2]
+    most = max(line["distance"] for line in measured["table"])
+    for one in data["grids"]:
+        for line in measured["table"]:
+            if line["kind"] == one["name"]:
+                level = one["levels"][line["layer"]][line["head"]]
+                assert level == pytest.approx(line["distance"] / most)
+                told = one["told"][line["layer"]][line["head"]]
+                assert f"layer {line['layer']}, head {line['head']}: " in told
+                assert said("distance", line["distance"]) in told
+    none = Counter(card["role"]["group"] for card in measured["cards"])["none"]
+    if none == 24:
+        assert "None of the 24 heads has a role here" in texts(app)
+    else:
+        assert f"{24 - none} of 24 heads have a role" in texts(app)
+
+
+def test_a_measure_that_is_not_of_this_corpus_says_so(
+    visit: Visit, measured: dict[str, Any]
+) -> None:
+    app = opened(visit, colour="aligned")
+    assert "no gold links" in app.info[0].value
+    assert all(
+        level is None for one in grid(app)["grids"] for row in one["levels"] for level in row
+    )
+
+
+def test_the_card_has_the_heads_numbers_and_its_offsets(
+    visit: Visit, measured: dict[str, Any]
+) -> None:
+    app = opened(visit, kind="encoder", layer="1", head="3")
+    at = next(
+        n
+        for n, card in enumerate(measured["cards"])
+        if (card["kind"], card["layer"], card["head"]) == ("encoder", 1, 3)
+    )
+    card = measured["cards"][at]
+    written = texts(app)
+    assert "Encoder, layer 1, head 3: " in written
+    for name, value in card["measures"].items():
+        if name in COLOURS and value is not None:
+            even = said(name, measured["chance"]["encoder"].get(name))
+            row = f">{html.escape(COLOURS[name])}</th><td>{said(name, value)}</td><td>{even}</td>"
+            assert row in written
+    bars = json.loads(app.get("plotly_chart")[0].proto.spec)["data"][0]
+    total = sum(rows for _, rows in measured["offsets"][at])
+    assert bars["customdata"][0][1] == measured["offsets"][at][0][1]
+    assert total == sum(rows for _, rows in bars["customdata"])
+    assert sum(1 for rule in measured["rules"].values() if rule in written) >= 5
+
+
+def test_where_it_is_strongest_is_a_way_into_the_explorer(
+    visit: Visit, measured: dict[str, Any]
+) -> None:
+    app = opened(visit, kind="cross", layer="0", head="1")
+    card = next(
+        card
+        for card in measured["cards"]
+        if (card["kind"], card["layer"], card["head"]) == ("cross", 0, 1)
+    )
+    number, value = card["strongest"][0]
+    source, target = measured["texts"][number]
+    first = next(one for one in app.button if one.key == f"go-strongest-{number}")
+    assert first.label.replace("\\", "").startswith(
+        f"{said(card['measure'], value)} · {source[:60]}"
+    )
+    first.click().run()
+    now = view(app)
+    assert (now.text, now.method, now.target) == (source, "forced", target)
+    assert (now.view, now.kind, now.layer, now.head) == ("heatmap", "cross", 0, 1)
+
+
+def test_the_head_can_be_switched_off_from_its_card(visit: Visit, measured: dict[str, Any]) -> None:
+    app = opened(visit, kind="decoder", layer="1", head="3", text="She hides a boat.")
+    button(app, "Switch it off").click().run()
+    assert (view(app).lab, view(app).off) == ("switch", "d1.3")
+    assert not messages(app)
+
+
+def test_the_lines_of_python_find_the_same(visit: Visit, measured: dict[str, Any]) -> None:
+    space: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        run_program(opened(visit).code[-1].value, space)
+    assert "positional" in printed.getvalue()
+    found = space["measured"].table()["entropy"].tolist()
+    assert found == pytest.approx([line["entropy"] for line in measured["table"]])
+
+
+def test_a_first_visit_opens_the_head_with_the_clearest_role(
+    visit: Visit, measured: dict[str, Any]
+) -> None:
+    now = view(opened(visit))
+    best = max(card["role"]["share"] for card in measured["cards"])
+    chosen = next(
+        card
+        for card in measured["cards"]
+        if (card["kind"], card["layer"], card["head"]) == (now.kind, now.layer, now.head)
+    )
+    assert math.isclose(chosen["role"]["share"], best)
+
+
+def test_a_run_is_measured_over_its_own_validation_pairs(
+    visit: Visit, checkpoints: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "runs" / "mine"
+    shutil.copytree(checkpoints / "tiny", run / "checkpoint")
+    data = {"task": "copy", "options": {"n_train": 20, "n_valid": 5}}
+    asked = {"data": data, "training": {"seed": 3}, "owner": "", "title": "Mine"}
+    (run / "config.json").write_text(json.dumps(asked), encoding="utf-8")
+    app = opened(visit, model="mine")
+    assert "Validation pairs of the run: 5 sentences, 5 with gold links." in texts(app)
+    assert view(app).corpus == ""
+    # A model that is of no run has none; the address is repaired.
+    app = opened(visit, corpus="run")
+    assert "Our own sentences: 12 sentences" in texts(app)
+    assert view(app).corpus == ""

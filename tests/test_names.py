@@ -1,0 +1,34 @@
+"""One name, one thing: a class of the package is defined once."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+from tests import imports
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def classes(root: Path) -> dict[str, list[str]]:
+    """The modules that define a class of this name, for every class of the package."""
+    found = defaultdict(list)
+    for module, file in imports.sources(root).items():
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                found[node.name].append(module)
+    return found
+
+
+def test_no_two_classes_share_a_name() -> None:
+    found = classes(ROOT)
+    assert len(found) > 100
+    assert {name: where for name, where in found.items() if len(where) > 1} == {}
+
+
+def test_a_name_defined_twice_is_found(tmp_path: Path) -> None:
+    for name in ("a.py", "b.py"):
+        (tmp_path / "transformer").mkdir(exist_ok=True)
+        (tmp_path / "transformer" / name).write_text("class Batch: ...")
+    assert classes(tmp_path) == {"Batch": ["transformer.a", "transformer.b"]}

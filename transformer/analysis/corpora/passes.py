@@ -1,0 +1,141 @@
+"""One teacher-forced pass over a corpus, sentences of like length side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from transformer.analysis.corpora.corpus import Corpus
+from transformer.hooks import Hooks
+from transformer.inference import Decoding, Translator
+from transformer.inference.decoding import SequenceDecoder
+from transformer.inference.options import check_source
+from transformer.model.masks import padding_mask
+from transformer.text.batching import Batch, padded
+from transformer.text.padding import by_length
+
+MAX_ROWS = 64
+"""Most sentences side by side."""
+
+MAX_WEIGHTS = 2**22
+"""Most weights of one layer at once, padding included: 16 MB."""
+
+Progress = Callable[[float, str], object]
+"""Called with the share that is done, 0 to 1, and what is being done; an error in it ends the
+pass."""
+
+
+def silent(share: float, doing: str) -> None:
+    """For whoever does not want to know."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A sentence as the model reads and writes it.
+
+    Attributes:
+        src: source ids, `</s>` last.
+        out: what the decoder is to write; `</s>` last, unless a translation of the model's own
+            was cut off.
+        own: whether `out` is the model's own greedy translation.
+    """
+
+    src: list[int]
+    out: list[int]
+    own: bool = False
+
+
+@dataclass(frozen=True)
+class NumberedBatch(Batch):
+    """A batch of a corpus: `numbers` says which pairs these are, the others how long each is."""
+
+    numbers: list[int]
+    n_src: Int[Tensor, "rows"]
+    n_tgt: Int[Tensor, "rows"]
+
+
+def encoded(translator: Translator, corpus: Corpus, progress: Progress = silent) -> list[Pair]:
+    """All sentences as ids; where a target is missing, the model's own greedy translation.
+
+    Raises:
+        ValueError: naming the sentence, counted from 1, for a text that is too long.
+    """
+    vocabulary, config = translator.vocabulary, translator.model.config
+    decoder = SequenceDecoder(translator.model, "fp32")
+    sources = vocabulary.encode_batch([s.source for s in corpus.sentences], threads=1)
+    targets = vocabulary.encode_batch([s.target for s in corpus.sentences], threads=1)
+    for number, (src, out) in enumerate(zip(sources, targets, strict=True), start=1):
+        try:
+            check_source(len(src), config)
+            if len(out) > 1:
+                decoder.check_target(out, Decoding())
+        except ValueError as error:
+            raise ValueError(f"{corpus.name}, sentence {number}: {error}") from error
+    missing = [n for n, sentence in enumerate(corpus.sentences) if not sentence.target]
+    for done in range(0, len(missing), MAX_ROWS):
+        progress(done / len(missing), "translating")
+        part = missing[done : done + MAX_ROWS]
+        outputs = decoder.run([sources[n] for n in part], Decoding(candidates=1))
+        for number, output in zip(part, outputs, strict=True):
+            targets[number] = output.decoded.ids
+    own = set(missing)
+    return [
+        Pair(src, out, number in own)
+        for number, (src, out) in enumerate(zip(sources, targets, strict=True))
+    ]
+
+
+def batches(translator: Translator, pairs: Sequence[Pair]) -> Iterator[NumberedBatch]:
+    """All pairs once, those of like length together, within `MAX_ROWS` and `MAX_WEIGHTS`; on the
+    model's device."""
+    order = by_length([len(pair.src) for pair in pairs], [len(pair.out) for pair in pairs])
+    group: list[int] = []
+    longest = 0
+    for number in order:
+        own = max(len(pairs[number].src), len(pairs[number].out))
+        longest = max(longest, own)
+        too_much = (len(group) + 1) * translator.model.config.n_heads * longest**2 > MAX_WEIGHTS
+        if group and (len(group) == MAX_ROWS or too_much):
+            yield _batch(translator, group, pairs)
+            group, longest = [], own
+        group.append(number)
+    if group:
+        yield _batch(translator, group, pairs)
+
+
+def _batch(translator: Translator, numbers: list[int], pairs: Sequence[Pair]) -> NumberedBatch:
+    config, device = translator.model.config, translator.device
+    sources, outputs = [pairs[n].src for n in numbers], [pairs[n].out for n in numbers]
+    made = padded(sources, outputs, pad_id=config.pad_id, bos_id=config.bos_id, device=device)
+    n_src, n_tgt = ([len(ids) for ids in side] for side in (sources, outputs))
+    return NumberedBatch(
+        **vars(made),
+        numbers=numbers,
+        n_src=torch.tensor(n_src, device=device),
+        n_tgt=torch.tensor(n_tgt, device=device),
+    )
+
+
+@torch.inference_mode()
+def watch(
+    translator: Translator,
+    pairs: Sequence[Pair],
+    hooks: Callable[[NumberedBatch], Hooks],
+    progress: Progress = silent,
+) -> None:
+    """Send all pairs through the model once; `hooks` makes the hooks of each batch's pass.
+
+    Rows of padding pass through the hooks as well; columns of padding have weight 0.
+    """
+    model, pad_id, done = translator.model, translator.model.config.pad_id, 0
+    for batch in batches(translator, pairs):
+        progress(done / len(pairs), "measuring")
+        looking, mask = hooks(batch), padding_mask(batch.src, pad_id)
+        memory = model.encode(batch.src, mask, looking)
+        model.decode(batch.tgt_in, memory, mask, hooks=looking)
+        done += len(batch.numbers)
+    progress(1.0, "measured")

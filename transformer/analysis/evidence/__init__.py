@@ -1,0 +1,6 @@
+"""Evidence: how sure a figure over a corpus is, and what may be said of it.
+
+`bootstrap` gives intervals, `verdicts` the words that findings and races share, `race_verdicts`
+those of runs over seeds.
+It may not know what was measured: numbers in, intervals and words out.
+"""

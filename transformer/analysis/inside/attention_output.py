@@ -1,0 +1,188 @@
+"""Panels of an attention from the mask on, for one head: softmax, values, W^O (section 3.2)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from transformer.analysis.inside.attention_scores import axes, narrow, of_head, pairs, site
+from transformer.analysis.inside.context import (
+    Axis,
+    Context,
+    array,
+    given,
+    learned,
+    numbered,
+    program,
+    table,
+)
+from transformer.analysis.inside.latex import number, plain, products, signed, summed
+from transformer.analysis.inside.panels import Panel
+
+
+def mask(ctx: Context) -> list[Panel]:
+    """−∞ where a query may not look (section 3.2.3)."""
+    source = site(ctx, "scores")
+    before = ctx.seen(source)
+    causal = ctx.box.stack == "decoder" and ctx.box.block == "self_attn"
+    may = np.tri(*before.shape) if causal else np.ones(before.shape)
+    found = np.where(may > 0, before, -np.inf)
+    lines = [
+        f"s = seen[{source!r}][{ctx.head}]",
+        f"may = torch.ones_like(s).bool(){'.tril()' if causal else ''}",
+        "masked = s.masked_fill(~may, -torch.inf)",
+    ]
+
+    def work(row: int, column: int) -> list[str]:
+        why = rf"{column} \le {row}" if causal else r"\text{no padding}"
+        if not may[row, column]:
+            why = rf"{column} > {row}"
+        shown = rf"s'_{{{row},{column}}}" if may[row, column] else r"-\infty"
+        return [
+            rf"s''_{{{row},{column}}} = {shown}\quad ({why})",
+            f"= {number(found[row, column])}",
+        ]
+
+    origin = source, f"{ctx.name}.scale"
+    scaled = given(ctx, "scaled", "Scores", "s'", origin, *axes(ctx))
+    symbol, seen = r"\mathrm{mask}", program([source], lines[:2], "may[{r}, {c}]")
+    rule = plain(symbol, may)
+    allowed = pairs(ctx, "may", "May look", symbol, may, rule, seen, "mask", "step")
+    code, title = program([source], lines, "masked[{r}, {c}]"), "Scores with the mask"
+    return [scaled, allowed, pairs(ctx, "masked", title, "s''", found, work, code)]
+
+
+def softmax(ctx: Context) -> list[Panel]:
+    """e^score, shared out over each row."""
+    before = mask(ctx)[-1]
+    masked = replace(before, role="input", origin=f"{ctx.name}.mask")
+    s = masked.values
+    top = s.max(axis=-1, keepdims=True)
+    exp = np.exp(s - top)
+    found = ctx.held(exp / exp.sum(axis=-1, keepdims=True), ctx.box.site)
+    sites, lines = before.code(0, 0).sites, before.code(0, 0).lines
+    lines = (*lines, "e = (masked - masked.max(-1, keepdim=True).values).exp()")
+
+    def power(row: int, column: int) -> list[str]:
+        difference = f"{number(s[row, column])} - {signed(top[row, 0])}"
+        return [
+            rf"e_{{{row},{column}}} = e^{{s''_{{{row},{column}}} - \max_k s''_{{{row},k}}}}",
+            rf"= e^{{{difference}}}",
+            f"= {number(exp[row, column])}",
+        ]
+
+    def work(row: int, column: int) -> list[str]:
+        below = summed(exp[row], lambda k: rf"e^{{{number(s[row, k] - top[row, 0])}}}", "k")
+        above = rf"e^{{{number(s[row, column] - top[row, 0])}}}"
+        return [
+            rf"w_{{{row},{column}}} = \frac{{e^{{s''_{{{row},{column}}} - M}}}}"
+            rf"{{\sum_k e^{{s''_{{{row},k}} - M}}}},\quad M = \max_k s''_{{{row},k}}",
+            rf"M = {number(top[row, 0])}",
+            rf"= \frac{{{above}}}{{{below}}}",
+            rf"= \frac{{{number(exp[row, column])}}}{{{number(exp[row].sum())}}}",
+            f"= {number(found[row, column])}",
+        ]
+
+    way = program(sites, lines, "e[{r}, {c}]")
+    powers = pairs(ctx, "e", "Powers", "e^{s'' - M}", exp, power, way, "share", "step")
+    note = (
+        "M is the highest score of the row. Taking it off changes no weight, since above and "
+        "below the line shrink alike; it keeps the powers from growing too large for a computer."
+    )
+    end = program(sites, (*lines, "w = e / e.sum(-1, keepdim=True)"), "w[{r}, {c}]")
+    weights = pairs(ctx, "weights", "Attention weights", "w", found, work, end, "share")
+    return [masked, replace(powers, note=note), weights]
+
+
+def heads(ctx: Context) -> list[Panel]:
+    """The values, mixed by the weights."""
+    source = site(ctx, "weights"), f"{ctx.name}.softmax"
+    w = given(ctx, "w", "Attention weights", "w", source, *axes(ctx), kind="share")
+    v = of_head(ctx, "value")
+    found = ctx.held(w.values @ v.values, ctx.box.site)
+
+    def work(row: int, column: int) -> list[str]:
+        return [
+            rf"\mathrm{{head}}_{{{row},{column}}} = \sum_j w_{{{row},j}}\, v_{{j,{column}}}",
+            f"= {products(w.values[row], v.values[:, column], 'j')}",
+            f"= {number(found[row, column])}",
+        ]
+
+    sites = [source[0], site(ctx, "value")]
+    names = zip("wv", sites, strict=True)
+    lines = [f"{name} = seen[{one!r}][{ctx.head}]" for name, one in names]
+    code = program(sites, [*lines, "head = w @ v"], "head[{r}, {c}]")
+    symbol = rf"\mathrm{{head}}_{{{ctx.head}}}"
+    title = f"What head {ctx.head} hands on"
+    return [w, v, table("head", title, symbol, found, ctx.rows, narrow(ctx), work, code)]
+
+
+def concat(ctx: Context) -> list[Panel]:
+    """All heads side by side."""
+    source, d_k = site(ctx, "heads"), ctx.d_k
+    found = np.hstack([one.astype(np.float64) for one in ctx.trace[source]])
+
+    def work(row: int, column: int) -> list[str]:
+        head, inner = divmod(column, d_k)
+        return [
+            rf"c_{{{row},{column}}} = \mathrm{{head}}^{{({head})}}_{{{row},{inner}}},\quad "
+            rf"{column} = {head} \cdot {d_k} + {inner}",
+            f"= {number(found[row, column])}",
+        ]
+
+    lines = [f"heads = seen[{source!r}]", "c = torch.cat(tuple(heads), dim=-1)"]
+    code = program([source], lines, "c[{r}, {c}]")
+    labels = tuple(f"head {h}, {i}" for h in range(ctx.config.n_heads) for i in range(d_k))
+    columns = Axis(labels, "head, and dimension of it")
+    return [table("c", "All heads", "c", found, ctx.rows, columns, work, code)]
+
+
+def output(ctx: Context) -> list[Panel]:
+    """W^O, taken apart by heads: each writes a vector of its own, and they are summed."""
+    wide = numbered(ctx.config.d_model, "dimension of d_model")
+    head, d_k, n_heads = ctx.head, ctx.d_k, ctx.config.n_heads
+    source = site(ctx, "heads"), f"{ctx.name}.heads"
+    symbol = rf"\mathrm{{head}}_{{{head}}}"
+    title = f"What head {head} hands on"
+    own = given(ctx, "head", title, symbol, source, ctx.rows, narrow(ctx))
+    w_o = array(ctx.block.w_o).T
+    cut = slice(head * d_k, (head + 1) * d_k)
+    pick = f"{ctx.expression()}.w_o.T[{cut.start}:{cut.stop}]"
+    rows, origin = f"W^O, rows of head {head}", f"{ctx.path}.w_o"
+    w = learned("w", rows, f"W^O_{{{head}}}", w_o[cut], narrow(ctx), wide, pick, origin)
+    written = own.values @ w_o[cut]
+    each = ctx.trace[source[0]].astype(np.float64)
+    parts = np.stack([each[h] @ w_o[h * d_k : (h + 1) * d_k] for h in range(n_heads)])
+    found = ctx.held(parts.sum(axis=0), ctx.box.site)
+
+    def mine(row: int, column: int) -> list[str]:
+        return [
+            rf"u_{{{row},{column}}} = \sum_i \mathrm{{head}}_{{{row},i}}\, W^O_{{i,{column}}}",
+            f"= {products(own.values[row], w_o[cut][:, column])}",
+            f"= {number(written[row, column])}",
+        ]
+
+    def work(row: int, column: int) -> list[str]:
+        spoken = parts[:, row, column]
+        return [
+            rf"o_{{{row},{column}}} = \sum_h u^{{(h)}}_{{{row},{column}}}",
+            f"= {summed(spoken, lambda h: signed(spoken[h]), 'h')}",
+            f"= {number(found[row, column])}",
+        ]
+
+    lines = [f"head = seen[{source[0]!r}][{head}]", f"u = head @ {pick}"]
+    alone = program([source[0]], lines, "u[{r}, {c}]")
+    lines = [
+        f"c = torch.cat(tuple(seen[{source[0]!r}]), dim=-1)",
+        f"o = c @ {ctx.expression()}.w_o.T",
+    ]
+    code = program([source[0]], lines, "o[{r}, {c}]")
+    one = f"{symbol}\\, W^O_{{{head}}}"
+    title = f"What head {head} writes"
+    return [
+        own,
+        w,
+        table("u", title, one, written, ctx.rows, wide, mine, alone, role="step"),
+        table("o", "All heads together", "o", found, ctx.rows, wide, work, code),
+    ]

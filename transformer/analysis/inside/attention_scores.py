@@ -1,0 +1,168 @@
+"""Panels of an attention up to its scores, for one head: Q, K, V, q·k, scaled (section 3.2)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from transformer.analysis.inside.context import (
+    ONE,
+    Axis,
+    CodeOf,
+    Context,
+    array,
+    given,
+    learned,
+    numbered,
+    program,
+    table,
+)
+from transformer.analysis.inside.latex import Work, number, products, signed, summed
+from transformer.analysis.inside.panels import Array, Kind, Panel, Role
+
+_LETTERS = {"query": ("q", "Queries"), "key": ("k", "Keys"), "value": ("v", "Values")}
+
+
+def site(ctx: Context, step: str) -> str:
+    """A hook of this attention: `hook_query`, `hook_scores`, …"""
+    return f"{ctx.path}.hook_{step}"
+
+
+def narrow(ctx: Context) -> Axis:
+    """The d_k dimensions of one head."""
+    return numbered(ctx.d_k, f"dimension of head {ctx.head}")
+
+
+def of_head(ctx: Context, step: str) -> Panel:
+    """Queries, keys or values, as their own box computed them."""
+    name, title = _LETTERS[step]
+    rows = ctx.rows if step == "query" else ctx.keys
+    source = site(ctx, step), f"{ctx.name}.{step}"
+    return given(ctx, name, title, name, source, rows, narrow(ctx))
+
+
+def projection(ctx: Context) -> list[Panel]:
+    """Q, K or V of the head: the tokens' vectors times its matrix (section 3.2.2)."""
+    step = ctx.box.step
+    small, title = _LETTERS[step]
+    large = small.upper()
+    rows, source = (ctx.rows, ctx.before) if step == "query" else (ctx.keys, ctx.attended)
+    letter, read = ("m", "Memory") if source[1] == "encoder.memory" else ("x", "What comes in")
+    wide = numbered(ctx.config.d_model, "dimension of d_model")
+    x = given(ctx, letter, read, letter, source, rows, wide)
+    cut = slice(ctx.head * ctx.d_k, (ctx.head + 1) * ctx.d_k)
+    weight = array(getattr(ctx.block, f"w_{small}"))[cut].T
+    pick = f"{ctx.expression()}.w_{small}[{cut.start}:{cut.stop}].T"
+    symbol, origin = rf"W^{large}_{{{ctx.head}}}", f"{ctx.path}.w_{small}"
+    name = f"W^{large} of head {ctx.head}"
+    w = learned("w", name, symbol, weight, wide, narrow(ctx), pick, origin)
+    found = ctx.held(x.values @ weight, ctx.box.site)
+
+    def work(row: int, column: int) -> list[str]:
+        return [
+            rf"{small}_{{{row},{column}}} = \sum_i {letter}_{{{row},i}}\, W_{{i,{column}}}",
+            f"= {products(x.values[row], weight[:, column])}",
+            f"= {number(found[row, column])}",
+        ]
+
+    lines = [f"{letter} = seen[{source[0]!r}]", f"w = {pick}", f"{small} = {letter} @ w"]
+    code = program([source[0]], lines, f"{small}[{{r}}, {{c}}]")
+    return [x, w, table(small, title, small, found, rows, narrow(ctx), work, code)]
+
+
+def scores(ctx: Context) -> list[Panel]:
+    """Every query with every key, before any scaling."""
+    q, k = of_head(ctx, "query"), of_head(ctx, "key")
+    if ctx.config.score == "additive":
+        return _additive(ctx, q, k)
+    found = q.values @ k.values.T
+
+    def work(row: int, column: int) -> list[str]:
+        return [
+            rf"s_{{{row},{column}}} = \sum_i q_{{{row},i}}\, k_{{{column},i}}",
+            f"= {products(q.values[row], k.values[column])}",
+            f"= {number(found[row, column])}",
+        ]
+
+    code = program(*_from_qk(ctx, "s = q @ k.T"), "s[{r}, {c}]")
+    return [q, k, pairs(ctx, "s", "Scores", "s", found, work, code)]
+
+
+def _additive(ctx: Context, q: Panel, k: Panel) -> list[Panel]:
+    """v · tanh(q + k), Bahdanau et al. 2015."""
+    v = array(ctx.block.score.v)[ctx.head]
+    expression, origin = f"{ctx.expression()}.score.v[{ctx.head}]", f"{ctx.path}.score.v"
+    weight = learned("v", "v", "v", v[None], ONE, narrow(ctx), f"{expression}[None]", origin)
+    by_query = [np.tanh(one + k.values) @ v for one in q.values]
+    found = ctx.held(np.stack(by_query), site(ctx, "scores"))
+
+    def work(row: int, column: int) -> list[str]:
+        a, b = q.values[row], k.values[column]
+
+        def write(i: int) -> str:
+            return rf"{signed(v[i])} \cdot \tanh({number(a[i])} + {signed(b[i])})"
+
+        return [
+            rf"s_{{{row},{column}}} = \sum_i v_i \tanh(q_{{{row},i}} + k_{{{column},i}})",
+            f"= {summed(v * np.tanh(a + b), write)}",
+            f"= {number(found[row, column])}",
+        ]
+
+    lines = [f"v = {expression}", "s = torch.tanh(q[:, None] + k) @ v"]
+    code = program(*_from_qk(ctx, *lines), "s[{r}, {c}]")
+    return [q, k, weight, pairs(ctx, "s", "Scores", "s", found, work, code)]
+
+
+def scale(ctx: Context) -> list[Panel]:
+    """Divided by √d_k, or left as they are."""
+    before = scores(ctx)[-1]
+    s = replace(before, role="input", origin=f"{ctx.name}.scores")
+    if ctx.config.score != "scaled_dot":
+        found = ctx.held(s.values, ctx.box.site)
+
+        def same(row: int, column: int) -> list[str]:
+            value = number(found[row, column])
+            return [rf"s'_{{{row},{column}}} = s_{{{row},{column}}}", f"= {value}"]
+
+        return [s, pairs(ctx, "scaled", "Scores, not scaled", "s'", found, same, s.code)]
+    found = ctx.held(s.values / ctx.d_k**0.5, ctx.box.site)
+
+    def work(row: int, column: int) -> list[str]:
+        return [
+            rf"s'_{{{row},{column}}} = \frac{{s_{{{row},{column}}}}}{{\sqrt{{d_k}}}}",
+            rf"= \frac{{{number(s.values[row, column])}}}{{\sqrt{{{ctx.d_k}}}}}",
+            f"= {number(found[row, column])}",
+        ]
+
+    lines = ["s = q @ k.T", f"scaled = s / {ctx.d_k} ** 0.5"]
+    code = program(*_from_qk(ctx, *lines), "scaled[{r}, {c}]")
+    return [s, pairs(ctx, "scaled", "Scores ÷ √d_k", "s'", found, work, code)]
+
+
+def axes(ctx: Context) -> tuple[Axis, Axis]:
+    """Queries down and keys across."""
+    rows, keys = ctx.rows, ctx.keys
+    return Axis(rows.labels, f"query: {rows.title}"), Axis(keys.labels, f"key: {keys.title}")
+
+
+def pairs(
+    ctx: Context,
+    name: str,
+    title: str,
+    symbol: str,
+    values: Array,
+    work: Work,
+    code: CodeOf,
+    kind: Kind = "signed",
+    role: Role = "result",
+) -> Panel:
+    """A number for every query and key."""
+    return table(name, title, symbol, values, *axes(ctx), work, code, kind=kind, role=role)
+
+
+def _from_qk(ctx: Context, *lines: str) -> tuple[list[str], list[str]]:
+    """Hooks and lines of a program that starts from queries and keys."""
+    sites = [site(ctx, "query"), site(ctx, "key")]
+    names = zip("qk", sites, strict=True)
+    return sites, [*(f"{name} = seen[{one!r}][{ctx.head}]" for name, one in names), *lines]

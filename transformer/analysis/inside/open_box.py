@@ -1,0 +1,82 @@
+"""A box opened: its tables, computed from one trace and the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from transformer.analysis.inside import (
+    attention_output,
+    attention_scores,
+    embedded,
+    network,
+    prediction,
+    sublayers,
+)
+from transformer.analysis.inside.context import Context
+from transformer.analysis.inside.panels import Opened, Panel
+from transformer.analysis.inside.walk import box_named, written_shape
+from transformer.inference.trace import Trace
+from transformer.inference.translator import Translator
+
+_Maker = Callable[[Context], list[Panel]]
+
+_STEPS: dict[str, _Maker] = {
+    "tokens": embedded.tokens,
+    "positions": embedded.positions,
+    "sum": embedded.added,
+    "query": attention_scores.projection,
+    "key": attention_scores.projection,
+    "value": attention_scores.projection,
+    "scores": attention_scores.scores,
+    "scale": attention_scores.scale,
+    "mask": attention_output.mask,
+    "softmax": attention_output.softmax,
+    "heads": attention_output.heads,
+    "concat": attention_output.concat,
+    "output": attention_output.output,
+    "add": sublayers.add,
+    "norm": sublayers.norm,
+    "hidden": network.hidden,
+    "memory": network.memory,
+    "logits": prediction.logits,
+    "choice": prediction.choice,
+}
+_ELSEWHERE: dict[tuple[str, str], _Maker] = {
+    ("ffn", "output"): network.output,
+    ("output", "softmax"): prediction.softmax,
+}
+"""Steps that are another thing in this block."""
+
+
+def opened(trace: Trace, translator: Translator, box: str, head: int | None = None) -> Opened:
+    """The panels of one box.
+
+    What the trace holds is shown as it was recorded; what no hook sees is computed in float64 from
+    the trace and the weights. Whatever a hook sees is also computed, and the two are compared.
+
+    Args:
+        trace: of this translator, with every site and without interventions.
+        box: its name; see `boxes`.
+        head: which head the box shows, from 0; None is head 0. A box without heads shows none.
+
+    Raises:
+        ValueError: for a box or head that is not there, or a trace that does not follow from the
+            model's weights.
+        KeyError: for a trace that was recorded without a site that the box needs.
+    """
+    config = translator.model.config
+    found = box_named(config, box)
+    if trace.config != config.to_dict():
+        raise ValueError("the trace is of a model of another shape; trace with this one")
+    if head is not None and not 0 <= head < config.n_heads:
+        raise ValueError(f"there is no head {head}; the heads are 0 to {config.n_heads - 1}")
+    ctx = Context(trace, translator.model, translator.vocabulary, found, head or 0)
+    maker = _ELSEWHERE.get((found.block, found.step)) or _STEPS[found.step]
+    lengths = {"src": len(trace.src_tokens), "tgt": len(trace.tgt_tokens)}
+    return Opened(
+        box=found,
+        head=ctx.head if found.by_head else None,
+        shape=written_shape(found.axes, config, **lengths),
+        panels=tuple(maker(ctx)),
+        trace=trace,
+    )

@@ -1,0 +1,160 @@
+"""Panels of the boxes at the top: logits, softmax over the vocabulary, the word (section 3.4)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from transformer.analysis.inside.context import (
+    ONE,
+    Axis,
+    CodeOf,
+    Context,
+    array,
+    given,
+    numbered,
+    table,
+    through,
+)
+from transformer.analysis.inside.latex import Work, number, products, summed
+from transformer.analysis.inside.panels import Array, Code, Panel
+
+HIGHEST = 10
+"""Tokens shown of each position."""
+
+_SITE = "hook_logits"
+_READ = f"z = seen[{_SITE!r}]"
+_SHARES = ("e = (z - z.max(-1, keepdim=True).values).exp()", "p = e / e.sum(-1, keepdim=True)")
+
+Ids = npt.NDArray[np.int64]
+
+
+def logits(ctx: Context) -> list[Panel]:
+    """Each state with the embedding of every token; the highest of them."""
+    source = ctx.before
+    wide = numbered(ctx.config.d_model, "dimension of d_model")
+    y = given(ctx, "y", "The decoder's states", "y", source, ctx.rows, wide)
+    embedding = ctx.model.embedding.weight
+    z = ctx.held(through(y.values, embedding), ctx.box.site)
+    ids, found = _highest(z)
+
+    def work(row: int, column: int) -> list[str]:
+        id = ids[row, column]
+        return [
+            rf"z_{{{row},v}} = \sum_i y_{{{row},i}}\, E_{{v,i}},\quad v = {id}",
+            f"= {products(y.values[row], array(embedding[id]))}",
+            f"= {number(found[row, column])}",
+        ]
+
+    lines = (f"y = seen[{source[0]!r}]", "z = y @ model.embedding.weight.T")
+    code = _reading((source[0],), lines, "z", ids)
+    return [y, _ranked(ctx, "z", "Logits", "z", found, ids, work, code)]
+
+
+def softmax(ctx: Context) -> list[Panel]:
+    """The logits as shares of 1."""
+    z = ctx.seen(_SITE)
+    top = z.max(axis=1)
+    sums = np.exp(z - top[:, None]).sum(axis=1)
+    ids, best = _highest(z)
+    found = np.exp(best - top[:, None]) / sums[:, None]
+
+    def same(row: int, column: int) -> list[str]:
+        id = ids[row, column]
+        return [rf"z_{{{row},v}},\quad v = {id}", f"= {number(best[row, column])}"]
+
+    def work(row: int, column: int) -> list[str]:
+        above = rf"e^{{{number(best[row, column] - top[row])}}}"
+        return [
+            rf"P(v) = \frac{{e^{{z_v - M}}}}{{\sum_u e^{{z_u - M}}}},\quad M = \max_u z_u,"
+            rf"\quad v = {ids[row, column]}",
+            rf"M = {number(top[row])}",
+            rf"= \frac{{{above}}}{{{_below(ctx, row)}}}",
+            f"= {number(found[row, column])}",
+        ]
+
+    given = _ranked(
+        ctx, "z", "Logits", "z", best, ids, same, _reading((_SITE,), (_READ,), "z", ids)
+    )
+    code = _reading((_SITE,), (_READ, *_SHARES), "p", ids)
+    shares = _ranked(ctx, "p", "Probabilities", "P", found, ids, work, code)
+    return [
+        replace(given, role="input", origin="output.logits"),
+        replace(shares, kind="share"),
+    ]
+
+
+def choice(ctx: Context) -> list[Panel]:
+    """What was taken at each position: its probability, and how many tokens had more."""
+    z = ctx.seen(_SITE)
+    top = z.max(axis=1)
+    ids = np.array(ctx.trace.predicted_ids)[:, None]
+    own = np.take_along_axis(z, ids, axis=1)
+    sums = np.exp(z - top[:, None]).sum(axis=1)
+    found = np.exp(own - top[:, None]) / sums[:, None]
+    ranks = (z > own).sum(axis=1, keepdims=True) + 1.0
+
+    def work(row: int, column: int) -> list[str]:
+        return [
+            rf"P(y_{{{row + 1}}}) = \frac{{e^{{z_v - M}}}}{{\sum_u e^{{z_u - M}}}},"
+            rf"\quad v = {ids[row, 0]}",
+            rf"= \frac{{e^{{{number(own[row, 0] - top[row])}}}}}{{{_below(ctx, row)}}}",
+            f"= {number(found[row, 0])}",
+        ]
+
+    def count(row: int, column: int) -> list[str]:
+        return [
+            r"\mathrm{rank} = 1 + |\{u : z_u > z_v\}|",
+            f"= 1 + {int(ranks[row, 0]) - 1}",
+            f"= {int(ranks[row, 0])}",
+        ]
+
+    code = _reading((_SITE,), (_READ, *_SHARES), "p", ids)
+
+    def ranking(row: int, column: int) -> Code:
+        return Code((_SITE,), (_READ,), f"(z[{row}] > z[{row}, {ids[row, 0]}]).sum() + 1")
+
+    word = _ranked(ctx, "p", "The word taken", "P(y)", found, ids, work, code)
+    rank = _ranked(ctx, "rank", "Its rank", r"\mathrm{rank}", ranks, ids, count, ranking)
+    note = "1 is the most probable. Greedy decoding takes it, but never <pad>, <s> or <unk>."
+    return [
+        replace(rank, kind="count", role="step", note=note),
+        replace(word, kind="share"),
+    ]
+
+
+def _highest(z: Array) -> tuple[Ids, Array]:
+    """Ids of the greatest logits of each row, greatest first, and the logits."""
+    ids: Ids = np.argsort(-z, axis=1, kind="stable")[:, : min(HIGHEST, z.shape[1])]
+    return ids, np.take_along_axis(z, ids, axis=1)
+
+
+def _below(ctx: Context, row: int) -> str:
+    """Σ e^(z − M) of one position, written out."""
+    z = ctx.trace[_SITE][row].astype(np.float64)
+    z -= z.max()
+    return summed(np.exp(z), lambda v: f"e^{{{number(z[v])}}}", "v")
+
+
+def _reading(sites: tuple[str, ...], lines: tuple[str, ...], name: str, ids: Ids) -> CodeOf:
+    """A program whose columns are ranks: it reads the column of the token instead."""
+    return lambda row, column: Code(sites, lines, f"{name}[{row}, {ids[row, column]}]")
+
+
+def _ranked(
+    ctx: Context,
+    name: str,
+    title: str,
+    symbol: str,
+    values: Array,
+    ids: Ids,
+    work: Work,
+    code: CodeOf,
+) -> Panel:
+    """A table with a token in each cell, by rank or the one that was taken."""
+    count = ids.shape[1]
+    columns = ONE if count == 1 else Axis(tuple(str(k + 1) for k in range(count)), "rank")
+    cells = tuple(tuple(ctx.vocabulary.tokens(row)) for row in ids)
+    return table(name, title, symbol, values, ctx.rows, columns, work, code, cells=cells)

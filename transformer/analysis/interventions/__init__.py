@@ -1,0 +1,45 @@
+"""Interventions: what is changed in one forward pass, as `Hooks`, and what that changes.
+
+`switching` turns heads off or down, `patches` changes rows, cells, activations and tokens,
+`blanking` every cell of a head in its turn, `comparison` holds the result beside the original.
+It may not touch the model: hooks are given for one call, and a cached model serves others
+meanwhile.
+"""
+
+from transformer.analysis.interventions.blanking import Cells, blank_cells
+from transformer.analysis.interventions.comparison import Comparison, compare
+from transformer.analysis.interventions.patches import (
+    blanked,
+    hidden,
+    painted,
+    patched,
+    without_pieces,
+)
+from transformer.analysis.interventions.switching import (
+    Head,
+    gated,
+    site,
+    switched_off,
+    to_mean,
+    together,
+    uniform,
+)
+
+__all__ = [
+    "Cells",
+    "Comparison",
+    "Head",
+    "blank_cells",
+    "blanked",
+    "compare",
+    "gated",
+    "hidden",
+    "painted",
+    "patched",
+    "site",
+    "switched_off",
+    "to_mean",
+    "together",
+    "uniform",
+    "without_pieces",
+]

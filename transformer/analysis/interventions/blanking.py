@@ -1,0 +1,176 @@
+"""One weight, what it moves, and what happens to the output when it is blanked.
+
+Blanked means: set to 0 after the softmax, the other weights of its row left as they are. That takes
+away the vector α·f(x) and nothing else, the very vector whose norm stands beside the weight
+(Kobayashi et al. 2020), so the three can be compared. With `renormalise` the rest of the row is
+divided by its sum: as if the key were masked. Then the other keys speak louder, and the change
+mixes both; a weight near 1 gives them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transformer.analysis.attribution.norms import contributions
+from transformer.analysis.corpora.passes import Progress, silent
+from transformer.analysis.interventions.patches import check_place, rescaled
+from transformer.analysis.interventions.switching import Head, site
+from transformer.hooks import HookFn, Hooks
+from transformer.inference import Translator
+from transformer.inference.trace import Trace
+from transformer.model import Transformer
+
+Cell = tuple[int, int]  # query, key
+
+LOGITS = 2**23
+"""Most logits of one pass, 32 MB: so many variants of a sentence stand side by side."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells of one head of one sentence.
+
+    Attributes:
+        head: (kind, layer, head).
+        cells: (query, key) of each; of the decoder's own attention only those it may look at.
+        weights: α of each. norms: ‖α·f(x)‖.
+        effects: (cell, output token), the change of the token's log-probability in nats, given
+            the output before it, when the cell is blanked; negative is less probable. It is 0
+            for tokens before the query of decoder and cross attention.
+        tokens: of the output.
+    """
+
+    head: Head
+    cells: tuple[Cell, ...]
+    weights: Float[np.ndarray, "cell"]
+    norms: Float[np.ndarray, "cell"]
+    effects: Float[np.ndarray, "cell token"]
+    tokens: tuple[str, ...]
+
+    @property
+    def total(self) -> Float[np.ndarray, "cell"]:
+        """Change of the whole output's log-probability."""
+        return np.asarray(self.effects.sum(axis=1))
+
+    @property
+    def there(self) -> Float[np.ndarray, "cell"]:
+        """Of the token that the query predicts; NaN for the encoder, whose queries predict none."""
+        if self.head[0] == "encoder":
+            return np.full(len(self.cells), np.nan)
+        rows = np.arange(len(self.cells))
+        return np.asarray(self.effects[rows, [query for query, _ in self.cells]])
+
+    @property
+    def rest(self) -> Float[np.ndarray, "cell"]:
+        """Of all other tokens together; for the encoder of all."""
+        return np.asarray(self.total - np.nan_to_num(self.there))
+
+    def to_frame(self) -> pd.DataFrame:
+        """A line a cell: query, key, weight, norm, there, rest, total."""
+        table = pd.DataFrame(self.cells, columns=["query", "key"])
+        table["weight"], table["norm"] = self.weights, self.norms
+        table["there"], table["rest"], table["total"] = self.there, self.rest, self.total
+        return table
+
+    def correlations(self) -> dict[str, float]:
+        """Spearman's rank correlation of weight, norm and size of the effect, over the cells.
+
+        The effect counts by its size, |change of the output's log-probability|: weight and norm
+        say how much a cell moves and not in which direction. NaN where one of them is constant.
+        """
+        table = self.to_frame()
+        table["effect"] = table.total.abs()
+        ranked = table[["weight", "norm", "effect"]].corr(method="spearman").to_numpy()
+        return {
+            "weight_norm": float(ranked[0, 1]),
+            "weight_effect": float(ranked[0, 2]),
+            "norm_effect": float(ranked[1, 2]),
+        }
+
+
+def blank_cells(
+    translator: Translator,
+    trace: Trace,
+    head: Head,
+    queries: Sequence[int] | None = None,
+    *,
+    renormalise: bool = False,
+    progress: Progress = silent,
+) -> Cells:
+    """Blank every cell of these rows, one at a time, and score the trace's output each time.
+
+    Many variants of the sentence run side by side, so a row costs about one pass.
+
+    Args:
+        trace: of the sentence, by this translator; its values and weights recorded.
+        queries: rows of the head; left out: all.
+        progress: as in `passes`; what it raises ends the work.
+
+    Raises:
+        ValueError: for a head or query that is not there, or a trace of another model.
+    """
+    kind, layer, number = head
+    if queries is None:
+        queries = range(len(trace.labels(kind)[0]))
+    for query in queries:
+        check_place(trace, head, query)
+    norms = contributions(translator.model, trace, kind, layer)[number]
+    n_keys = norms.shape[1]
+    cells = [(i, j) for i in queries for j in range(i + 1 if kind == "decoder" else n_keys)]
+    if not cells:
+        raise ValueError("there is no row to blank; name at least one query")
+    parts = []
+    at_once = max(1, LOGITS // (len(trace.tgt_ids) * translator.model.config.vocab_size) - 1)
+    for start in range(0, len(cells), at_once):
+        progress(start / len(cells), "blanking")
+        some = cells[start : start + at_once]
+        hooks = Hooks({site(kind, layer, "weights"): _blank_each(number, some, renormalise)})
+        found = _log_probabilities(translator.model, trace, hooks, len(some) + 1, kind)
+        parts.append((found[:-1] - found[-1]).cpu().numpy())  # the last one is left whole
+    progress(1.0, "blanked")
+    i, j = np.array(cells).T
+    weights = trace.weights(kind, layer)[number][i, j]
+    effects = np.concatenate(parts)
+    return Cells(head, tuple(cells), weights, norms[i, j], effects, trace.predicted_tokens)
+
+
+def _blank_each(head: int, cells: list[Cell], renormalise: bool) -> HookFn:
+    """Cell n blanked in sentence n of the batch."""
+
+    def blank(weights: Tensor, _: str) -> Tensor:
+        sentences = torch.arange(len(cells), device=weights.device)
+        query, key = torch.tensor(cells, device=weights.device).T
+        changed = weights.clone()
+        changed[sentences, head, query, key] = 0
+        if renormalise:
+            changed[sentences, head, query] = rescaled(changed[sentences, head, query])
+        return changed
+
+    return blank
+
+
+@torch.inference_mode()
+def _log_probabilities(
+    model: Transformer, trace: Trace, hooks: Hooks, copies: int, kind: str
+) -> Float[Tensor, "copies token"]:
+    """Of the trace's output tokens, in so many copies of the sentence at once."""
+    device = model.embedding.weight.device
+    src, tgt, wanted = (
+        torch.tensor([ids], device=device)
+        for ids in (trace.src_ids, trace.tgt_ids, trace.predicted_ids)
+    )
+    if kind == "encoder":
+        memory = model.encode(src.expand(copies, -1), hooks=hooks)
+    else:  # the encoder does not change, once is enough
+        memory = model.encode(src).expand(copies, -1, -1)
+    states = model.decode(tgt.expand(copies, -1), memory, hooks=hooks)
+    logits = model.project(states)
+    chosen = logits.gather(-1, wanted.expand(copies, -1)[..., None])[..., 0]
+    return chosen - logits.logsumexp(dim=-1)

@@ -1,0 +1,137 @@
+"""Past the training length, measured: longer sequences, and the same sentences at far places."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from torch import Tensor
+
+from transformer.config import near
+from transformer.hooks import Hooks
+from transformer.inference import Translator
+from transformer.text.tasks import TASKS, Example
+
+BEYOND = tuple(name for name, task in TASKS.items() if "longest" in task.options)
+"""Tasks whose sequences have a length to go beyond."""
+EXTRA_SYMBOLS = 5  # an output may be so many symbols longer than the right one
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Right:
+    """How often whole sequences of one length come out right.
+
+    Attributes:
+        share: 0 to 1; None where the model has no positions for them.
+        why: the error's own sentence then.
+    """
+
+    length: int
+    share: float | None
+    why: str = ""
+
+
+def by_length(
+    translator: Translator, task: str, length: int, n: int = 48, seed: int = 1, **options: int
+) -> Right:
+    """Decode `n` sequences of exactly `length` symbols greedily; right is the whole sequence.
+
+    Args:
+        task: one of `BEYOND`; options are its own, without `longest`.
+        length: from 1 to the greatest value of the task's `longest`, however short the sequences
+            were that the model learned from.
+
+    Raises:
+        ValueError: for another task, and for a length or an option that it does not take.
+    """
+    if task not in BEYOND:
+        known = ", ".join(BEYOND)
+        raise ValueError(f"{task!r} has no lengths: choose one of {known}{near(task, BEYOND)}")
+    drawn = _of_length(task, length, n, seed, options)
+    config = translator.model.config
+    most = length + 1 + EXTRA_SYMBOLS  # `</s>` counts too
+    if config.positions == "learned":
+        most = min(most, config.max_len)
+    try:
+        found = translator.translate_batch(
+            [one.src for one in drawn], method="greedy", max_len=most, candidates=1
+        )
+    except ValueError as error:
+        return Right(length, None, str(error))
+    right = sum(
+        out.finished and out.text.split() == one.tgt.split()
+        for out, one in zip(found, drawn, strict=True)
+    )
+    return Right(length, right / n)
+
+
+def _of_length(name: str, length: int, n: int, seed: int, options: dict[str, int]) -> list[Example]:
+    task = TASKS[name]
+    strata = task.strata(task.settings(**{**options, "longest": length}))
+    fitting = [one for one in strata if one.size and len(one.example(0).src.split()) == length]
+    rng = random.Random(f"{name} {length} {seed}")
+    return [stratum.example(rng.randrange(stratum.size)) for stratum in rng.choices(fitting, k=n)]
+
+
+@lru_cache(maxsize=8)
+def sentences(n: int, seed: int = 1) -> tuple[Pair, ...]:
+    """`n` English sentences of our own grammar with their translations, written as people write."""
+    drawn = TASKS["french"].pairs(n, seed)
+    return tuple((_tidy(one.src, ".?'"), _tidy(one.tgt, ".'")) for one in drawn)
+
+
+def _tidy(symbols: str, close: str) -> str:
+    """Symbols between blanks as a sentence; French keeps the blank before its question mark."""
+    text = re.sub(rf" (?=[{close}])|(?<=') ", "", symbols)
+    return text[0].upper() + text[1:]
+
+
+def moved(translator: Translator, pairs: Sequence[Pair], start: int) -> float:
+    """Log-probability (nats a target piece) of translations when both sides' positions begin at
+    `start` instead of 0; everything else stays as it is.
+
+    To a model that went by distances alone it would be the same for every start.
+
+    Raises:
+        ValueError: past the last position that a model has learned.
+    """
+    model = translator.model
+
+    def place(positions: Tensor, name: str) -> Tensor:
+        embed = getattr(model, name.split(".")[0]).embed
+        found: Tensor = embed.positions(positions.shape[1], start)[None]
+        return found.to(positions)
+
+    sites = ("encoder.embed.hook_positions", "decoder.embed.hook_positions")
+    hooks = Hooks(dict.fromkeys(sites, place))
+    sources, targets = zip(*pairs, strict=True)
+    found = translator.translate_batch(sources, targets=targets, hooks=hooks, candidates=1)
+    return sum(one.log_probability for one in found) / sum(len(one.ids) for one in found)
+
+
+def joined(translator: Translator, pairs: Sequence[Pair]) -> tuple[int, float]:
+    """The pairs joined to one long text: its source pieces, `</s>` counted, and the
+    log-probability (nats a target piece) of its translation.
+
+    Raises:
+        ValueError: if it has more than 512 pieces, or more than the model has positions.
+    """
+    source, target = (" ".join(side) for side in zip(*pairs, strict=True))
+    found = translator.translate(source, target=target, candidates=1)
+    return len(found.src_ids), found.log_probability / len(found.ids)
+
+
+def apart(translator: Translator, pairs: Sequence[Pair], counts: Sequence[int]) -> list[float]:
+    """For the first so many pairs, each a text of its own, the log-probability (nats a target
+    piece) of their translations: what `joined` is to be held against."""
+    sources, targets = zip(*pairs, strict=True)
+    found = translator.translate_batch(sources, targets=targets, candidates=1)
+    told, pieces = ([0.0], [0])
+    for one in found:
+        told.append(told[-1] + one.log_probability)
+        pieces.append(pieces[-1] + len(one.ids))
+    return [told[count] / pieces[count] for count in counts]

@@ -1,0 +1,205 @@
+"""A card for every head: what it was measured to do over a corpus, and the role that this is.
+
+The rules of *positional*, *backwards* and *sink* are those of `figures.roles`, which names roles on
+one sentence; here they are applied to all rows of a corpus together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pandas as pd
+
+from transformer.analysis.roles.head_measures import HeadMeasures
+from transformer.analysis.roles.syntax import MARGIN, MIN_ROWS, RELATIONS, WITHIN
+from transformer.figures import roles
+from transformer.figures.roles import LEAST_ROWS, NONE, POSITIONAL, SINK, Role
+from transformer.measures.grammar import PIECES
+
+HALF = 0.5
+"""Of the weight, or of the rows: from here on a head is said to do a thing."""
+
+RULES: dict[str, str] = {
+    "positional": "At least 90% of the rows have their greatest weight at one offset (Voita et al. "
+    "2019, section 5.1); rows that cannot reach it do not count, and at least half must.",
+    "backwards": "The same, counted from the other end of the sentence.",
+    "aligner": "At least half of the weight is on the words that the word being written, or the "
+    "word just read (Chen et al. 2020, section 3), is translated from, by the gold links of the "
+    "corpus.",
+    "syntactic": "From verbs to their subject, object or adverb, from nouns to their adjective, or "
+    f"back: the greatest weight (</s> aside) is there at least {MARGIN:.0%} of the rows more often "
+    "than at the offset that finds it most often (Voita et al. 2019, section 5.2); over at least "
+    f"{MIN_ROWS} rows.",
+    "pieces": "Of words of several pieces: the greatest weight is on another piece of the word, by "
+    "the same rule as for a syntactic head (seen by Correia et al. 2019).",
+    "rare": "In the lowest encoder layer, at least half of the rows have their greatest weight on "
+    "the rarest token of the sentence, and twice as many as in a head that looks everywhere alike; "
+    "sentences without a token beyond the 500 most frequent do not count (Voita et al. 2019, "
+    "section 5.3).",
+    "duplicate": "Where a word stands elsewhere too, at least half of the weight is on it there, "
+    "and twice as much as in a head that looks everywhere alike; in cross attention: where the "
+    "word being written stands in the source. Punctuation and parts of words do not count; over "
+    f"at least {MIN_ROWS} rows.",
+    "punctuation": "At least half of the weight is on punctuation.",
+    "sink": "At least half of the weight rests on the first token, on the last, or on <s>, </s> "
+    "and punctuation together, as in a head that has nothing to do (Clark et al. 2019, section "
+    "3.2); the decoder's first row, which has no choice, does not count.",
+    "none": "No rule is met.",
+}
+"""Every role's rule, in the order in which they are tried: the first that is met names the head."""
+
+RESTS_ON = {
+    "positional": "positional",
+    "backwards": "backwards",
+    "aligner": "aligned",
+    "syntactic": "verb_subject",
+    "pieces": PIECES,
+    "rare": "rare",
+    "duplicate": "duplicate",
+    "punctuation": "punctuation",
+    "sink": "last",
+    "none": "confidence",
+}
+"""The measure that a role rests on, and by which its strongest sentences are found."""
+
+WITHIN_TEXTS: dict[str, tuple[str, str]] = {
+    "verb_subject": ("v→s", "finds the verb's subject"),
+    "subject_verb": ("s→v", "finds the subject's verb"),
+    "verb_object": ("v→o", "finds the verb's object"),
+    "object_verb": ("o→v", "finds the object's verb"),
+    "noun_adjective": ("n→a", "finds the noun's adjective"),
+    "adjective_noun": ("a→n", "finds the adjective's noun"),
+    "verb_adverb": ("v→d", "finds the verb's adverb"),
+    "adverb_verb": ("d→v", "finds the adverb's verb"),
+    PIECES: ("a+b", "joins the pieces of a word"),
+}
+"""Of the measures between two source tokens: a mark, and what a head does that is good at it."""
+
+_BY_SHORT = {"first": "first", "last": "last", "ends": "delimiters", "↔−1": "aligned_input"} | {
+    short: name for name, (short, _) in WITHIN_TEXTS.items()
+}
+
+
+@dataclass(frozen=True)
+class HeadRole:
+    """One head.
+
+    Attributes:
+        kind, layer, head: which.
+        role: the first that it meets; "none" is a role too.
+        met: all that it meets.
+        measures: its numbers over the corpus; None where one has no meaning here.
+        measure: the one that its role rests on.
+        strongest: sentences (their numbers from 0) where that is greatest, with its value there.
+    """
+
+    kind: str
+    layer: int
+    head: int
+    role: Role
+    met: tuple[Role, ...]
+    measures: Mapping[str, float | None]
+    measure: str
+    strongest: tuple[tuple[int, float], ...]
+
+    @property
+    def rule(self) -> str:
+        """The rule of its role, in words."""
+        return RULES[self.role.group]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For a file; `from_dict` reads it back."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> HeadRole:
+        """The inverse of `to_dict`."""
+        made = {**values, "role": Role(**values["role"])}
+        made["met"] = tuple(Role(**role) for role in values["met"])
+        made["strongest"] = tuple((int(n), float(value)) for n, value in values["strongest"])
+        return cls(**made)
+
+
+def head_roles(measured: HeadMeasures, n_strongest: int = 10) -> list[HeadRole]:
+    """A card for every head, encoder, decoder and cross, layers from the lowest."""
+    return [_head_role(measured, line, n_strongest) for _, line in measured.table().iterrows()]
+
+
+def _head_role(measured: HeadMeasures, line: pd.Series, n_strongest: int) -> HeadRole:
+    kind, layer, head = str(line["kind"]), int(line["layer"]), int(line["head"])
+    met = tuple(_roles(measured, line, kind, layer, head))
+    role = met[0] if met else NONE
+    measure = _BY_SHORT.get(role.short) or RESTS_ON[role.group]
+    numbers = {
+        str(name): None if math.isnan(value) else float(value)
+        for name, value in line.items()
+        if name not in ("kind", "layer", "head")
+    }
+    found = measured.strongest(kind, layer, head, measure, n_strongest)
+    return HeadRole(kind, layer, head, role, met, numbers, measure, tuple(found))
+
+
+def _roles(
+    measured: HeadMeasures, line: pd.Series, kind: str, layer: int, head: int
+) -> Iterator[Role]:
+    """Those whose rule is met, in the order of `RULES`."""
+    places, chance = measured.strongest_keys[kind], measured.chance[kind]
+    for turned in (False,) if kind == "decoder" else (False, True):
+        offset, share, reach = places.constant(layer, head, backwards=turned)
+        enough = reach >= HALF and reach * len(places.query) >= LEAST_ROWS
+        if share >= POSITIONAL and enough:
+            told = roles.backwards if turned else roles.straight
+            yield told(offset, share, kind, ("</s>",))
+
+    def much(name: str, twice: bool = False, rows: int = LEAST_ROWS) -> bool:
+        least = max(HALF, 2 * chance[name] if twice else 0.0)
+        return bool(measured.rows[kind][name].sum() >= rows and line[name] >= least)
+
+    if kind == "cross" and much("aligned"):
+        yield Role("aligner", "↔", "looks at what it writes next", float(line["aligned"]))
+    if kind == "cross" and much("aligned_input"):
+        yield Role("aligner", "↔−1", "looks at what was just written", float(line["aligned_input"]))
+    if kind == "encoder":
+        yield from _within(measured, line)
+    if kind == "encoder" and layer == 0 and much("rare", twice=True):
+        yield Role("rare", "!", "looks at the rarest token", float(line["rare"]))
+    if much("duplicate", twice=True, rows=MIN_ROWS):
+        text = "copies" if kind == "cross" else "looks for its own word elsewhere"
+        yield Role("duplicate", "=", text, float(line["duplicate"]))
+    if much("punctuation"):
+        text = "looks at punctuation"
+        yield Role("punctuation", ".,", text, float(line["punctuation"]))
+    ends = {"last": ("</s>, the last token", float(line["last"]))} if kind != "decoder" else {}
+    first = "<s>, the first token" if kind == "decoder" else "the first token"
+    for name, (where, share) in (ends | {"first": (first, _first(measured, line, kind))}).items():
+        if share >= SINK and measured.rows[kind][name].sum() >= LEAST_ROWS:
+            yield Role("sink", name, f"rests on {where}", share)
+    if much("delimiters"):
+        text = "rests on punctuation and the ends of the sentence"
+        yield Role("sink", "ends", text, float(line["delimiters"]))
+
+
+def _within(measured: HeadMeasures, line: pd.Series) -> Iterator[Role]:
+    """What an encoder head finds more often than the best offset does, the clearest first."""
+    found: list[tuple[float, str]] = []
+    for name in WITHIN:
+        if measured.rows["encoder"][name].sum() >= MIN_ROWS:
+            more = float(line[name]) - measured.best_offsets[name][1]
+            # Half a billionth of a row is rounding.
+            found += [(more, name)] if more >= MARGIN - 1e-9 else []
+    for group in ("syntactic", PIECES):
+        for _, name in sorted(found, reverse=True):
+            if (name in RELATIONS) == (group == "syntactic"):
+                yield Role(group, *WITHIN_TEXTS[name], float(line[name]))
+
+
+def _first(measured: HeadMeasures, line: pd.Series, kind: str) -> float:
+    """The weight on the first token, without the decoder's first rows: each has all of it there."""
+    share, rows = float(line["first"]), measured.rows[kind]["first"]
+    if kind != "decoder":
+        return share
+    n, total = len(rows), float(rows.sum())
+    return (share * total - n) / (total - n) if total > n else 0.0

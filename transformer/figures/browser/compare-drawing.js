@@ -1,0 +1,147 @@
+// How the comparison of two sides is painted, and taken away.
+
+import { el } from "./base.js";
+import { drawHatching, drawTable } from "./cells.js";
+import { divergingLevel, LEAST } from "./compare-tables.js";
+import { makeBar, paintScale } from "./legend.js";
+import { LABEL_SIZE } from "./lettering.js";
+import { greatestOf, shade } from "./matrix.js";
+
+/** @param {Pen} pen @param {any} place @param {Matrix} m @param {Context} ctx @param {any} cell */
+export function paintSide(pen, place, m, { state, look }, cell) {
+  const greatest = m.rows.map((_, r) => greatestOf(m, r));
+  const colour = (r, c) => shade(m.values[r * m.nColumns + c], state.scale, greatest[r]);
+  drawTable(pen, m, place, look, colour, { cell });
+}
+
+// The greatest difference of the table, and of each row.
+/** @param {Matrix} m */
+function greatestDifferences(m) {
+  const rows = m.rows.map(() => LEAST);
+  m.values.forEach((value, i) => {
+    const row = Math.floor(i / m.nColumns);
+    if (Math.abs(value) > rows[row]) rows[row] = Math.abs(value);
+  });
+  return { rows, all: rows.reduce((most, one) => Math.max(most, one), LEAST) };
+}
+
+/** @param {Pen} pen @param {any} place @param {any} given @param {Context} ctx @param {any} cell */
+export function paintDifferences(pen, place, { m, rows, columns }, { state, look }, cell) {
+  const greatest = greatestDifferences(m);
+  const colour = (r, c) =>
+    divergingLevel(m.values[r * m.nColumns + c], state.scale, state.scale === "row" ? greatest.rows[r] : greatest.all);
+  paintPartnerless(pen, place, rows, columns, look);
+  drawTable(pen, m, place, look, colour, { ramp: look.diverging, css: look.divergingCss, cell });
+}
+
+// Rows and columns that only one side has: no cell there, which is something else than no difference.
+/** @param {Pen} pen @param {Look} look */
+function paintPartnerless(pen, place, rows, columns, look) {
+  const lone = (pair) => pair.includes(null);
+  if (![...rows, ...columns].some(lone)) return;
+  const [wide, high] = [place.right - place.left, place.bottom - place.top];
+  pen.save();
+  pen.beginPath();
+  rows.forEach((pair, r) => lone(pair) && pen.rect(place.left, place.top + r * place.high, wide, place.high));
+  columns.forEach((pair, c) => lone(pair) && pen.rect(place.left + c * place.cell, place.top, place.cell, high));
+  drawHatching(pen, place, look);
+  pen.restore();
+}
+
+// A small picture of differences, on its canvas.
+/** @param {HTMLCanvasElement} canvas @param {number} width @param {number} greatest @param {Look} look */
+export function paintDifference(canvas, values, height, width, greatest, look) {
+  [canvas.width, canvas.height] = [Math.max(width, 1), Math.max(height, 1)];
+  if (!values.length) return;
+  const image = new ImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer);
+  values.forEach((value, i) => {
+    const level = divergingLevel(value, "sqrt", greatest);
+    if (level >= 0) pixels[i] = look.diverging[level];
+  });
+  canvas.getContext("2d").putImageData(image, 0, 0);
+}
+
+// Numbers along the scale of differences: [place from 0 to 1, text].
+function differenceTicks(scale, greatest) {
+  const place = (share) => 0.5 + 0.5 * Math.sign(share) * (scale === "sqrt" ? Math.sqrt(Math.abs(share)) : Math.abs(share));
+  const part = scale === "sqrt" ? 0.25 : 0.5;
+  const digits = greatest < 0.1 ? 3 : 2;
+  const shares = [-1, -part, 0, part, 1];
+  return shares.map((share) => {
+    const size = Math.abs(share);
+    const number = scale === "row" ? `${size} × max` : (size * greatest).toFixed(digits);
+    return [place(share), share === 0 ? "0" : `${share < 0 ? "−" : "+"}${scale === "row" && size === 1 ? "max" : number}`];
+  });
+}
+
+const PARTNERLESS = "Hatched rows and columns are tokens that only A or only B has: there is nothing to compare.";
+
+/** @param {Context} ctx @param {any} given */
+function differenceWords({ state }, { m, rows, columns }) {
+  const scale = {
+    sqrt: "the colour follows its square root",
+    linear: "the same at both ends",
+    row: "as a share of the greatest of its row",
+  }[state.scale];
+  const lone = [...rows, ...columns].some((pair) => pair.includes(null));
+  const by = m.kind === "cross" ? ` Rows are paired by ${state.units === "words" ? "the word that is written" : "the token that is read"}.` : "";
+  const words = state.units === "words" ? " Punctuation at the end of a word makes it no other." : "";
+  return `B − A: blue where B attends more, orange where A does; ${scale}.${by}${words}${lone ? ` ${PARTNERLESS}` : ""}`;
+}
+
+export function makeDifferenceLegend() {
+  const bar = makeBar();
+  const words = el("span", {});
+  const node = el("div", { class: "hu-legend" }, bar.node, words);
+  function draw(ctx, found) {
+    bar.draw(ctx.look.diverging, differenceTicks(ctx.state.scale, greatestDifferences(found.m).all));
+    words.textContent = differenceWords(ctx, found);
+  }
+  return { node, draw };
+}
+
+// The three pictures in a row, each with its name above and the scale of differences below the last.
+/** @param {Context} ctx */
+export function compareFigure(ctx, found, panels) {
+  const { look, state } = ctx;
+  const [head, between, foot] = [30, 28, 48].map((length) => length * look.size);
+  const figures = panels.map((panel) => panel.stage.figure());
+  const starts = figures.map((_, i) => figures.slice(0, i).reduce((sum, { width }) => sum + width + between, 0));
+  const high = Math.max(...figures.map(({ height }) => height));
+  return {
+    title: `${ctx.title()}: A, B and B − A`,
+    width: starts[2] + figures[2].width,
+    height: head + high + foot,
+    paint: (pen) => {
+      figures.forEach((figure, i) => {
+        pen.save();
+        pen.translate(starts[i], 0);
+        pen.font = `600 ${LABEL_SIZE * look.size}px ${look.font}`;
+        pen.textBaseline = "middle";
+        pen.fillStyle = look.text;
+        pen.fillText(panels[i].heading.textContent, 0, 12 * look.size);
+        pen.translate(0, head);
+        figure.paint(pen);
+        pen.restore();
+      });
+      const ticks = differenceTicks(state.scale, greatestDifferences(found.m).all);
+      paintScale(pen, look, look.divergingCss, ticks, starts[2] + 30, head + high + 12 * look.size);
+    },
+  };
+}
+
+// Every cell that A or B has, with the weights of both.
+/** @param {Context} ctx @param {any} given */
+export function compareTable(ctx, { m, inA, inB }) {
+  const digits = m.top > 255 ? 4 : 2;
+  const number = (value) => (Number.isNaN(value) ? "" : value.toFixed(digits));
+  const made = [];
+  m.rows.forEach((row, r) => m.columns.forEach((column, c) => {
+    const at = r * m.nColumns + c;
+    if (Number.isNaN(inA[at]) && Number.isNaN(inB[at])) return;
+    const writes = row.written === null ? "" : row.written;
+    made.push([row.text, writes, column.text, number(inA[at]), number(inB[at]), number(m.values[at])]);
+  }));
+  return { caption: `${ctx.title()}: A and B`, columns: ["query", "writes", "key", "A", "B", "B − A"], rows: made };
+}

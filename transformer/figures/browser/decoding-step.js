@@ -1,0 +1,234 @@
+// What one step of decoding looked at and what it could have written: a panel for each translation,
+// the original and, beside it, the one with a piece forced.
+
+import { ARROWS, el, setIfNew, tokenText, within } from "./base.js";
+import { drawRowLabel, shorten } from "./lettering.js";
+import { shade } from "./matrix.js";
+import { chanceOf, showWeight } from "./shares.js";
+
+// The candidates of a step, best first; the piece taken comes last if it is none of them.
+/** @param {Side} side @param {number} step */
+export function candidatesOf(side, step) {
+  const { candidates, chosen } = side.steps[step];
+  const listed = candidates.map(([token, id, p]) => ({ token, id, p, taken: id === chosen[1] }));
+  if (!listed.some(({ taken }) => taken)) listed.push({ token: chosen[0], id: chosen[1], p: chosen[2], taken: true });
+  return listed;
+}
+
+const ROW_NAMES = {
+  decoder: "Decoder: over what was written",
+  cross: "Encoder–decoder: over the source",
+  encoder: "Encoder: of the source piece looked at most",
+};
+
+// The rows of attention that a step used, in one head: [{ kind, row, seen, weights, top, tokens }].
+// `weights` is null while they are away. What the source piece that the step looks at most had
+// looked at itself comes last.
+/** @param {Side} side @param {number} step @param {State} state */
+export function rowsOf(side, step, state) {
+  let looked = null;
+  /** @type {Kind[]} */
+  const kinds = ["decoder", "cross", "encoder"];
+  return kinds.filter((kind) => side.kinds.includes(kind)).map((kind) => {
+    const found = side.weights(kind, state.layer, state.head);
+    const { tokens } = side.labels(kind).columns;
+    const row = kind === "encoder" ? looked : step;
+    const made = { kind, row, tokens, seen: kind === "decoder" ? step + 1 : tokens.length, weights: null, top: 0 };
+    if (found && row !== null) {
+      made.weights = found.values.subarray(row * tokens.length, (row + 1) * tokens.length);
+      made.top = found.top;
+      if (kind === "cross") looked = made.weights.indexOf(Math.max(...made.weights));
+    }
+    return made;
+  });
+}
+
+// `force(step, id)` is called for "take this instead"; null where nobody can translate again.
+/** @param {Context} ctx */
+export function makeStepPanel(ctx, force) {
+  const name = el("h4", {});
+  const list = el("div", { class: "hu-candidates" });
+  const rows = new Map();
+  const attention = el("div", { class: "hu-rows" });
+  const ended = el("p", { class: "hu-label" }, "This translation has ended before this step.");
+  const heading = el("h5", {});
+  const node = el("section", { class: "hu-panel" }, name, ended, heading, list, attention);
+
+  // `note` says which translation it is; `forced` is whether the piece of this step was given.
+  function draw(side, step, note, forced) {
+    name.textContent = note;
+    name.hidden = !note;
+    heading.textContent = force && !note ? "What could come next: take another, and see what the model makes of it" : "What could come next";
+    const over = step >= side.steps.length;
+    ended.hidden = !over;
+    heading.hidden = list.hidden = attention.hidden = over;
+    if (over) return;
+    fillCandidates(side, step, forced);
+    const shown = rowsOf(side, step, ctx.state);
+    attention.replaceChildren(...shown.map((row) => {
+      if (!rows.has(row.kind)) rows.set(row.kind, makeWeightRow(ctx, row.kind));
+      rows.get(row.kind).draw(side, row);
+      return rows.get(row.kind).node;
+    }));
+  }
+
+  function fillCandidates(side, step, forced) {
+    const focused = [...list.children].indexOf(list.getRootNode().activeElement);
+    list.replaceChildren(...candidatesOf(side, step).map((one) => candidateRow(one, forced, force && (() => force(step, one.id)))));
+    if (focused >= 0) list.children[Math.min(focused, list.children.length - 1)].focus();
+  }
+
+  return { node, draw };
+}
+
+function candidateRow({ token, id, p, taken }, forced, take) {
+  const share = el("span", { class: "hu-share" });
+  share.style.width = `${100 * Math.min(p, 1)}%`;
+  const told = taken ? (forced ? "yours" : "taken") : take ? "take this instead" : "";
+  const row = el(take && !taken ? "button" : "div", {
+    class: taken ? "hu-candidate hu-taken" : "hu-candidate",
+    "data-id": id,
+    title: take || taken ? null : "To take this instead and see what the model makes of it, open this sentence in the app.",
+  },
+    el("span", { class: "hu-name" }, tokenText(token)), el("span", { class: "hu-track" }, share),
+    el("span", { class: "hu-number" }, chanceOf(p)), el("span", { class: "hu-told" }, told));
+  if (take && !taken) {
+    row.type = "button";
+    row.addEventListener("click", take);
+  } else {
+    row.tabIndex = -1; // may keep the focus that a button before it had
+  }
+  return row;
+}
+
+// One row of attention: each key with its weight as a colour, and the number where there is room.
+/** @param {Context} ctx @param {Kind} kind */
+function makeWeightRow(ctx, kind) {
+  const title = el("h5", {});
+  const told = el("span", { class: "hu-read", role: "status" });
+  const open = el("button", { type: "button", class: "hu-link" }, "in the heatmap");
+  const cells = el("div", { class: "hu-weights", role: "group" });
+  const away = el("p", { class: "hu-label" }, "on its way …");
+  const node = el("div", { class: "hu-weightrow" }, el("div", { class: "hu-rowhead" }, title, told, open), away, cells);
+  let key = "";
+  let now = null;
+  let made = []; // [cell, block, number] of each key
+  open.addEventListener("click", () => ctx.set({ view: "heatmap", kind, units: "pieces", special: "shown", combine: "one", row: now.row, column: strongestOf(now) }));
+
+  function draw(side, row) {
+    now = row;
+    away.hidden = Boolean(row.weights);
+    cells.hidden = open.hidden = !row.weights;
+    title.replaceChildren(ROW_NAMES[kind], ...(kind === "encoder" && row.row !== null ? [", “", tokenText(side.src.tokens[row.row]), "”"] : []));
+    if (!row.weights) return;
+    if (key !== side.id) build(row.tokens);
+    key = side.id;
+    cells.setAttribute("aria-label", ROW_NAMES[kind]);
+    const [most, best] = [Math.max(...row.weights.subarray(0, row.seen)), strongestOf(row)];
+    const focused = cells.getRootNode().activeElement;
+    const held = cells.contains(focused) ? made.findIndex(([cell]) => cell === focused) : -1;
+    // A long row has many cells: only what is another than before is written.
+    made.forEach(([cell, block, number], j) => {
+      cell.hidden = j >= row.seen;
+      if (cell.hidden) return;
+      const weight = row.weights[j];
+      setIfNew(cell, "tabindex", j === (held >= 0 ? held : best) ? "0" : "-1");
+      setIfNew(cell, "class", j === best ? "hu-weight hu-most" : "hu-weight");
+      setIfNew(cell, "aria-label", `${row.tokens[j]}: ${showWeight(weight, row.top)}`);
+      setIfNew(block, "style", `background: ${ctx.look.css(shade(weight, ctx.state.scale, most))}`);
+      const shown = weight >= 0.005 ? weight.toFixed(2) : "";
+      if (number.textContent !== shown) number.textContent = shown;
+    });
+    read(held >= 0 ? held : -1);
+  }
+
+  function build(tokens) {
+    made = tokens.map((token, j) => {
+      const [block, number] = [el("span", { class: "hu-block" }), el("span", { class: "hu-number" })];
+      const cell = el("div", { class: "hu-weight", role: "img" }, el("span", { class: "hu-name" }, tokenText(token)), block, number);
+      cell.addEventListener("pointerenter", () => read(j));
+      cell.addEventListener("focus", () => read(j));
+      return [cell, block, number];
+    });
+    cells.replaceChildren(...made.map(([cell]) => cell));
+  }
+  const read = (j) => told.replaceChildren(...(j < 0 || j >= now.seen ? [] : [tokenText(now.tokens[j]), ` ${showWeight(now.weights[j], now.top)}`]));
+  cells.addEventListener("pointerleave", () => read(-1));
+  cells.addEventListener("focusout", () => read(-1));
+  cells.addEventListener("keydown", (event) => {
+    const at = [...cells.children].indexOf(event.target);
+    const step = event.key in ARROWS ? ARROWS[event.key][0] : 0;
+    if (!step) return;
+    event.preventDefault();
+    event.stopPropagation();
+    event.target.tabIndex = -1;
+    const next = cells.children[within(at + step, now.seen)];
+    next.tabIndex = 0;
+    next.focus();
+  });
+
+  return { node, draw };
+}
+
+const strongestOf = ({ weights, seen }) => {
+  const part = weights.subarray(0, seen);
+  return part.indexOf(Math.max(...part));
+};
+
+// The same with a pen, as blocks { height, paint } that stand below each other.
+/** @param {Context} ctx @param {Side} side @param {number} step @param {number} width */
+export function stepBlocks(ctx, side, step, note, width) {
+  if (step >= side.steps.length) return [];
+  const { look } = ctx;
+  const line = (text, strong) => ({
+    height: 24,
+    paint: (pen) => {
+      pen.textBaseline = "middle";
+      pen.font = `${strong ? 600 : 400} 13px ${look.font}`;
+      pen.fillStyle = strong ? look.text : look.muted;
+      pen.fillText(shorten(pen, text, width), 0, 12);
+    },
+  });
+  const bars = candidatesOf(side, step).map(({ token, p, taken }) => ({
+    height: 22,
+    paint: (pen) => {
+      pen.textBaseline = "middle";
+      pen.font = `${taken ? 600 : 400} 13px ${look.font}`;
+      drawRowLabel(pen, [token], 110, 11, 104, look, taken);
+      pen.fillStyle = look.soft;
+      pen.fillRect(118, 4, width - 200, 14);
+      pen.fillStyle = taken ? look.choice : look.accent;
+      pen.fillRect(118, 4, (width - 200) * Math.min(p, 1), 14);
+      pen.fillStyle = look.text;
+      pen.fillText(chanceOf(p), width - 74, 11);
+    },
+  }));
+  const rows = rowsOf(side, step, ctx.state).filter(({ weights }) => weights).flatMap((row) => [
+    line(row.kind === "encoder" ? `${ROW_NAMES.encoder}, “${side.src.tokens[row.row]}”` : ROW_NAMES[row.kind]),
+    weightBlock(ctx, row, width),
+  ]);
+  return [line(note, true), ...bars, ...rows];
+}
+
+/** @param {Context} ctx @param {number} width */
+function weightBlock(ctx, row, width) {
+  const { look, state } = ctx;
+  const across = Math.max(Math.floor(width / 62), 1);
+  const most = Math.max(...row.weights.subarray(0, row.seen));
+  const paint = (pen) => {
+    pen.textBaseline = "middle";
+    for (let j = 0; j < row.seen; j++) {
+      pen.save();
+      pen.translate((j % across) * 62, Math.floor(j / across) * 56);
+      pen.font = `12px ${look.font}`;
+      drawRowLabel(pen, [row.tokens[j]], 58, 10, 58, look, false);
+      pen.fillStyle = look.css(shade(row.weights[j], state.scale, most));
+      pen.fillRect(0, 20, 58, 12);
+      pen.fillStyle = look.muted;
+      pen.textAlign = "right";
+      pen.fillText(row.weights[j].toFixed(2), 58, 41);
+      pen.restore();
+    }
+  };
+  return { height: Math.ceil(row.seen / across) * 56, paint };
+}

@@ -1,0 +1,273 @@
+// Beam search as a tree that can be walked: a column for each step, a box for each piece that was
+// tried. Only what is in sight is drawn, so that a wide beam over a long sentence stays quick.
+
+import { ARROWS, el, tokenText, within } from "./base.js";
+import { drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE } from "./lettering.js";
+import { chanceOf, fixed } from "./shares.js";
+
+const TREE_FEW = 4; // hypotheses kept; with more the discarded ones are folded away at first
+const FATES = { kept: "kept in the beam", finished: "finished", discarded: "discarded" };
+
+// Where everything is. Within a column the children of one parent stand together, in the order of
+// their parents and best first, so that no two branches cross.
+/** @param {Tree} tree */
+export function layTree(tree, folded, large) {
+  const scale = large ? 1.35 : 1;
+  const [wide, high, across, down] = [104, 26, 136, 34].map((x) => Math.round(x * scale));
+  const columns = [];
+  const rowOf = new Map();
+  const hidden = new Map(); // node → discarded children that are folded away
+  tree.token.forEach((_, i) => {
+    if (folded && tree.fate[i] === "discarded") {
+      hidden.set(tree.parent[i], (hidden.get(tree.parent[i]) || 0) + 1);
+    } else (columns[tree.depth[i]] ||= []).push(i);
+  });
+  for (const column of columns) {
+    column.sort((a, b) => (rowOf.get(tree.parent[a]) ?? 0) - (rowOf.get(tree.parent[b]) ?? 0) || tree.score[b] - tree.score[a]);
+    column.forEach((i, row) => rowOf.set(i, row));
+  }
+  return {
+    columns, rowOf, hidden, wide, high, across, down, scale,
+    width: (columns.length - 1) * across + wide + 24,
+    height: Math.max(...columns.map((column) => column.length)) * down + 30,
+    xOf: (i) => 12 + tree.depth[i] * across,
+    yOf: (i) => 24 + rowOf.get(i) * down,
+  };
+}
+
+/** @param {Tree} tree */
+function wayTo(tree, node) {
+  const way = [];
+  for (let i = node; i !== null; i = tree.parent[i]) way.unshift(i);
+  return way;
+}
+
+/** @param {Tree} tree */
+const endsOf = (tree) => [...tree.fate.keys()].filter((i) => tree.fate[i] === "finished").sort((a, b) => tree.score[b] - tree.score[a]);
+/** @param {Tree} tree */
+const bestEnd = (tree) => tree.best.lastIndexOf(true);
+
+// Read as text: "▁" begins a word. Without <s> and, where it has ended, without </s>.
+/** @param {Tree} tree */
+export function writtenOf(tree, node) {
+  const way = wayTo(tree, node).slice(1);
+  if (tree.fate[node] === "finished") way.pop();
+  return way.map((i) => tree.token[i]).join("").replaceAll("▁", " ").trim();
+}
+
+/** @param {Context} ctx */
+export function makeTree(ctx) {
+  let folded = null; // null: as the beam's size suggests
+  let seen = ""; // what the box was last scrolled to
+  let placed = null;
+  const canvas = el("canvas", { "aria-hidden": "true" });
+  const field = el("div", { class: "hu-treefield" }, canvas);
+  const box = el("div", { class: "hu-treebox", tabindex: "0", role: "application", "aria-roledescription": "tree" }, field);
+  const fold = el("button", { type: "button", class: "hu-button" });
+  const told = el("div", { class: "hu-branch", role: "status" });
+  const ends = el("ol", { class: "hu-ends" });
+  const body = el("div", {},
+    el("p", { class: "hu-label" }, "Each step keeps the best hypotheses so far, by score. Strong: the way to the translation returned. Framed: finished. Thin: discarded."),
+    fold, box, told, el("h5", {}, "Finished, best score first"), ends);
+  const none = el("p", { class: "hu-label" }, "This translation was made without beam search. Choose Beam on the Translate page to see the tree of what was tried.");
+  const title = el("h4", {});
+  const node = el("section", { class: "hu-tree" }, title, none, body);
+
+  const chosen = (tree) => (ctx.state.node >= 0 ? within(ctx.state.node, tree.token.length) : bestEnd(tree));
+  const choose = (i) => ctx.set({ node: i });
+
+  function draw() {
+    const { tree } = ctx.side;
+    [none.hidden, body.hidden] = [Boolean(tree), !tree];
+    title.textContent = ctx.state.force ? "The beam search of the original" : "The beam search";
+    if (!tree) return;
+    folded ??= tree.beam_size > TREE_FEW;
+    const now = chosen(tree);
+    if (tree.fate[now] === "discarded") folded = false; // what is chosen is to be seen
+    const discarded = tree.fate.filter((fate) => fate === "discarded").length;
+    fold.hidden = !discarded;
+    fold.textContent = folded ? `+${discarded} discarded` : "Hide what was discarded";
+    fold.setAttribute("aria-pressed", String(!folded));
+    placed = layTree(tree, folded, ctx.state.size === "large");
+    field.style.width = `${placed.width}px`;
+    field.style.height = `${placed.height}px`;
+    box.setAttribute("aria-label", `Tree of the beam search, ${tree.token.length} pieces tried. Arrow keys walk it.`);
+    tell(tree, now);
+    const key = `${ctx.side.id} ${now} ${folded} ${ctx.state.size}`;
+    if (key !== seen && ctx.state.node >= 0) reveal(now);
+    seen = key;
+    paint();
+  }
+
+  // The part in sight, on a canvas that stays where the reader looks.
+  function paint() {
+    const { tree } = ctx.side;
+    const [width, height] = [Math.min(box.clientWidth, placed.width), Math.min(box.clientHeight, placed.height)];
+    if (!width || !height) return;
+    const ratio = globalThis.devicePixelRatio || 1;
+    [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+    const pen = canvas.getContext("2d");
+    pen.scale(ratio, ratio);
+    pen.translate(-box.scrollLeft, -box.scrollTop);
+    paintTree(pen, tree, placed, ctx.look, chosen(tree), { left: box.scrollLeft, right: box.scrollLeft + width });
+  }
+
+  function reveal(i) {
+    const [x, y] = [placed.xOf(i), placed.yOf(i)];
+    const shift = (at, size, from, room) => (at - 40 < from ? at - 40 : at + size + 40 > from + room ? at + size + 40 - room : from);
+    box.scrollLeft = shift(x, placed.wide, box.scrollLeft, box.clientWidth);
+    box.scrollTop = shift(y, placed.high, box.scrollTop, box.clientHeight);
+  }
+
+  function tell(tree, now) {
+    const ranked = endsOf(tree);
+    const fate = tree.fate[now] === "finished" ? `finished: ${ranked.indexOf(now) + 1} of ${ranked.length} by score`
+      : tree.fate[now] === "discarded" ? `discarded: not among the best ${tree.beam_size} of its step` : FATES.kept;
+    const pairs = [
+      ["probability", chanceOf(tree.probability[now])],
+      ["log probability of the whole", fixed(tree.log_probability[now])],
+      ["score", fixed(tree.score[now])],
+      ["fate", fate],
+    ];
+    const step = tree.depth[now] - 1;
+    const show = tree.best[now] && step >= 0 ? el("button", { type: "button", class: "hu-button" }, "Show this step") : null;
+    show?.addEventListener("click", () => ctx.set({ step }));
+    told.replaceChildren(
+      el("div", { class: "hu-written" }, ...wayTo(tree, now).map((i) => el("span", { class: "hu-piece" }, tokenText(tree.token[i])))),
+      el("bdi", { class: "hu-wholetext" }, writtenOf(tree, now)),
+      el("dl", {}, ...pairs.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))), ...(show ? [show] : []));
+    ends.replaceChildren(...ranked.map((i) => {
+      const button = el("button", { type: "button", class: "hu-end", "aria-pressed": String(i === now) },
+        el("span", { class: "hu-number" }, fixed(tree.score[i])), el("bdi", {}, writtenOf(tree, i)));
+      button.addEventListener("click", () => {
+        const place = ranked.indexOf(i);
+        choose(i);
+        ends.children[place]?.firstChild.focus();
+      });
+      return el("li", {}, button);
+    }));
+  }
+
+  fold.addEventListener("click", () => {
+    folded = !folded;
+    // A discarded choice would unfold it again.
+    if (folded && ctx.side.tree.fate[chosen(ctx.side.tree)] === "discarded") choose(-1);
+    else draw();
+  });
+  box.addEventListener("scroll", () => placed && ctx.side.tree && paint());
+  box.addEventListener("click", (event) => {
+    const area = box.getBoundingClientRect();
+    const x = event.clientX - area.left - box.clientLeft + box.scrollLeft;
+    const y = event.clientY - area.top - box.clientTop + box.scrollTop;
+    const hit = placed.columns.flat().find((i) =>
+      x >= placed.xOf(i) && x <= placed.xOf(i) + placed.wide && y >= placed.yOf(i) && y <= placed.yOf(i) + placed.high);
+    if (hit !== undefined) choose(hit);
+  });
+  box.addEventListener("keydown", (event) => {
+    if (!(event.key in ARROWS)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const next = neighbour(ctx.side.tree, placed, chosen(ctx.side.tree), event.key);
+    if (next !== undefined && next !== null) choose(next);
+  });
+
+  // All of it, brought to the width asked for; null without a tree.
+  function figure(width) {
+    const { tree } = ctx.side;
+    if (!tree || !placed) return null;
+    const small = Math.min(width / placed.width, 1);
+    return {
+      height: placed.height * small + 12,
+      paint: (pen) => {
+        pen.translate(0, 12);
+        pen.scale(small, small);
+        paintTree(pen, tree, placed, ctx.look, chosen(tree), { left: 0, right: placed.width });
+      },
+    };
+  }
+
+  return { node, draw, figure };
+}
+
+// The node that an arrow key leads to: the parent, the best child, or the next of the same step.
+/** @param {Tree} tree */
+function neighbour(tree, placed, now, key) {
+  if (key === "ArrowLeft") return tree.parent[now];
+  const column = placed.columns[tree.depth[now]];
+  if (key === "ArrowUp" || key === "ArrowDown") return column[placed.rowOf.get(now) + ARROWS[key][1]];
+  const children = (placed.columns[tree.depth[now] + 1] || []).filter((i) => tree.parent[i] === now);
+  return children.find((i) => tree.best[i]) ?? children.find((i) => tree.fate[i] !== "discarded") ?? children[0];
+}
+
+/** @param {Pen} pen @param {Tree} tree @param {any} placed @param {Look} look @param {any} chosen @param {any} given */
+function paintTree(pen, tree, placed, look, chosen, { left, right }) {
+  const { columns, across, wide } = placed;
+  const from = within(Math.floor((left - wide) / across), columns.length);
+  const to = within(Math.ceil(right / across), columns.length);
+  const way = new Set(wayTo(tree, chosen));
+  pen.textBaseline = "middle";
+  pen.font = `${Math.round(SMALL_LABEL_SIZE * placed.scale)}px ${look.font}`;
+  for (let depth = Math.max(from, 1); depth <= to; depth++) {
+    pen.fillStyle = look.muted;
+    pen.fillText(`step ${depth}`, 12 + depth * across, 10);
+    for (const i of columns[depth]) paintBranch(pen, tree, placed, look, i, way.has(i));
+  }
+  for (let depth = from; depth <= to; depth++) {
+    for (const i of columns[depth]) paintNode(pen, tree, placed, look, i, i === chosen);
+  }
+}
+
+/** @param {Pen} pen @param {Tree} tree @param {Look} look */
+function paintBranch(pen, tree, placed, look, i, onWay) {
+  const parent = tree.parent[i];
+  const [x1, y1] = [placed.xOf(parent) + placed.wide, placed.yOf(parent) + placed.high / 2];
+  const [x2, y2] = [placed.xOf(i), placed.yOf(i) + placed.high / 2];
+  const gone = tree.fate[i] === "discarded";
+  pen.globalAlpha = gone && !onWay ? 0.45 : 1;
+  pen.lineWidth = tree.best[i] ? 3.5 : onWay ? 2 : gone ? 0.75 : 1.5;
+  pen.strokeStyle = onWay ? look.choice : tree.best[i] ? look.accent : look.faint;
+  pen.beginPath();
+  pen.moveTo(x1, y1);
+  pen.bezierCurveTo((x1 + x2) / 2, y1, (x1 + x2) / 2, y2, x2, y2);
+  pen.stroke();
+  pen.globalAlpha = 1;
+}
+
+/** @param {Pen} pen @param {Tree} tree @param {Look} look */
+function paintNode(pen, tree, placed, look, i, isChosen) {
+  const [x, y] = [placed.xOf(i), placed.yOf(i)];
+  const { wide, high, scale } = placed;
+  const [gone, ended, folded] = [tree.fate[i] === "discarded", tree.fate[i] === "finished", placed.hidden.get(i)];
+  pen.globalAlpha = gone && !isChosen ? 0.6 : 1;
+  pen.fillStyle = gone ? look.ground : look.soft;
+  pen.fillRect(x, y, wide, high);
+  pen.lineWidth = isChosen ? 2.5 : ended || tree.best[i] ? 2 : 1;
+  pen.strokeStyle = isChosen ? look.choice : ended ? look.text : tree.best[i] ? look.accent : look.line;
+  pen.strokeRect(x + 0.5, y + 0.5, wide - 1, high - 1);
+  pen.font = `${Math.round(SMALL_LABEL_SIZE * scale)}px ${look.font}`;
+  pen.fillStyle = look.muted;
+  pen.textAlign = "right";
+  const number = ended ? fixed(tree.score[i]).slice(0, 5) : tree.parent[i] === null ? "" : tree.probability[i].toFixed(2);
+  pen.fillText(number, x + wide - 6, y + high / 2);
+  pen.textAlign = "left";
+  if (folded) paintFolded(pen, look, `+${folded}`, x + wide + 3, y + high / 2);
+  pen.fillStyle = look.muted;
+  const room = wide - 16 - pen.measureText(number).width;
+  pen.font = `${tree.best[i] ? 600 : 400} ${Math.round(LABEL_SIZE * scale)}px ${look.font}`;
+  pen.save();
+  pen.translate(0, y + high / 2);
+  drawToken(pen, shorten(pen, tree.token[i], room), x + 6, look, !gone);
+  pen.restore();
+  pen.globalAlpha = 1;
+}
+
+// How many discarded ones went out from here, on a ground of its own over the branches.
+/** @param {Pen} pen @param {Look} look @param {string} text @param {number} x @param {number} y */
+function paintFolded(pen, look, text, x, y) {
+  pen.fillStyle = look.ground;
+  pen.fillRect(x, y - 7, pen.measureText(text).width + 4, 14);
+  pen.fillStyle = look.muted;
+  pen.fillText(text, x + 2, y);
+}

@@ -1,0 +1,30 @@
+// The explorer where it is used: on its page in the app, and as a file of its own.
+
+import { writeAddress } from "./address.js";
+import { explorerView } from "./explorer.js";
+import { bytesIn } from "./file.js";
+import { mounted } from "./mount.js";
+import { arrayOf } from "./store.js";
+
+export function mountExplorer(views) {
+  return mounted((place, _, setState) => explorerView(place, (state, defaults) => {
+    writeAddress(state, defaults);
+    setState(state);
+  }, views, true));
+}
+
+export async function openExplorer(views) {
+  const view = explorerView(document.body, () => {}, views);
+  document.querySelector(".hu").classList.add("hu-file");
+  // The layers stand below this script and may still be on their way from the disk.
+  const read = new Promise((done) => document.addEventListener("DOMContentLoaded", done));
+  const block = (name) => document.querySelector(`script[data-part="${name}"]`);
+  view.show(await bytesIn(document.getElementById("hu-first")), (store, header) => {
+    for (const meta of header.later) {
+      store.later.set(meta.name, async () => {
+        if (!block(meta.name)) await read;
+        return arrayOf(meta, await bytesIn(block(meta.name)));
+      });
+    }
+  });
+}

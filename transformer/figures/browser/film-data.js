@@ -1,0 +1,120 @@
+// What the film was given: frames, tokens and roles. The inverse of figures/film.py.
+
+import { el, within } from "./base.js";
+
+export const stepName = (step) => step.toLocaleString("en");
+export const inPercent = (share) => `${Math.floor(100 * share + 1e-3)} %`; // never more than there is, but for float32
+
+// The last frame that is not after `step`; of -1 the newest.
+export function frameOf(steps, step) {
+  if (step < 0) return steps.length - 1;
+  let at = 0;
+  while (at + 1 < steps.length && steps[at + 1] <= step) at++;
+  return at;
+}
+
+export function makeFilm(header, parts) {
+  const { steps, probes, rule } = header;
+  const choices = probes.flatMap((doc, number) => (doc.kinds.length ? [number] : []));
+  const shape = (probe, kind) => parts.get(`${probe}.${kind}`).shape;
+  const lengthOf = (number) => probes[number].src.tokens.length + probes[number].tgt.tokens.length;
+  const longest = choices.reduce((best, number) => (lengthOf(number) > lengthOf(best) ? number : best), choices[0]);
+  const kept = new Map();
+
+  // What a state stands for: a sentence, a kind and a head that are there.
+  function fitted(state) {
+    const probe = choices.includes(state.probe) ? state.probe : longest;
+    const { kinds, clearest } = probes[probe];
+    const kind = kinds.includes(state.kind) ? state.kind : kinds[kinds.length - 1];
+    const [, layers, heads] = shape(probe, kind);
+    const chosen = state.layer >= 0 && state.head >= 0;
+    const [layer, head] = chosen ? [state.layer, state.head] : clearest[kind];
+    return { ...state, probe, kind, layer: within(layer, layers), head: within(head, heads) };
+  }
+
+  // One frame of one sentence, as the explorer's views take a sentence.
+  function side(probe, frame) {
+    const doc = probes[probe];
+    const [, n_layers, n_heads] = shape(probe, doc.kinds[0]);
+    const cells = (kind, layer, head) => {
+      const [, layers, heads, rows, columns] = shape(probe, kind);
+      const start = ((frame * layers + layer) * heads + head) * rows * columns;
+      const { values, top } = parts.get(`${probe}.${kind}`);
+      return { values: values.subarray(start, start + rows * columns), height: rows, width: columns, top };
+    };
+    return {
+      ...doc,
+      id: `film ${probe} ${n_layers} ${n_heads} ${doc.src.tokens.join(" ")}`,
+      number: probe,
+      n_layers,
+      n_heads,
+      source: `Step ${stepName(steps[frame])}: ${plain(doc.src)}`,
+      text: plain(doc.predicted),
+      labels: (kind) => ({
+        rows: kind === "encoder" ? doc.src : doc.tgt,
+        columns: kind === "decoder" ? doc.tgt : doc.src,
+        writes: kind === "encoder" ? null : doc.predicted,
+      }),
+      thumb: cells,
+      weights: (kind, layer, head) => {
+        const { values, top } = cells(kind, layer, head);
+        return { values: Float32Array.from(values, (q) => (q / top) ** 2), top };
+      },
+    };
+  }
+
+  // { group, short, text, share } of a head at a frame.
+  function role({ probe, kind }, frame, layer, head) {
+    const [, layers, heads] = shape(probe, kind);
+    const at = (frame * layers + layer) * heads + head;
+    const code = parts.get(`role.${probe}.${kind}`).values[at];
+    return { ...header.roles[code], code, share: parts.get(`share.${probe}.${kind}`).values[at] };
+  }
+
+  // Where a head does something else than a frame before: { frame, step, layer, head, before, after }.
+  function changes({ probe, kind }) {
+    const key = `${probe} ${kind}`;
+    if (kept.has(key)) return kept.get(key);
+    const [, layers, heads] = shape(probe, kind);
+    const found = [];
+    for (let frame = 1; frame < steps.length; frame++) {
+      for (let layer = 0; layer < layers; layer++) {
+        for (let head = 0; head < heads; head++) {
+          const [before, after] = [frame - 1, frame].map((one) => role({ probe, kind }, one, layer, head));
+          if (before.code !== after.code) found.push({ frame, step: steps[frame], layer, head, before, after });
+        }
+      }
+    }
+    kept.set(key, found);
+    return found;
+  }
+
+  const plain = (tokens) => tokens.word_labels.filter((_, word) => !tokens.special[tokens.words.indexOf(word)]).join(" ");
+  const sentence = (number) => `${plain(probes[number].src)} → ${plain(probes[number].predicted)}`;
+
+  return { steps, notes: header.notes, choices, rule, fitted, side, role, changes, sentence };
+}
+
+// Why a head counts as what it does, with the number.
+export function reasonOf(role, rule) {
+  const [rows, sink] = [inPercent(rule.positional), inPercent(rule.sink)];
+  const share = inPercent(role.share);
+  return {
+    positional: `${share} of the rows have their greatest weight there; from ${rows} on a head counts as positional (Voita et al. 2019).`,
+    backwards: `${share} of the rows have their greatest weight at one place counted from the end; from ${rows} on that counts, as for a positional head (Voita et al. 2019).`,
+    sink: `${share} of its weight is there, over all rows; from ${sink} on it counts as a head at rest (Clark et al. 2019).`,
+    none: `Neither have ${rows} of the rows their greatest weight at one offset, nor is half of the weight on the first or last token.`,
+  }[role.group];
+}
+
+const ROLE_COLOURS = { positional: 0, backwards: 2, sink: 4 };
+/** @param {Look} look */
+export const roleColour = (role, look) => (role.group === "none" ? look.line : look.series[ROLE_COLOURS[role.group]]);
+
+// A few letters below a small picture, on the role's colour.
+/** @param {Look} look */
+export function shortRole(role, look) {
+  const node = el("span", { class: "hu-role", "data-group": role.group }, role.short);
+  if (role.group !== "none") node.style.borderColor = roleColour(role, look);
+  return node;
+}

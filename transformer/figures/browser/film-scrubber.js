@@ -1,0 +1,157 @@
+// The scrubber below which a film is seen: play, a slider over the steps, a strip with what the
+// chosen head does at each of them; and the list of changes, in words.
+
+import { el, within } from "./base.js";
+import { inPercent, reasonOf, roleColour, stepName } from "./film-data.js";
+
+const FRAME_TICKS = 6; // steps named below the slider, at most
+const MOST_CHANGES = 200;
+
+// `go(frame)` is called when the user has moved, `toggle()` to play or to stop.
+export function makeScrubber({ go, toggle }) {
+  const button = el("button", { type: "button", class: "hu-button hu-play" }, "Play");
+  const step = el("strong", { class: "hu-step" });
+  const note = el("span", { class: "hu-step-note" });
+  const newest = el("button", { type: "button", class: "hu-button hu-newest" }, "To the newest");
+  const strip = el("div", { class: "hu-strip" });
+  const range = el("input", { type: "range", min: 0, step: 1, "aria-label": "Step of training" });
+  const ticks = el("div", { class: "hu-frames", "aria-hidden": "true" });
+  const track = el("div", { class: "hu-track-place" }, strip, range, ticks);
+  const node = el("section", { class: "hu-scrub", "aria-label": "Steps of training" },
+    el("div", { class: "hu-scrub-line" }, button, step, note, newest), track);
+  let [count, at, told, ticked] = [0, 0, "", ""];
+
+  button.addEventListener("click", toggle);
+  newest.addEventListener("click", () => { go(count - 1); range.focus({ preventScroll: true }); });
+  range.addEventListener("input", () => go(Number(range.value)));
+  node.addEventListener("keydown", (event) => {
+    if (event.target === range) return; // it moves by itself
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: count - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    go(within(to, count));
+  });
+  strip.addEventListener("click", (event) => {
+    const mark = event.target.closest("[data-frame]");
+    const box = strip.getBoundingClientRect();
+    const share = (event.clientX - box.left) / box.width;
+    go(mark ? Number(mark.dataset.frame) : within(Math.round(share * (count - 1)), count));
+  });
+
+  function draw(film, frame, now, look, playing) {
+    [count, at] = [film.steps.length, frame];
+    button.textContent = playing ? "Pause" : "Play";
+    button.disabled = count < 2;
+    step.textContent = `Step ${stepName(film.steps[frame])}`;
+    note.textContent = [`picture ${frame + 1} of ${count}`, film.notes[frame]].filter(Boolean).join(" · ");
+    newest.hidden = frame === count - 1 || playing;
+    [range.max, range.value, range.disabled] = [count - 1, frame, count < 2];
+    range.setAttribute("aria-valuetext", `step ${film.steps[frame]}`);
+    const steps = film.steps.join();
+    if (steps !== ticked) ticks.replaceChildren(...ticksOf(film.steps));
+    const roles = film.steps.map((_, i) => film.role(now, i, now.layer, now.head));
+    const key = [steps, roles.map((role) => role.text), look.key, now.probe, now.kind, now.layer, now.head].join();
+    if (key !== told) strip.replaceChildren(...stretches(film, roles, look), ...marks(film, now, roles));
+    [told, ticked] = [key, steps];
+  }
+
+  return { node, draw };
+}
+
+// Places along the slider in percent: a frame's own, and that between it and the one before.
+const placeOf = (frame, count) => (count > 1 ? (100 * frame) / (count - 1) : 50);
+const edgeOf = (frame, count) => Math.min(Math.max(placeOf(frame - 0.5, count), 0), 100);
+
+// A bar for every run of frames in which the head does the same.
+/** @param {Look} look */
+function stretches(film, roles, look) {
+  const count = roles.length;
+  const starts = roles.flatMap((role, i) => (i && roles[i - 1].code === role.code ? [] : [i]));
+  return starts.map((from, i) => {
+    const to = i + 1 < starts.length ? starts[i + 1] : count;
+    const most = roles.slice(from, to).reduce((a, b) => (b.share > a.share ? b : a));
+    const bar = el("span", {
+      class: "hu-stretch", "data-group": roles[from].group,
+      title: `${roles[from].text}, steps ${stepName(film.steps[from])} to ${stepName(film.steps[to - 1])}. ${reasonOf(most, film.rule)}`,
+    });
+    const [left, right] = count > 1 ? [edgeOf(from, count), edgeOf(to, count)] : [0, 100];
+    bar.style.left = `${left}%`;
+    bar.style.width = `${right - left}%`;
+    bar.style.background = roleColour(roles[from], look);
+    return bar;
+  });
+}
+
+// A marker where the chosen head changes, and a small tick where another of its kind does.
+function marks(film, now, roles) {
+  const all = film.changes(now);
+  const mine = ({ layer, head }) => layer === now.layer && head === now.head;
+  const others = new Map();
+  for (const change of all.filter((one) => !mine(one))) others.set(change.frame, (others.get(change.frame) || 0) + 1);
+  const placed = (frame, attributes) => {
+    const node = el("span", { "data-frame": frame, ...attributes });
+    node.style.left = `${placeOf(frame, roles.length)}%`;
+    return node;
+  };
+  return [
+    ...[...others].map(([frame, many]) => placed(frame, {
+      class: "hu-other", title: `${many} other ${many > 1 ? "heads change" : "head changes"} at step ${stepName(film.steps[frame])}`,
+    })),
+    ...all.filter(mine).map((change) => placed(change.frame, {
+      class: "hu-mark", title: `${changeText(change)}. ${reasonOf(change.after.group === "none" ? change.before : change.after, film.rule)}`,
+    })),
+  ];
+}
+
+// A few steps named, evenly along the slider.
+function ticksOf(steps) {
+  const count = Math.min(steps.length, FRAME_TICKS);
+  const frames = Array.from({ length: count }, (_, i) => (count > 1 ? Math.round((i * (steps.length - 1)) / (count - 1)) : 0));
+  return frames.map((frame) => {
+    const node = el("span", {}, stepName(steps[frame]));
+    node.style.left = `${placeOf(frame, steps.length)}%`;
+    return node;
+  });
+}
+
+const changeText = ({ layer, head, before, after, step }) =>
+  `layer ${layer} head ${head}: ${before.text} → ${after.text}, at step ${stepName(step)}`;
+
+// What the chosen head does now and when it began to, and the same of all heads to unfold.
+// `choose({ step, layer, head })` is called for a change that is clicked.
+export function makeChanges(choose) {
+  const said = el("p", { class: "hu-role-now", role: "status" });
+  const mine = el("ul", { class: "hu-changes" });
+  const summary = el("summary", {});
+  const list = el("ul", { class: "hu-changes" });
+  const rule = el("p", { class: "hu-note" });
+  const all = el("details", { class: "hu-all-changes" }, summary, rule, list);
+  const node = el("section", { class: "hu-changed", "aria-label": "When heads change" }, mine, all);
+  let shown = "";
+
+  const item = (change) => {
+    const button = el("button", { type: "button", "data-frame": change.frame }, changeText(change));
+    button.addEventListener("click", () => choose({ step: change.step, layer: change.layer, head: change.head }));
+    return el("li", {}, button);
+  };
+
+  function draw(film, now, frame, look, playing) {
+    const role = film.role(now, frame, now.layer, now.head);
+    said.setAttribute("aria-live", playing ? "off" : "polite");
+    const swatch = el("span", { class: "hu-swatch", "aria-hidden": "true" });
+    swatch.style.background = roleColour(role, look);
+    const what = role.group === "none" ? "no kind that the rules know" : role.text;
+    said.replaceChildren(swatch, el("strong", {}, `Layer ${now.layer}, head ${now.head}: ${what}. `), el("span", {}, reasonOf(role, film.rule)));
+    const changes = film.changes(now);
+    const key = [film.steps.join(), now.probe, now.kind, now.layer, now.head, ...changes.map(changeText)].join();
+    if (key === shown) return;
+    shown = key;
+    const own = changes.filter(({ layer, head }) => layer === now.layer && head === now.head);
+    mine.replaceChildren(...own.slice(0, MOST_CHANGES).map(item));
+    summary.textContent = `All heads: ${changes.length} ${changes.length === 1 ? "change" : "changes"}`;
+    rule.textContent = `Told for this sentence alone. A head is positional if at least ${inPercent(film.rule.positional)} of the rows have their greatest weight at one offset (Voita et al. 2019), reads backwards if that holds counted from the end, and rests if at least ${inPercent(film.rule.sink)} of its weight is on the first or the last token (Clark et al. 2019). Below ${film.rule.rows} rows nothing counts, and an offset only if half of all rows can reach it.`;
+    list.replaceChildren(...changes.slice(0, MOST_CHANGES).map(item));
+  }
+
+  return { now: said, node, draw };
+}

@@ -1,0 +1,260 @@
+// Tokens in two columns, queries left and keys right, and the lines of several heads between them:
+// which lines there are, where everything is, and how it is drawn.
+
+import { DIM } from "./cells.js";
+import { headName } from "./heads-chips.js";
+import {
+  drawRowLabel, drawToken, fitRowParts, LABEL_SIZE, rowParts, shorten, SMALL_LABEL_SIZE, tokenWidth,
+} from "./lettering.js";
+
+export const MOST_LINES = 4000; // more are a grey wall, and slow
+export const FADED = 0.1; // the rest, while the lines of a token stand out
+const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [16, 4], [10, 3, 2, 3, 2, 3]];
+
+// How a head is drawn, by its place in the list: the colours in turn, each round with other dashes.
+/** @param {Look} look */
+export function headStyle(number, look) {
+  const round = Math.floor(number / look.series.length);
+  return { ink: look.series[number % look.series.length], dash: DASHES[round] || [4 * round, 4], round };
+}
+
+// The strongest lines, weakest first: { lines: [{ head, row, column, weight }], left, below }. `left`
+// is how many are left out, none of them stronger than `below`.
+export function strongestLines(matrices, limit) {
+  const bins = new Uint32Array(1024);
+  const binOf = (weight) => Math.min(Math.floor(Math.sqrt(weight) * 1023), 1023);
+  let count = 0;
+  for (const { values } of matrices) {
+    for (const weight of values) if (weight > 0) { bins[binOf(weight)]++; count++; }
+  }
+  let [last, above] = [1023, 0]; // the last bin to be drawn from, and how many lines are above it
+  while (last > 0 && above + bins[last] < limit) above += bins[last--];
+  const [lines, edge] = [[], []];
+  matrices.forEach(({ values, nColumns }, head) => {
+    values.forEach((weight, i) => {
+      if (!(weight > 0) || binOf(weight) < last) return;
+      const line = { head, row: Math.floor(i / nColumns), column: i % nColumns, weight };
+      (binOf(weight) === last ? edge : lines).push(line);
+    });
+  });
+  edge.sort((a, b) => b.weight - a.weight);
+  const room = limit - above;
+  lines.push(...edge.slice(0, room));
+  const left = count - lines.length;
+  // The rest of the bin begins with the strongest that is left out; if it has none, the bins below do.
+  const below = left ? (edge[room]?.weight ?? ((last / 1023) ** 2)) : 0;
+  return { lines: lines.sort((a, b) => a.weight - b.weight), left, below };
+}
+
+/** @param {Matrix} m @param {Pen} pen @param {number} width @param {Look} look */
+export function layoutLines(m, count, pen, width, look, large) {
+  const most = Math.max(m.nRows, m.nColumns);
+  const least = large ? 20 : 12;
+  const step = Math.floor(Math.min(Math.max(580 / most, least), large ? 44 : 34));
+  const size = step < 17 ? SMALL_LABEL_SIZE : large ? (step < 26 ? 15 : 18) : LABEL_SIZE;
+  pen.font = `600 ${size}px ${look.font}`; // the wider of the two that are drawn
+  const limit = Math.min(width * 0.34, large ? 320 : 230);
+  const rows = m.rows.map((entry) => fitRowParts(pen, rowParts(entry), limit - 14));
+  const columns = m.columns.map((entry) => shorten(pen, entry.text, limit - 14));
+  const wide = (parts) => parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
+  const widest = (widths) => Math.ceil(Math.min(widths.reduce((a, b) => Math.max(a, b), 56) + 14, limit));
+  const left = widest(rows.map(wide));
+  const right = width - widest(columns.map((text) => wide([text])));
+  const cell = Math.min(Math.max((right - left) * 0.4 / count, 3), 14);
+  const zone = count === 1 ? Math.min((right - left) * 0.4, 92) : Math.min(cell * count, (right - left) * 0.45);
+  return {
+    step, size, left, right, rows, columns, zone, count, width,
+    top: size + 14,
+    height: size + 20 + most * step,
+    thick: Math.max(Math.min((step * 0.7) / Math.sqrt(count), 4.5), 1),
+    apart: count > 1 ? Math.min(2.2, (step * 0.7) / count) : 0,
+  };
+}
+
+const middleOf = (place, index) => place.top + (index + 0.5) * place.step;
+
+// Many lines: the weak ones step back, or nothing else would be seen.
+export const steepnessOf = (count) => 0.5 + 0.4 * Math.min(Math.max(count - 300, 0) / 2700, 1);
+
+// The token under a point: { side: "q" or "k", index }, or null.
+/** @param {Matrix} m @param {number} x @param {number} y */
+export function tokenAt(place, m, x, y) {
+  const index = Math.floor((y - place.top) / place.step);
+  const side = x < place.left + 8 ? "q" : x > place.right - 8 ? "k" : null;
+  const count = side === "q" ? m.nRows : m.nColumns;
+  return side && index >= 0 && index < count ? { side, index } : null;
+}
+
+// A line's strength is its weight to the power of `steep`, times `share`.
+/** @param {Pen} pen @param {Matrix} m @param {any} place @param {any} styles @param {any} lines @param {any} given @param {any} [more] */
+export function drawLines(pen, m, place, styles, lines, [from, to], { steep = 0.5, share = 1 } = {}) {
+  const middle = (from + to) / 2;
+  pen.save();
+  for (const { head, row, column, weight } of lines) {
+    const strength = Math.sqrt(Math.min(weight, 1));
+    const shift = (head - (place.count - 1) / 2) * place.apart;
+    const [y, end] = [middleOf(place, row) + shift, middleOf(place, column) + shift];
+    pen.globalAlpha = Math.min(weight ** steep * share, 1) * (m.rows[row].dim || m.columns[column].dim ? DIM : 1);
+    pen.lineWidth = 0.6 + (place.thick - 0.6) * strength;
+    pen.strokeStyle = styles[head].ink;
+    pen.setLineDash(styles[head].dash);
+    pen.beginPath();
+    pen.moveTo(from, y);
+    pen.bezierCurveTo(middle, y, middle, end, to, end);
+    pen.stroke();
+  }
+  pen.restore();
+}
+
+// Where lines begin and end: before the amounts, on the side that has them.
+/** @returns {[number, number]} */
+export const lineEnds = (place, focus) => [
+  place.left + (focus?.fromQueries ? place.zone + 6 : 0),
+  place.right - (focus?.toKeys ? place.zone + 6 : 0),
+];
+
+// What belongs to the tokens of `focus`: their lines, and beside every token of the other side how
+// much of each head goes there.
+/** @param {Pen} pen @param {Matrix[]} ms @param {Look} look */
+export function drawFocus(pen, ms, place, styles, focus, look) {
+  pen.textBaseline = "middle";
+  drawLines(pen, ms[0], place, styles, linesOf(ms, focus), lineEnds(place, focus), { share: 1.25 });
+  for (const [sums, side, parts] of [[focus.toKeys, "k", focus.queries.length], [focus.fromQueries, "q", focus.keys.length]]) {
+    if (!sums) continue;
+    sums[0].forEach((_, index) => {
+      const unseen = side === "k" ? focus.queries.every((row) => ms[0].masked(row, index)) : focus.keys.every((column) => ms[0].masked(index, column));
+      if (unseen) return; // not a weight of zero
+      const weights = sums.map((of) => of[index]);
+      if (place.count === 1) drawAmount(pen, place, side, index, weights[0], parts, styles[0], look);
+      else drawBlocks(pen, place, side, index, weights, parts, styles);
+    });
+  }
+  pen.globalAlpha = 1;
+}
+
+// All lines of the tokens that are looked at, the weak ones too, weakest first.
+/** @param {Matrix[]} ms @param {any} given */
+function linesOf(ms, { queries, keys }) {
+  const found = [];
+  const add = (m, head, row, column) => {
+    const weight = m.values[row * m.nColumns + column];
+    if (weight > 0) found.push({ head, row, column, weight });
+  };
+  ms.forEach((m, head) => {
+    for (const row of queries) for (let c = 0; c < m.nColumns; c++) add(m, head, row, c);
+    for (const column of keys) for (let r = 0; r < m.nRows; r++) if (!queries.includes(r)) add(m, head, r, column);
+  });
+  return found.sort((a, b) => a.weight - b.weight);
+}
+
+// One head: a bar that grows towards the token, and the number.
+/** @param {Pen} pen @param {any} place @param {any} side @param {any} index @param {number} weight @param {any} parts @param {any} given @param {Look} look */
+function drawAmount(pen, place, side, index, weight, parts, { ink }, look) {
+  const [y, high] = [middleOf(place, index), Math.min(place.step - 4, 13)];
+  const number = 10 + place.size * 2.1;
+  const longest = Math.max(place.zone - number, 6);
+  const length = (longest * Math.min(weight, parts)) / parts;
+  pen.fillStyle = ink;
+  pen.globalAlpha = 0.9;
+  if (length >= 0.5) pen.fillRect(side === "k" ? place.right - place.zone : place.left + place.zone - length, y - high / 2, length, high);
+  if (weight < 0.005) return;
+  pen.globalAlpha = 1;
+  pen.font = `${Math.min(place.size, 12)}px ${look.font}`;
+  pen.textAlign = side === "k" ? "right" : "left";
+  pen.fillStyle = look.text;
+  pen.fillText(weight.toFixed(2), side === "k" ? place.right - 8 : place.left + 8, y);
+  pen.textAlign = "left";
+}
+
+// Several heads: a block for each, in the order of the list; the stronger the fuller. Heads that are
+// dashed have theirs cut into slices.
+/** @param {Pen} pen */
+function drawBlocks(pen, place, side, index, weights, parts, styles) {
+  const [y, high] = [middleOf(place, index), Math.min(place.step - 3, 16)];
+  const cell = place.zone / weights.length;
+  const start = side === "k" ? place.right - place.zone - 4 : place.left + 4;
+  const gap = cell > 5 ? 1.5 : 0.5;
+  weights.forEach((weight, i) => {
+    const slices = styles[i].round + 1;
+    const slice = high / slices;
+    pen.globalAlpha = Math.max(Math.sqrt(Math.min(weight / parts, 1)), 0.05);
+    pen.fillStyle = styles[i].ink;
+    for (let s = 0; s < slices; s++) {
+      pen.fillRect(start + i * cell, y - high / 2 + s * slice, cell - gap, slice - (slices > 1 ? 1 : 0));
+    }
+  });
+}
+
+// `marks` is { at, queries, keys }: the token under the pointer, and the pinned ones.
+/** @param {Pen} pen @param {Matrix} m @param {Look} look */
+export function drawTokens(pen, m, place, look, marks) {
+  const font = (bold) => `${bold ? "600 " : ""}${place.size}px ${look.font}`;
+  pen.textBaseline = "middle";
+  const one = (side, entry, index, pinned) => {
+    const at = marks.at?.side === side && marks.at.index === index;
+    const y = middleOf(place, index);
+    markToken(pen, place, look, side, y, at, pinned);
+    pen.font = font(at || pinned);
+    pen.globalAlpha = entry.dim ? 0.5 : 1;
+    if (side === "q") {
+      drawRowLabel(pen, place.rows[index], place.left - 7, y, Infinity, look, at || pinned);
+    } else {
+      pen.save();
+      pen.translate(place.right + 7, y);
+      drawToken(pen, place.columns[index], 0, look, at || pinned);
+      pen.restore();
+    }
+    pen.globalAlpha = 1;
+  };
+  m.rows.forEach((entry, i) => one("q", entry, i, marks.queries.includes(i)));
+  m.columns.forEach((entry, i) => one("k", entry, i, marks.keys.includes(i)));
+  pen.font = `${place.size > 14 ? 14 : SMALL_LABEL_SIZE}px ${look.font}`;
+  pen.fillStyle = look.muted;
+  pen.textAlign = "right";
+  pen.fillText("attends from", place.left - 7, place.top - 13);
+  pen.textAlign = "left";
+  pen.fillText("attends to", place.right + 7, place.top - 13);
+}
+
+/** @param {Pen} pen @param {Look} look @param {number} y */
+function markToken(pen, place, look, side, y, at, pinned) {
+  if (!at && !pinned) return;
+  const [x, wide] = side === "q" ? [1, place.left - 2] : [place.right + 1, place.width - place.right - 2];
+  const high = Math.min(place.step - 1, place.size + 11);
+  pen.globalAlpha = pinned ? 0.22 : 1;
+  pen.fillStyle = pinned ? look.choice : look.soft;
+  pen.fillRect(x, y - high / 2, wide, high);
+  pen.globalAlpha = 1;
+  pen.strokeStyle = pinned ? look.choice : look.faint;
+  pen.lineWidth = at && pinned ? 2 : 1;
+  if (at) pen.strokeRect(x, y - high / 2, wide, high);
+  if (!pinned) return;
+  pen.fillStyle = look.choice;
+  pen.fillRect(side === "q" ? place.left - 4 : place.right + 1, y - high / 2, 3, high);
+}
+
+// For a picture that is taken away: which line is which head's.
+const LEGEND_CELL = [66, 20];
+const legendColumns = (width) => Math.max(Math.floor(width / LEGEND_CELL[0]), 1);
+export const legendHeight = (on, width) => 12 + LEGEND_CELL[1] * Math.ceil(on.length / legendColumns(width));
+
+/** @param {Pen} pen @param {number} width @param {Look} look */
+export function drawHeadLegend(pen, on, styles, width, top, look) {
+  pen.save();
+  pen.font = `12px ${look.font}`;
+  pen.textBaseline = "middle";
+  on.forEach((one, i) => {
+    const x = (i % legendColumns(width)) * LEGEND_CELL[0];
+    const y = top + 12 + (Math.floor(i / legendColumns(width)) + 0.5) * LEGEND_CELL[1];
+    pen.strokeStyle = styles[i].ink;
+    pen.lineWidth = 4;
+    pen.setLineDash(styles[i].dash);
+    pen.beginPath();
+    pen.moveTo(x, y);
+    pen.lineTo(x + 22, y);
+    pen.stroke();
+    pen.fillStyle = look.text;
+    pen.fillText(headName(one), x + 28, y);
+  });
+  pen.restore();
+}

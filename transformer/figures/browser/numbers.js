@@ -1,0 +1,38 @@
+// Numbers of any size as people read them.
+
+// A number with `digits` that count: 0.01235, or 1.235 × 10⁻⁶ where it is very small or large.
+export function numberParts(value, digits = 4) {
+  if (value === null) return { sign: "", text: "no number", power: null };
+  const sign = value < 0 ? "−" : "";
+  const size = Math.abs(value);
+  if (size === 0) return { sign, text: "0", power: null };
+  const [head, exponent] = size.toExponential(digits - 1).split("e");
+  const trimmed = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
+  if (Number(exponent) >= -3 && Number(exponent) < 5) return { sign, text: trimmed(size.toFixed(Math.max(digits - 1 - Number(exponent), 0))), power: null };
+  return { sign, text: trimmed(head), power: exponent.replace("+", "").replace("-", "−") };
+}
+
+const RAISED = { "−": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+
+// The same as plain text.
+export function numberText(value, digits = 4) {
+  const { sign, text, power } = numberParts(value, digits);
+  return `${sign}${text}${power === null ? "" : `·10${[...power].map((letter) => RAISED[letter]).join("")}`}`;
+}
+
+// Real minus signs, and few digits: −0.12; −∞ where a mask stands.
+export function tensorNumber(value, digits = 3) {
+  if (value === -Infinity) return "−∞";
+  if (Number.isNaN(value)) return "no number";
+  return numberText(value, digits);
+}
+
+// A number short enough for a cell; `most` is the greatest of its table.
+export function cellNumber(value, most) {
+  const size = Math.abs(value);
+  if (value === -Infinity) return "−∞";
+  if (Number.isInteger(value) && size < 10000) return String(value).replace("-", "−");
+  const digits = most >= 100 ? 0 : most >= 10 ? 1 : most >= 0.2 ? 2 : 3;
+  const text = size >= 1000 ? numberText(value, 2) : value.toFixed(digits);
+  return text.replace("-", "−").replace(/^−(0\.?0*)$/, "$1");
+}

@@ -1,0 +1,254 @@
+// What the query–key view draws: vectors as strips of coloured numbers, the scores and weights of all
+// keys as bars, and lists of tokens to choose from.
+
+import { el, setIfNew, tokenText } from "./base.js";
+import { drawRowLabel, drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./lettering.js";
+import { fixed } from "./shares.js";
+import { makeStage } from "./stage.js";
+
+const STRIP = 26; // pixels high
+const BAND = 74; // of scores, and of weights
+/** @param {Context} ctx */
+const scaled = (ctx, size) => Math.round(size * (ctx.state.size === "large" ? 1.35 : 1));
+
+// `lines()` gives { parts (a label as drawRowLabel takes it), name, values, most, strong }: `most` is
+// the number with the strongest colour. `point(dimension)` is called when the pointer is on another.
+/** @param {Context} ctx */
+export function makeStrips(ctx, lines, point) {
+  let shown = -1;
+  const stage = makeStage({
+    plan: (pen, width) => planStrips(ctx, pen, lines(), width),
+    paint: (pen, place) => paintStrips(ctx, pen, place, shown),
+  });
+  const { canvas } = stage;
+
+  function draw(dimension, label) {
+    shown = dimension;
+    if (dimension < 0) stage.say(null);
+    stage.draw(label);
+  }
+  // The tip over the dimension shown, in one of the lines.
+  function tell(number) {
+    const { placed } = stage;
+    const line = placed?.lines[number];
+    if (!line || shown < 0) return stage.say(null);
+    stage.say([
+      el("strong", {}, fixed(line.values[shown])),
+      el("span", {}, `${line.name}, dimension ${shown}`),
+    ], placed.left + (shown + 0.5) * placed.cell, placed.top + number * placed.pitch, placed.high);
+  }
+  canvas.addEventListener("pointermove", (event) => {
+    const { placed } = stage;
+    const at = Math.floor((event.offsetX - placed.left) / placed.cell);
+    const line = Math.floor((event.offsetY - placed.top) / placed.pitch);
+    const inside = at >= 0 && at < placed.count && line >= 0 && line < placed.lines.length;
+    point(inside ? at : -1);
+    tell(inside ? line : -1);
+  });
+  canvas.addEventListener("pointerleave", () => point(-1));
+  canvas.addEventListener("blur", () => point(-1));
+  return { node: stage.node, draw, tell, figure: stage.figure };
+}
+
+/** @param {Context} ctx @param {Pen} pen @param {number} width */
+function planStrips(ctx, pen, lines, width) {
+  pen.font = `600 ${scaled(ctx, LABEL_SIZE)}px ${ctx.look.font}`;
+  const widths = lines.map(({ parts }) => parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0));
+  const left = Math.ceil(Math.min(Math.max(...widths) + 12, width * 0.4, 260));
+  const [count, high] = [lines[0].values.length, scaled(ctx, STRIP)];
+  const [top, pitch] = [scaled(ctx, 16), high + 8];
+  return { lines, left, top, high, pitch, count, cell: (width - left - 2) / count, height: top + lines.length * pitch };
+}
+
+/** @param {Context} ctx @param {Pen} pen */
+function paintStrips(ctx, pen, place, dimension) {
+  const { look } = ctx;
+  const { lines, left, top, high, pitch, count, cell } = place;
+  const right = left + cell * count;
+  pen.textBaseline = "middle";
+  pen.font = `${scaled(ctx, SMALL_LABEL_SIZE)}px ${look.font}`;
+  pen.fillStyle = look.muted;
+  pen.fillText("dimension 0", left, top / 2 - 2);
+  if (right - left > 360) {
+    const scales = [...new Set(lines.map(({ most }) => most))].map((most) => `±${most.toFixed(2)}`).join(" and ");
+    pen.textAlign = "center";
+    pen.fillText(`strongest colours at ${scales}`, (left + right) / 2, top / 2 - 2);
+  }
+  pen.textAlign = "right";
+  pen.fillText(String(count - 1), right, top / 2 - 2);
+  pen.textAlign = "left";
+  lines.forEach(({ parts, values, most, strong }, i) => {
+    const y = top + i * pitch;
+    pen.font = `${strong ? "600 " : ""}${scaled(ctx, LABEL_SIZE)}px ${look.font}`;
+    drawRowLabel(pen, parts, left - 8, y + high / 2, left - 10, look, strong);
+    values.forEach((x, j) => {
+      pen.fillStyle = look.divergingCss(Math.round(127.5 * (1 + Math.max(Math.min(x / most, 1), -1))));
+      pen.fillRect(left + j * cell, y, Math.max(cell - (cell >= 4 ? 1 : 0), 0.5), high);
+    });
+    pen.lineWidth = strong ? 1.5 : 1;
+    pen.strokeStyle = strong ? look.text : look.line;
+    pen.strokeRect(left - 0.5, y - 0.5, cell * count, high + 1);
+  });
+  if (dimension < 0) return;
+  pen.lineWidth = 2;
+  pen.strokeStyle = look.choice;
+  pen.strokeRect(left + dimension * cell - 1, top - 3, Math.max(cell, 3) + 1, (lines.length - 1) * pitch + high + 6);
+}
+
+// All keys side by side: the score of each above or below zero, its weight beneath. A click chooses.
+/** @param {Context} ctx */
+export function makeKeyBars(ctx, working, choose) {
+  let over = -1;
+  const stage = makeStage({
+    plan: (pen, width) => planBars(ctx, pen, working(), width),
+    paint: (pen, place) => paintBars(ctx, pen, place, working(), over),
+  });
+  const { canvas } = stage;
+  let said = "";
+  const draw = (label) => {
+    said = label;
+    if (over >= working().count) over = -1;
+    stage.draw(label);
+  };
+  const under = (event) => {
+    const at = Math.floor((event.offsetX - stage.placed.left) / stage.placed.cell);
+    return at >= 0 && at < working().count ? at : -1;
+  };
+  canvas.addEventListener("pointermove", (event) => {
+    over = under(event);
+    draw(said);
+    if (over < 0) return stage.say(null);
+    const w = working();
+    const masked = over >= w.seen;
+    stage.say([
+      el("strong", {}, tokenText(w.labels.columns.tokens[over])),
+      el("span", {}, masked ? "masked: −∞" : `score ${fixed(w.scores[over])}`),
+      el("span", {}, `weight ${fixed(w.shares[over])}`),
+    ], stage.placed.left + (over + 0.5) * stage.placed.cell, stage.placed.top, BAND);
+  });
+  canvas.addEventListener("pointerleave", () => {
+    over = -1;
+    stage.say(null);
+    draw(said);
+  });
+  canvas.addEventListener("click", (event) => under(event) >= 0 && choose(under(event)));
+  return { node: stage.node, draw, figure: stage.figure };
+}
+
+/** @param {Context} ctx @param {Pen} pen @param {number} width */
+function planBars(ctx, pen, w, width) {
+  pen.font = `${scaled(ctx, LABEL_SIZE)}px ${ctx.look.font}`;
+  const left = Math.ceil(pen.measureText("weight").width + 14);
+  const longest = Math.max(...w.labels.columns.tokens.map((text) => tokenWidth(pen, text)));
+  const label = Math.min(longest, 110);
+  let cell = Math.min((width - left - 6) / w.count, 64);
+  const slant = label <= cell - 8 ? 0 : cell >= 16 ? Math.PI / 4 : Math.PI / 2;
+  if (slant) cell = Math.min(cell, (width - left - (cell >= 16 ? label * 0.7 : 6)) / w.count);
+  const top = Math.ceil(slant === 0 ? 24 : label * Math.sin(slant) + 20);
+  const band = scaled(ctx, BAND);
+  return { left, top, cell, slant, band, limit: label, every: Math.ceil(scaled(ctx, 13) / cell), height: top + 2 * band + 34 };
+}
+
+/** @param {Context} ctx @param {Pen} pen */
+function paintBars(ctx, pen, place, w, over) {
+  const { look } = ctx;
+  const { left, top, cell, band } = place;
+  const seen = w.scores.subarray(0, w.seen);
+  const [high, low] = [Math.max(0, ...seen), Math.min(0, ...seen)];
+  const perScore = (band - 14) / (high - low || 1);
+  const zero = top + 12 + high * perScore;
+  const floor = top + 2 * band + 26; // where the bars of the weights stand
+  const most = Math.max(...w.shares);
+  const gap = cell >= 8 ? 2 : 0;
+  drawKeyNames(ctx, pen, place, w, over);
+  pen.font = `${scaled(ctx, LABEL_SIZE)}px ${look.font}`;
+  pen.fillStyle = look.muted;
+  pen.textAlign = "right";
+  pen.fillText("score", left - 8, zero);
+  pen.fillText("weight", left - 8, floor - 8);
+  pen.font = `${scaled(ctx, SMALL_LABEL_SIZE)}px ${look.font}`;
+  pen.textAlign = "center";
+  for (let j = 0; j < w.seen; j++) {
+    const x = left + j * cell;
+    const [rise, tall] = [w.scores[j] * perScore, ((band - 16) * w.shares[j]) / most];
+    pen.fillStyle = look.divergingCss(rise < 0 ? 45 : 210);
+    pen.fillRect(x, Math.min(zero, zero - rise), Math.max(cell - gap, 0.5), Math.max(Math.abs(rise), 0.5));
+    pen.fillStyle = j === w.column ? look.choice : look.accent;
+    pen.fillRect(x, floor - tall, Math.max(cell - gap, 0.5), Math.max(tall, 0.5));
+    if (cell < scaled(ctx, 34)) continue;
+    pen.fillStyle = look.text;
+    pen.fillText(w.scores[j].toFixed(2).replace("-", "−"), x + (cell - gap) / 2, rise < 0 ? zero - rise + 8 : zero - rise - 8);
+    pen.fillText(w.shares[j].toFixed(2), x + (cell - gap) / 2, floor - tall - 8);
+  }
+  pen.textAlign = "left";
+  if (w.seen < w.count) hatch(pen, left + w.seen * cell, top, (w.count - w.seen) * cell, floor - top, look.faint);
+  pen.fillStyle = look.line;
+  for (const y of [zero, floor]) pen.fillRect(left, y - 0.5, cell * w.count, 1);
+  for (const [at, ink] of [[w.column, look.choice], [over, look.text]]) {
+    if (at < 0) continue;
+    pen.lineWidth = 2;
+    pen.strokeStyle = ink;
+    pen.strokeRect(left + at * cell - 1, top - 3, Math.max(cell - gap, 2) + 2, floor - top + 6);
+  }
+}
+
+/** @param {Context} ctx @param {Pen} pen */
+function drawKeyNames(ctx, pen, place, w, over) {
+  const { look } = ctx;
+  pen.textBaseline = "middle";
+  w.labels.columns.tokens.forEach((token, j) => {
+    const chosen = j === w.column || j === over;
+    if (!chosen && (j % place.every || Math.abs(j - w.column) < place.every)) return;
+    pen.font = `${chosen ? "600 " : ""}${scaled(ctx, LABEL_SIZE)}px ${look.font}`;
+    pen.save();
+    pen.translate(place.left + (j + 0.5) * place.cell, place.top - 10);
+    const text = shorten(pen, token, place.limit + 4);
+    if (place.slant) pen.rotate(-place.slant);
+    else pen.translate(-tokenWidth(pen, text) / 2, -4);
+    drawToken(pen, text, 0, look, chosen, j >= w.seen);
+    pen.restore();
+  });
+}
+
+/** @param {Pen} pen @param {number} x @param {number} y */
+function hatch(pen, x, y, wide, high, ink) {
+  pen.save();
+  pen.beginPath();
+  pen.rect(x, y, wide, high);
+  pen.clip();
+  pen.strokeStyle = ink;
+  pen.lineWidth = 1;
+  pen.beginPath();
+  for (let d = -high; d < wide; d += 7) {
+    pen.moveTo(x + d, y + high);
+    pen.lineTo(x + d + high, y);
+  }
+  pen.stroke();
+  pen.restore();
+}
+
+// Tokens as radio buttons that wrap. `off(i)` draws one as masked, `writes` beside queries.
+export function makeTokenList(label, choose) {
+  const list = el("div", { class: "hu-choices", role: "radiogroup", "aria-label": label });
+  const node = el("div", {}, el("span", { class: "hu-label" }, label), list);
+  let shown = "";
+  function draw(key, tokens, chosen, off, writes = null) {
+    if (key !== shown) {
+      shown = key;
+      list.replaceChildren(...tokens.map((token, i) => {
+        const button = el("button", { type: "button", role: "radio", class: "hu-choice" }, tokenText(token));
+        if (writes) button.append(el("span", { class: "hu-next" }, " → ", tokenText(writes[i])));
+        button.addEventListener("click", () => choose(i));
+        return button;
+      }));
+    }
+    [...list.children].forEach((button, i) => {
+      setIfNew(button, "aria-checked", String(i === chosen));
+      setIfNew(button, "tabindex", i === chosen ? "0" : "-1");
+      setIfNew(button, "class", off(i) ? "hu-choice hu-off" : "hu-choice");
+    });
+    const { offsetTop, offsetHeight } = list.children[chosen];
+    if (offsetTop < list.scrollTop || offsetTop + offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = offsetTop - 8;
+  }
+  return { node, draw, focus: () => list.querySelector("[aria-checked=true]").focus() };
+}

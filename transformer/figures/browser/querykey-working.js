@@ -1,0 +1,104 @@
+// The numbers of the query–key view: one weight worked out from the vectors of the trace, and what
+// each step says of it.
+
+import { within } from "./base.js";
+import { fixed, showWeight } from "./shares.js";
+
+const STRONGEST = 5; // values that get a strip of their own
+const SHARP = 1e-3; // a difference that float32 and the packing cannot explain
+
+export const plainToken = (text) => text.replace(/^▁(?=.)/, "");
+
+export function softmaxOf(scores, count) {
+  const made = new Float64Array(scores.length); // the masked rest stays 0: exp(−∞)
+  const most = Math.max(...scores.subarray(0, count));
+  let sum = 0;
+  for (let j = 0; j < count; j++) sum += made[j] = Math.exp(scores[j] - most);
+  return made.map((x) => x / sum);
+}
+
+export const mostOf = (lines) => lines.reduce((most, line) => line.reduce((a, x) => Math.max(a, Math.abs(x)), most), 0) || 1;
+const greatestGap = (a, b) => a.reduce((gap, x, i) => Math.max(gap, Math.abs(x - b[i])), 0);
+
+// The whole calculation for the query and the key that the state names; null while it is not here.
+/** @param {Side} side @param {State} state */
+export function workingOf(side, state) {
+  const { kind, layer, head } = state;
+  const [vectors, weights] = [side.vectors(kind, layer, head), side.weights(kind, layer, head)];
+  if (!vectors || !weights) return null;
+  const [count, d] = [vectors.scores.shape[1], vectors.query.shape[1]];
+  const row = within(state.row, vectors.scores.shape[0]);
+  const vector = (part, i) => part.values.subarray(i * d, (i + 1) * d);
+  const seen = kind === "decoder" ? row + 1 : count;
+  const scores = vectors.scores.values.subarray(row * count, (row + 1) * count);
+  const shares = softmaxOf(scores, seen);
+  const ranked = [...shares.keys()].slice(0, seen).sort((a, b) => shares[b] - shares[a]);
+  const column = state.column < 0 ? ranked[0] : within(state.column, count);
+  const [q, k] = [vector(vectors.query, row), vector(vectors.key, column)];
+  const product = side.score === "additive" ? q.map((x, i) => Math.tanh(x + k[i])) : Float64Array.from(q, (x, i) => x * k[i]);
+  const dot = product.reduce((sum, x) => sum + x, 0);
+  const told = [...new Set([...ranked.slice(0, STRONGEST), ...(column < seen ? [column] : [])])];
+  const weighed = (j) => Float64Array.from(vector(vectors.value, j), (x) => x * shares[j]);
+  const sumOf = (keys) => keys.map(weighed).reduce((sum, line) => sum.map((x, i) => x + line[i]), new Float64Array(d));
+  const others = ranked.filter((j) => !told.includes(j));
+  return {
+    kind, d, row, column, count, seen, scores, shares, q, k, product, dot, told, others,
+    score: side.score === "scaled_dot" ? dot / Math.sqrt(d) : dot,
+    value: (j) => vector(vectors.value, j),
+    parts: told.map(weighed),
+    rest: sumOf(others),
+    output: sumOf(ranked),
+    traced: { weights: weights.values.subarray(row * count, (row + 1) * count), top: weights.top, output: vector(vectors.heads, row) },
+    labels: side.labels(kind),
+  };
+}
+
+// The six steps: a title of strings and tokens, a sentence, and what the trace says of it.
+/** @param {Side} side @param {State} state */
+export function workSteps(w, side, state) {
+  const [query, key] = [{ token: w.labels.rows.tokens[w.row] }, { token: w.labels.columns.tokens[w.column] }];
+  const [traced, share] = [w.scores[w.column], w.shares[w.column]];
+  const masked = w.column >= w.seen;
+  const compare = (what, here, there) => ({ text: `${what} computed here ${fixed(here)}, in the trace ${fixed(there)}`, same: Math.abs(here - there) < SHARP * Math.max(1, Math.abs(there)) });
+  const gap = greatestGap(w.shares, w.traced.weights);
+  const apart = greatestGap(w.output, w.traced.output);
+  const words = state.units === "words" ? " There is one for each piece, so pieces are shown here, not whole words." : "";
+  return [
+    { title: ["The query of “", query, "”: what it is looking for"], text: `This head makes d_k = ${w.d} numbers of the piece with its matrix W^Q: q. They are drawn in step 3, blue above zero, orange below.${words}` },
+    { title: ["The key of “", key, "”: what it has"], text: `With another matrix, W^K, it makes as many numbers of every piece that can be looked at: k.` },
+    ...comparing(w, side, traced, compare),
+    {
+      title: masked ? ["Mask: −∞, and so a weight of 0"] : ["Softmax over all keys: a weight of ", fixed(share)],
+      text: (w.kind === "decoder"
+        ? `A piece may not see those after it, which are not written yet: ${w.count - w.seen ? `${w.count - w.seen} keys get the score −∞ (hatched).` : "none here, since this is the last."} `
+        : "No key is masked here: all of the source may be seen. ") + "Then e to the power of each score, divided by their sum, so that the weights of the row sum to 1.",
+      check: { text: `softmax computed here ${fixed(share)}, in the trace ${showWeight(w.traced.weights[w.column], w.traced.top)}; greatest difference in the row ${gap.toExponential(0)}`, same: gap < Math.max(SHARP, 2 / w.traced.top) },
+    },
+    {
+      title: ["The values, weighed and added: what “", query, "” gets"],
+      text: `Every key has a value, v: what it says if chosen. Each is multiplied by its weight α: a row here is α·v of one key. Their sum is what leaves the head.`,
+      check: { text: `Σ α·v computed here and in the trace: greatest difference ${apart.toExponential(0)}`, same: apart < SHARP * mostOf([w.traced.output]) + SHARP },
+    },
+  ];
+}
+
+// Steps 3 and 4 differ with the model's score function.
+/** @param {Side} side */
+function comparing(w, side, traced, compare) {
+  if (side.score === "additive") {
+    return [
+      { title: ["Add them, and tanh of each number"], text: "This model compares by an additive score, vᵀ·tanh(W q + U k) (Bahdanau et al. 2015): no product. W and U are the projections W^Q and W^K, so tanh(q + k) is what is drawn here." },
+      { title: ["The score, from the trace: ", fixed(traced)], text: "A vector v, learned for each head, weighs these numbers and adds them up. It is a parameter of the model and not in the trace; no division by √d_k belongs to this score." },
+    ];
+  }
+  const multiply = { title: ["Multiply number by number, and add up: q·k = ", fixed(w.dot)], text: "Where both are large with the same sign the product is large: they fit. Opposite signs count against it." };
+  if (side.score === "dot") {
+    return [multiply, { title: ["The score is q·k itself"], text: "This model was trained without the division by √d_k, so there is nothing to divide.", check: compare("q·k", w.dot, traced) }];
+  }
+  const root = Math.sqrt(w.d);
+  return [multiply, {
+    title: [`Divide by √d_k = √${w.d} = ${fixed(root)}: the score is `, fixed(w.score)],
+    text: "The more numbers are added, the larger sums get, and softmax would give nearly everything to one key; the division keeps it moderate.",
+    check: compare("q·k/√d_k", w.score, traced),
+  }];
+}

@@ -1,0 +1,138 @@
+// A pen that writes SVG: the part of a canvas's 2D context that our drawing uses. What a view draws
+// on screen it draws a second time with this one, and a paper gets lines and text instead of pixels.
+
+import { SVG } from "./base.js";
+
+// What no XML may hold, not even escaped: most control characters, and a lone half of a surrogate pair,
+// both of which a piece of text may.
+const NO_XML = /[^\t\n\r -\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+
+/** @returns {Pen & { describe(title: string, description: string): void, text(): string }} */
+export function svgPen(width, height, ground) {
+  const root = document.createElementNS(SVG, "svg");
+  const ruler = document.createElement("canvas").getContext("2d");
+  const lettering = document.createElement("span").style;
+  const initial = {
+    fillStyle: "#000000", strokeStyle: "#000000", lineWidth: 1, globalAlpha: 1, lineCap: "butt",
+    font: "10px sans-serif", textAlign: "left", textBaseline: "alphabetic", dash: [], clip: null,
+    matrix: new DOMMatrix(),
+  };
+  let now = { ...initial };
+  let path = "";
+  let clips = 0;
+  const saved = [];
+  const round = (x) => String(Math.round(x * 1000) / 1000);
+
+  function add(tag, attributes, text) {
+    const node = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value !== null) node.setAttribute(name, value);
+    }
+    if (text !== undefined) node.textContent = text;
+    turn(node);
+    if (now.globalAlpha < 1) node.setAttribute("opacity", round(now.globalAlpha));
+    if (now.clip) {
+      // Around the node: the clip was set in a system of coordinates of its own.
+      const group = document.createElementNS(SVG, "g");
+      group.setAttribute("clip-path", `url(#${now.clip})`);
+      group.append(node);
+      root.append(group);
+    } else {
+      root.append(node);
+    }
+    return node;
+  }
+
+  function turn(node) {
+    const { a, b, c, d, e, f } = now.matrix;
+    if (!now.matrix.isIdentity) node.setAttribute("transform", `matrix(${[a, b, c, d, e, f].map(round).join(" ")})`);
+  }
+
+  const line = () => ({
+    fill: "none",
+    stroke: now.strokeStyle,
+    "stroke-width": round(now.lineWidth),
+    "stroke-linecap": now.lineCap === "butt" ? null : now.lineCap,
+    "stroke-dasharray": now.dash.length ? now.dash.join(" ") : null,
+  });
+  const box = (x, y, w, h) => ({ x: round(x), y: round(y), width: round(w), height: round(h) });
+
+  /** @type {any} */
+  const pen = {
+    save: () => saved.push({ ...now }),
+    restore: () => { now = saved.pop() || { ...initial }; },
+    translate: (x, y) => { now.matrix = now.matrix.translate(x, y); },
+    rotate: (angle) => { now.matrix = now.matrix.rotate((angle * 180) / Math.PI); },
+    scale: (x, y) => { now.matrix = now.matrix.scale(x, y); },
+    setLineDash: (dash) => { now.dash = dash; },
+    beginPath: () => { path = ""; },
+    closePath: () => { path += "Z"; },
+    moveTo: (x, y) => { path += `M${round(x)} ${round(y)}`; },
+    lineTo: (x, y) => { path += `L${round(x)} ${round(y)}`; },
+    bezierCurveTo: (...points) => { path += `C${points.map(round).join(" ")}`; },
+    rect: (x, y, w, h) => { path += `M${round(x)} ${round(y)}h${round(w)}v${round(h)}h${round(-w)}Z`; },
+    arc: (x, y, r) => { // whole circles alone
+      path += `M${round(x - r)} ${round(y)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`;
+    },
+    clip: () => {
+      const clip = document.createElementNS(SVG, "clipPath");
+      clip.id = `clip-${clips++}`;
+      const shape = document.createElementNS(SVG, "path");
+      shape.setAttribute("d", path);
+      turn(shape);
+      if (now.clip) clip.setAttribute("clip-path", `url(#${now.clip})`); // within the one before
+      clip.append(shape);
+      root.append(clip);
+      now.clip = clip.id;
+    },
+    fill: () => add("path", { d: path, fill: now.fillStyle }),
+    stroke: () => add("path", { d: path, ...line() }),
+    clearRect: () => {},
+    fillRect: (x, y, w, h) => add("rect", { ...box(x, y, w, h), fill: now.fillStyle }),
+    strokeRect: (x, y, w, h) => add("rect", { ...box(x, y, w, h), ...line() }),
+    measureText: (text) => {
+      ruler.font = now.font;
+      return ruler.measureText(text);
+    },
+    fillText: (text, x, y) => {
+      ruler.font = now.font;
+      ruler.textBaseline = /** @type {CanvasTextBaseline} */ (now.textBaseline);
+      const node = add("text", {
+        x: round(x),
+        // On its base line: programs for drawing and writing know no other.
+        y: round(y - (ruler.measureText("x").alphabeticBaseline || 0)),
+        fill: now.fillStyle,
+        "text-anchor": { left: null, center: "middle", right: "end" }[now.textAlign],
+        "xml:space": "preserve",
+      }, text);
+      // Each by its own name, for the same reason; a style takes the shorthand apart.
+      lettering.font = now.font;
+      for (const name of ["font-family", "font-size", "font-weight"]) {
+        node.setAttribute(name, lettering.getPropertyValue(name));
+      }
+    },
+    drawImage: (canvas, x, y, w, h) => {
+      const image = add("image", { ...box(x, y, w, h), preserveAspectRatio: "none" });
+      image.setAttribute("href", canvas.toDataURL());
+      image.style.imageRendering = "pixelated";
+    },
+  };
+  for (const name of ["fillStyle", "strokeStyle", "lineWidth", "globalAlpha", "lineCap", "font", "textAlign", "textBaseline"]) {
+    Object.defineProperty(pen, name, { get: () => now[name], set: (value) => { now[name] = value; } });
+  }
+
+  for (const [name, value] of Object.entries({ xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}` })) {
+    root.setAttribute(name, value);
+  }
+  pen.fillStyle = ground;
+  pen.fillRect(0, 0, width, height);
+  pen.describe = (title, description) => {
+    for (const [tag, text] of [["desc", description], ["title", title]]) {
+      const node = document.createElementNS(SVG, tag);
+      node.textContent = text;
+      root.prepend(node);
+    }
+  };
+  pen.text = () => new XMLSerializer().serializeToString(root).replace(NO_XML, "\ufffd");
+  return pen;
+}

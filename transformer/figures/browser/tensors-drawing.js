@@ -1,0 +1,213 @@
+// Where everything of a table of numbers stands, and how it is painted.
+
+import { within } from "./base.js";
+import { drawRowLabel, drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./lettering.js";
+import { cellNumber, numberText } from "./numbers.js";
+
+const READ_CELL = 44; // pixels that a number needs
+const LABEL_CELL = 56; // that a number below a token needs
+const SEEN_CELL = 13; // pixels of a cell that can be told from its neighbours
+const TABLE_ROWS = 16; // most rows that are shown large
+const TABLE_ROW = 25;
+const OVERVIEW = [40, 84]; // least and greatest height of the small one
+
+/** @param {Pen} pen @param {number} width @param {any} given */
+export function planTensor(pen, width, { header, look, strongest, start, firstRow }) {
+  const size = look.size;
+  pen.font = `${LABEL_SIZE * size}px ${look.font}`;
+  const labels = Math.max(...header.rows.map((label) => tokenWidth(pen, label)), 44 * size);
+  const left = Math.ceil(Math.min(labels + 12, width * 0.3, 170 * size));
+  const room = width - left - 2;
+  const columns = header.columns_count;
+  const tokens = Boolean(header.columns);
+  const names = tokens ? Math.min(Math.max(...header.columns.map((label) => tokenWidth(pen, label))), 90 * size) : 0;
+  // Numbers are read within cells; without them, cells have to be told apart.
+  const least = header.cells ? LABEL_CELL : READ_CELL;
+  const fits = room / columns >= (header.cells || columns > 48 ? least * size : SEEN_CELL);
+  const rows = Math.min(header.rows.length, TABLE_ROWS);
+  const over = !fits || rows < header.rows.length;
+  const count = fits ? columns : Math.max(Math.floor(room / (least * size)), 3);
+  const cell = Math.min(room / count, (header.cells ? 110 : tokens ? 74 : 62) * size);
+  const from = Math.min(Math.max(start, 0), columns - count);
+  const slant = tokens && names > cell - 8;
+  const small = over ? Math.min(Math.max(header.rows.length * 9, OVERVIEW[0]), OVERVIEW[1]) : 0;
+  const every = Math.max(Math.ceil((tokens ? 15 : 26) * size / cell), 1);
+  const heads = slant ? Math.ceil(names * 0.72 + 14) : 18 * size;
+  const high = Math.round((header.cells ? 38 : TABLE_ROW) * size);
+  const top = (over ? small + 10 : 0) + heads;
+  return {
+    left, room, columns, over, count, cell, start: from, slant, small, top, high, rows, strongest,
+    firstRow: Math.min(firstRow, header.rows.length - rows),
+    all: header.rows.length,
+    limit: slant ? names : tokens ? cell - 4 : cell * every,
+    numbers: cell >= READ_CELL * size * 0.9,
+    every,
+    height: top + rows * high + 2,
+    size,
+  };
+}
+
+// The cell under a point: { row, at (its place among the columns in their order), small }.
+export function cellUnder(plan, x, y) {
+  if (!plan || x < plan.left) return null;
+  if (plan.over && y <= plan.small) {
+    return { small: true, row: within(Math.floor((y / plan.small) * plan.all), plan.all), at: within(Math.floor(((x - plan.left) / plan.room) * plan.columns), plan.columns) };
+  }
+  const [row, at] = [Math.floor((y - plan.top) / plan.high), Math.floor((x - plan.left) / plan.cell)];
+  if (row < 0 || row >= plan.rows || at >= plan.count) return null;
+  return { small: false, row: row + plan.firstRow, at: at + plan.start };
+}
+
+// The middle of a cell, its top, and its height, for the tip.
+export function spotOf(plan, { small, row, at }) {
+  if (small) return [plan.left + ((at + 0.5) / plan.columns) * plan.room, 0, plan.small];
+  return [plan.left + (at - plan.start + 0.5) * plan.cell, plan.top + (row - plan.firstRow) * plan.high, plan.high];
+}
+
+/** @param {Pen} pen @param {any} plan @param {any} given */
+export function paintTensor(pen, plan, { header, values, order, look, cell, over }) {
+  const level = levelOf(header);
+  const css = header.signed ? look.divergingCss : look.css;
+  if (plan.over) paintOverview(pen, plan, { header, values, order, look, level });
+  paintHeads(pen, plan, { header, order, look, cell });
+  const gap = plan.cell >= 8 ? 1 : 0;
+  for (let r = 0; r < plan.rows; r++) {
+    const row = r + plan.firstRow;
+    const y = plan.top + r * plan.high;
+    pen.font = `${cell?.row === row ? "600 " : ""}${LABEL_SIZE * plan.size}px ${look.font}`;
+    pen.textBaseline = "middle";
+    drawRowLabel(pen, [header.rows[row]], plan.left - 8, y + plan.high / 2, plan.left - 10, look, cell?.row === row);
+    pen.font = `${12 * plan.size}px ${look.font}`;
+    pen.textAlign = "center";
+    for (let c = 0; c < plan.count; c++) {
+      const value = values[row * plan.columns + order[c + plan.start]];
+      const x = plan.left + c * plan.cell;
+      const at = level(value);
+      if (at < 0) {
+        hatchCell(pen, x, y, plan.cell - gap, plan.high - gap, look.line);
+        pen.fillStyle = look.muted;
+      } else {
+        const colour = css(at);
+        pen.fillStyle = colour;
+        pen.fillRect(x, y, plan.cell - gap, plan.high - gap);
+        pen.fillStyle = inkOn(colour);
+      }
+      if (header.cells) paintLabel(pen, plan, header.cells[row][order[c + plan.start]], x, y);
+      if (plan.numbers) pen.fillText(cellNumber(value, header.most), x + (plan.cell - gap) / 2, y + (header.cells ? plan.high * 0.74 : plan.high / 2 + 0.5));
+    }
+    pen.textAlign = "left";
+  }
+  if (cell) frameCell(pen, plan, order, cell, look.choice, cell.here ? 3 : 1.5);
+  if (over && !over.small) frameCell(pen, plan, order, { row: over.row, column: order[over.at] }, look.text, 1.5);
+}
+
+// A cell's own label, above its number.
+/** @param {Pen} pen @param {string} text @param {number} x @param {number} y */
+function paintLabel(pen, plan, text, x, y) {
+  const ink = String(pen.fillStyle);
+  pen.save();
+  pen.font = `600 ${pen.font}`;
+  pen.textAlign = "left";
+  const short = shorten(pen, text, plan.cell - 8);
+  pen.translate(x + (plan.cell - tokenWidth(pen, short)) / 2, y + plan.high * 0.32);
+  drawToken(pen, short, 0, { faint: ink, muted: ink, text: ink }, false);
+  pen.restore();
+  pen.fillStyle = ink;
+}
+
+/** @param {Pen} pen */
+function frameCell(pen, plan, order, cell, ink, wide) {
+  const [c, r] = [order.indexOf(cell.column) - plan.start, cell.row - plan.firstRow];
+  if (c < 0 || c >= plan.count || r < 0 || r >= plan.rows) return;
+  pen.strokeStyle = ink;
+  pen.lineWidth = wide;
+  pen.strokeRect(plan.left + c * plan.cell - 0.5, plan.top + r * plan.high - 0.5, plan.cell, plan.high);
+}
+
+// All columns and rows, a pixel each, enlarged or squeezed; what is large below is framed.
+/** @param {Pen} pen @param {any} plan @param {any} given */
+function paintOverview(pen, plan, { header, values, order, look, level }) {
+  const ramp = header.signed ? look.diverging : look.ramp;
+  const image = new ImageData(plan.columns, plan.all);
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let r = 0; r < plan.all; r++) {
+    for (let c = 0; c < plan.columns; c++) {
+      const at = level(values[r * plan.columns + order[c]]);
+      if (at >= 0) pixels[r * plan.columns + c] = ramp[at];
+    }
+  }
+  const small = document.createElement("canvas");
+  [small.width, small.height] = [plan.columns, plan.all];
+  small.getContext("2d").putImageData(image, 0, 0);
+  pen.imageSmoothingEnabled = plan.columns > plan.room;
+  pen.drawImage(small, plan.left, 0, plan.room, plan.small);
+  const [wide, high] = [plan.room / plan.columns, plan.small / plan.all];
+  pen.strokeStyle = look.text;
+  pen.lineWidth = 2;
+  pen.strokeRect(plan.left + plan.start * wide, plan.firstRow * high + 1, plan.count * wide, plan.rows * high - 2);
+  pen.font = `${SMALL_LABEL_SIZE * plan.size}px ${look.font}`;
+  pen.fillStyle = look.muted;
+  pen.textBaseline = "middle";
+  pen.textAlign = "right";
+  pen.fillText(plan.columns > 999 && plan.left < 60 ? "all" : `all ${plan.columns}`, plan.left - 8, plan.small / 2);
+  pen.textAlign = "left";
+}
+
+/** @param {Pen} pen @param {any} plan @param {any} given */
+function paintHeads(pen, plan, { header, order, look, cell }) {
+  const at = cell ? order.indexOf(cell.column) - plan.start : -Infinity;
+  pen.textBaseline = "middle";
+  for (let c = 0; c < plan.count; c++) {
+    const column = order[c + plan.start];
+    const chosen = c === at;
+    if (!chosen && (c % plan.every || Math.abs(c - at) < plan.every)) continue;
+    pen.font = `${chosen ? "600 " : ""}${SMALL_LABEL_SIZE * plan.size}px ${look.font}`;
+    pen.save();
+    pen.translate(plan.left + (c + 0.5) * plan.cell, plan.top - 9);
+    const text = shorten(pen, header.columns ? header.columns[column] : String(column), plan.limit);
+    if (plan.slant) pen.rotate(-Math.PI / 4);
+    else pen.translate(-tokenWidth(pen, text) / 2, 0);
+    drawToken(pen, text, 0, look, chosen, !header.columns);
+    pen.restore();
+  }
+}
+
+/** @param {Pen} pen @param {number} x @param {number} y */
+function hatchCell(pen, x, y, wide, high, ink) {
+  pen.save();
+  pen.beginPath();
+  pen.rect(x, y, wide, high);
+  pen.clip();
+  pen.strokeStyle = ink;
+  pen.lineWidth = 1;
+  pen.beginPath();
+  for (let d = -high; d < wide; d += 7) {
+    pen.moveTo(x + d, y + high);
+    pen.lineTo(x + d + high, y);
+  }
+  pen.stroke();
+  pen.restore();
+}
+
+// Black or white, whichever is read better on this colour.
+function inkOn(colour) {
+  const [r, g, b] = [1, 3, 5].map((at) => (parseInt(colour.slice(at, at + 2), 16) / 255) ** 2.2);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? "#000000" : "#ffffff";
+}
+
+// A number's place on the colour scale, 0 to 255, or -1 for none.
+function levelOf({ kind, most, signed }) {
+  const top = most || 1;
+  if (signed) return (value) => (Number.isFinite(value) ? Math.round(127.5 * (1 + Math.max(Math.min(value / top, 1), -1))) : -1);
+  const share = kind === "share" ? Math.sqrt : (part) => part;
+  return (value) => (Number.isFinite(value) ? Math.round(255 * share(Math.min(Math.max(value / top, 0), 1))) : -1);
+}
+
+// The legend: its colours, [place, text] below them, and a word about them.
+/** @param {any} given @param {Look} look */
+export function scaleOf({ kind, most, signed }, look) {
+  const end = numberText(most, 3);
+  if (signed) return { ramp: look.diverging, ticks: [[0, `−${end}`], [0.5, "0"], [1, end]], told: "" };
+  if (kind === "share") return { ramp: look.ramp, ticks: [0, 0.01, 0.1, 0.25, 0.5, 1].map((tick) => [Math.sqrt(tick), String(tick)]), told: "The colour follows the square root, so that small shares show." };
+  return { ramp: look.ramp, ticks: [[0, "0"], [1, end]], told: "" };
+}

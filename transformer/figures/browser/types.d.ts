@@ -1,0 +1,95 @@
+// The shapes that scripts hand to each other, for the type checker alone: `make lint` reads this file,
+// no browser does. What Python sends is made in figures/side.py, figures/steps.py and figures/state.py.
+
+type Kind = "encoder" | "decoder" | "cross";
+type Pen = CanvasRenderingContext2D; // or the one of svg-pen.js
+type Pixels = Uint32Array<ArrayBuffer>; // 256 colours, four bytes each
+
+// Pieces, the words they make, and which of them are no text.
+interface Labels { tokens: string[]; words: number[]; word_labels: string[]; special: boolean[] }
+
+interface Head { layer: number; head: number }
+interface Cell { row: number; column: number }
+interface Span extends Cell { rows: number; columns: number }
+
+// An array as it was packed; `top` is that of levels, 0 for numbers as they are.
+interface Part {
+  name: string; type: string; shape: number[]; top: number;
+  values: Uint8Array | Uint16Array | Float32Array;
+}
+
+interface Thumb { values: Part["values"]; height: number; width: number }
+interface Weights { values: Float32Array; top: number }
+interface Tree {
+  parent: (number | null)[]; depth: number[]; token: string[]; id: number[]; probability: number[];
+  log_probability: number[]; score: number[]; fate: string[]; best: boolean[];
+  beam_size: number; length_penalty: number;
+}
+
+// A sentence with its translation, as a model read and wrote them.
+interface Side {
+  id: string; number: number; name: string; source: string; text: string;
+  kinds: Kind[]; n_layers: number; n_heads: number; d_k: number; score: string;
+  src: Labels; tgt: Labels; predicted: Labels;
+  measures: Record<Kind, Record<string, number[][]>>;
+  steps: { candidates: [string, number, number][]; chosen: [string, number, number] }[];
+  tree: Tree | null;
+  labels(kind: Kind): { rows: Labels; columns: Labels; writes: Labels | null };
+  weights(kind: Kind, layer: number, head: number): Weights | null;
+  thumb(kind: Kind, layer: number, head: number): Thumb;
+  vectors(kind: Kind, layer: number, head: number): Record<string, Part> | null;
+}
+
+// What is looked at: `FIELDS` of figures/state.py.
+interface State extends Head, Cell {
+  view: string; kind: Kind; heads: string; combine: "one" | "mean" | "max"; tokens: string; zoom: number;
+  units: "pieces" | "words"; special: "shown" | "dimmed" | "hidden"; renormalise: number;
+  scale: "sqrt" | "linear" | "row"; measure: string; order: "layers" | "measure";
+  step: number; node: number; force: string; size: "normal" | "large";
+}
+
+// A row or a column of a table: `members` are the positions of the pieces that it stands for.
+interface Entry { text: string; written: string | null; special: boolean; dim: boolean; members: number[] }
+
+interface Matrix {
+  kind: Kind; rows: Entry[]; columns: Entry[]; nRows: number; nColumns: number;
+  values: Float32Array; top: number;
+  masked(row: number, column: number): boolean;
+}
+
+// Colours of the moment.
+interface Look {
+  ramp: Pixels; css(level: number): string; diverging: Pixels; divergingCss(level: number): string;
+  series: string[]; text: string; muted: string; faint: string; line: string; soft: string;
+  ground: string; accent: string; choice: string; font: string; size: number; key: string;
+}
+
+// Where the cells of a table stand, in CSS pixels: `layoutCells`.
+interface Place {
+  span: Span; left: number; top: number; cell: number; high: number; slant: number; marginals: boolean;
+  limit: number; everyColumn: number; everyRow: number; size: number; right: number; bottom: number;
+  height: number;
+}
+
+interface Figure { title: string; width: number; height: number; paint(pen: Pen): void }
+interface Table { caption: string; columns: string[]; rows: unknown[][] }
+type Pair = [number | null, number | null]; // places in A and in B, null for none
+interface Pairs { src_tokens: Pair[]; tgt_tokens: Pair[] }
+
+// What a view is given.
+interface Context {
+  set(changes: Partial<State>): void;
+  store: { later: Map<string, () => Promise<Part>> }; live: boolean; views: string[]; versus: string; state: State; look: Look; alone: boolean;
+  sides: Side[]; side: Side; pairs: Pairs;
+  matrix(side?: Side, changes?: Partial<State>): Matrix | null;
+  title(): string;
+  onPaper<T>(make: () => T): T;
+}
+
+// A view of the explorer, and how it is made: `EXPLORER` of figures/views.py.
+interface View {
+  node: HTMLElement; draw(): void; options?: string[]; kinds?: boolean; keys?: string[][];
+  title?(): string; code?(): string; note?(): string; figure?(): Figure | null; table?(): Table | null;
+  choose?(head: Head): void; close?(): void;
+}
+interface Tab { label: string; make(ctx: Context): View; mosaic?: boolean }

@@ -1,0 +1,87 @@
+"""The card of one finding: its claim, its rule, its verdict, and the figures behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.findings import FINDINGS, Published
+from transformer.figures.measured import measured as drawn
+from transformer.jobs import Computation
+from transformer.ui import frame, models, state, tables, verdicts
+from transformer.ui.charts import chart, dark
+from transformer.ui.computed import computing
+from transformer.ui.models import Model
+from transformer.ui.remembered import remembered
+from transformer.ui.reports import measured, question
+
+
+def asked(model: Model, corpus: Corpus, name: str) -> Computation:
+    """What is computed to put this model to the finding."""
+    return question(model, corpus, f"finding-{name}")
+
+
+def show(model: Model, corpus: Corpus, published: Published) -> None:
+    """Draw it, with a way to run it."""
+    st.markdown(f"#### {frame.plain(published.claim)}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(published.source, width="content")
+        with st.popover("The rule", type="tertiary"):
+            st.markdown(frame.plain(published.rule))
+        n = min(len(corpus), published.most)
+        seconds = max(5, 5 * round(60 * published.minutes * n / published.most / 5))
+        key = asked(model, corpus, published.name).key
+        if computing().look(key).status != "done":
+            st.caption(f"{n} sentences, about {seconds} seconds for the checkpoint en-fr")
+    found = measured(model, corpus, f"finding-{published.name}", button="Run")
+    if found is not None:
+        _verdict(model, published, key, found)
+
+
+@remembered()
+def _picture(key: str, name: str, dark: bool, _table: pd.DataFrame) -> go.Figure:
+    """Drawn once for all reruns."""
+    return drawn(_table, FINDINGS[name].chart, dark=dark)
+
+
+def _verdict(model: Model, published: Published, key: str, found: dict[str, Any]) -> None:
+    tested = found["verdict"] != "can't be tested here"
+    told, picture = st.columns([2, 3], gap="large") if tested else (st.container(), None)
+    with told:
+        verdicts.badge(found["verdict"])
+        if tested:
+            verdicts.effect(found)
+        st.markdown(frame.plain(found["reason"]))
+    if picture is None:
+        return
+    table = pd.DataFrame(found["table"])
+    with told:
+        st.caption(f"{found['measured']} sentences. Correction: {found['correction']}.")
+        tables.csv("These figures (.csv)", lambda: table, f"{published.name}-{model.name}")
+    with picture:
+        chart(_picture(key, published.name, dark(), table), f"chart-{published.name}")
+    with st.expander("The same from the shell and from Python"):
+        _programs(str(models.written(model.name)), published.name)
+
+
+def _programs(folder: str, name: str) -> None:
+    brought = state.view().corpus == "upload"
+    given = " --corpus yours.tsv" if brought else ""
+    st.code(f"python -m transformer analyse {folder} --what finding-{name}{given} --json", "bash")
+    corpus = 'Corpus.read("yours.tsv")' if brought else "corpus_for(folder, translator.vocabulary)"
+    st.code(
+        f"""from transformer import Translator
+from transformer.analysis.corpora import {"Corpus" if brought else "corpus_for"}
+from transformer.analysis.findings import FINDINGS
+
+folder = {folder!r}
+translator = Translator.load(folder)
+corpus = {corpus}
+found = FINDINGS[{name!r}].run(translator, corpus)
+print(found.verdict, found.effect, found.reason, found.figures)""",
+        "python",
+    )

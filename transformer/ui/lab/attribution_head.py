@@ -1,0 +1,200 @@
+"""One head: two pictures of it side by side, of the weights and of what they move."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import streamlit as st
+
+from transformer.analysis.attribution.contribution import Contribution, agreement, contribution
+from transformer.analysis.attribution.gradients import Gradients, gradients
+from transformer.figures.moves import CellValues, moves_data
+from transformer.figures.state import KINDS
+from transformer.inference import Trace
+from transformer.model import Transformer
+from transformer.ui import controls, frame, models, state, tables, views
+from transformer.ui.lab import Lab
+from transformer.ui.lab.attribution_texts import CELLS, explain
+from transformer.ui.models import Model
+from transformer.ui.readings import Reading
+from transformer.ui.remembered import remembered
+
+
+def show(model: Model, reading: Reading, trace: Trace) -> None:
+    """The chosen head, the ranks of its cells, and the numbers to take away."""
+    st.subheader("One head, cell by cell")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        controls.head(model, reading)
+        st.selectbox(width=250, **state.chosen("beside"))
+    view = state.view(Lab)
+    kind, layer, head = view.kind, view.layer, view.head
+    slopes = _slopes(model.hash, trace.src_ids, trace.predicted_ids, model.translator.model, trace)
+    found = contribution(model.translator.model, trace, kind, layer, head, slopes)
+    left, right = state.view(Lab).beside.split("-")
+    _tables(model, trace, found, (left, right))
+    for name, column in zip((left, right), st.columns(2, gap="large"), strict=True):
+        with column:
+            explain(CELLS[name])
+    _ranks(found, left, right)
+    _parting(model, trace)
+    _ways_on(model, trace, found)
+
+
+@remembered("Following the gradients back …")
+def _slopes(
+    digest: str, src: tuple[int, ...], written: tuple[int, ...], _model: Transformer, _trace: Trace
+) -> Gradients:
+    """Of the whole translation, by every weight; at most 19 MB each."""
+    return gradients(_model, _trace)
+
+
+def _tables(model: Model, trace: Trace, found: Contribution, shown: tuple[str, str]) -> None:
+    view = state.view(Lab)
+    inside = 0 <= view.row < len(found.rows) and 0 <= view.column < len(found.columns)
+    data = moves_data(
+        [
+            CellValues(
+                name,
+                CELLS[name].label,
+                CELLS[name].title,
+                CELLS[name].unit,
+                values,
+                CELLS[name].signed,
+            )
+            for name, values in found.values.items()
+        ],
+        shown,
+        kind=found.head[0],
+        rows=found.rows,
+        columns=found.columns,
+        writes=found.writes,
+        cell=(view.row, view.column) if inside else None,
+        head=f"{model.hash} {found.head} {trace.src_ids} {trace.tgt_ids}",
+        large=view.size == "large",
+    )
+    views.pair("moves", data)
+
+
+def _ranks(found: Contribution, left: str, right: str) -> None:
+    """How alike two of them put the cells in order."""
+    ranks = found.correlations()
+    cells = int(found.open.sum())
+    names = [CELLS[name].label for name in (left, right)]
+    row, column = found.apart(left, right)
+    with st.container(border=True):
+        st.markdown(
+            f"Rank correlation of {names[0]} and {names[1]}: **{_said(ranks[left, right])}**"
+        )
+        others = [
+            f"{CELLS[a].label} – {CELLS[b].label} {_number(rank)}"
+            for (a, b), rank in ranks.items()
+            if (a, b) != (left, right)
+        ]
+        st.caption(
+            f"Spearman's, over the {cells} cells of this head, each put in its place by size: 1 is "
+            "the same order, 0 no relation, −1 the other way around.  \n" + " · ".join(others)
+        )
+        st.button(
+            "Show the cell where the two differ most",
+            icon=":material/my_location:",
+            on_click=state.change,
+            kwargs={"row": row, "column": column},
+        )
+
+
+def _parting(model: Model, trace: Trace) -> None:
+    """The head, of all kinds, in which weights and norms agree least, and the way to it."""
+    table = _agreement(
+        model.hash, trace.src_ids, trace.predicted_ids, model.translator.model, trace
+    )
+    if table.empty:
+        return
+    kind, layer, head, rank = table.iloc[0]
+    left, right = st.columns([5, 2], vertical_alignment="center")
+    left.markdown(
+        f"**Where do weights and norms part?** Of all {len(table)} heads they agree least in "
+        f"layer {layer}, head {head} ({KINDS[kind]}): {_number(rank)}. Half of the heads have "
+        f"{_number(table['correlation'].median())} or more."
+    )
+    right.button(
+        "Show that head",
+        icon=":material/explore:",
+        on_click=state.change,
+        kwargs={
+            "kind": kind,
+            "layer": int(layer),
+            "head": int(head),
+            "beside": "weight-norm",
+            "row": -1,
+            "column": -1,
+        },
+    )
+
+
+@remembered()
+def _agreement(
+    digest: str, src: tuple[int, ...], written: tuple[int, ...], _model: Transformer, _trace: Trace
+) -> pd.DataFrame:
+    return agreement(_model, _trace)
+
+
+def _said(rank: float) -> str:
+    if math.isnan(rank):
+        return "none, for one of them is the same everywhere"
+    words = {0.9: "almost the same order", 0.5: "a similar order", 0.2: "loosely similar"}
+    words |= {-0.2: "no common order"}
+    fitting = (word for least, word in words.items() if rank >= least)
+    return f"{_number(rank)}, {next(fitting, 'rather the other way around')}"
+
+
+def _number(rank: float) -> str:
+    return "–" if math.isnan(rank) else f"{rank:.2f}".replace("-", "−")
+
+
+def _ways_on(model: Model, trace: Trace, found: Contribution) -> None:
+    kind, layer, head = found.head
+    view = state.view(Lab)
+    chosen = view.row >= 0 and view.column >= 0
+    with st.container(horizontal=True, vertical_alignment="center"):
+        frame.go(
+            "pages/attention.py",
+            "This cell, worked out" if chosen else "This head, worked out",
+            "calculate",
+            view="query-key",
+            layer=layer,
+            head=head,
+            units="pieces",
+            special="shown",
+        )
+        if chosen:
+            st.button(
+                "What does blanking it change?",
+                icon=":material/backspace:",
+                on_click=state.change,
+                kwargs={"lab": "switch"},
+            )
+        tables.csv("These numbers (.csv)", found.to_frame, f"moves-{kind}-{layer}-{head}")
+    with st.expander("The same numbers from Python"):
+        names = ["contribution import contribution", "gradients import gradients"]
+        st.code(
+            f"""{opening(model, trace, [f"attribution.{name}" for name in names])}
+slopes = gradients(translator.model, trace)  # of the whole translation's log-probability
+found = contribution(translator.model, trace, {kind!r}, {layer}, {head}, slopes)
+print(found.to_frame())  # a line a cell
+print(found.correlations())""",
+            language="python",
+        )
+
+
+def opening(model: Model, trace: Trace, names: list[str]) -> str:
+    """The first lines of a program: what it imports, the translator and the trace."""
+    imports = "\n".join(f"from transformer.analysis.{name}" for name in names)
+    # A greedy translation comes about again by itself; any other is given.
+    greedy = state.view(Lab).method == "greedy"
+    target = "" if greedy else f", target={list(trace.translation.ids)}"
+    return f"""from transformer import Translator
+{imports}
+
+translator = Translator.load({str(models.written(model.name))!r})
+trace = translator.trace({trace.source!r}{target})"""

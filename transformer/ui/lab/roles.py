@@ -1,0 +1,158 @@
+"""What every head does over a corpus: a grid of all, and the one that is chosen."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from transformer.analysis.corpora import Corpus
+from transformer.figures.headgrid import Grid, headgrid_data
+from transformer.figures.state import KINDS
+from transformer.measures import MEASURES
+from transformer.ui import corpus, frame, models, reports, state, tables
+from transformer.ui.lab import Lab, roles_head
+from transformer.ui.lab.roles_head import said
+from transformer.ui.models import Model
+from transformer.ui.views import component
+
+ABOUT = (
+    "Nothing is measured over these sentences yet. All heads of all three kinds are looked at in "
+    "one pass, which takes a few seconds for every hundred sentences."
+)
+DO = {
+    "positional": "look at one offset",
+    "backwards": "read backwards",
+    "aligner": "align words with their translation",
+    "syntactic": "find a word by its grammar",
+    "pieces": "join the pieces of a word",
+    "rare": "look at the rarest token",
+    "duplicate": "look for the same token",
+    "punctuation": "look at punctuation",
+    "sink": "rest on the ends of the sentence or on punctuation",
+}
+_grid = component("headgrid")
+
+
+def show(model: Model) -> None:
+    """Draw this part of the page."""
+    frame.lead(
+        "One sentence shows what a head did once. Measured over many, some heads turn out to have "
+        "a **role**; most do not, and that is an answer too."
+    )
+    texts = corpus.chosen(model)
+    if texts is None:
+        return
+    found = reports.measured(model, texts, "heads", about=ABOUT)
+    if found is None:
+        return
+    _first_choice(found)
+    _summary(found)
+    _heads(found)
+    roles_head.show(model, found, texts)
+    _table(model, found, texts)
+
+
+def _first_choice(found: Mapping[str, Any]) -> None:
+    """Before anybody has chosen a head: the one whose role is clearest, else the most confident."""
+    if state.view(Lab).layer >= 0 and state.view(Lab).head >= 0:
+        return
+    best = max(
+        found["cards"], key=lambda card: (card["role"]["share"], card["measures"]["confidence"])
+    )
+    state.settle(kind=best["kind"], layer=best["layer"], head=best["head"])
+
+
+def _summary(found: Mapping[str, Any]) -> None:
+    groups = Counter(card["role"]["group"] for card in found["cards"])
+    n, none = len(found["cards"]), groups["none"]
+    roles = [f"{groups[group]} {does}" for group, does in DO.items() if groups[group]]
+    if roles:
+        st.markdown(
+            f"**{n - none} of {n} heads have a role here:** {'; '.join(roles)}. The other {none} "
+            "meet no rule; what each does more of than others, the grid shows."
+        )
+    else:
+        st.markdown(
+            f"**None of the {n} heads has a role here.** That is no failure: none does one thing "
+            "most of the time, and the grid shows what each does more of than others."
+        )
+
+
+def _heads(found: Mapping[str, Any]) -> None:
+    st.selectbox(width=280, **state.chosen("colour"))
+    colour, view = state.view(Lab).colour, state.view(Lab)
+    measure = MEASURES[colour]
+    st.caption(frame.plain(measure.note))
+    table = pd.DataFrame(found["table"])
+    values = pd.to_numeric(table[colour]).to_numpy(dtype=np.float64)
+    if np.isnan(values).all():
+        st.info(f"This cannot be measured over these sentences: {measure.lacking}.")
+    marks = dict(
+        sorted({(c["role"]["short"], c["role"]["text"]) for c in found["cards"]} - {("·", "none")})
+    )
+    legend = [f"{measure.label}, {measure.unit or 'share'}; layers down, heads across"]
+    if np.isnan(values).any():
+        legend.append("Without colour: not measured for this kind")
+    if marks:
+        legend.append("Roles: " + ", ".join(f"{mark} {text}" for mark, text in marks.items()))
+    data = headgrid_data(
+        [_one(kind, found, colour) for kind in KINDS],
+        low=0.0,
+        high=float(np.nanmax(values, initial=1e-6)),
+        legend=". ".join(legend),
+        chosen=(view.kind, view.layer, view.head),
+        large=view.size == "large",
+    )
+    _grid(key="cards", data=data, on_choice_change=_taken)
+
+
+def _one(kind: str, found: Mapping[str, Any], colour: str) -> Grid:
+    cards = [card for card in found["cards"] if card["kind"] == kind]
+    n_heads = 1 + max(card["head"] for card in cards)
+
+    def lines(each: list[Any]) -> list[list[Any]]:
+        return [each[at : at + n_heads] for at in range(0, len(each), n_heads)]
+
+    values = [card["measures"].get(colour) for card in cards]
+    told = [
+        f"{KINDS[kind]}, layer {card['layer']}, head {card['head']}: "
+        f"{said(colour, value)}; {card['role']['text']}"
+        for card, value in zip(cards, values, strict=True)
+    ]
+    marks = [card["role"]["short"].replace("·", "") for card in cards]
+    numbers = [math.nan if value is None else value for value in values]
+    return Grid(kind, KINDS[kind], np.array(lines(numbers)), lines(marks), lines(told))
+
+
+def _taken() -> None:
+    told = st.session_state["cards"]["choice"]
+    state.change(
+        kind=str(told["grid"]), layer=int(told["row"]), head=int(told["column"]), row=-1, column=-1
+    )
+
+
+def _table(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
+    table = pd.DataFrame(found["table"])
+    with st.expander(f"All {len(table)} heads as a table"):
+        st.dataframe(table, hide_index=True, height=420)
+        st.caption("A click on a column's name sorts by it.")
+    tables.csv("All heads (.csv)", lambda: table, f"heads-{model.name}")
+    with st.expander("The same numbers from Python"):
+        st.code(
+            f"""from transformer import Translator
+from transformer.analysis.roles.head_roles import head_roles
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.roles.head_measures import measure_heads
+
+translator = Translator.load({str(models.written(model.name))!r})
+measured = measure_heads(translator, {corpus.program(model, texts)})
+print(measured.table())
+print(head_roles(measured)[0])""",
+            language="python",
+        )

@@ -1,0 +1,209 @@
+"""The card of one head: its role and the rule, its numbers beside chance, where it is strongest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from transformer import measures
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.reports import MAX_OFFSET
+from transformer.analysis.roles.head_roles import RESTS_ON, RULES, HeadRole
+from transformer.analysis.roles.syntax import RELATIONS
+from transformer.figures.offsets import offsets
+from transformer.figures.state import KINDS
+from transformer.figures.switchboard import LETTERS
+from transformer.measures import MEASURES
+from transformer.ui import controls, frame, state, tables
+from transformer.ui.charts import chart, dark
+from transformer.ui.lab import COLOURS
+from transformer.ui.models import Model
+
+NAMES = {
+    "positional": "Positional",
+    "backwards": "Backwards",
+    "aligner": "Aligner",
+    "syntactic": "Syntactic",
+    "pieces": "Pieces of a word",
+    "rare": "Rare words",
+    "duplicate": "Same token",
+    "punctuation": "Punctuation",
+    "sink": "Sink",
+    "none": "None",
+}
+SENTENCE = 70
+"""Letters of a sentence on a button."""
+
+
+def show(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
+    """The chosen head."""
+    view = state.view()
+    at = next(
+        number
+        for number, card in enumerate(found["cards"])
+        if (card["kind"], card["layer"], card["head"]) == (view.kind, view.layer, view.head)
+    )
+    card = HeadRole.from_dict(found["cards"][at])
+    with st.container(border=True):
+        _choose(model)
+        _role(card, found)
+        with st.expander("The rules, and this head's numbers"):
+            _rules(card, found)
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            _numbers(card, found)
+        with right:
+            _offsets(found["offsets"][at])
+        _strongest(card, found, texts)
+        _ways_on(card)
+
+
+def _ways_on(card: HeadRole) -> None:
+    with st.container(horizontal=True):
+        frame.go(
+            "pages/attention.py",
+            "This head on your sentence",
+            "visibility",
+            view="heatmap",
+            tokens="",
+            row=-1,
+            column=-1,
+        )
+        st.button(
+            "Switch it off",
+            icon=":material/toggle_off:",
+            on_click=state.change,
+            kwargs={"lab": "switch", "off": f"{LETTERS[card.kind]}{card.layer}.{card.head}"},
+        )
+
+
+def _choose(model: Model) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        controls.one_of("kind")
+        controls.layer_and_head(model)
+
+
+def _role(card: HeadRole, found: Mapping[str, Any]) -> None:
+    where = f"{KINDS[card.kind]}, layer {card.layer}, head {card.head}"
+    if card.met:
+        st.subheader(f"{where}: {frame.plain(card.role.text)}")
+        even = found["chance"][card.kind].get(card.measure)
+        told = f"{COLOURS[card.measure]}: **{said(card.measure, card.measures[card.measure])}**"
+        told += f", by chance {said(card.measure, even)}" if even is not None else ""
+        told += f"{_by_offset(card.measure, found)}."
+        if card.met[1:]:
+            told += f" It also {frame.plain('; and '.join(role.text for role in card.met[1:]))}."
+        st.markdown(told)
+        return
+    st.subheader(f"{where}: no role")
+    line = "No rule is met: it does no one thing most of the time, as most heads do not. "
+    more = [
+        (value / even, name)
+        for name, even in found["chance"][card.kind].items()
+        if MEASURES[name].group != "shape"
+        and even is not None
+        and even > 0.01
+        and (value := card.measures.get(name) or 0.0) >= 0.05
+    ]
+    if more and max(more)[0] > 1.2:
+        times, name = max(more)
+        line += (
+            "What it does most of, against a head that looks everywhere alike: "
+            f"**{COLOURS[name].lower()}** gets {said(name, card.measures[name])}, {times:.1f} "
+            "times as much."
+        )
+    st.markdown(line)
+
+
+def _by_offset(measure: str, found: Mapping[str, Any]) -> str:
+    """What counting places alone would get, for a measure that is held against that."""
+    if measure not in found["best_offsets"]:
+        return ""
+    offset, share = found["best_offsets"][measure]
+    return f" (offset {offset:+d}: {said(measure, share)})".replace("-", "−")
+
+
+def _rules(card: HeadRole, found: Mapping[str, Any]) -> None:
+    met = {role.group for role in card.met}
+    rows = []
+    for group, rule in RULES.items():
+        if group == "none":
+            continue
+        names = {
+            "aligner": ("aligned", "aligned_input"),
+            "sink": ("first", "last", "delimiters"),
+            "syntactic": tuple(RELATIONS),
+        }
+        numbers = [
+            f"{COLOURS[name].lower()} {said(name, card.measures[name])}{_by_offset(name, found)}"
+            for name in names.get(group, (RESTS_ON[group],))
+            if card.measures.get(name) is not None
+        ]
+        told = ", ".join(numbers) or "not measured for this kind, or over this corpus"
+        rows.append([NAMES[group], rule, told, "met" if group in met else "not met"])
+    heads = ["Role", "Rule", "This head", ""]
+    st.html(tables.html("Tried in this order; the first that is met names the head", heads, rows))
+
+
+def _numbers(card: HeadRole, found: Mapping[str, Any]) -> None:
+    others = [other["measures"] for other in found["cards"] if other["kind"] == card.kind]
+    rows = []
+    for name, label in COLOURS.items():
+        value = card.measures.get(name)
+        if value is None:
+            continue
+        even = found["chance"][card.kind].get(name)
+        place = 1 + sum((other[name] or 0.0) > value for other in others)
+        rows.append([label, said(name, value), said(name, even), f"{place} of {len(others)}"])
+    heads = ["Measure", "This head", "Chance", "Place"]
+    about = "Chance is a head that looks everywhere alike; place is among the heads of its kind"
+    st.html(tables.html(about, heads, rows))
+
+
+def said(measure: str, value: float | None) -> str:
+    """A number with its unit."""
+    return measures.said(value, MEASURES[measure].unit)
+
+
+def _offsets(counts: list[list[int]]) -> None:
+    st.markdown("**How far away it looks**")
+    chart(offsets([(at, rows) for at, rows in counts], MAX_OFFSET, dark=dark()), "offsets")
+    st.caption(
+        "Of each row the offset of its greatest weight: −1 is the token before, 0 the same place."
+    )
+
+
+def _strongest(card: HeadRole, found: Mapping[str, Any], texts: Corpus) -> None:
+    st.markdown(f"**Where it is strongest** (by {COLOURS[card.measure].lower()})")
+    if not card.strongest:
+        st.caption("In no sentence of this corpus.")
+    with st.container(horizontal=True, gap="small"):
+        for number, value in card.strongest:
+            _sentence(card, number, value, found, texts)
+
+
+def _sentence(
+    card: HeadRole, number: int, value: float, found: Mapping[str, Any], texts: Corpus
+) -> None:
+    """A way to this sentence in the explorer, with the translation that was measured."""
+    source, target = found["texts"][number]
+    given = bool(texts.sentences[number].target)
+    text = source if len(source) <= SENTENCE else source[: SENTENCE - 1] + "…"
+    frame.go(
+        "pages/attention.py",
+        f"{said(card.measure, value)} · {frame.plain(text)}",
+        "open_in_new",
+        key=f"strongest-{number}",
+        text=source,
+        method="forced" if given else "greedy",
+        target=target if given else "",
+        view="heatmap",
+        kind=card.kind,
+        layer=card.layer,
+        head=card.head,
+        tokens="",
+        row=-1,
+        column=-1,
+    )
