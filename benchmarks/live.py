@@ -93,7 +93,6 @@ def run_peer(seed: int) -> dict[str, Any]:
     import torch
     from torch import nn
 
-    from transformer.config import ModelConfig, TrainingConfig
     from transformer.model.positions import sinusoidal
     from transformer.text import make_batch
     from transformer.training.data import TrainingPairs, epoch_plan, prepare
@@ -103,7 +102,7 @@ def run_peer(seed: int) -> dict[str, Any]:
     from transformer.training.words import fitted_vocabulary
 
     asked = describe("reverse", settings={"seed": seed})
-    shape, config = ModelConfig(**asked["model"]), TrainingConfig(**asked["training"])
+    shape, config = asked.model, asked.training
     torch.manual_seed(seed)
 
     class Peer(nn.Module):
@@ -136,7 +135,7 @@ def run_peer(seed: int) -> dict[str, Any]:
 
     with tempfile.TemporaryDirectory() as folder:
         run = RunFolder(folder)
-        corpus = TrainingPairs.of_task("reverse", asked["data"]["options"], seed)
+        corpus = TrainingPairs.of_task("reverse", asked.options, seed)
         fitted_vocabulary(corpus, 0).save(run.vocabulary_path)
         data = prepare(run, corpus, vocab_size=shape.vocab_size, max_len=128)
         model = Peer()

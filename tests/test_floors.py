@@ -30,6 +30,7 @@ FLOORS = {
     "transformer.hooks": 0,
     "transformer.languages": 0,
     "transformer.measures": 0,
+    "transformer.run_config": 0,
     "transformer.text": 0,
     "transformer.figures": 0,
 }

@@ -11,6 +11,7 @@ import sys
 
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.jobs import TRAINER
+from transformer.run_config import TrainingRun, parse
 
 
 def main(folder: str, trainer: str = TRAINER) -> None:
@@ -19,7 +20,9 @@ def main(folder: str, trainer: str = TRAINER) -> None:
         jobs.start()
         for line in sys.stdin:
             config, owner = json.loads(line)
-            print(jobs.submit(config, owner), flush=True)
+            asked = parse(config)
+            assert isinstance(asked, TrainingRun)
+            print(jobs.submit(asked, owner), flush=True)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,9 @@ from transformer.jobs import Computing, Jobs, Limits, claims
 from transformer.jobs.computation import of_report
 from transformer.jobs.info import in_line
 from transformer.jobs.queue import Queue
-from transformer.jobs.results import RESULT, forget, write
+from transformer.jobs.results import RESULT, forget
+from transformer.run_config import FilmRun
+from transformer.text.files import write_json
 from transformer.training.live import train_run
 from transformer.ui.about import run_config
 from transformer.ui.quantities import ago
@@ -90,7 +92,7 @@ def the_passes(chance: random.Random, folder: Path) -> None:
     for number in range(6):
         made = root / f"{number}"
         made.mkdir(exist_ok=True)
-        write(made / RESULT, {"n": number})
+        write_json(made / RESULT, {"n": number})
         stamp = time.time()
         os.utime(made / RESULT, (stamp, stamp))
     forget([*root.iterdir()], 3, new=root / "5")
@@ -107,10 +109,10 @@ def the_caches(chance: random.Random, folder: Path) -> None:
     run = folder / "cached"
     run.mkdir(exist_ok=True)
     for number in range(4):
-        (run / "config.json").write_text(json.dumps({"title": f"{number}"}))
+        (run / "config.json").write_text(json.dumps({"title": f"{number}", "checkpoint": "x"}))
         stamp = time.time() + chance.random()
         os.utime(run / "config.json", (stamp, stamp))
-        assert run_config(run / "checkpoint") == {"title": f"{number}"}
+        assert run_config(run / "checkpoint") == FilmRun(title=f"{number}", checkpoint="x")
 
 
 def a_run(folder: Path) -> None:

@@ -83,7 +83,7 @@ def runs(chance: random.Random, folder: Path) -> None:
     run = JobFolder(folder / "run")
     run.path.mkdir(exist_ok=True)
     files: dict[str, dict[str, Any]] = {
-        "config.json": {**describe("copy", title="A run"), "owner": "me", "created": 1.0},
+        "config.json": {**describe("copy", title="A run").to_dict(), "owner": "me", "created": 1.0},
         "state.json": {"status": "running", "reason": "", "step": 3, "seconds": 1.0},
         "job.json": {"turn": 1, "worker": "w", "address": "a", "shared": True},
         "control.json": {"command": "run", "learning_rate_factor": 1.0, "save": 0},

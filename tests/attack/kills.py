@@ -21,6 +21,7 @@ from tests.attack.training import STEPS, config, fresh, losses, sound, undisturb
 from tests.jobs.conftest import Still
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.folder import JobFolder
+from transformer.run_config import TrainingRun
 from transformer.training.live import train_run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -127,11 +128,11 @@ class App:
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def submit(self, asked: dict[str, object], owner: str) -> str:
+    def submit(self, asked: TrainingRun, owner: str) -> str:
         """Put a run in line through this server; its name."""
         assert self.process.stdin
         assert self.process.stdout
-        self.process.stdin.write(json.dumps([asked, owner]) + "\n")
+        self.process.stdin.write(json.dumps([asked.to_dict(), owner]) + "\n")
         self.process.stdin.flush()
         return self.process.stdout.readline().strip()
 

@@ -17,7 +17,8 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import report
 from transformer.inference import Translator
 from transformer.jobs.compute_process import make
-from transformer.jobs.results import ASK, FAILED, RESULT, read, write
+from transformer.jobs.results import ASK, FAILED, RESULT, read
+from transformer.text.files import write_json
 from transformer.training.live import train_run
 
 PATIENCE = 120.0
@@ -62,7 +63,7 @@ def opened(folder: Path) -> Iterator[Attack]:
         made.mkdir()
         try:
             ask = {"checkpoint": str(folder / "tiny"), "hash": "", "what": "heads", "options": {}}
-            write(made / ASK, {**ask, "corpus": corpus.to_dict()})
+            write_json(made / ASK, {**ask, "corpus": corpus.to_dict()})
             note(forked(lambda: make(made, hungry), PATIENCE, room))
             result, failed = read(made / RESULT), read(made / FAILED)
             assert result or failed.get("reason"), "neither a result nor a reason"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,13 +11,14 @@ from typing import Any
 
 from transformer.checkpoint import load_checkpoint
 from transformer.jobs.folder import JobFolder
+from transformer.run_config import TrainingRun
 from transformer.training.live import train_run
 from transformer.training.recipe import describe
 
 STEPS = 24
 
 
-def config(steps: int = STEPS, **settings: Any) -> dict[str, Any]:
+def config(steps: int = STEPS, **settings: Any) -> TrainingRun:
     """A run of a model of a few thousand weights, saved at every third step."""
     shape = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "batch_tokens": 256}
     wanted = {**shape, "steps": steps, "save_every": 3, "average": 2, "cooldown": 0.0, **settings}
@@ -24,7 +26,7 @@ def config(steps: int = STEPS, **settings: Any) -> dict[str, Any]:
     return describe("copy", settings=wanted, options=options, device="cpu")
 
 
-def fresh(path: Path, asked: dict[str, Any]) -> JobFolder:
+def fresh(path: Path, asked: TrainingRun) -> JobFolder:
     """A run folder that waits to be trained."""
     path.mkdir(parents=True)
     run = JobFolder(path)
@@ -49,9 +51,10 @@ def undisturbed(steps: int) -> tuple[list[float], bytes]:
         return losses(run), (run.checkpoint_path / "model.safetensors").read_bytes()
 
 
-def sound(run: JobFolder, asked: dict[str, Any]) -> None:
+def sound(run: JobFolder, asked: TrainingRun) -> None:
     """A run that somebody was in the middle of: nothing half written, nothing gone."""
-    assert {k: v for k, v in run.config().items() if k in asked} == asked
+    found = run.config()
+    assert replace(found, owner="", created=0.0) == asked
     trained = len(losses(run))
     saved = run.saved_step()
     assert not run.resume_path.exists() or saved > 0, "the save cannot be read"

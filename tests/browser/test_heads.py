@@ -68,7 +68,7 @@ def option(page: Page, name: str) -> Locator:
     return page.get_by_role("combobox", name=name)
 
 
-def amounts(page: Page) -> list[float]:
+def quantities(page: Page) -> list[float]:
     """The weights that are read out."""
     return [float(text) for text in page.locator(".hu-reading .hu-said").all_inner_texts()]
 
@@ -88,12 +88,12 @@ def test_pointing_at_a_token_tells_where_it_looks_and_who_looks_at_it(
         written = [*TGT[1:], "</s>"][row]
         order = np.argsort(-weights[row])[:3]
         reads(heads, f"{TGT[row]} → {written} attends most to", SRC[order[0]])
-        assert amounts(heads) == pytest.approx(weights[row, order], abs=EXACT)
+        assert quantities(heads) == pytest.approx(weights[row, order], abs=EXACT)
     for column in (0, 6):
         point(heads, "k", column)
         order = np.argsort(-weights[:, column])[:3]
         reads(heads, f"{SRC[column]} gets most attention from", TGT[order[0]])
-        assert amounts(heads) == pytest.approx(weights[order, column], abs=EXACT)
+        assert quantities(heads) == pytest.approx(weights[order, column], abs=EXACT)
     assert heads.locator(".hu-lines").evaluate("(node) => node.style.opacity") == "0.1"
     heads.mouse.move(0, 0)
     reads(heads, "Point at a token")
@@ -110,12 +110,12 @@ def test_pinned_tokens_are_summed_for_every_head(heads: Page, trace: Traced) -> 
     assert state(heads, "tokens") == "q1,q4"
     weights = trace.weights("cross", 1)
     reads(heads, "(sum of 2) together attend most to")
-    assert amounts(heads)[0] == pytest.approx((weights[:, 1] + weights[:, 4]).max(), abs=EXACT)
+    assert quantities(heads)[0] == pytest.approx((weights[:, 1] + weights[:, 4]).max(), abs=EXACT)
     for column in (0, 4):  # the same token twice, in different places
         point(heads, "k", column)
         reads(heads, "▁la → ▁mai, ▁est → ▁la attend to ▁the, sum of 2: ", "1.3")
         expected = weights[:, 1, column] + weights[:, 4, column]
-        assert amounts(heads) == pytest.approx(expected, abs=2 * EXACT)
+        assert quantities(heads) == pytest.approx(expected, abs=2 * EXACT)
     point(heads, "q", 4, click=True)
     assert state(heads, "tokens") == "q1"
     point(heads, "q", 1, click=True)
@@ -123,7 +123,7 @@ def test_pinned_tokens_are_summed_for_every_head(heads: Page, trace: Traced) -> 
     point(heads, "k", 5, click=True)
     assert state(heads, "tokens") == "k2,k5"
     point(heads, "q", 3)
-    assert amounts(heads) == pytest.approx(weights[:, 3, 2] + weights[:, 3, 5], abs=2 * EXACT)
+    assert quantities(heads) == pytest.approx(weights[:, 3, 2] + weights[:, 3, 5], abs=2 * EXACT)
     heads.get_by_role("button", name="let go").click()
     assert state(heads, "tokens") == ""
     expect(heads.get_by_role("button", name="let go")).to_be_hidden()
@@ -144,10 +144,10 @@ def test_the_keyboard_reads_pins_and_lets_go(heads: Page, trace: Traced) -> None
     heads.keyboard.press("Enter")
     assert state(heads, "tokens") == "q4"
     heads.keyboard.press("ArrowRight")
-    assert amounts(heads) == pytest.approx([weights[4, 4]], abs=EXACT)
+    assert quantities(heads) == pytest.approx([weights[4, 4]], abs=EXACT)
     heads.keyboard.press("End")
     reads(heads, "attends to </s>")
-    assert amounts(heads) == pytest.approx([weights[4, 6]], abs=EXACT)
+    assert quantities(heads) == pytest.approx([weights[4, 6]], abs=EXACT)
     heads.keyboard.press("ArrowLeft")
     heads.keyboard.press("Space")
     assert state(heads, "tokens") == "q4,q5"
@@ -257,14 +257,14 @@ def test_words_add_up_their_pieces_and_pins_outlast_them(heads: Page, trace: Tra
     to_words = [from_word[0], from_word[1] + from_word[2], *from_word[3:]]
     for column, expected in enumerate(to_words):
         point(heads, "k", column, most=6)
-        assert amounts(heads) == pytest.approx([expected], abs=EXACT)
+        assert quantities(heads) == pytest.approx([expected], abs=EXACT)
     reads(heads, "attends to </s>")
     option(heads, "<s> and </s>").select_option("hidden")
     option(heads, "Rows").select_option("1")
     point(heads, "k", 1, most=5)
     reads(heads, "maison attends to house")
     shares = np.array(to_words[:-1]) / sum(to_words[:-1])
-    assert amounts(heads) == pytest.approx([shares[1]], abs=EXACT)
+    assert quantities(heads) == pytest.approx([shares[1]], abs=EXACT)
     option(heads, "Tokens").select_option("pieces")
     reads(heads, "▁mai → son attends most to")
     assert state(heads, "tokens") == "q2"
@@ -274,10 +274,10 @@ def test_what_a_decoder_may_not_see_has_no_line(heads: Page) -> None:
     heads.get_by_role("button", name="Decoder, masked").click()
     point(heads, "q", 1, most=6, click=True)
     point(heads, "k", 1, most=6)
-    assert len(amounts(heads)) == 1
+    assert len(quantities(heads)) == 1
     point(heads, "k", 2, most=6)
     reads(heads, "masked: may not see the future")
-    assert amounts(heads) == []
+    assert quantities(heads) == []
     heads.locator(".hu-canvas").press("Escape")
     heads.get_by_text("As a table").click()
     expect(heads.locator(".hu-sheet tbody tr")).to_have_count(6 * 7 // 2)
@@ -322,7 +322,7 @@ def test_tokens_are_text_and_repeated_ones_stay_apart(page: Page, tmp_path: Path
         point(page, "q", row)
         expect(page.locator(".hu-reading strong")).to_have_text(token)
         greatest = trace.weights("encoder", 1)[2, row].max()
-        assert amounts(page)[0] == pytest.approx(greatest, abs=EXACT)
+        assert quantities(page)[0] == pytest.approx(greatest, abs=EXACT)
     assert page.locator(".hu script, .hu b").count() == 0
 
 
@@ -349,7 +349,7 @@ def test_of_a_long_sentence_the_strongest_lines_are_drawn_and_all_can_be_read(
     for row in (0, 120, n - 1):
         point(page, "q", row, most=n)
         reads(page, f"▁w{row} attends most to", f"▁w{weights[0, 1, row].argmax()}")
-        assert amounts(page) == pytest.approx(np.sort(weights[0, 1, row])[:-4:-1], abs=EXACT)
+        assert quantities(page) == pytest.approx(np.sort(weights[0, 1, row])[:-4:-1], abs=EXACT)
 
 
 @pytest.mark.parametrize(

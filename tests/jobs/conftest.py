@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from transformer.config import ModelConfig, TrainingConfig
 from transformer.jobs import Jobs, Limits, RunInfo
+from transformer.run_config import TaskRun
 
 STANDIN = "tests.jobs.standin:train"
 PATIENCE = 60.0  # seconds, for a busy machine; what is there is seen at once
@@ -17,10 +19,18 @@ MakeJobs = Callable[..., Jobs]
 MakeStill = Callable[..., Jobs]
 
 
-def asked(**more: Any) -> dict[str, Any]:
-    """A config that every limit allows; `steps` and `nap` are for the stand-in."""
-    model = {"d_model": 8, "n_layers": 1, "n_heads": 2, "d_ff": 8, "vocab_size": 20}
-    return {"model": model, "training": {"steps": 3}, "data": {"task": "copy"}, **more}
+def asked(
+    steps: int = 3, nap: float = 0.0, breaks: str = "", title: str = "", **more: Any
+) -> TaskRun:
+    """A run that every limit allows; `steps`, `nap` and `breaks` are for the stand-in."""
+    return TaskRun(
+        task=breaks or "copy",
+        options={"steps": steps, "nap": round(1000 * nap)},
+        model=ModelConfig(vocab_size=20, d_model=8, n_layers=1, n_heads=2, d_ff=8),
+        training=TrainingConfig(steps=3),
+        title=title,
+        **more,
+    )
 
 
 def until(jobs: Jobs, name: str, true: Callable[[RunInfo], bool] | str) -> RunInfo:

@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
+from transformer.run_config import TaskRun
 from transformer.training.process import StopSignal
 from transformer.training.run import RunFolder, Status
 from transformer.training.saving import Progress, load_progress
@@ -19,13 +20,14 @@ SAVE_EVERY = 5
 
 
 def train(path: Path) -> Status:
-    """Takes config["steps"] steps of config["nap"] seconds; saves at every fifth and at the end.
+    """Takes the options' "steps" of "nap" milliseconds; saves at every fifth and at the end.
 
-    Every start is a line in starts.txt. With config["breaks"], something happens at step 3.
+    Every start is a line in starts.txt. Of a task that breaks, something happens at step 3.
     """
     run = RunFolder(path)
     config = run.config()
-    steps, nap = config.get("steps", 3), config.get("nap", 0.0)
+    assert isinstance(config, TaskRun)
+    steps, nap = config.options.get("steps", 3), config.options.get("nap", 0) / 1000
     with run.held():
         with (path / "starts.txt").open("a") as file:
             file.write(f"{os.getpid()}\n")
@@ -41,7 +43,7 @@ def train(path: Path) -> Status:
                     status = "cancelled"
                     break
                 step += 1
-                _happen(config.get("breaks", ""), step)
+                _happen(config.task, step)
                 time.sleep(nap)
                 share = (step - 1) / steps
                 run.append_metrics({"step": step, "loss": 1.0, "seconds": nap, "share": share})
@@ -53,7 +55,7 @@ def train(path: Path) -> Status:
 
 
 def _happen(what: str, step: int) -> None:
-    if step != 3 or not what:
+    if step != 3 or what not in ("memory", "disk", "text"):
         return
     if what == "memory":
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried 9 bytes")

@@ -21,7 +21,8 @@ from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import Computation, Computing, JobError, Limits, Standing
 from transformer.jobs.computation import BESIDE, HOUSE, LANES, fingerprint, of_report
 from transformer.jobs.compute_process import make
-from transformer.jobs.results import LACKING, NO_ROOM, ended, forget, read, write
+from transformer.jobs.results import LACKING, NO_ROOM, ended, forget, read
+from transformer.text.files import write_json
 from transformer.training.locks import attempt
 
 FUNCTION = "tests.jobs.computed:compute"
@@ -352,7 +353,7 @@ def test_a_killed_app_leaves_no_half_result(tmp_path: Path) -> None:
 def test_old_results_make_room(tmp_path: Path) -> None:
     for number, name in enumerate(("a", "b", "c", "d")):
         path = tmp_path / name / ("failed.json" if name == "b" else "result.json")
-        write(path, {"number": number})
+        write_json(path, {"number": number})
         os.utime(path, (number + 1, number + 1))
     os.utime(tmp_path / "a" / "result.json", (9, 9))  # looked at last
     (tmp_path / "running").mkdir()
@@ -363,7 +364,7 @@ def test_old_results_make_room(tmp_path: Path) -> None:
 def test_a_clock_put_back_takes_no_new_result(tmp_path: Path) -> None:
     """What was looked at in the future goes first, and what has just been made stays."""
     for name in ("a", "b", "new"):
-        write(tmp_path / name / "result.json", {})
+        write_json(tmp_path / name / "result.json", {})
     ahead = time.time() + 1e6
     os.utime(tmp_path / "a" / "result.json", (ahead, ahead))
     os.utime(tmp_path / "new" / "result.json", (1, 1))
@@ -375,7 +376,7 @@ def test_a_full_disk_is_said_even_if_it_takes_no_word(
     computing: Computing, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr("transformer.jobs.lane_thread.write", full)
+        patched.setattr("transformer.jobs.lane_thread.write_json", full)
         key = ask("words")
         assert until(computing, key, "failed").reason == (
             "it could not be made: No space left on device"
@@ -384,8 +385,8 @@ def test_a_full_disk_is_said_even_if_it_takes_no_word(
     assert until(computing, key, "done")
 
     made = tmp_path / "made"
-    write(made / "ask.json", {})
-    monkeypatch.setattr("transformer.jobs.compute_process.write", full)
+    write_json(made / "ask.json", {})
+    monkeypatch.setattr("transformer.jobs.compute_process.write_json", full)
     assert make(made, lambda given, progress: {}) == NO_ROOM
     monkeypatch.undo()
     assert make(made, full) == 1
@@ -397,7 +398,7 @@ def test_what_a_process_makes_of_a_real_checkpoint(checkpoints: Path, tmp_path: 
     corpus = Corpus.of_lines(["She paints.\tElle peint.\t0-0 1-1"], "mine")
     ask = {"checkpoint": str(folder), "hash": checkpoint_hash(folder), "what": "heads"}
     ask |= {"options": {}, "corpus": corpus.to_dict()}
-    write(tmp_path / "ask.json", ask)
+    write_json(tmp_path / "ask.json", ask)
     assert make(tmp_path, compute) == 0
     found = read(tmp_path / "result.json")
     assert found["what"] == "heads"
@@ -410,6 +411,6 @@ def test_what_a_process_makes_of_a_real_checkpoint(checkpoints: Path, tmp_path: 
         ({"options": {"hat": 1}}, "heads has no option 'hat'"),
         ({"checkpoint": str(tmp_path / "gone")}, "there is no checkpoint folder"),
     ):
-        write(tmp_path / "ask.json", ask | change)
+        write_json(tmp_path / "ask.json", ask | change)
         assert make(tmp_path, compute) == 1
         assert reason in read(tmp_path / "failed.json")["reason"]

@@ -15,6 +15,7 @@ from transformer.jobs import races as there
 from transformer.jobs.jobs import TRAINER
 from transformer.jobs.races import RACES, Race
 from transformer.jobs.racing import COLUMNS, by_distance, race_runs, standings, submit_race
+from transformer.text.files import write_json
 
 SMALL = {"d_model": 16, "n_heads": 1, "d_ff": 64, "steps": 40, "batch_tokens": 112}
 
@@ -62,7 +63,7 @@ def test_a_race_is_trained_by_real_workers_and_read_by_distance(
 def test_a_paused_run_goes_on_where_it_was(make_jobs: MakeJobs, small: Race) -> None:
     jobs = warm(make_jobs(TRAINER))
     config = small.config("self-attention", 1, "one")
-    name = jobs.submit({**config, "training": {**config["training"], "steps": 400}}, "ann")
+    name = jobs.submit(replace(config, training=replace(config.training, steps=400)), "ann")
     until(jobs, name, lambda info: info.step >= 5)
     jobs.control(name, "ann", command="pause")
     step = until(jobs, name, lambda info: info.status == "paused" and not info.asked).step
@@ -85,5 +86,5 @@ def test_a_run_without_a_look_or_with_a_spoilt_config_is_left_out(still: MakeSti
     assert table["entry"].tolist() == ["self-attention", "recurrent"]
     assert table["accuracy"].tolist() == [0.5, 0.5]
     folder = jobs.folder(runs[0].info.name)
-    folder.write_config({**folder.config(), "layer": "?"})
+    write_json(folder.path / "config.json", {**folder.config().to_dict(), "layer": "?"})
     assert by_distance(jobs, runs)["entry"].tolist() == ["recurrent"]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.jobs.conftest import MakeStill, asked
-from transformer.config import ModelConfig
+from transformer.config import ModelConfig, TrainingConfig
 from transformer.jobs import JobError, Limits, count_parameters, runs_folder
 from transformer.jobs.limits import cores
 from transformer.model import Transformer
+from transformer.run_config import TaskRun
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -91,27 +92,18 @@ def test_the_count_is_that_of_the_model(score: Any, positions: Any) -> None:
     ("changes", "message"),
     [
         (
-            {"model": {"vocab_size": 1000, "d_model": 512}},
+            {"model": ModelConfig(vocab_size=1000, d_model=512)},
             r"would have \d+(,\d+)+ weights; this app allows at most 1,000,000",
         ),
-        ({"training": {"minutes": 31}}, "31 minutes were asked for; .* at most 30"),
+        ({"training": TrainingConfig(minutes=31)}, "31 minutes were asked for; .* at most 30"),
         (
-            {"training": {"batch_tokens": 20_000}},
+            {"training": TrainingConfig(batch_tokens=20_000)},
             "a step would have 20,000 positions; this app allows at most 16,384",
         ),
         (
-            {"data": {"task": "copy", "options": {"n_train": 100_000, "n_valid": 1}}},
+            {"options": {"n_train": 100_000, "n_valid": 1}},
             "100,001 pairs would be made; this app allows at most 100,000",
         ),
-        (
-            {"data": {"task": "copy", "options": {"n_train": "9"}}},
-            "n_train and n_valid must be whole numbers, not",
-        ),
-        ({"model": {"d_model": 7, "n_heads": 2}}, "must be a multiple of n_heads 2"),
-        ({"model": {"d_modle": 7}}, "has no field 'd_modle'; did you mean 'd_model'"),
-        ({"training": {"steps": 0}}, "steps must be at least 1, not 0"),
-        ({"training": {"learning_rate": float("nan")}}, "must be a finite number"),
-        ({"model": None}, "NoneType"),
     ],
 )
 def test_what_goes_past_a_limit_is_refused(
@@ -119,7 +111,7 @@ def test_what_goes_past_a_limit_is_refused(
 ) -> None:
     jobs = still(parameters=1_000_000, minutes=30)
     with pytest.raises(JobError, match=message):
-        jobs.submit(asked(**changes), "ann")
+        jobs.submit(replace(asked(), **changes), "ann")
     assert jobs.runs() == []
 
 
@@ -133,6 +125,9 @@ def test_files_may_be_so_large(still: MakeStill) -> None:
 def test_a_run_without_minutes_gets_those_of_the_limit(still: MakeStill) -> None:
     jobs = still(minutes=12)
     free = jobs.folder(jobs.submit(asked(), "ann")).config()
-    assert free["training"] == {"steps": 3, "minutes": 12}
-    bound = jobs.submit(asked(training={"minutes": 2}), "ann")
-    assert jobs.folder(bound).config()["training"] == {"minutes": 2}
+    assert isinstance(free, TaskRun)
+    assert free.training == replace(asked().training, minutes=12)
+    bound = replace(asked(), training=TrainingConfig(minutes=2))
+    found = jobs.folder(jobs.submit(bound, "ann")).config()
+    assert isinstance(found, TaskRun)
+    assert found.training == bound.training

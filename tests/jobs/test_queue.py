@@ -18,6 +18,7 @@ from tests.jobs.conftest import MakeStill, asked
 from transformer.jobs import JobError, Jobs, claims
 from transformer.jobs.info import RunInfo, in_line, with_places
 from transformer.jobs.queue import Queue
+from transformer.run_config import FilesRun, PairsRun
 
 
 def places(jobs: Jobs) -> dict[str, int | None]:
@@ -37,7 +38,7 @@ def test_everyone_s_first_run_comes_before_anyone_s_second(still: MakeStill) -> 
     order = []
     taken = {}
     while claim := claims.take(queue, "worker"):
-        title = claim.folder.config()["title"]
+        title = claim.folder.config().title
         order.append(title)
         taken[title] = claim
         if title == "c1":  # its end makes no difference to the others' order
@@ -222,22 +223,13 @@ def test_a_link_out_of_the_folder_is_no_run(still: MakeStill, tmp_path: Path) ->
     assert (elsewhere / "config.json").is_file()
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        ({}, "either a 'task' or a file of 'pairs'"),
-        ({"task": "copy", "pairs": "pairs.tsv"}, "either a 'task' or a file of 'pairs'"),
-        ("copy", "either a 'task' or a file of 'pairs'"),
-        ({"pairs": "/etc/passwd"}, "'/etc/passwd', did not come with it"),
-        ({"pairs": "other.tsv"}, "'other.tsv', did not come with it"),
-        ({"train": ["/etc/passwd"]}, "either a 'task' or a file of 'pairs'"),
-        ({"task": "copy", "train": ["/etc/passwd"]}, r"cannot read files of the machine \(train\)"),
-        ({"task": "copy", "start_from": "x"}, r"cannot read files of the machine \(start_from\)"),
-    ],
-)
-def test_a_run_reads_only_what_came_with_it(data: Any, message: str, still: MakeStill) -> None:
-    with pytest.raises(JobError, match=message):
-        still().submit(asked(data=data), "ann", {"pairs.tsv": b"a\tb\n"})
+def test_a_run_reads_only_what_came_with_it(still: MakeStill) -> None:
+    shape = {"model": asked().model, "training": asked().training}
+    for pairs in ("/etc/passwd", "other.tsv"):
+        with pytest.raises(JobError, match=f"'{pairs}', did not come with it"):
+            still().submit(PairsRun(pairs=pairs, **shape), "ann", {"pairs.tsv": b"a\tb\n"})
+    with pytest.raises(JobError, match="cannot read files of the machine"):
+        still().submit(FilesRun(train=("/etc/passwd",), **shape), "ann")
 
 
 def test_the_newest_is_shown_first_though_the_clock_was_put_back(

@@ -20,7 +20,6 @@ from transformer.analysis.evidence.race_verdicts import (
     results,
     verdict,
 )
-from transformer.config import ModelConfig
 from transformer.jobs import JobError, Limits, count_parameters
 from transformer.jobs.races import RACES, race_named
 from transformer.jobs.racing import (
@@ -163,9 +162,10 @@ def test_every_race_can_run_within_the_limits_that_come_with_the_app(name: str) 
     assert len(race.seeds) >= ENOUGH
     seen: dict[str, Any] = {}
     for entry in race.entries:
-        config = race.config(entry, 5, "id")
-        limits.checked(config, {})
-        assert count_parameters(ModelConfig.from_dict(config["model"])) < limits.parameters
+        asked = race.config(entry, 5, "id")
+        limits.checked(asked, {})
+        assert count_parameters(asked.model) < limits.parameters
+        config = asked.to_dict()
         assert config["training"]["seed"] == 5
         assert config["race"] == {"id": "id", "name": name, "entry": entry, "seed": 5}
         budget = {k: config["training"][k] for k in ("steps", "batch_tokens", "cooldown")}
@@ -185,7 +185,7 @@ def test_entries_differ_in_what_the_race_is_about_and_nothing_else() -> None:
         "layers": {"d_ff"},
     }
     for name, race in RACES.items():
-        first, *others = [race.config(entry, 1, "") for entry in race.entries]
+        first, *others = [race.config(entry, 1, "").to_dict() for entry in race.entries]
         differs = {
             field
             for other in others
@@ -194,8 +194,8 @@ def test_entries_differ_in_what_the_race_is_about_and_nothing_else() -> None:
             if other[part][field] != value
         }
         assert differs == may_differ[name] or differs == may_differ[name] - {"max_len"}
-    widths = [race_named("scores").config(e, 1, "")["model"] for e in RACES["scores"].entries]
-    assert sorted({ModelConfig.from_dict(model).d_k for model in widths}) == [16, 64, 256]
+    scores = RACES["scores"]
+    assert sorted({scores.config(e, 1, "").model.d_k for e in scores.entries}) == [16, 64, 256]
 
 
 def test_a_race_is_put_in_line_seed_by_seed(still: MakeStill) -> None:
@@ -210,7 +210,7 @@ def test_a_race_is_put_in_line_seed_by_seed(still: MakeStill) -> None:
         *((entry, 9) for entry in entries),
     ]
     assert {(run.race, run.info.owner) for run in runs} == {("positions", "ann")}
-    said = [jobs.folder(run.info.name).config() for run in runs]
+    said = [jobs.folder(run.info.name).config().to_dict() for run in runs]
     assert [config["race"]["id"] for config in said] == [race_id] * 6
     assert [config["model"]["positions"] for config in said[:3]] == [
         "sinusoidal",
@@ -282,7 +282,7 @@ def _finish(path: Path, steps: int, loss: float, status: str = "finished") -> No
 def test_standings_are_computed_from_the_runs_files(still: MakeStill) -> None:
     jobs = still()
     race_id = submit_race(jobs, "warm-up", "ann")
-    steps = RACES["warm-up"].config("no warm-up", 1, "")["training"]["steps"]
+    steps = RACES["warm-up"].config("no warm-up", 1, "").training.steps
     _, (said,) = standings(jobs, race_runs(jobs, race_id))
     assert said.word == "not shown"
     for run in race_runs(jobs, race_id):
@@ -319,5 +319,5 @@ def test_a_race_is_run_by_workers(make_jobs: MakeJobs) -> None:
 def test_all_entries_of_a_race_compute_in_one_precision(race: str) -> None:
     """What "auto" finds faster would be a setting that differs between its runs."""
     chosen = race_named(race)
-    found = {chosen.config(entry, 1, "x")["training"]["precision"] for entry in chosen.entries}
+    found = {chosen.config(entry, 1, "x").training.precision for entry in chosen.entries}
     assert found == {"fp32"}

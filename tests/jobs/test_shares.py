@@ -117,4 +117,4 @@ def test_a_run_does_not_say_where_its_owner_asked_from(still: MakeStill, tmp_pat
     jobs = still()
     name = jobs.submit(asked(), "ann", address="a word of the page's")
     assert jobs.run(name).address == "a word of the page's"
-    assert "address" not in jobs.folder(name).config()
+    assert "address" not in jobs.folder(name).config().to_dict()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from transformer.checkpoint import load_checkpoint
 from transformer.jobs import JobError, Jobs, Limits
 from transformer.jobs.shipped import RUNS, ShippedFolder, find, folders, infos
 from transformer.jobs.shipping import FRAMES, LINES, early_save, pack, thinned
+from transformer.text.files import write_json
 from transformer.text.tasks import TASKS
 from transformer.training.live import train_run
 from transformer.training.recipe import describe
@@ -36,10 +38,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
         settings=settings,
         options={"n_train": 200, "n_valid": 20},
         title="Reverse",
-        owner=OWNER,
-        created=1.5e9,
     )
-    run.write_config(config)
+    run.write_config(replace(config, owner=OWNER, created=1.5e9))
     assert train_run(run.path) == "finished"
     return run
 
@@ -55,7 +55,7 @@ def history(root: Path, checkpoint: Any, name: str = "training") -> Path:
     """Early saves of a training, which name the checkpoint that came of it."""
     run = RunFolder(root / name)
     run.path.mkdir()
-    run.write_config({"title": "A training", "checkpoint": checkpoint})
+    write_json(run.path / "config.json", {"title": "A training", "checkpoint": checkpoint})
     run.append_metrics({"step": 5, "valid_loss": 2.5, "bleu": 3.0})
     run.write_state("finished", "saved at step 5", step=5)
     return run.path
@@ -98,8 +98,8 @@ def test_a_run_of_a_checkpoint_names_it_and_keeps_no_sentence(
 ) -> None:
     pairs = [("a b", "b a")]
     made = RunFolder(pack(trained.path, tmp_path / "film", checkpoint="en-de", pairs=pairs))
-    config = made.config()
-    assert (config["checkpoint"], config["probes"]) == ("en-de", [["a b", "b a"]])
+    config = made.config().to_dict()
+    assert (config["checkpoint"], config["probes"]) == ("en-de", (("a b", "b a"),))
     assert {"data", "device"} & config.keys() == set()
     assert made.snapshots() == trained.snapshots()
     assert made.metrics()
@@ -152,7 +152,7 @@ def test_early_saves_become_a_film_in_the_order_of_their_steps(
         early_save(root / "t", trained.checkpoint_path, step, "en-fr", pairs, {"valid_loss": loss})
     found = find(root, "t")
     assert found
-    assert found.config()["checkpoint"] == "en-fr"
+    assert found.config().to_dict()["checkpoint"] == "en-fr"
     assert found.snapshots() == [100, 500]
     assert found.metrics() == [{"step": 100, "valid_loss": 2.5}, {"step": 500, "valid_loss": 1.25}]
     assert [look["step"] for look in found.examples()] == [100, 500]
@@ -179,7 +179,7 @@ def test_toys_came_with_the_app() -> None:
 
 @pytest.mark.parametrize("toy", TOYS, ids=lambda toy: toy.name)
 def test_a_toy_has_learned_and_has_its_film(toy: ShippedFolder) -> None:
-    task = toy.config()["data"]["task"]
+    task = toy.config().to_dict()["data"]["task"]
     assert toy.name == f"toy-{task}"
     assert task in TASKS
     assert toy.state()["status"] == "finished"

@@ -21,7 +21,8 @@ from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import Computation, Computing
 from transformer.jobs.computation import LANES, of_report
 from transformer.jobs.computing import FOLDER
-from transformer.jobs.results import FAILED, RESULT, write
+from transformer.jobs.results import FAILED, RESULT
+from transformer.text.files import write_json
 from transformer.ui.verdicts import BADGES
 
 PAGE, N = "pages/findings.py", 12
@@ -40,7 +41,7 @@ def put(checkpoints: Path, runs: Path, name: str, made: dict[str, Any], file: st
     asked = of_report(checkpoints / "tiny", digest, f"finding-{name}", Corpus.bundled(N))
     folder = runs / FOLDER / asked.key
     folder.mkdir(parents=True)
-    write(folder / file, made)
+    write_json(folder / file, made)
 
 
 def texts(app: AppTest) -> str:

@@ -19,7 +19,8 @@ from transformer.analysis.reports import report
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs.computation import of_report
 from transformer.jobs.computing import FOLDER
-from transformer.jobs.results import RESULT, write
+from transformer.jobs.results import RESULT
+from transformer.text.files import write_json
 from transformer.ui.lab.pruning import LONGER
 
 TEXT = "The baker hides books."
@@ -43,7 +44,7 @@ def measured(results: dict[str, dict[str, Any]], tmp_path: Path) -> dict[str, di
     """The page finds them made already."""
     for key, made in results.items():
         (tmp_path / "runs" / FOLDER / key).mkdir(parents=True)
-        write(tmp_path / "runs" / FOLDER / key / RESULT, made)
+        write_json(tmp_path / "runs" / FOLDER / key / RESULT, made)
     return {made["what"]: made for made in results.values()}
 
 

@@ -25,8 +25,9 @@ from transformer.analysis.roles.head_roles import RESTS_ON
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs.computation import of_report
 from transformer.jobs.computing import FOLDER
-from transformer.jobs.results import FAILED, RESULT, write
+from transformer.jobs.results import FAILED, RESULT
 from transformer.measures import MEASURES
+from transformer.text.files import write_json
 from transformer.ui.lab import COLOURS
 from transformer.ui.lab.roles_head import said
 
@@ -37,7 +38,7 @@ LINES = ("She hides a boat.\tElle cache un bateau.\t0-0 1-1 2-2 3-3", "A pilot.\
 def kept(runs: Path, made: dict[str, Any], key: str) -> None:
     """A pass that was made already."""
     (runs / FOLDER / key).mkdir(parents=True)
-    write(runs / FOLDER / key / RESULT, made)
+    write_json(runs / FOLDER / key / RESULT, made)
 
 
 def made(checkpoints: Path, corpus: Corpus, what: str) -> tuple[dict[str, Any], str]:
@@ -117,7 +118,7 @@ def test_what_failed_says_why(
 ) -> None:
     folder = tmp_path / "runs" / FOLDER / twelve[1]
     folder.mkdir(parents=True)
-    write(folder / FAILED, {"reason": "ours, sentence 1: the text is *too* long"})
+    write_json(folder / FAILED, {"reason": "ours, sentence 1: the text is *too* long"})
     app = opened(visit)
     assert messages(app) == [
         "This could not be measured: ours, sentence 1: the text is *too* long."

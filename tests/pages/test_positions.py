@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import time
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,8 @@ from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
 from transformer.ui import live_jobs
-from transformer.ui.kept import Kept
-from transformer.ui.positions import TOPICS, further, measuring, runs
+from transformer.ui.computed import computing
+from transformer.ui.positions import TOPICS, further, runs
 
 PAGE = "pages/positions.py"
 
@@ -37,9 +38,17 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     return made
 
 
-@pytest.fixture(autouse=True)
-def nothing_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "_kept", Kept(measuring.ROOM))
+def measure(app: AppTest, label: str) -> None:
+    """Press this button and wait for the process that it starts."""
+    (press,) = [one for one in app.button if one.label == label]
+    press.click().run()
+    key = str(press.key).removeprefix("ask-")
+    until = time.monotonic() + 100
+    while computing().look(key).live and time.monotonic() < until:
+        time.sleep(0.1)
+    assert computing().look(key).status == "done"
+    app.run()
+    assert not app.exception
 
 
 def charts(app: AppTest) -> list[dict[str, Any]]:
@@ -68,7 +77,7 @@ def put(path: Path, kind: str, **shape: Any) -> None:
     told = describe(
         "reverse", settings={"positions": kind}, options={"longest": 6}, title=path.name
     )
-    (path / "config.json").write_text(json.dumps(told), encoding="utf-8")
+    (path / "config.json").write_text(json.dumps(told.to_dict()), encoding="utf-8")
     (path / "state.json").write_text('{"status": "finished", "step": 1}', encoding="utf-8")
 
 
@@ -205,7 +214,7 @@ def test_without_a_learned_model_a_click_trains_a_pair(
 ) -> None:
     app = visit(PAGE, topic=topic)
     app.button("positions-train").click().run()
-    found = {run.name: jobs.folder(run.name).config()["model"] for run in jobs.runs()}
+    found = {run.name: jobs.folder(run.name).config().to_dict()["model"] for run in jobs.runs()}
     kinds = {name: model["positions"] for name, model in found.items()}
     assert sorted(kinds.values()) == ["learned", "sinusoidal"]
     assert kinds[view(app).learned] == "learned"
@@ -249,8 +258,7 @@ def test_every_length_is_measured_and_kept(visit: Visit, jobs: Jobs, tmp_path: P
     named = pair(tmp_path / "runs")
     app = visit(PAGE, topic="far", **named)
     assert not charts(app)
-    app.button("measure-tasks").click().run()
-    assert not app.exception
+    measure(app, "Measure every length")
     (chart,) = charts(app)
     assert [trace["name"] for trace in chart["data"]] == ["learned", "sinusoidal"]
     page = told(app)
@@ -266,8 +274,7 @@ def test_far_places_are_measured_for_a_language(
     monkeypatch.setattr(further, "STARTS", (0, 40))
     monkeypatch.setattr(further, "COUNTS", (1, 2, 400))
     app = visit(PAGE, topic="far")
-    app.button("measure-language").click().run()
-    assert not app.exception
+    measure(app, "Measure far places")
     (chart,) = charts(app)
     assert len(chart["data"]) == 3
     assert "at most 512 can be translated at once" in told(app)

@@ -15,6 +15,7 @@ from tests.pages.test_train import button, labels, told, trained
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.shipped import RUNS
 from transformer.jobs.shipping import write_snapshot
+from transformer.run_config import FilmRun, RunConfig
 from transformer.training.recipe import describe
 from transformer.training.run import RunFolder
 from transformer.ui import live_jobs
@@ -23,7 +24,7 @@ PAGE = "pages/train.py"
 TOKENS = {"src": ["a", "b"], "tgt": ["<s>", "b"], "predicted": ["b", "a"]}
 
 
-def run_in(folder: Path, name: str, **config: object) -> RunFolder:
+def run_in(folder: Path, name: str, config: RunConfig) -> RunFolder:
     """A run of two steps with a film, as `docs/shipped_runs.py` leaves one."""
     run = RunFolder(folder / name)
     run.path.mkdir(parents=True)
@@ -39,11 +40,12 @@ def run_in(folder: Path, name: str, **config: object) -> RunFolder:
 def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Checkpoints of which `tiny` is one, a toy, and early saves of `tiny`."""
     made = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
-    toy = run_in(made / RUNS, "toy-reverse", **describe("reverse", title="Reverse a sequence"))
+    toy = run_in(made / RUNS, "toy-reverse", describe("reverse", title="Reverse a sequence"))
     trained(toy.path)
     toy.append_metrics({"step": 2, "loss": 0.5})
     toy.append_metrics({"step": 2, "valid_loss": 0.4, "sequence_accuracy": 0.75})
-    early = run_in(made / RUNS, "training", title="The training of tiny", checkpoint="tiny")
+    film = FilmRun(title="The training of tiny", checkpoint="tiny")
+    early = run_in(made / RUNS, "training", film)
     early.append_metrics({"step": 2, "valid_loss": 2.5, "bleu": 31.2})
     jobs = Jobs(
         tmp_path / "runs", Limits(), executor=lambda queue, limits: Still(), shipped=made / RUNS

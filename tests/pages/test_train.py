@@ -18,6 +18,7 @@ from transformer.config import ModelConfig
 from transformer.jobs import JobError, Jobs, Limits, count_parameters
 from transformer.jobs.races import RACES
 from transformer.model import Transformer
+from transformer.run_config import INSPECT
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import DEFAULTS, defaults, describe
@@ -134,14 +135,14 @@ def test_one_click_on_an_idea_puts_its_run_in_line_and_shows_it(
     assert run.status == "queued"
     assert app.query_params["run"] == run.name == view(app).run
     assert "Next in line" in told(app)
-    config = jobs.folder(run.name).config()
+    config = jobs.folder(run.name).config().to_dict()
     assert config["data"]["task"] == idea.task
     assert config["training"]["steps"] == defaults(idea.task)["steps"]
     assert config["training"]["minutes"] == jobs.limits.minutes
 
 
 def test_the_french_idea_watches_adjectives_after_their_noun_and_before_it() -> None:
-    found = ideas.config_of(next(idea for idea in ideas.IDEAS if idea.task == "french"))["probes"]
+    found = ideas.config_of(next(idea for idea in ideas.IDEAS if idea.task == "french")).probes
     links = {e.src: dict(e.alignment or ()) for e in TASKS["french"].pairs(400, seed=11)}
     places = [[links[src][n] for n in range(len(src.split()))] for src, _ in found]
     in_order = [where == sorted(where) for where in places]
@@ -203,7 +204,7 @@ def test_the_form_opens_with_the_idea_filled_in_and_trains_what_it_says(
     number(app, "Learning rate").set_value(0.001).run()
     next(s for s in app.selectbox if s.label == "Score function").select("additive").run()
     button(app, "Train").click().run()
-    config = jobs.folder(jobs.runs()[0].name).config()
+    config = jobs.folder(jobs.runs()[0].name).config().to_dict()
     assert config["training"]["steps"] == 30
     assert config["training"]["learning_rate"] == 0.001
     assert config["data"]["options"]["longest"] == 4
@@ -244,7 +245,7 @@ def test_every_control_goes_back_to_its_default_alone_and_with_all_others(
 
 def test_the_matrix_to_watch_is_one_that_the_model_will_have(visit: Visit, jobs: Jobs) -> None:
     app = form(visit(PAGE), "reverse")
-    config = ModelConfig.from_dict(describe("reverse")["model"])
+    config = describe("reverse").model
     real = {name for name, weight in Transformer(config).named_parameters() if weight.dim() == 2}
     app.selectbox(key="set-1-inspect").set_value("encoder.layers.1.ffn.w_2.weight").run()
     assert not messages(app)
@@ -252,7 +253,7 @@ def test_the_matrix_to_watch_is_one_that_the_model_will_have(visit: Visit, jobs:
     number(app, "Layers").set_value(1).run()
     assert not app.exception
     button(app, "Train").click().run()
-    assert jobs.folder(jobs.runs()[0].name).config()["inspect"] == describe("reverse")["inspect"]
+    assert jobs.folder(jobs.runs()[0].name).config().to_dict()["inspect"] == INSPECT
 
 
 def test_what_is_chosen_is_still_there_after_a_look_at_another_page(
@@ -285,12 +286,12 @@ def test_what_cannot_be_trained_is_one_sentence_beside_a_button_that_waits(
 
 
 def test_the_cost_stands_there_before_the_click(visit: Visit, jobs: Jobs) -> None:
-    name = put(jobs)
+    put(jobs)
     app = form(visit(PAGE), "reverse")
-    weights = count_parameters(ModelConfig.from_dict(jobs.folder(name).config()["model"]))
+    weights = count_parameters(describe("reverse").model)
     assert f"**{round(weights, -3):,}** weights · **600** steps · about **9 s** here" in told(app)
     assert "here, after 1 other in line" in told(app)
-    config = ModelConfig.from_dict(describe("reverse")["model"])
+    config = describe("reverse").model
     assert count_parameters(config) == sum(w.numel() for w in Transformer(config).parameters())
 
 
@@ -304,7 +305,7 @@ def test_own_pairs_are_seen_before_they_are_learned_from(visit: Visit, jobs: Job
     assert "<td>cat 5</td><td>chat 5</td>" in told(app)
     button(app, "Train").click().run()
     (run,) = jobs.runs()
-    assert jobs.folder(run.name).config()["data"] == {"pairs": "pairs.tsv"}
+    assert jobs.folder(run.name).config().to_dict()["data"] == {"pairs": "pairs.tsv"}
     assert (jobs.folder(run.name).path / "pairs.tsv").read_text() == TSV
 
 

@@ -14,8 +14,9 @@ from transformer.analysis.table1.paths import path_length
 from transformer.analysis.table1.timing import LENGTHS, Timing
 from transformer.jobs import Computation, Computing, JobError
 from transformer.jobs.computing import FOLDER
-from transformer.jobs.results import RESULT, write
+from transformer.jobs.results import RESULT
 from transformer.model.rivals import RIVALS
+from transformer.text.files import write_json
 from transformer.ui.why.sizes import NAMES, short
 
 PAGE = "pages/why.py"
@@ -103,7 +104,7 @@ def test_time_waits_for_the_button_and_is_kept_for_the_next_visitor(
     def ask(self: Computing, what: Computation, **more: object) -> str:
         assert more["visitor"]
         asked.append(what.given)
-        write(tmp_path / "runs" / FOLDER / what.key / RESULT, {"timings": timings})
+        write_json(tmp_path / "runs" / FOLDER / what.key / RESULT, {"timings": timings})
         return what.key
 
     app = visit(PAGE, part="time", d="4096", k="5")

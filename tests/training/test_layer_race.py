@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from transformer.config import ModelConfig
 from transformer.jobs.limits import Limits
 from transformer.model.tagger import count_weights
 from transformer.training.layer_race import LOOKS, STANDARD, VALID, describe
@@ -37,15 +36,13 @@ def losses(run: RunFolder) -> list[tuple[int, float]]:
 def test_all_layers_are_asked_for_as_many_weights(layer: str) -> None:
     config = describe(settings={"layer": layer, "k": 7, "r": 17})
     standard = describe(settings={"layer": STANDARD})
-    assert abs(config["layer"]["weights"] / standard["layer"]["weights"] - 1) < 0.02
-    model = ModelConfig.from_dict(config["model"])
-    assert config["layer"]["weights"] == count_weights(layer, model, 8, k=7, r=17)
-    assert standard["layer"]["reach"] is None
+    assert abs(config.layer.weights / standard.layer.weights - 1) < 0.02
+    assert config.layer.weights == count_weights(layer, config.model, 8, k=7, r=17)
+    assert standard.layer.reach is None
     reach = {"convolutional": 6, "restricted": 16, "dilated": 15}  # the others hear of all
-    assert config["layer"]["reach"] == reach.get(layer)
-    for part in ("training", "data"):
-        assert config[part] == standard[part]
-    assert Limits().checked(config, {})["data"]["task"] == "gap"
+    assert config.layer.reach == reach.get(layer)
+    assert (config.training, config.options) == (standard.training, standard.options)
+    assert Limits().checked(config, {}).to_dict()["data"]["task"] == "gap"
 
 
 @pytest.mark.parametrize(

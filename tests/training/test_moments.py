@@ -9,11 +9,12 @@ import torch
 from tests.training.conftest import SMALL, MakeTrainer
 from transformer.config import ModelConfig
 from transformer.model import Transformer
+from transformer.run_config import INSPECT
 from transformer.text import make_batch
 from transformer.training.data import Prepared
 from transformer.training.distributed import World
 from transformer.training.learner import Learner
-from transformer.training.moments import CORNER, DEFAULT, Moments
+from transformer.training.moments import CORNER, Moments
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -23,7 +24,7 @@ def test_the_update_is_the_one_that_torch_made(data: Prepared, dtype: torch.dtyp
     learner = Learner(Transformer(config), dtype, World())
     moments = Moments(learner)
     assert moments.after_update() == {}
-    weight = learner.model.get_parameter(DEFAULT)
+    weight = learner.model.get_parameter(INSPECT)
     m = v = largest = np.zeros((CORNER, CORNER))
     for t, rate in enumerate([1e-3, 4e-3, 2e-3, 5e-4], start=1):
         batch = make_batch(data.train, range(8 * t, 8 * t + 8), pad_id=0, bos_id=1)
@@ -34,7 +35,7 @@ def test_the_update_is_the_one_that_torch_made(data: Prepared, dtype: torch.dtyp
         after = weight.detach()[:CORNER, :CORNER].double().numpy()
         told = moments.after_update()
         table = {k: np.array(x) for k, x in told.items() if isinstance(x, list)}
-        assert (told["name"], told["shape"], told["t"]) == (DEFAULT, [96, 32], t)
+        assert (told["name"], told["shape"], told["t"]) == (INSPECT, [96, 32], t)
         beta1, beta2, epsilon = told["beta1"], told["beta2"], told["epsilon"]
         assert (told["learning_rate"], beta1, beta2, epsilon) == (rate, 0.9, 0.98, 1e-9)
         assert weight.grad is not None

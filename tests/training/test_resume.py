@@ -121,7 +121,7 @@ def test_only_the_same_model_and_text_are_resumed(
     assert run.metrics() == before
     assert main([*command, "--steps", "3", "--warmup", "5"]) == 0  # settings may change
     assert [line["step"] for line in run.metrics()] == [1, 2, 3]
-    assert run.config()["training"]["warmup"] == 5
+    assert run.config().to_dict()["training"]["warmup"] == 5
 
 
 @pytest.mark.parametrize(

@@ -9,19 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transformer.config import ModelConfig, TrainingConfig
+from transformer.run_config import PairsRun
 from transformer.training.run import RunError, RunFolder
+
+ASKED = PairsRun(pairs="pairs.tsv", model=ModelConfig(vocab_size=9), training=TrainingConfig())
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunFolder:
     folder = RunFolder(tmp_path / "runs" / "one")
-    folder.write_config({"model": {"d_model": 8}})
+    folder.write_config(ASKED)
     return folder
 
 
 def test_config_and_state_come_back(run: RunFolder) -> None:
     assert run.exists
-    assert run.config() == {"model": {"d_model": 8}}
+    assert run.config() == ASKED
     run.write_state("failed", "the loss was nan", step=7)
     assert run.state() == {"status": "failed", "reason": "the loss was nan", "step": 7}
     run.write_state("finished")

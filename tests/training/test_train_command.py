@@ -15,6 +15,8 @@ import torch
 
 from transformer.checkpoint import load_checkpoint, load_languages
 from transformer.cli import main
+from transformer.config import ModelConfig, TrainingConfig
+from transformer.run_config import FilesRun
 from transformer.training.command import model_card
 from transformer.training.run import RunFolder
 from transformer.training.saving import Progress
@@ -54,15 +56,9 @@ def test_a_run_from_text_to_checkpoint(train: Train, table: Path, tmp_path: Path
     n_weights = sum(weight.numel() for weight in model.parameters())
     assert f"196 pairs, {n_weights:,} parameters, on cpu in {precision} (measured:" in said
     assert "finished: all 3 steps taken; the model is " in said
-    config = run.config()
+    config = run.config().to_dict()
     assert config["training"]["batch_tokens"] == 400
-    assert config["data"] == {
-        "train": [str(table)],
-        "valid": None,
-        "max_pieces": 128,
-        "added": {},
-        "start_from": None,
-    }
+    assert config["data"] == {"train": (str(table),), "added": {}}
     card = (run.checkpoint_path / "README.md").read_text("utf-8")
     for words in ("1+1 layers, d_model 16", "196 pairs (pairs.tsv)", "3 steps", precision):
         assert words in card
@@ -179,23 +175,19 @@ def test_a_folder_in_use_is_refused(train: Train, table: Path, tmp_path: Path) -
 def test_a_spoilt_config_is_one_sentence(train: Train, table: Path, tmp_path: Path) -> None:
     train(table)
     config = tmp_path / "run" / "config.json"
-    config.write_text(json.dumps({"model": None, "data": []}))
-    assert train(table)[0] == 0  # nothing there contradicts what is asked
-    config.write_text("[")
-    status, said = train(table)
-    assert status == 1
-    assert "config.json cannot be read" in said
+    for text, wrong in (
+        (json.dumps({"model": None, "data": []}), "config.json is wrong: "),
+        ("[", "config.json cannot be read"),
+    ):
+        config.write_text(text)
+        status, said = train(table)
+        assert status == 1
+        assert wrong in said
 
 
 def test_a_card_without_validation_names_no_loss() -> None:
-    asked = {
-        "model": dict.fromkeys(
-            ["n_layers", "d_model", "n_heads", "d_ff", "vocab_size", "score", "positions"], 1
-        )
-        | {"dropout": 0.1},
-        "training": {"batch_tokens": 4096, "label_smoothing": 0.1, "seed": 1},
-        "data": {"train": ["there/pairs.tsv"]},
-    }
+    shape = ModelConfig(vocab_size=9)
+    asked = FilesRun(train=("there/pairs.tsv",), model=shape, training=TrainingConfig())
     card = model_card(asked, Progress(step=7), n_pairs=9, averaged=2)
     assert "Best validation" not in card
     assert "inf" not in card
@@ -209,7 +201,7 @@ def test_a_run_that_is_told_its_languages_writes_them_on_the_card(
 ) -> None:
     assert train(table, "--languages", "en", "de")[0] == 0
     run = RunFolder(tmp_path / "run")
-    assert run.config()["languages"] == ["en", "de"]
+    assert run.config().languages == ("en", "de")
     assert load_languages(run.checkpoint_path) == ("en", "de")
     # Resumed without them, it keeps them; told others, it takes those.
     assert train(table, "--steps", 4)[0] == 0
@@ -283,7 +275,7 @@ def test_added_tables_and_joined_pairs_are_trained_on(
     assert status == 0
     assert "236 pairs" in said  # 196 of the table (four are set aside) and all 40
     run = RunFolder(tmp_path / "run")
-    assert run.config()["data"]["added"] == {str(more): 0.5}
+    assert run.config().to_dict()["data"]["added"] == {str(more): 0.5}
     assert run.text_path("added-0").is_file()
 
 

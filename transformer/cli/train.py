@@ -10,6 +10,7 @@ from transformer.checkpoint import load_config
 from transformer.cli.options import PAIRS, add_device, add_pairs, check_pairs
 from transformer.config import PRESETS, ModelConfig, TrainingConfig
 from transformer.languages import checked
+from transformer.run_config import MAX_PIECES, FilesRun
 from transformer.training.command import claim, train_command, train_run
 from transformer.training.recipe import describe
 from transformer.training.run import RunFolder
@@ -94,20 +95,19 @@ def _train(options: argparse.Namespace) -> int:
         raise ValueError("--option is for a task; give one with --task")
     check_pairs(options.train)
     check_pairs(options.valid)
-    return train_command(
-        train=options.train,
-        valid=options.valid,
+    asked = FilesRun(
+        train=tuple(options.train),
+        valid=tuple(options.valid) if options.valid else None,
         added=dict(map(_added, options.add)),
-        run_path=options.run,
-        model_config=_model_config(options),
-        config=TrainingConfig.from_dict(_given(options, TrainingConfig)),
-        max_pieces=128 if options.max_pieces is None else options.max_pieces,
-        device_name=options.device,
         start_from=options.start_from,
-        learn_vocabulary=options.start_from is not None and options.vocab_size is not None,
-        probes=options.probes,
+        max_pieces=MAX_PIECES if options.max_pieces is None else options.max_pieces,
+        model=_model_config(options),
+        training=TrainingConfig.from_dict(_given(options, TrainingConfig)),
+        device=options.device,
         languages=checked(options.languages) if options.languages else None,
     )
+    own_pieces = options.start_from is not None and options.vocab_size is not None
+    return train_command(options.run, asked, learn_vocabulary=own_pieces, probes=options.probes)
 
 
 def _train_task(options: argparse.Namespace) -> int:

@@ -1,5 +1,20 @@
-"""All that takes long: a queue of run folders and warm processes that train them; computations that
-pages ask for, in processes of their own."""
+"""All that takes long, as two kinds of job over one set of pieces.
+
+Runs train: a queue of folders on disk, from which warm processes take the next (`queue`, `claims`,
+`worker`, `workers`). Computations answer what pages ask: lines in memory, one process for each lane
+(`computation`, `computing`, `waiting`, `lane_thread`, `compute_process`, `results`).
+
+They are not one queue, because they have to survive different things. A run is hours of somebody's
+work: its place, its wishes and its last save lie in its folder, a worker claims it with a lock of
+its own and saves it although the app is gone, several apps may share the folder, and nobody else
+can ask for the same. A computation is a question: whoever asks it again gets the same result, it is
+pushed to its process, which may be killed at any time, it is dropped when nobody looks any more,
+and a new server starts with empty lines. One engine for both would carry every rule of both.
+
+What they share is written once: whose turn it is and who is refused (`shares`), processes
+(`processes`, `bounds`), the seams for a cluster (`executors`), what a visitor may take (`limits`),
+sentences (`errors`), locks (`training.locks`) and whole JSON files (`text.files`).
+"""
 
 from transformer.jobs.computation import Computation
 from transformer.jobs.computing import Computing

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from dataclasses import replace
 
 from transformer.jobs.errors import JobError
 from transformer.jobs.folder import JobFolder
@@ -22,7 +23,7 @@ def archive(folder: JobFolder) -> bytes:
     if not (folder.checkpoint_path / "config.json").is_file():
         raise JobError(f"{folder.name} has no checkpoint yet: it comes with the first save")
     try:
-        config = {name: value for name, value in folder.config().items() if name != "owner"}
+        config = replace(folder.config(), owner="").to_dict()
         contents = {"config.json": (json.dumps(config, indent=2) + "\n").encode()}
         for name in ("metrics.jsonl", "examples.jsonl"):
             if (folder.path / name).is_file():

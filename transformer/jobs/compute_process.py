@@ -30,8 +30,8 @@ from transformer.jobs.results import (
     PROGRESS,
     RESULT,
     read,
-    write,
 )
+from transformer.text.files import write_json
 from transformer.training.errors import out_of_memory
 
 _TELL = 0.2  # seconds at least between two words on how far it is
@@ -49,15 +49,15 @@ def make(folder: Path, function: Function, lacking: str = "there is not enough m
         if found is not None or time.monotonic() >= told + _TELL:
             told = time.monotonic()
             with suppress(OSError):  # a full disk: the result may still find room
-                write(folder / PROGRESS, {"share": share, "doing": doing, "so_far": so_far})
+                write_json(folder / PROGRESS, {"share": share, "doing": doing, "so_far": so_far})
 
     try:
-        write(folder / RESULT, function(read(folder / ASK), progress))
+        write_json(folder / RESULT, function(read(folder / ASK), progress))
         return 0
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
         reason = lacking if out_of_memory(error) else _why(error)
         try:
-            write(folder / FAILED, {"reason": reason, "so_far": so_far})
+            write_json(folder / FAILED, {"reason": reason, "so_far": so_far})
         except OSError:
             return NO_ROOM
         return FAILURE

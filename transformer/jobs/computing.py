@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from transformer.jobs.computation import LANES, Computation, Lane, lane_of
-from transformer.jobs.errors import JobError
+from transformer.jobs.errors import JobError, sentence
+from transformer.jobs.executors import LaneExecutor
 from transformer.jobs.lane_thread import LaneThread
 from transformer.jobs.limits import Limits
-from transformer.jobs.processes import Executor, LocalProcess
+from transformer.jobs.processes import LaneProcess
 from transformer.jobs.results import FAILED, PROGRESS, RESULT, Standing, clear, read
 from transformer.jobs.shares import Who
 from transformer.jobs.waiting import Asked
@@ -43,7 +44,7 @@ class Computing:
         limits: Limits = DEFAULTS,
         *,
         lanes: Mapping[str, Lane] = LANES,
-        executor: Callable[[Lane, Limits], Executor] = LocalProcess,
+        executor: Callable[[Lane, Limits], LaneExecutor] = LaneProcess,
     ) -> None:
         """Clears away what a killed app left half done; starts nothing.
 
@@ -56,14 +57,10 @@ class Computing:
             JobError: if the folder cannot be made or written to.
         """
         self._folder = Path(root).resolve() / FOLDER
-        try:
+        with sentence("the folder of results cannot be used"):
             self._folder.mkdir(parents=True, exist_ok=True)
             for folder in self._folder.iterdir():
                 clear(folder)
-        except OSError as error:
-            raise JobError(
-                f"the folder of results cannot be used: {error.strerror or error}"
-            ) from error
         self._lanes = {
             name: LaneThread(name, lane, limits, self._folder, executor(lane, limits))
             for name, lane in lanes.items()

@@ -1,5 +1,17 @@
 """The one error that a visitor reads."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class JobError(ValueError):
     """A wish that cannot be granted; one sentence says why, and what would be right."""
+
+
+@contextmanager
+def sentence(what: str) -> Iterator[None]:
+    """An OSError within the block becomes a JobError that a visitor can read."""
+    try:
+        yield
+    except OSError as error:
+        raise JobError(f"{what}: {error.strerror or error}") from error

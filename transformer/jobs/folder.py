@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from typing import Any
 
 from transformer.training.locks import is_free
-from transformer.training.run import RunError, RunFolder, Status
+from transformer.training.run import RunError, RunFolder
 from transformer.training.saving import load_progress
 from transformer.training.snapshots import whole_lines
 
@@ -48,15 +47,6 @@ class JobFolder(RunFolder):
 
     def change_job(self, **values: Any) -> None:
         self._write("job.json", {**self.job(), **values})
-
-    def change_state(self, status: Status, reason: str = "") -> None:
-        """Another status; step, device and the rest stay."""
-        more: dict[str, Any] = {}
-        with contextlib.suppress(RunError):
-            more = self.state()
-        self.write_state(
-            status, reason, **{k: v for k, v in more.items() if k not in ("status", "reason")}
-        )
 
     @property
     def is_held(self) -> bool:

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 from transformer.jobs.folder import JobFolder, is_number, seconds_left
 from transformer.jobs.shares import Who, in_turn
+from transformer.run_config import LayerRun, PairsRun, RaceEntry, RunConfig, TaskRun, TrainingRun
 from transformer.training.run import RunError, Status
-
-
-class RaceEntry(NamedTuple):
-    """What config.json says of the race that a run belongs to; `id` is of all its runs together,
-    `name` one of `races.RACES`, and `steps` those that each of them is to take."""
-
-    id: str
-    name: str
-    entry: str
-    seed: int
-    steps: int
 
 
 @dataclass(frozen=True)
@@ -39,10 +29,9 @@ class RunInfo:
             private until that visitor shares it.
         address: where its owner asked from, in words of the page's; "" if that is not known.
         task: what it learns, one of `text.tasks`; "" if it says none, as one on pairs does.
-        text: what it learns from: a "task" of ours, "pairs" that came with it, "files"; "" if it
-            does not say.
+        kind: of `run_config.KINDS`; "" if its config.json is spoilt.
         layer: the layer of Table 1 that it trains for their race; "" if it is a translator.
-        race: the race that it belongs to, if any.
+        race: the race that it belongs to, if any; steps: those that it is to take at most.
     """
 
     name: str
@@ -61,9 +50,10 @@ class RunInfo:
     address: str = ""
     shared: bool = True
     task: str = ""
-    text: str = ""
+    kind: str = ""
     layer: str = ""
     race: RaceEntry | None = None
+    steps: int = 0
 
     def seen_by(self, visitor: str) -> bool:
         """Whether this visitor may look at it."""
@@ -75,55 +65,41 @@ def read(folder: JobFolder) -> RunInfo | None:
     job = folder.job()
     if job.get("deleted"):
         return None
-    config, state = _config(folder), _state(folder)
+    config, state = folder.title_and_owner(), _state(folder)
     if not folder.exists:  # renamed away while we read
         return None
     status = state["status"]
     lines = folder.last_lines() if status in ("running", "paused", "failed") else []
     asked = folder.control().command if status == "running" else "run"
-    turn, created = job.get("turn"), config.get("created")
-    data, layer = _part(config, "data"), _part(config, "layer")
+    trains = config if isinstance(config, TrainingRun) else None
     return RunInfo(
         name=folder.name,
-        title=str(config.get("title") or folder.name),
-        owner="" if folder.shipped else str(config.get("owner") or ""),
+        title=config.title or folder.name,
+        owner="" if folder.shipped else config.owner,
         status=status,
         reason=str(state.get("reason", "")),
         step=max([_number(state.get("step")), *(_number(line["step"]) for line in lines[-1:])]),
-        created=float(created) if created is not None and is_number(created) else 0.0,
+        created=config.created,
         share=1.0 if status == "finished" else _last_share(lines),
         seconds_left=seconds_left(lines) if status == "running" else None,
         asked="" if asked == "run" else asked,
-        turn=_number(turn),
+        turn=_number(job.get("turn")),
         shipped=folder.shipped,
         address=str(job.get("address") or ""),
         shared=is_shared(config, job),
-        task=str(data.get("task") or ""),
-        text=next((kind for kind in ("task", "pairs") if kind in data), "files" if data else ""),
-        layer=str(layer.get("name") or ""),
-        race=_race(config),
+        task=config.task if isinstance(config, TaskRun) else "",
+        kind=config.kind,
+        layer=config.layer.name if isinstance(config, LayerRun) else "",
+        race=trains.race if trains else None,
+        steps=trains.training.steps if trains else 0,
     )
 
 
-def _part(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = config.get(name)
-    return found if isinstance(found, Mapping) else {}
-
-
-def _race(config: Mapping[str, Any]) -> RaceEntry | None:
-    race, steps = _part(config, "race"), _part(config, "training").get("steps")
-    try:
-        seed, entry = int(race["seed"]), str(race["entry"])
-        return RaceEntry(str(race["id"]), str(race["name"]), entry, seed, int(steps or 0))
-    except (KeyError, TypeError, ValueError):
-        return None
-
-
-def is_shared(config: Mapping[str, Any], job: Mapping[str, Any]) -> bool:
-    """By its owner's word, or else unless it has pairs that came with it."""
-    brought = "pairs" in _part(config, "data")
+def is_shared(config: RunConfig, job: Mapping[str, Any]) -> bool:
+    """By its owner's word, or else unless it has pairs that came with it, or nobody knows."""
+    brought = isinstance(config, PairsRun) or not config.kind
     said = job.get("shared")
-    return said if isinstance(said, bool) else not (brought and config.get("owner"))
+    return said if isinstance(said, bool) else not (brought and config.owner)
 
 
 def _number(value: object) -> int:
@@ -133,13 +109,6 @@ def _number(value: object) -> int:
 def _last_share(lines: list[dict[str, Any]]) -> float | None:
     shares = [line["share"] for line in lines if is_number(line.get("share"))]
     return min(1.0, max(0.0, float(shares[-1]))) if shares else None
-
-
-def _config(folder: JobFolder) -> dict[str, Any]:
-    try:
-        return folder.config()
-    except RunError:
-        return {}
 
 
 def _state(folder: JobFolder) -> dict[str, Any]:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Self
 
 from transformer.jobs import claims
 from transformer.jobs.archive import archive
-from transformer.jobs.errors import JobError
+from transformer.jobs.errors import JobError, sentence
+from transformer.jobs.executors import RunExecutor
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo
 from transformer.jobs.limits import Limits
-from transformer.jobs.queue import Queue, sentence
+from transformer.jobs.queue import Queue
 from transformer.jobs.shares import Who
 from transformer.jobs.shipped import find, infos
 from transformer.jobs.workers import Workers
+from transformer.run_config import TrainingRun
 
 FOLDER = "HEADS_UP_RUNS"
 """Environment variable: the folder of the runs, instead of `runs/` beside the app."""
@@ -27,28 +29,6 @@ def runs_folder() -> Path:
     """Where runs lie."""
     named = os.environ.get(FOLDER)
     return Path(named) if named else Path(__file__).resolve().parents[2] / "runs"
-
-
-class RunExecutor(Protocol):
-    """Whatever takes runs from the queue: processes here, or machines elsewhere."""
-
-    def start(self) -> None:
-        """Begin to take runs; calling it again does nothing."""
-
-    def wake(self) -> None:
-        """A run has come: look now."""
-
-    def warm(self) -> int:
-        """How many workers are ready to train."""
-
-    def watched(self) -> Collection[str]:
-        """The workers whose end will be reported."""
-
-    def trouble(self) -> str:
-        """Why no worker starts, or nothing."""
-
-    def close(self) -> None:
-        """End; what was training waits in line again."""
 
 
 class Jobs:
@@ -106,7 +86,7 @@ class Jobs:
 
     def submit(
         self,
-        config: Mapping[str, Any],
+        config: TrainingRun,
         owner: str,
         files: Mapping[str, bytes] | None = None,
         *,
@@ -115,19 +95,18 @@ class Jobs:
         """Put a run in line and return its name.
 
         Args:
-            config: of the run's config.json: "model", "training", "data", "title", "probes".
             files: lie in the run folder beside it, by name.
             address: where the owner asks from, in whatever words; "" if it is not known.
 
         Raises:
-            JobError: when a limit is passed, with both numbers, or a setting is wrong.
+            JobError: when a limit is passed, with both numbers, or a file is wrong.
         """
         [name] = self._queue.add([config], Who(owner, address), files or {}, self.limits)
         self._go()
         return name
 
     def submit_all(
-        self, configs: Sequence[Mapping[str, Any]], owner: str, *, address: str = ""
+        self, configs: Sequence[TrainingRun], owner: str, *, address: str = ""
     ) -> list[str]:
         """Put several runs in line in this order, all or none; their names. Raises JobError."""
         names = self._queue.add(configs, Who(owner, address), {}, self.limits)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from transformer.jobs.computation import Lane
 from transformer.jobs.errors import JobError
+from transformer.jobs.executors import LaneExecutor
 from transformer.jobs.limits import Limits
-from transformer.jobs.processes import Executor
 from transformer.jobs.results import (
     ASK,
     FAILED,
@@ -23,9 +23,9 @@ from transformer.jobs.results import (
     ended,
     forget,
     read,
-    write,
 )
 from transformer.jobs.waiting import Asked, Line
+from transformer.text.files import write_json
 from transformer.training.locks import attempt
 
 _LOOK = 0.5  # seconds between two looks whether another app has finished the same
@@ -40,7 +40,7 @@ class LaneThread:
     """
 
     def __init__(
-        self, name: str, lane: Lane, limits: Limits, folder: Path, executor: Executor
+        self, name: str, lane: Lane, limits: Limits, folder: Path, executor: LaneExecutor
     ) -> None:
         self.guard = threading.Condition()
         self.line = Line(lane)
@@ -111,7 +111,7 @@ class LaneThread:
         self.unwritten.pop(key, None)
         if (reason or so_far) and not ended(folder):
             try:
-                write(folder / FAILED, {"reason": reason, "so_far": so_far or {}})
+                write_json(folder / FAILED, {"reason": reason, "so_far": so_far or {}})
             except OSError:
                 self.unwritten[key] = reason
         for old in [*self.unwritten][: -self._lane.kept]:
@@ -128,7 +128,7 @@ class LaneThread:
                 return ""
             for old in (FAILED, PROGRESS):
                 (folder / old).unlink(missing_ok=True)
-            write(folder / ASK, asked.what.given)
+            write_json(folder / ASK, asked.what.given)
             with self.guard:
                 if asked.cancelled:
                     return ""

@@ -6,17 +6,17 @@ import math
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from transformer.config import ModelConfig, TrainingConfig, near
+from transformer.config import ModelConfig, near
 from transformer.jobs.errors import JobError
 from transformer.jobs.shares import Who, of_address, refused
+from transformer.run_config import TaskRun, TrainingRun
 
 FILE = "HEADS_UP_LIMITS"
 """Environment variable: the operator's file, instead of `limits.toml` beside the app."""
-_GUESSED_PIECES = 8000  # of a model whose vocabulary is not made yet
 
 
 def cores() -> int:
@@ -115,27 +115,24 @@ class Limits:
         """Workers to start."""
         return self.workers or max(1, cores() // 2)
 
-    def checked(self, config: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
-        """The run's config.json with its minutes bounded.
+    def checked(self, config: TrainingRun, files: Mapping[str, bytes]) -> TrainingRun:
+        """The run with its minutes bounded.
 
         Raises:
-            JobError: for a setting that is wrong or goes past a limit, with both numbers.
+            JobError: for a setting that goes past a limit, with both numbers.
         """
-        try:
-            model = ModelConfig.from_dict({"vocab_size": _GUESSED_PIECES, **config["model"]})
-            training = TrainingConfig.from_dict(config.get("training", {}))
-        except KeyError as error:
-            raise JobError("a run's config needs the model's shape under 'model'") from error
-        except (TypeError, ValueError) as error:
-            raise JobError(str(error)) from error
-        self._hold("this model would have {} weights", count_parameters(model), self.parameters)
+        training, options = config.training, config.options if isinstance(config, TaskRun) else {}
+        pairs = sum(options.get(name, 0) for name in ("n_train", "n_valid"))
+        self._hold(
+            "this model would have {} weights", count_parameters(config.model), self.parameters
+        )
         self._hold("a step would have {} positions", training.batch_tokens, self.batch_tokens)
-        self._hold("{} pairs would be made", _pairs(config), self.pairs)
+        self._hold("{} pairs would be made", pairs, self.pairs)
         self._hold("{} minutes were asked for", training.minutes, self.minutes)
         size = sum(len(content) for content in files.values())
         self._hold("the files have {} bytes", size, self.upload_bytes)
         minutes = training.minutes or self.minutes
-        return {**config, "training": {**config.get("training", {}), "minutes": minutes}}
+        return replace(config, training=replace(training, minutes=minutes))
 
     def _hold(self, what: str, value: float, most: float) -> None:
         if value > most:
@@ -179,13 +176,3 @@ class Limits:
                 f"the disk of the runs has {free / 1e9:.1f} GB left and this app leaves "
                 f"{self.disk_free / 1e9:.1f}: delete a run first"
             )
-
-
-def _pairs(config: Mapping[str, Any]) -> int:
-    """How many pairs a task is asked for; what it is not asked for has modest defaults."""
-    data = config.get("data")
-    options = data.get("options") if isinstance(data, Mapping) else None
-    asked = [options.get(name, 0) for name in ("n_train", "n_valid")] if options else []
-    if not all(isinstance(count, int) for count in asked):
-        raise JobError(f"n_train and n_valid must be whole numbers, not {asked}")
-    return sum(asked)

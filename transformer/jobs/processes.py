@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from transformer.jobs.computation import Computation, Lane
 from transformer.jobs.limits import Limits, cores
@@ -17,21 +17,54 @@ from transformer.jobs.limits import Limits, cores
 _HOUSE = Path(__file__).resolve().parents[2]
 
 
-def start(module: str, given: Sequence[str], threads: int) -> subprocess.Popen[bytes]:
-    """`python -m module given…` with pipes for standard input and output. Raises OSError.
+class Process:
+    """`python -m module given…`, which reads lines from us and answers with lines.
 
-    When this process ends, however it does, the other end of its standard input is closed, so that
-    it hears of it.
+    When this process ends, however it does, the other one's standard input ends, so that it hears
+    of it.
     """
-    path = os.pathsep.join([str(_HOUSE), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return subprocess.Popen(
-        [sys.executable, "-m", module, *given],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        bufsize=0,
-        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": str(threads)},
-        **_apart(),
-    )
+
+    def __init__(self, module: str, given: Sequence[str], threads: int) -> None:
+        """Starts it. Raises OSError."""
+        path = os.pathsep.join([str(_HOUSE), *filter(None, [os.environ.get("PYTHONPATH")])])
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module, *given],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": str(threads)},
+            **_apart(),
+        )
+        assert self._process.stdin
+        assert self._process.stdout
+        self._input, self._output = self._process.stdin, self._process.stdout
+        self.kill = self._process.kill
+        self.ended = self._process.poll
+        """Its exit code once it has ended, else None."""
+        self.hang_up = self._input.close
+        """Tell it that nobody needs it any more."""
+
+    def tell(self, line: str) -> None:
+        """One that has just ended is told nothing."""
+        with suppress(OSError, ValueError):
+            self._input.write(line.encode() + b"\n")
+
+    def answer(self) -> bytes:
+        """Its next line; without an end if it ended."""
+        line: bytes = self._output.readline()
+        return line
+
+    def wait(self, seconds: float | None = None) -> int:
+        """Its exit code; negative: the signal that killed it. Raises subprocess.TimeoutExpired."""
+        return self._process.wait(seconds)
+
+    def close(self) -> None:
+        """Kill it if it has not ended, and give back its pipes."""
+        self.kill()
+        self.wait()
+        for pipe in (self._input, self._output):
+            with suppress(OSError):
+                pipe.close()
 
 
 def _apart() -> dict[str, Any]:
@@ -43,53 +76,30 @@ def _apart() -> dict[str, Any]:
     return {"process_group": 0}
 
 
-@runtime_checkable
-class Executor(Protocol):
-    """Whatever computes for one lane: a process here, or a machine that sees the same folders.
-
-    One computation at a time: `begin`, then `wait`; `kill` may come from any thread meanwhile.
-    """
-
-    def begin(self, folder: Path, what: Computation) -> None:
-        """Compute what the folder's ask.json says and leave its files there. Raises OSError."""
-
-    def wait(self) -> int:
-        """Until it has ended: 0, or how it failed (`results.py`, else the process's own code)."""
-
-    def kill(self) -> None:
-        """End it now."""
-
-    def close(self) -> None:
-        """Give back what it keeps for the next one."""
-
-
-class LocalProcess:
-    """An `Executor`: one process of this machine, started when it is needed."""
+class LaneProcess:
+    """A `LaneExecutor`: one process of this machine, started when it is needed."""
 
     def __init__(self, lane: Lane, limits: Limits) -> None:
         self._lane, self._limits = lane, limits
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self._killed = False
 
     def begin(self, folder: Path, what: Computation) -> None:
-        if self._process is not None and (self._killed or self._process.poll() is not None):
+        if self._process is not None and (self._killed or self._process.ended() is not None):
             self.close()
         asked: dict[str, object] = {"folder": str(folder), "function": what.function}
         asked |= {"processor": self._lane.processor, "hint": self._lane.hint}
         if self._process is None:
             given = [str(self._limits.nice), str(self._limits.memory)]
             threads = self._lane.threads or max(1, cores() // 2)
-            self._process = start("transformer.jobs.compute_process", given, threads)
+            self._process = Process("transformer.jobs.compute_process", given, threads)
             self._killed = False
-        assert self._process.stdin
-        with suppress(BrokenPipeError):  # it has just ended, as `wait` will say
-            self._process.stdin.write(json.dumps(asked).encode() + b"\n")
+        self._process.tell(json.dumps(asked))
 
     def wait(self) -> int:
         process = self._process
         assert process
-        assert process.stdout
-        answer = process.stdout.readline()
+        answer = process.answer()
         if answer.strip() == b"0":
             return 0
         code = int(answer) if answer.endswith(b"\n") else process.wait()
@@ -105,9 +115,4 @@ class LocalProcess:
         """It has nothing to save."""
         process, self._process = self._process, None
         if process is not None:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe:
-                    with suppress(OSError):
-                        pipe.close()
+            process.close()

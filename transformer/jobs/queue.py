@@ -8,14 +8,16 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from transformer.jobs.errors import JobError
+from transformer.jobs.errors import JobError, sentence
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo, read, with_places
 from transformer.jobs.limits import Limits
 from transformer.jobs.shares import Who
+from transformer.run_config import FilesRun, PairsRun, TrainingRun
 from transformer.training.control import Command
 from transformer.training.locks import exclusive
 
@@ -67,7 +69,7 @@ class Queue:
 
     def add(
         self,
-        configs: Sequence[Mapping[str, Any]],
+        configs: Sequence[TrainingRun],
         who: Who,
         files: Mapping[str, bytes],
         limits: Limits,
@@ -77,7 +79,7 @@ class Queue:
         The folders are written out of sight, then renamed: each is there whole, or not at all.
 
         Raises:
-            JobError: if a limit is passed, a setting is wrong or a folder cannot be written.
+            JobError: if a limit is passed, a file is wrong or a folder cannot be written.
         """
         check_owner(who.visitor)
         configs = [limits.checked(config, files) for config in configs]
@@ -93,7 +95,7 @@ class Queue:
             first = 1 + max((info.turn for info in infos), default=0)
             try:
                 for turn, config in enumerate(configs, start=first):
-                    name = self._new_name(str(config.get("title") or ""))
+                    name = self._new_name(config.title)
                     made.append(JobFolder(self.root / f"{_COMING}{name}"))
                     self._write(made[-1], config, files, who, turn)
                 for at, folder in enumerate(made):
@@ -109,7 +111,7 @@ class Queue:
     def _write(
         self,
         folder: JobFolder,
-        config: Mapping[str, Any],
+        config: TrainingRun,
         files: Mapping[str, bytes],
         who: Who,
         turn: int,
@@ -117,7 +119,7 @@ class Queue:
         folder.path.mkdir()
         for file, content in files.items():
             (folder.path / file).write_bytes(content)
-        folder.write_config({**config, "owner": who.visitor, "created": time.time()})
+        folder.write_config(replace(config, owner=who.visitor, created=time.time()))
         folder.change_job(turn=turn, address=who.address)
         folder.lock_path.touch()
         folder.write_state("queued", "waits for a worker", step=0)
@@ -198,21 +200,12 @@ class Queue:
         shutil.rmtree(gone, ignore_errors=True)
 
 
-@contextmanager
-def sentence(what: str) -> Iterator[None]:
-    """An OSError within the block becomes a JobError that a visitor can read."""
-    try:
-        yield
-    except OSError as error:
-        raise JobError(f"{what}: {error.strerror or error}") from error
-
-
 def check_owner(owner: str) -> None:
     if not 0 < len(owner) <= 200:
         raise JobError("a run needs an owner, an id of 1 to 200 characters")
 
 
-def check_files(config: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
+def check_files(config: TrainingRun, files: Mapping[str, bytes]) -> None:
     """A run reads what we make or what came with it, and nothing else of this machine.
 
     Raises:
@@ -224,10 +217,7 @@ def check_files(config: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
                 f"a file cannot be called {name[:60]!r}: letters, digits, dots, - and _ make a "
                 "name, and the names of a run folder's own files are taken"
             )
-    data = config.get("data")
-    if not isinstance(data, Mapping) or ("task" in data) == ("pairs" in data):
-        raise JobError("a run's data is either a 'task' or a file of 'pairs'")
-    if "pairs" in data and data["pairs"] not in files:
-        raise JobError(f"the run's pairs, {str(data['pairs'])[:60]!r}, did not come with it")
-    if elsewhere := sorted({"train", "valid", "start_from"} & {*data}):
-        raise JobError(f"a run in the app cannot read files of the machine ({elsewhere[0]})")
+    if isinstance(config, PairsRun) and config.pairs not in files:
+        raise JobError(f"the run's pairs, {config.pairs[:60]!r}, did not come with it")
+    if isinstance(config, FilesRun):
+        raise JobError("a run in the app cannot read files of the machine: give a task, or pairs")

@@ -9,6 +9,7 @@ from typing import Any
 
 from transformer.analysis.evidence.race_verdicts import Claim, Measure
 from transformer.config import near
+from transformer.run_config import RaceEntry, TrainingRun
 from transformer.training import layer_race
 from transformer.training.recipe import describe
 
@@ -24,7 +25,7 @@ class Race:
         claims: what the verdict is about, by `measure`.
         seeds: taken unless others are given.
         minutes: that all runs take together on a laptop's two cores, about.
-        describe: makes config.json of the task and settings, as `recipe.describe` does.
+        describe: makes a run of the task and settings, as `recipe.describe` does.
     """
 
     name: str
@@ -39,7 +40,7 @@ class Race:
     measure: Measure = "loss"
     options: Mapping[str, int] = field(default_factory=dict)
     seeds: tuple[int, ...] = (1, 2, 3)
-    describe: Callable[..., dict[str, Any]] = describe
+    describe: Callable[..., TrainingRun] = describe
 
     @property
     def groups(self) -> dict[str, list[str]]:
@@ -49,8 +50,8 @@ class Race:
             found.setdefault(entry.partition(", ")[2], []).append(entry)
         return found
 
-    def config(self, entry: str, seed: int, race_id: str) -> dict[str, Any]:
-        """The config.json of one of its runs. Raises ValueError for a name it has not."""
+    def config(self, entry: str, seed: int, race_id: str) -> TrainingRun:
+        """What is asked of one of its runs. Raises ValueError for a name it has not."""
         if entry not in self.entries:
             known = ", ".join(self.entries)
             raise ValueError(f"{self.name} has no entry {entry!r}; it has {known}")
@@ -59,7 +60,7 @@ class Race:
             settings={**self.shared, **self.entries[entry], "seed": seed},
             options=self.options,
             title=f"{self.title}: {entry}, seed {seed}",
-            race={"id": race_id, "name": self.name, "entry": entry, "seed": seed},
+            race=RaceEntry(race_id, self.name, entry, seed),
         )
 
 

@@ -21,6 +21,7 @@ from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo
 from transformer.jobs.jobs import Jobs
 from transformer.jobs.races import race_named
+from transformer.run_config import LayerRun
 from transformer.text.tasks.gap import Gap
 from transformer.training.run import RunError
 
@@ -100,7 +101,7 @@ def race_runs(
     """
     infos = jobs.runs() if infos is None else infos
     return [
-        RaceRun(info, *info.race)
+        RaceRun(info, info.race.id, info.race.name, info.race.entry, info.race.seed, info.steps)
         for info in sorted(infos, key=lambda info: (info.turn, info.name))
         if info.race and race_id in ("", info.race.id)
     ]
@@ -168,10 +169,12 @@ def by_distance(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
     """
     lines = []
     for run in runs:
-        with suppress(JobError, RunError, KeyError, TypeError, ValueError):  # deleted meanwhile
+        with suppress(JobError, RunError):  # deleted meanwhile
             seen = track(jobs, run)
             config = jobs.folder(run.info.name).config()
-            layer, reach = config["layer"], config["layer"]["reach"]
+            if not isinstance(config, LayerRun):
+                continue
+            reach = config.layer.reach
             said = {
                 "entry": run.entry,
                 "seed": run.seed,
@@ -179,9 +182,9 @@ def by_distance(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
             }
             sizes = {
                 "reach": math.inf if reach is None else float(reach),
-                "chance": Gap(**config["data"]["options"]).chance,
-                "weights": int(layer["weights"]),
-                "d_ff": int(config["model"]["d_ff"]),
+                "chance": Gap(**config.options).chance,
+                "weights": config.layer.weights,
+                "d_ff": config.model.d_ff,
             }
             lines += [
                 {**said, "distance": distance, "accuracy": share, **sizes}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from transformer.text.files import atomic_path
+from transformer.text.files import read_json
 from transformer.training.locks import attempt
 
 LOCK = "lock"  # held by the app whose process computes it
@@ -51,19 +50,12 @@ class Standing:
         return self.status in ("waiting", "running")
 
 
-def write(path: Path, values: Mapping[str, Any]) -> None:
-    """JSON, whole or not at all."""
-    with atomic_path(path) as temporary:
-        temporary.write_text(json.dumps(values, allow_nan=False), encoding="utf-8")
-
-
 def read(path: Path) -> dict[str, Any]:
-    """What `write` wrote; empty if there is nothing."""
+    """What `write_json` wrote; empty if there is nothing."""
     try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        return read_json(path)
+    except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def ended(folder: Path) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo, read
-from transformer.training.run import RunError
+from transformer.run_config import FilmRun
 
 RUNS = "runs"
 """The folder of such runs in a folder of checkpoints."""
@@ -40,13 +40,10 @@ class ShippedFolder(JobFolder):
 
     def _named(self) -> Path | None:
         """A plain name alone: nothing outside the folder of checkpoints is ever reached."""
-        try:
-            name = self.config().get("checkpoint")
-        except RunError:
+        config = self.title_and_owner()
+        if not isinstance(config, FilmRun) or not _NAME.fullmatch(config.checkpoint):
             return None
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            return None
-        found = self.path.parents[1] / name
+        found = self.path.parents[1] / config.checkpoint
         return found if (found / "config.json").is_file() else None
 
 

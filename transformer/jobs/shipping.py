@@ -11,13 +11,17 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from transformer.checkpoint import load_checkpoint
+from transformer.config import ModelConfig, TrainingConfig
 from transformer.figures.film import film_steps
+from transformer.languages import Languages
+from transformer.run_config import FilmRun, RunConfig, TrainingRun
 from transformer.training.evaluator import Evaluator, ProbeSet
 from transformer.training.run import RunFolder
 from transformer.training.snapshots import Snapshot
@@ -30,7 +34,6 @@ _LEVELS = 1024
 """Weights are kept to so many parts of 1: four times finer than a film draws them."""
 _SUMS = ("seconds", "tokens")
 _STATE = ("status", "reason", "step", "precision")
-_CONFIG = ("title", "languages", "model", "training", "data", "probes", "inspect", "device")
 
 
 def pack(
@@ -62,11 +65,12 @@ def pack(
     with tempfile.TemporaryDirectory(dir=made.parent, prefix=f".{made.name}.") as folder:
         new = RunFolder(Path(folder) / "run")
         new.path.mkdir()
-        about = {name: config[name] for name in _CONFIG if name in config}
-        if checkpoint:
-            about = {name: about[name] for name in about if name not in ("data", "device")}
-            about |= _named(checkpoint) | {"probes": [list(pair) for pair in pairs]}
-        _write(new.path / "config.json", about)
+        about: RunConfig = replace(config, owner="", created=0.0)
+        if isinstance(about, TrainingRun):
+            about = replace(about, race=None)
+            if checkpoint:
+                about = _film(checkpoint, pairs, about.model, about.training, about.languages)
+        _write(new.path / "config.json", about.to_dict())
         _write(new.path / "state.json", {name: state[name] for name in _STATE if name in state})
         _write_lines(new.metrics_path, thinned(run.metrics()))
         if not checkpoint:
@@ -105,14 +109,13 @@ def early_save(
         CheckpointError: if `saved` is none.
         ValueError: if the run has other probes.
     """
-    run, probes = RunFolder(target), [list(pair) for pair in pairs]
+    run, probes = RunFolder(target), tuple(pairs)
     model, vocabulary = load_checkpoint(saved)
-    if run.exists and run.config()["probes"] != probes:
+    if run.exists and run.config().probes != probes:
         raise ValueError(f"{run.path} has other probes; a film keeps to its own")
     run.path.mkdir(parents=True, exist_ok=True)
-    about = {**_named(checkpoint), "model": model.config.to_dict(), "probes": probes}
-    _write(run.path / "config.json", about)
-    evaluator = Evaluator(model, vocabulary, ProbeSet(probes=pairs, valid=pairs))
+    _write(run.path / "config.json", _film(checkpoint, probes, model.config).to_dict())
+    evaluator = Evaluator(model, vocabulary, ProbeSet(probes=probes, valid=probes))
     write_snapshot(run, step, evaluator.attention(), evaluator.labels())
     looked = {"step": step, "examples": evaluator.examples()}
     for path, lines, line in (
@@ -128,8 +131,21 @@ def early_save(
     )
 
 
-def _named(checkpoint: str) -> dict[str, str]:
-    return {"title": f"The training of {checkpoint}", "checkpoint": checkpoint}
+def _film(
+    checkpoint: str,
+    pairs: Sequence[tuple[str, str]],
+    model: ModelConfig,
+    training: TrainingConfig | None = None,
+    languages: Languages | None = None,
+) -> FilmRun:
+    return FilmRun(
+        title=f"The training of {checkpoint}",
+        checkpoint=checkpoint,
+        probes=tuple((src, tgt) for src, tgt in pairs),
+        model=model,
+        training=training,
+        languages=languages,
+    )
 
 
 def write_snapshot(

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from transformer.jobs import claims
 from transformer.jobs.limits import Limits, cores
-from transformer.jobs.processes import start
+from transformer.jobs.processes import Process
 from transformer.jobs.queue import Queue
 
 _GRACE = 25.0  # seconds for a worker to save what it trains; it has 20 itself
@@ -31,7 +31,7 @@ class Workers:
         self._threads_each = max(1, cores() // self._count)
         self._guard = threading.Lock()
         self._keepers: list[threading.Thread] = []
-        self._alive: dict[str, subprocess.Popen[bytes]] = {}
+        self._alive: dict[str, Process] = {}
         self._warm: set[str] = set()
         self._closing = threading.Event()
         self._trouble = ""
@@ -51,9 +51,7 @@ class Workers:
     def wake(self) -> None:
         with self._guard:
             for process in self._alive.values():
-                with suppress(OSError, ValueError):  # it has just ended
-                    if process.stdin:
-                        process.stdin.write(b"\n")
+                process.tell("")
 
     def watched(self) -> Collection[str]:
         with self._guard:
@@ -71,8 +69,7 @@ class Workers:
         with self._guard:
             keepers, alive = list(self._keepers), list(self._alive.values())
             for token, process in self._alive.items():
-                if process.stdin:
-                    process.stdin.close()
+                process.hang_up()
                 if token not in self._warm:  # it has nothing to save
                     process.kill()
         for process in alive:
@@ -104,28 +101,25 @@ class Workers:
                 self._warm.discard(token)
             pause = 0.0 if was_warm else min(_PATIENCE, 2 * pause or 0.5)
 
-    def _begin(self, token: str) -> subprocess.Popen[bytes] | None:
+    def _begin(self, token: str) -> Process | None:
         """A new worker; None if they are being ended."""
         numbers = (self._threads_each, self._limits.nice, self._limits.memory)
         given = [str(self._queue.root), self._trainer, token, *map(str, numbers)]
         with self._guard:
             if self._closing.is_set():
                 return None
-            process = start("transformer.jobs.worker", given, self._threads_each)
+            process = Process("transformer.jobs.worker", given, self._threads_each)
             self._alive[token] = process
         return process
 
-    def _watch(self, token: str, process: subprocess.Popen[bytes]) -> int:
+    def _watch(self, token: str, process: Process) -> int:
         """Wait for its end and return its exit code; negative: the signal that killed it."""
-        assert process.stdin
-        assert process.stdout
-        if process.stdout.readline() == b"ready\n":
+        if process.answer() == b"ready\n":
             self._trouble = ""
             with self._guard:
                 self._warm.add(token)
         elif not self._closing.is_set():
             self._trouble = "no worker starts; the app's terminal says why"
         code = process.wait()
-        process.stdin.close()
-        process.stdout.close()
+        process.close()
         return code

@@ -1,10 +1,12 @@
 """Writing a file so that nobody ever sees half of it."""
 
+import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 
 @contextmanager
@@ -23,3 +25,21 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.replace(temporary, final)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, values: Mapping[str, Any], indent: int | None = None) -> None:
+    """One object, whole or not at all. Raises OSError, and ValueError for what JSON cannot hold."""
+    with atomic_path(path) as temporary:
+        text = json.dumps(values, allow_nan=False, indent=indent)
+        temporary.write_text(f"{text}\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Raises OSError, and ValueError for anything but one object."""
+    try:
+        values = json.loads(path.read_bytes())
+    except RecursionError as error:
+        raise ValueError(str(error)) from error
+    if not isinstance(values, dict):
+        raise ValueError(f"it must hold a JSON object, not {type(values).__name__}")
+    return values

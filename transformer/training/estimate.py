@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import torch
 
-from transformer.config import ModelConfig, TrainingConfig
+from transformer.config import ModelConfig
 from transformer.device import choose_device
 from transformer.model import Transformer
+from transformer.run_config import TaskRun, TrainingRun
 from transformer.text import Batch
 from transformer.training.data import PAIRS_OF_A_TASK, task_named
 from transformer.training.distributed import World
 from transformer.training.evaluation_callback import SHARE
 from transformer.training.learner import Learner
-from transformer.training.live import MAX_PIECES
 from transformer.training.machine import choose_precision, fitting_threads, keep_freed_memory
 
 SAMPLE = 200  # pairs whose lengths are looked at
@@ -55,25 +55,21 @@ class Workload(NamedTuple):
         return cls(**{**values, "model": ModelConfig.from_dict(values["model"])})
 
 
-def estimate(config: Mapping[str, Any], pairs: Sequence[tuple[str, str]] = ()) -> Estimate:
-    """Of the run that config.json describes, if it has the machine as it is now.
+def estimate(config: TrainingRun, pairs: Sequence[tuple[str, str]] = ()) -> Estimate:
+    """Of a run, if it has the machine as it is now.
 
     Measures once for each shape, for about a second; then the answer is at hand. Takes what a
     step of the run takes of memory and threads: a server has `compute` called beside it instead.
 
     Args:
-        config: as `recipe.describe` makes it.
         pairs: some of the user's own, for the length of their sentences.
-
-    Raises:
-        ValueError: for a config with a wrong value.
     """
     return total(config, *measured(workload(config, pairs)))
 
 
-def total(config: Mapping[str, Any], weights: int, step: float) -> Estimate:
-    """The whole run's estimate, from the seconds of a `step`. Raises ValueError."""
-    training = TrainingConfig.from_dict(config["training"])
+def total(config: TrainingRun, weights: int, step: float) -> Estimate:
+    """The whole run's estimate, from the seconds of a `step`."""
+    training = config.training
     looks = 1 + SHARE / 2  # they may take 15%, and seldom do
     seconds = training.steps * step * looks
     if training.minutes:
@@ -81,25 +77,24 @@ def total(config: Mapping[str, Any], weights: int, step: float) -> Estimate:
     return Estimate(weights, training.steps, PREPARING + seconds)
 
 
-def workload(config: Mapping[str, Any], pairs: Sequence[tuple[str, str]] = ()) -> Workload:
-    """What is to be measured for this run; counts, and computes nothing. Raises ValueError."""
-    training = TrainingConfig.from_dict(config["training"])
+def workload(config: TrainingRun, pairs: Sequence[tuple[str, str]] = ()) -> Workload:
+    """What is to be measured for this run; counts, and computes nothing."""
     return Workload(
-        ModelConfig.from_dict(config["model"]),
-        training.batch_tokens,
-        training.precision,
-        str(config.get("device", "auto")),
-        *_lengths(config["data"], pairs),
+        config.model,
+        config.training.batch_tokens,
+        config.training.precision,
+        config.device,
+        *_lengths(config, pairs),
     )
 
 
-def _lengths(data: Mapping[str, Any], pairs: Sequence[tuple[str, str]]) -> tuple[int, int]:
+def _lengths(config: TrainingRun, pairs: Sequence[tuple[str, str]]) -> tuple[int, int]:
     """Usual pieces of a source and of a target, `</s>` counted, of the pairs that are trained on:
     those that have a side of more than the run's `max_pieces` are left out there, and here."""
-    most = int(data.get("max_pieces", MAX_PIECES))
-    if "task" in data:
-        own = {k: v for k, v in data.get("options", {}).items() if k not in PAIRS_OF_A_TASK}
-        task = task_named(data["task"])
+    most = config.max_pieces
+    if isinstance(config, TaskRun):
+        own = {k: v for k, v in config.options.items() if k not in PAIRS_OF_A_TASK}
+        task = task_named(config.task)
         drawn = task.pairs(min(SAMPLE, task.count(**own)), 0, **own)
         counted = [(len(each.src.split()), len(each.tgt.split())) for each in drawn]
     else:

@@ -109,9 +109,7 @@ class EvaluationCallback:
             temporary.open("wb") as file,
         ):
             np.savez(file, **self.evaluator.attention())  # type: ignore[arg-type]
-        line = {"step": step, "examples": self.evaluator.examples()}
-        with run.examples_path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        run.append_examples(step, self.evaluator.examples())
         if self.moments and (update := self.moments.after_update()):
             with atomic_path(run.inspect_path) as temporary:
                 temporary.write_text(json.dumps(update) + "\n", encoding="utf-8")

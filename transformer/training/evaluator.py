@@ -20,9 +20,9 @@ from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding, output_limit
 from transformer.inference.trace import WEIGHTS
 from transformer.model import Transformer
+from transformer.run_config import INSPECT
 from transformer.text import Vocabulary
 from transformer.text.padding import by_length, pad, shift_right
-from transformer.training.moments import DEFAULT
 from transformer.training.snapshots import Snapshot
 
 EXAMPLES = 8  # translated again at every look
@@ -48,7 +48,7 @@ class ProbeSet:
     valid: Sequence[tuple[str, str]]
     gold: Sequence[set[Link]] = field(default=())
     language: bool = False
-    inspect: str = DEFAULT
+    inspect: str = INSPECT
 
 
 class Evaluator:

@@ -6,11 +6,10 @@ it ends without a checkpoint, for what it trains is no translator.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from torch.nn import functional
 from transformer.config import ModelConfig, TrainingConfig, near
 from transformer.device import choose_device
 from transformer.model.tagger import Tagger, count_weights, match_parameters, receptive_field
+from transformer.run_config import Layer, LayerRun, RaceEntry
 from transformer.text.tasks.gap import NOTHING, Gap, Tagged
 from transformer.training.console import Console
 from transformer.training.distributed import World
@@ -55,9 +55,10 @@ def describe(
     settings: Mapping[str, Any] | None = None,
     options: Mapping[str, int] | None = None,
     device: str = "cpu",
-    **more: Any,
-) -> dict[str, Any]:
-    """The config.json of one run, as `recipe.describe` makes it for the other tasks.
+    title: str = "",
+    race: RaceEntry | None = None,
+) -> LayerRun:
+    """What is asked of one run, as `recipe.describe` makes it for the other tasks.
 
     Args:
         task: "gap".
@@ -65,7 +66,6 @@ def describe(
             `TrainingConfig`. d_ff is that of self-attention; another layer gets the d_ff that
             brings it to as many weights.
         options: fields of `Gap`.
-        more: title, race: kept as they are.
 
     Raises:
         ValueError: for a task or a name that there is not, or a value that cannot be.
@@ -87,19 +87,21 @@ def describe(
     model = match_parameters(layer, model, gap.letters, weights, **sizes)
     far = receptive_field(layer, model.n_layers, **sizes)
     training = {name: value for name, value in wanted.items() if name in of_training}
-    return {
-        **more,
-        "layer": {
-            "name": layer,
+    return LayerRun(
+        layer=Layer(
+            layer,
             **sizes,
-            "weights": count_weights(layer, model, gap.letters, **sizes),
-            "reach": None if far == math.inf else int(far),
-        },
-        "model": model.to_dict(),
-        "training": TrainingConfig.from_dict(training).to_dict(),
-        "data": {"task": task, "options": _sizes(gap)},
-        "device": device,
-    }
+            weights=count_weights(layer, model, gap.letters, **sizes),
+            reach=None if far == math.inf else int(far),
+        ),
+        model=model,
+        training=TrainingConfig.from_dict(training),
+        task=task,
+        options=asdict(gap),
+        device=device,
+        title=title,
+        race=race,
+    )
 
 
 def _gap(options: Mapping[str, int]) -> Gap:
@@ -110,11 +112,7 @@ def _gap(options: Mapping[str, int]) -> Gap:
     return Gap(**options)
 
 
-def _sizes(gap: Gap) -> dict[str, int]:
-    return {field.name: getattr(gap, field.name) for field in fields(Gap)}
-
-
-def train_layers(run: RunFolder, asked: Mapping[str, Any], *, verbose: bool = False) -> Status:
+def train_layers(run: RunFolder, asked: LayerRun, *, verbose: bool = False) -> Status:
     """Train or resume the run that `describe` described, in this process.
 
     Raises:
@@ -124,11 +122,10 @@ def train_layers(run: RunFolder, asked: Mapping[str, Any], *, verbose: bool = Fa
     """
     with run.held(), ExitStack() as stack:
         report: Report = stack.enter_context(Console()) if verbose else lambda _: None
-        config, progress = TrainingConfig.from_dict(asked["training"]), load_progress(run)
-        device = choose_device(asked.get("device", "cpu"))
-        task = LayerRace(run, asked, config, progress, device)
+        progress, device = load_progress(run), choose_device(asked.device)
+        task = LayerRace(run, asked, progress, device)
         return Trainer(
-            run, config, task, progress, device=device, world=World(), report=report
+            run, asked.training, task, progress, device=device, world=World(), report=report
         ).train()
 
 
@@ -136,25 +133,14 @@ class LayerRace(TrainTask):
     """One layer of the race: its stack, fresh sequences at every step, looks by distance."""
 
     def __init__(
-        self,
-        run: RunFolder,
-        asked: Mapping[str, Any],
-        config: TrainingConfig,
-        progress: Progress,
-        device: torch.device,
+        self, run: RunFolder, asked: LayerRun, progress: Progress, device: torch.device
     ) -> None:
-        self.run, self.config, self.progress, self.device = run, config, progress, device
-        self.gap = _gap(asked["data"].get("options", {}))
-        progress.precision = config.precision
-        torch.manual_seed(config.seed % SEEDS)
-        layer = asked["layer"]
-        model = Tagger(
-            layer["name"],
-            ModelConfig.from_dict(asked["model"]),
-            self.gap.letters,
-            k=layer["k"],
-            r=layer["r"],
-        )
+        self.run, self.progress, self.device = run, progress, device
+        self.config, self.gap = asked.training, _gap(asked.options)
+        progress.precision = self.config.precision
+        torch.manual_seed(self.config.seed % SEEDS)
+        layer = asked.layer
+        model = Tagger(layer.name, asked.model, self.gap.letters, k=layer.k, r=layer.r)
         self.learner = MixedPrecision(model.to(device), torch.float32)
         self.valid = [
             self.gap.draw(np.random.default_rng(distance), VALID, distance=distance)
@@ -199,18 +185,13 @@ class LayerRace(TrainTask):
             whole_right.append(right.all(-1).float().mean().item())
             by_distance[str(distance)] = right.float().mean().item()
             examples.append(self._example(drawn, said[0].tolist(), wanted[0].tolist()))
-        self._write_examples(examples[:: -(-len(examples) // EXAMPLES)])
+        self.run.append_examples(step, examples[:: -(-len(examples) // EXAMPLES)])
         return {
             "valid_loss": float(np.mean(losses)),
             "sequence_accuracy": float(np.mean(whole_right)),
             "token_accuracy": float(np.mean([*by_distance.values()])),
             "by_distance": by_distance,
         }
-
-    def _write_examples(self, chosen: list[dict[str, Any]]) -> None:
-        with self.run.examples_path.open("a", encoding="utf-8") as file:
-            line = {"step": self.progress.step, "examples": chosen}
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
     def _example(self, drawn: Tagged, said: list[int], wanted: list[int]) -> dict[str, Any]:
         return {

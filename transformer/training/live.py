@@ -7,20 +7,19 @@ import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from dataclasses import replace
 
 from transformer.analysis.corpora.gold import Link
+from transformer.run_config import FilesRun, LayerRun, PairsRun, TaskRun, TrainingRun
 from transformer.training.console import say
 from transformer.training.data import TrainingPairs, prepare
 from transformer.training.errors import as_training_error
 from transformer.training.evaluator import ProbeSet
 from transformer.training.layer_race import train_layers
-from transformer.training.moments import DEFAULT
 from transformer.training.run import BusyError, RunError, RunFolder, Status
 from transformer.training.start import train_in
 from transformer.training.words import fitted_vocabulary
 
-MAX_PIECES = 128  # of a side; longer pairs are left out
 MAX_WATCHED = 500  # validation pairs that looks are taken at
 PROBES = 4
 
@@ -35,28 +34,27 @@ def train_run(path: str | os.PathLike[str], *, verbose: bool = False) -> Status:
         "finished", "cancelled" or, with the reason in state.json, "failed".
 
     Raises:
-        RunError: if the folder holds no readable config.json; BusyError, which is one, if another
-            process trains there. Nothing is written then.
+        RunError: if the folder's config.json is none of a run to train; BusyError, which is one, if
+            another process trains there. Nothing is written then.
         TrainingError: if not even the state could be written, as on a full disk; it has the reason.
     """
     run = RunFolder(path)
-    asked = _checked(run)
+    asked = _asked(run)
     _forget_old_stop(run)
     try:
-        if "layer" in asked:
+        if isinstance(asked, LayerRun):
             return train_layers(run, asked, verbose=verbose)
         return train_in(
             run,
             asked,
             lambda: corpus_of(run, asked),
             lambda corpus: _begin(run, asked, corpus, say if verbose else _silent),
-            device_name=asked.get("device", "auto"),
             verbose=verbose,
         )
     except BusyError:
         raise
     except Exception as error:
-        failure = as_training_error(error, 0, asked["training"].get("batch_tokens", 4096))
+        failure = as_training_error(error, 0, asked.training.batch_tokens)
         if isinstance(failure, ValueError | RuntimeError):
             if not _say_failed(run, str(failure)):
                 raise failure from error
@@ -69,12 +67,11 @@ def _silent(text: str) -> None:
     pass
 
 
-def _checked(run: RunFolder) -> dict[str, Any]:
-    """Raises RunError for a config.json that lacks a part."""
+def _asked(run: RunFolder) -> TrainingRun:
+    """Raises RunError for a config.json that is wrong, or of what cannot be trained."""
     asked = run.config()
-    for part in ("model", "training", "data"):
-        if not isinstance(asked.get(part), dict):
-            raise RunError(f"{run.path}/config.json needs an object {part!r}")
+    if not isinstance(asked, TrainingRun):
+        raise RunError(f"{run.path.name} keeps what was seen of a training; it cannot be trained")
     return asked
 
 
@@ -88,51 +85,48 @@ def _forget_old_stop(run: RunFolder) -> None:
 
 def _say_failed(run: RunFolder, reason: str) -> bool:
     """Unless the trainer has said it already, with step and device; whether it could be written."""
-    try:
+    before: dict[str, object] = {}
+    with suppress(RunError):
         before = run.state()
-    except RunError:
-        before = {}
     if (before.get("status"), before.get("reason")) != ("failed", reason):
-        more = {k: v for k, v in before.items() if k not in ("status", "reason")}
         try:
-            run.write_state("failed", reason, **more)
+            run.change_state("failed", reason)
         except OSError:
             return False
     return True
 
 
-def corpus_of(run: RunFolder, asked: dict[str, Any]) -> TrainingPairs:
+def corpus_of(run: RunFolder, asked: TrainingRun) -> TrainingPairs:
     """The text of a run: a task's, pairs inside its folder, or files anywhere.
 
     Raises:
         ValueError: for a task, an option or a file that there is not, or a file outside.
     """
-    data = asked["data"]
-    if "task" in data:
-        seed = asked["training"].get("seed", 1)
-        return TrainingPairs.of_task(data["task"], data.get("options", {}), seed)
-    if "pairs" in data:
-        if not re.fullmatch(r"\w[\w.-]*", data["pairs"]):
-            raise RunError(f"the pairs must be a file in the run's folder, not {data['pairs']!r}")
-        return TrainingPairs.of_files([run.path / data["pairs"]])
-    return TrainingPairs.of_files(data["train"], data.get("valid"))
+    match asked:
+        case TaskRun():
+            return TrainingPairs.of_task(asked.task, asked.options, asked.training.seed)
+        case PairsRun():
+            if not re.fullmatch(r"\w[\w.-]*", asked.pairs):
+                raise RunError(f"the pairs must be a file in the run's folder, not {asked.pairs!r}")
+            return TrainingPairs.of_files([run.path / asked.pairs])
+        case FilesRun():
+            return TrainingPairs.of_files(asked.train, asked.valid)
+    raise RunError(f"a run of {asked.kind} has no text")
 
 
 def _begin(
-    run: RunFolder, asked: dict[str, Any], corpus: TrainingPairs, tell: Callable[[str], None]
+    run: RunFolder, asked: TrainingRun, corpus: TrainingPairs, tell: Callable[[str], None]
 ) -> ProbeSet | None:
     """Encode the text, if it is not yet, and choose what to look at."""
-    data, wanted = asked["data"], asked["model"]["vocab_size"]
-    own = "train" not in data
+    wanted, max_len = asked.model.vocab_size, asked.max_pieces
+    own = not isinstance(asked, FilesRun)
     if own and not run.vocabulary_path.is_file():
         fitted_vocabulary(corpus, wanted).save(run.vocabulary_path)
-    max_len = data.get("max_pieces", MAX_PIECES)
     prepared = prepare(run, corpus, vocab_size=wanted, max_len=max_len, tell=tell)
     if not own:
         return None
-    if len(prepared.vocabulary) != wanted:
-        asked["model"]["vocab_size"] = len(prepared.vocabulary)
-        run.write_config(asked)
+    if (size := len(prepared.vocabulary)) != wanted:
+        run.write_config(replace(asked, model=replace(asked.model, vocab_size=size)))
     encode = prepared.vocabulary.encode
     valid: list[tuple[str, str]] = []
     gold: list[set[Link]] = []
@@ -141,11 +135,11 @@ def _begin(
             valid.append(pair)
             gold += corpus.gold[number : number + 1]
     return ProbeSet(
-        probes=[(src, tgt) for src, tgt in asked.get("probes") or _probes(valid)],
+        probes=asked.probes or _probes(valid),
         valid=valid,
         gold=gold,
-        language=data.get("task", "french") == "french",
-        inspect=asked.get("inspect", DEFAULT),
+        language=not isinstance(asked, TaskRun) or asked.task == "french",
+        inspect=asked.inspect,
     )
 
 

@@ -12,19 +12,17 @@ import torch
 from torch import Tensor
 
 from transformer.config import near
+from transformer.run_config import INSPECT
 from transformer.training.learner import Learner
 
 CORNER = 16
 """Most rows and columns that are shown."""
 
-DEFAULT = "decoder.layers.0.cross_attn.w_qkv"
-"""Its first rows are W^Q of the first cross-attention's first head."""
-
 
 class Moments:
     """Follows the first rows and columns of a weight through its updates."""
 
-    def __init__(self, learner: Learner, name: str = DEFAULT) -> None:
+    def __init__(self, learner: Learner, name: str = INSPECT) -> None:
         """`name` is one of `model.named_parameters()`.
 
         Raises:

@@ -1,4 +1,4 @@
-"""From a task and a few wishes to a whole config.json: one place for the page and the shell."""
+"""From a task and a few wishes to a run's whole config: one place for the page and the shell."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import fields
 from typing import Any
 
 from transformer.config import ModelConfig, TrainingConfig, near
+from transformer.run_config import INSPECT, PairsRun, RaceEntry, TaskRun
 from transformer.text import Vocabulary
 from transformer.training.data import PAIRS_OF_A_TASK, task_named, task_sizes
-from transformer.training.moments import DEFAULT
 
 PAIRS_FILE = "pairs.tsv"
 """Where a run keeps pairs of the user's own."""
@@ -58,11 +58,12 @@ def describe(
     settings: Mapping[str, Any] | None = None,
     options: Mapping[str, int] | None = None,
     probes: Sequence[Sequence[str]] = (),
-    inspect: str = DEFAULT,
+    inspect: str = INSPECT,
     device: str = "auto",
-    **more: Any,
-) -> dict[str, Any]:
-    """The config.json of a run on one of our tasks, or on `pairs.tsv` in the run's folder.
+    title: str = "",
+    race: RaceEntry | None = None,
+) -> TaskRun | PairsRun:
+    """What is asked of a run on one of our tasks, or on `pairs.tsv` in the run's folder.
 
     Args:
         task: its name; None for pairs of the user's own.
@@ -72,7 +73,6 @@ def describe(
         probes: (source, target) sentences whose attention is kept; some of the validation pairs
             if none are given.
         inspect: the weight matrix whose updates are written out; "" for none.
-        more: title, owner, created: kept as they are.
 
     Raises:
         ValueError: for a task, preset, option or setting that there is not, or a value that none
@@ -86,24 +86,26 @@ def describe(
             raise ValueError(
                 f"there is no setting {name!r}{near(name, model_fields | training_fields)}"
             )
-    data: dict[str, Any] = {"pairs": PAIRS_FILE}
     vocab_size = wanted.get("vocab_size", VOCAB_SIZE)
     if task is not None:
         chosen = task_named(task)
         own = {k: v for k, v in (options or {}).items() if k not in PAIRS_OF_A_TASK}
         n_train, n_valid = task_sizes(chosen, options or {})
         own = chosen.settings(**own)
-        data = {"task": task, "options": {"n_train": n_train, "n_valid": n_valid, **own}}
+        sizes = {"n_train": n_train, "n_valid": n_valid, **own}
         vocab_size = len(Vocabulary.of_symbols(chosen.symbols))
     shape = {k: v for k, v in wanted.items() if k in model_fields and k != "vocab_size"}
-    model = ModelConfig.preset(preset, vocab_size=vocab_size, **shape)
-    training = {k: v for k, v in wanted.items() if k in training_fields}
-    return {
-        **more,
-        "model": model.to_dict(),
-        "training": TrainingConfig.from_dict(training).to_dict(),
-        "data": data,
-        "probes": [list(probe) for probe in probes],
+    given: dict[str, Any] = {
+        "model": ModelConfig.preset(preset, vocab_size=vocab_size, **shape),
+        "training": TrainingConfig.from_dict(
+            {k: v for k, v in wanted.items() if k in training_fields}
+        ),
+        "probes": tuple((src, tgt) for src, tgt in probes),
         "inspect": inspect,
         "device": device,
+        "title": title,
+        "race": race,
     }
+    if task is None:
+        return PairsRun(pairs=PAIRS_FILE, **given)
+    return TaskRun(task=task, options=sizes, **given)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from transformer.text.files import atomic_path
+from transformer.run_config import RunConfig, owned, parse
+from transformer.text.files import atomic_path, read_json, write_json
 from transformer.training.control import Control
 from transformer.training.locks import AlreadyLockedError, signed
 from transformer.training.snapshots import Snapshots, whole_lines
@@ -103,24 +105,51 @@ class RunFolder(Snapshots):
                 for left in folder.glob(pattern):
                     shutil.rmtree(left) if left.is_dir() else left.unlink()
 
-    def write_config(self, config: Mapping[str, Any]) -> None:
-        self._write("config.json", config)
+    def write_config(self, config: RunConfig) -> None:
+        self._write("config.json", config.to_dict())
 
-    def config(self) -> dict[str, Any]:
-        """Raises RunError if the folder holds no readable config.json."""
-        return self._read("config.json")
+    def config(self) -> RunConfig:
+        """Raises RunError if the folder holds no config.json, or one that is wrong."""
+        path = self.path / "config.json"
+        try:
+            found = path.stat()
+        except OSError:
+            return _parsed(path)  # which says what is wrong
+        return _config(path, (found.st_mtime_ns, found.st_size, found.st_ino))
+
+    def title_and_owner(self) -> RunConfig:
+        """`config`; of a spoilt one what can be read of these two."""
+        try:
+            return self.config()
+        except RunError:
+            pass
+        try:
+            return owned(self._read("config.json"))
+        except RunError:
+            return RunConfig()
 
     def write_state(self, status: Status, reason: str = "", **more: Any) -> None:
         """The one status field, and why."""
         self._write("state.json", {"status": status, "reason": reason, **more})
+
+    def change_state(self, status: Status, reason: str = "") -> None:
+        """Another status; step, device and the rest stay. Raises OSError."""
+        more: dict[str, Any] = {}
+        with suppress(RunError):
+            more = self.state()
+        said = ("status", "reason")
+        self.write_state(status, reason, **{k: v for k, v in more.items() if k not in said})
 
     def state(self) -> dict[str, Any]:
         """Raises RunError if the folder holds no readable state.json."""
         return self._read("state.json")
 
     def append_metrics(self, line: Mapping[str, Any]) -> None:
-        with self.metrics_path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        _append(self.metrics_path, line)
+
+    def append_examples(self, step: int, examples: Sequence[Mapping[str, Any]]) -> None:
+        """What the model wrote for some held-out pairs after this step."""
+        _append(self.examples_path, {"step": step, "examples": examples})
 
     def metrics(self) -> list[dict[str, Any]]:
         """Every whole line; one that a kill cut off is left out."""
@@ -152,17 +181,35 @@ class RunFolder(Snapshots):
         self.forget_seen(step)
 
     def _write(self, name: str, values: Mapping[str, Any]) -> None:
-        with atomic_path(self.path / name) as temporary:
-            temporary.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+        write_json(self.path / name, values, indent=2)
 
     def _read(self, name: str) -> dict[str, Any]:
-        path = self.path / name
-        try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise RunError(f"{self.path} is not a run folder: it has no {name}") from error
-        except (OSError, ValueError, RecursionError) as error:  # no JSON, no UTF-8, too deep
-            raise RunError(f"{path} cannot be read: {error}") from error
-        if not isinstance(values, dict):
-            raise RunError(f"{path} must hold a JSON object, not {type(values).__name__}")
-        return values
+        return _read(self.path / name)
+
+
+def _append(path: Path, line: Mapping[str, Any]) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+@lru_cache(maxsize=4096)
+def _config(path: Path, stamp: tuple[int, ...]) -> RunConfig:
+    """Parsed once, for all who look."""
+    return _parsed(path)
+
+
+def _parsed(path: Path) -> RunConfig:
+    values = _read(path)
+    try:
+        return parse(values)
+    except ValueError as error:
+        raise RunError(f"{path.parent.name}/config.json is wrong: {error}") from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return read_json(path)
+    except FileNotFoundError as error:
+        raise RunError(f"{path.parent} is not a run folder: it has no {path.name}") from error
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path} cannot be read: {error}") from error

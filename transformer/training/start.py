@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
+from dataclasses import replace
 
-from transformer.config import ModelConfig, TrainingConfig
 from transformer.device import choose_device
 from transformer.model import Transformer
+from transformer.run_config import FilesRun, TrainingRun
 from transformer.text import Vocabulary
 from transformer.training.card import model_card
 from transformer.training.console import Console, say
@@ -23,24 +23,22 @@ from transformer.training.translation_task import TranslationTask
 
 def train_in(
     run: RunFolder,
-    asked: dict[str, Any],
+    asked: TrainingRun,
     corpus: Callable[[], TrainingPairs],
     begin: Callable[[TrainingPairs], ProbeSet | None],
     *,
-    device_name: str,
     start: Callable[[Vocabulary], Transformer] | None = None,
     verbose: bool = True,
 ) -> Status:
     """Train or resume the run, on as many processes as torchrun started.
 
     Args:
-        asked: the content of config.json.
         start: the model to begin with, of the run's vocabulary.
         corpus, begin: called in the first process, `begin` when the folder is this run's alone;
             it leaves the encoded text there.
         verbose: whether to tell on standard error how it goes.
     """
-    device = own_device(choose_device(device_name))
+    device = own_device(choose_device(asked.device))
     with join_world(device) as world, ExitStack() as stack:
         report: Report = lambda _: None  # noqa: E731
         probe_set: ProbeSet | None = None
@@ -49,25 +47,25 @@ def train_in(
             stack.enter_context(run.held())
             probe_set = begin(text)
         world.barrier()
-        data = open_prepared(run, list(asked["data"].get("added", {}).values()))
-        size = len(data.vocabulary) if "train" not in asked["data"] else None
-        model = asked["model"] | ({"vocab_size": size} if size else {})
+        files = asked if isinstance(asked, FilesRun) else None
+        data = open_prepared(run, list(files.added.values()) if files else [])
+        model = asked.model if files else replace(asked.model, vocab_size=len(data.vocabulary))
         if world.is_main and verbose:
             report = stack.enter_context(Console())
-        config, progress = TrainingConfig.from_dict(asked["training"]), load_progress(run)
+        config, progress = asked.training, load_progress(run)
         task = TranslationTask(
             run,
-            ModelConfig.from_dict(model),
+            model,
             config,
             data,
             progress,
             device=device,
             world=world,
             card=lambda progress, averaged: model_card(
-                {**asked, "model": model}, progress, n_pairs=data.n_train, averaged=averaged
+                replace(asked, model=model), progress, n_pairs=data.n_train, averaged=averaged
             ),
             start=start and start(data.vocabulary),
-            probe_set=probe_set if world.is_main or size is None else ProbeSet((), ()),
+            probe_set=probe_set if world.is_main or files else ProbeSet((), ()),
         )
         trainer = Trainer(run, config, task, progress, device=device, world=world, report=report)
         if world.is_main and verbose:

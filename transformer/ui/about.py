@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
 
 from transformer.checkpoint import CheckpointError, load_languages
 from transformer.languages import Languages, called
+from transformer.run_config import RunConfig, TaskRun
+from transformer.training.run import RunFolder
 from transformer.training.snapshots import Snapshots
 from transformer.ui.address import EXAMPLES
 
@@ -81,11 +78,10 @@ def about(path: Path) -> About:
         languages = load_languages(path)
     except CheckpointError:  # `load` says what is wrong with the folder; a card is no reason to end
         languages = None
-    data = config.get("data")
-    task = str(data.get("task", "")) if isinstance(data, Mapping) else ""
+    task = config.task if isinstance(config, TaskRun) else ""
     if not task and languages:
         return _of_languages(languages)
-    if not config:
+    if config is None:
         return About()
     examples = _examples(config, path.parent)
     if task == "french":
@@ -106,29 +102,17 @@ def _of_languages(languages: Languages) -> About:
     )
 
 
-def _examples(config: Mapping[str, Any], run: Path) -> tuple[str, ...]:
+def _examples(config: RunConfig, run: Path) -> tuple[str, ...]:
     """A few sentences that the run's own model knows."""
-    sources: list[str] = []
-    with suppress(TypeError, ValueError, KeyError):  # what stands in a file may be anything
-        sources = [str(src) for src, _ in config.get("probes") or ()]
-        if not sources:
+    sources = [src for src, _ in config.probes]
+    if not sources:
+        with suppress(TypeError, ValueError, KeyError):  # what stands in a file may be anything
             looks = Snapshots(run).examples()
             sources = [str(example["src"]) for look in looks[:1] for example in look["examples"]]
     return tuple(dict.fromkeys(sources))[:4]
 
 
-def run_config(path: Path) -> Mapping[str, Any]:
-    """The config.json of the run that the checkpoint is of; empty for one that stands alone."""
-    if path.name != "checkpoint":
-        return {}
-    file = path.parent / "config.json"
-    try:
-        return _read_config(file, file.stat().st_mtime_ns)
-    except (OSError, ValueError, RecursionError):
-        return {}
-
-
-@lru_cache(maxsize=1024)
-def _read_config(file: Path, stamp: int) -> Mapping[str, Any]:
-    found = json.loads(file.read_text(encoding="utf-8"))
-    return MappingProxyType(found if isinstance(found, dict) else {})
+def run_config(path: Path) -> RunConfig | None:
+    """What was asked of the run that the checkpoint is of; None for one that stands alone."""
+    run = RunFolder(path.parent)
+    return run.title_and_owner() if path.name == "checkpoint" and run.exists else None

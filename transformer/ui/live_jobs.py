@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any
 
 from transformer.jobs import JobError, Jobs, Limits, RunInfo, runs_folder, services
 from transformer.jobs.computation import of_step
 from transformer.jobs.info import read
 from transformer.jobs.limits import FILE
+from transformer.run_config import TrainingRun
 from transformer.training.estimate import Estimate, total, workload
 from transformer.ui import models, visitor
 from transformer.ui.computed import computing
@@ -64,10 +63,10 @@ def runs() -> list[RunInfo]:
 
 
 def estimated(
-    config: Mapping[str, Any], pairs: tuple[tuple[str, str], ...] = ()
+    config: TrainingRun, pairs: tuple[tuple[str, str], ...] = ()
 ) -> Estimate | str | None:
     """What the run would take, or a clause on why that is not known, or None: it is being measured
-    beside the server; ask again. Raises ValueError for a config with a wrong value."""
+    beside the server; ask again."""
     what = of_step(workload(config, pairs).to_dict())
     now = computing().look(what.key)
     if now.status == "failed":

@@ -75,7 +75,7 @@ def checkpoints() -> dict[str, Path]:
 def _may_see(run: Path) -> bool:
     """Whether this visitor may: a run on sentences of somebody's is theirs until they share it."""
     config = run_config(run / "checkpoint")
-    if not config or config.get("owner") in ("", None, visitor.known()):
+    if config is None or config.owner in ("", visitor.known()):
         return True
     return is_shared(config, JobFolder(run).job())
 
@@ -98,12 +98,12 @@ def offered() -> dict[str, str]:
     labels = {}
     for name, path in checkpoints().items():
         config = run_config(path)
-        if not config:
+        if config is None:
             labels[name] = name if opens(path) else f"{name} (cannot be opened)"
         elif path.is_relative_to(shipped_folder()):
-            labels[name] = f"toy: {config.get('title') or name}"
-        elif name in (view.model, view.other_model) or (mine and config.get("owner") == mine):
-            labels[name] = f"run: {config.get('title') or name} ({name})"
+            labels[name] = f"toy: {config.title or name}"
+        elif name in (view.model, view.other_model) or (mine and config.owner == mine):
+            labels[name] = f"run: {config.title or name} ({name})"
     return labels
 
 
@@ -145,14 +145,19 @@ def load(name: str, path: Path) -> Model:
     Raises:
         CheckpointError: a ValueError that says what is wrong with the folder.
     """
+    found = digest(path)
+    return Model(name, found, _load(str(path), found), about(path))
+
+
+def digest(path: Path) -> str:
+    """The checkpoint's hash; read anew when a file has changed. Raises OSError."""
     stamps = tuple(
         (file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(path.iterdir())
     )
-    digest = _hash(path, stamps)
-    return Model(name, digest, _load(str(path), digest), about(path))
+    return _hash(path, stamps)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _hash(path: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
     return checkpoint_hash(path)
 

@@ -99,7 +99,7 @@ def test_files(tmp_path: Path) -> None:
 
 def test_a_run_of_the_grammar_gives_its_validation_pairs_with_links(tmp_path: Path) -> None:
     config = describe("french", options={"n_train": 50, "n_valid": 7}, settings={"seed": 3})
-    (tmp_path / "config.json").write_text(json.dumps(config))
+    (tmp_path / "config.json").write_text(json.dumps(config.to_dict()))
     corpus = Corpus.of_run(tmp_path)
     _, valid = split(TASKS["french"], 50, 7, 3)
     assert [(s.source, s.target) for s in corpus.sentences] == [(e.src, e.tgt) for e in valid]
@@ -115,7 +115,7 @@ def test_a_run_of_ones_own_pairs_gives_what_was_set_aside(
     checkpoint.mkdir(parents=True)
     with pytest.raises(CorpusError, match="has no validation pairs to read"):
         Corpus.of_run(run)
-    (run / "config.json").write_text(json.dumps(describe()))
+    (run / "config.json").write_text(json.dumps(describe().to_dict()))
     vocabulary.save(run / "vocabulary.model")
     TokenStore.build(run / "valid.arrow", pairs[:5], vocabulary)
     found = corpus_for(checkpoint, vocabulary)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import streamlit as st
 
-from transformer.analysis.positions import Right, by_length
+from transformer.analysis.positions import Right
 from transformer.figures.positions import Curve, lines
+from transformer.jobs import Computation
 from transformer.text.tasks import TASKS
-from transformer.ui import frame, state
+from transformer.ui import frame, models, state, visitor
 from transformer.ui.charts import chart, dark
+from transformer.ui.computed import computed
 from transformer.ui.models import Model
 from transformer.ui.positions import Positions, runs
 from transformer.ui.positions.further import further
-from transformer.ui.positions.measuring import measured
 from transformer.ui.positions.runs import PositionModel
 from transformer.ui.tables import html
 
@@ -29,6 +28,7 @@ def show(model: Model) -> None:
         "A formula has no end. The paper chose sines hoping that a model **may** go past the "
         "lengths of its training with them (section 3.5). Does it? Measure."
     )
+    visitor.owner()
     if not model.about.kind:
         further(model)
     st.subheader("Longer sequences")
@@ -46,17 +46,9 @@ def show(model: Model) -> None:
         f"**{TASKS[first.task].title}**, learned from up to **{first.longest}** symbols, asked for "
         f"up to {most}. Only a whole sequence is right."
     )
-    found = measured(
-        "Measure every length",
-        "tasks",
-        [
-            ((one.path, one.stamp, n), partial(_length, one, n))
-            for one in same
-            for n in range(1, most + 1)
-        ],
-    )
+    found = computed(_question(first.task, same, most), button="Measure every length")
     if found:
-        rows = [found[at * most : (at + 1) * most] for at in range(len(same))]
+        rows = [[Right(**one) for one in row] for row in found["right"]]
         _draw(_names(same), rows, first.longest)
 
 
@@ -89,9 +81,20 @@ def _names(same: list[PositionModel]) -> list[str]:
     ]
 
 
-def _length(one: PositionModel, length: int) -> Right:
-    options = {name: value for name, value in one.options if name != "longest"}
-    return by_length(one.translator, one.task, length, EACH, **options)
+def _question(task: str, same: list[PositionModel], most: int) -> Computation:
+    hashes = [models.digest(one.path) for one in same]
+    given = {
+        "task": task,
+        "options": {name: value for name, value in same[0].options if name != "longest"},
+        "most": most,
+        "each": EACH,
+    }
+    folders = [str(one.path.resolve()) for one in same]
+    return Computation(
+        "transformer.analysis.positions.beyond:lengths",
+        {**given, "models": [*zip(folders, hashes, strict=True)]},
+        known_by=(hashes, given),
+    )
 
 
 def _draw(names: list[str], rows: list[list[Right]], longest: int) -> None:

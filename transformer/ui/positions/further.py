@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from transformer.analysis.positions import apart, joined, moved, sentences
 from transformer.figures.positions import Curve, lines
-from transformer.inference import Translator
-from transformer.training.live import MAX_PIECES
-from transformer.ui import frame
+from transformer.jobs import Computation
+from transformer.run_config import MAX_PIECES
+from transformer.ui import frame, models
 from transformer.ui.charts import chart, dark
+from transformer.ui.computed import computed
 from transformer.ui.models import Model
-from transformer.ui.positions.measuring import measured
-from transformer.ui.remembered import remembered
 
 STARTS = (0, 1, 2, 3, 5, 8, 12, 20, 32, 64, 128, 256, 512)
 MOVED = 16
@@ -33,58 +29,35 @@ def further(model: Model) -> None:
         "number; nothing else changes. **Joined**: more and more sentences as one long text. How "
         "probable does the model find the right translation?"
     )
-    translator, pairs = model.translator, _pairs(model)
     if model.about.writes != "fr":
         st.caption(
             "Our sentences have French translations, and this model does not write French: its own "
             "translations stand in for right ones."
         )
-    tried: dict[Hashable, Callable[[], Any]] = {
-        ("moved", at): partial(moved, translator, pairs[:MOVED], at) for at in STARTS
+    if found := computed(_question(model), button="Measure far places"):
+        _draw(found)
+
+
+def _question(model: Model) -> Computation:
+    given = {
+        "starts": list(STARTS),
+        "moved": MOVED,
+        "counts": list(COUNTS),
+        "french": model.about.writes == "fr",
     }
-    for count in COUNTS:
-        tried["joined", count] = partial(joined, translator, pairs[:count])
-    tried["apart"] = partial(apart, translator, pairs, COUNTS)
-    found = measured(
-        "Measure far places",
-        "language",
-        [((model.hash, name), partial(_told, work)) for name, work in tried.items()],
+    folder = str(models.checkpoints()[model.name].resolve())
+    return Computation(
+        "transformer.analysis.positions.beyond:places",
+        {**given, "checkpoint": folder, "hash": model.hash},
+        known_by=(model.hash, given),
     )
-    if found:
-        _draw(dict(zip(tried, found, strict=True)))
 
 
-def _pairs(model: Model) -> tuple[tuple[str, str], ...]:
-    """Our sentences with a translation into what the model writes."""
-    pairs = sentences(max(COUNTS))
-    return pairs if model.about.writes == "fr" else _translated(model.hash, pairs, model.translator)
-
-
-@remembered("Translating …")
-def _translated(
-    digest: str, pairs: tuple[tuple[str, str], ...], _translator: Translator
-) -> tuple[tuple[str, str], ...]:
-    """The model's own translations in place of ours."""
-    sources = [source for source, _ in pairs]
-    found = _translator.translate_batch(sources, method="greedy", candidates=1)
-    return tuple((one.source, one.text or one.source) for one in found)  # some text there must be
-
-
-def _told(work: Callable[[], Any]) -> Any:
-    """What was measured, or the sentence of the error that says why nothing was."""
-    try:
-        return work()
-    except ValueError as error:
-        return str(error)
-
-
-def _draw(found: dict[Any, Any]) -> None:
-    away = {at: found["moved", at] for at in STARTS if not isinstance(found["moved", at], str)}
-    long = [
-        (*found["joined", count], alone)
-        for count, alone in zip(COUNTS, found["apart"], strict=True)
-        if not isinstance(found["joined", count], str)
-    ]
+def _draw(found: dict[str, Any]) -> None:
+    moved = zip(STARTS, found["moved"], strict=True)
+    away = {at: one for at, one in moved if not isinstance(one, str)}
+    both = zip(found["joined"], found["apart"], strict=True)
+    long = [(*one, alone) for one, alone in both if not isinstance(one, str)]
     chart(
         lines(
             [
@@ -103,7 +76,8 @@ def _draw(found: dict[Any, Any]) -> None:
         ),
         "positions-far-language",
     )
-    for refused in dict.fromkeys(one for one in found.values() if isinstance(one, str)):
+    every = [*found["moved"], *found["joined"]]
+    for refused in dict.fromkeys(one for one in every if isinstance(one, str)):
         st.markdown(f"Further on it says: “{frame.plain(refused)}”")
     if len(away) < 2 or not long:
         return

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
 from transformer.analysis.positions import BEYOND
 from transformer.inference import Translator
 from transformer.jobs import JobError
+from transformer.run_config import TaskRun
+from transformer.text.files import read_json
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
 from transformer.ui import frame, live_jobs, models, state, visitor
+from transformer.ui.about import run_config
 from transformer.ui.positions import Positions
 
 TASK, LONGEST = "reverse", 10
@@ -64,7 +65,7 @@ def learners() -> list[PositionModel]:
         try:
             stamp = (path / "model.safetensors").stat().st_mtime_ns
             positions, task, options = _about(path, stamp)
-        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        except (OSError, ValueError):
             continue  # another page says what is wrong with it
         longest = dict(options).get("longest", 0)
         places = longest + 1 if longest else 0  # `</s>` and `<s>` take one
@@ -80,18 +81,12 @@ def _loaded(path: Path, stamp: int) -> Translator:
 @lru_cache(maxsize=256)
 def _about(path: Path, stamp: int) -> tuple[str, str, tuple[tuple[str, int], ...]]:
     """Positions, task and the task's own options of a checkpoint."""
-    config = json.loads((path / "config.json").read_text(encoding="utf-8"))
-    data: dict[str, Any] = {}
-    if path.name == "checkpoint" and (path.parent / "config.json").is_file():
-        data = json.loads((path.parent / "config.json").read_text(encoding="utf-8")).get("data", {})
-    task = str(data.get("task", ""))
-    known = TASKS[task].options if task in TASKS else {}
-    options = data.get("options", {})
-    return (
-        str(config.get("positions", "")),
-        task if task in BEYOND else "",
-        tuple((name, int(options[name])) for name in known if name in options),
-    )
+    positions = str(read_json(path / "config.json").get("positions", ""))
+    run = run_config(path)
+    if not isinstance(run, TaskRun) or run.task not in TASKS:
+        return positions, "", ()
+    known = ((name, run.options[name]) for name in TASKS[run.task].options if name in run.options)
+    return positions, run.task if run.task in BEYOND else "", tuple(known)
 
 
 def offer() -> None:
@@ -125,9 +120,8 @@ def _begin() -> None:
             title=f"Reverse, {kind} positions",
         )
         try:
-            names[kind] = live_jobs.jobs().submit(
-                config, visitor.known(), address=visitor.address()
-            )
+            jobs, where = live_jobs.jobs(), visitor.address()
+            names[kind] = jobs.submit(config, visitor.known(), address=where)
         except JobError as error:
             st.session_state["positions-refused"] = frame.sentence(error)
             break

@@ -36,7 +36,7 @@ def kept(info: RunInfo, owner: str) -> None:
             _again(info)
         elif not mine:
             st.caption("Someone else's run: you may look at it; its owner controls it.")
-        if mine and info.text == "pairs":
+        if mine and info.kind == "pairs":
             key = f"shared-{info.name}"
             st.session_state.setdefault(key, info.shared)
             st.toggle(
@@ -111,10 +111,8 @@ def _model_of(info: RunInfo) -> str:
 
 def others(info: RunInfo) -> dict[str, str]:
     """The other runs there are, name to label."""
-    rest = [
-        one for one in (*live_jobs.runs(), *live_jobs.jobs().shipped()) if one.name != info.name
-    ]
-    return {one.name: f"{one.title} ({one.name})" for one in rest}
+    every = (*live_jobs.runs(), *live_jobs.jobs().shipped())
+    return {one.name: f"{one.title} ({one.name})" for one in every if one.name != info.name}
 
 
 def together(info: RunInfo, lines: list[dict[str, Any]], others: dict[str, str]) -> None:

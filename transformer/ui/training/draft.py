@@ -10,8 +10,8 @@ import streamlit as st
 
 from transformer.config import PRESETS, ModelConfig
 from transformer.jobs import JobError
+from transformer.run_config import INSPECT, TrainingRun
 from transformer.text.tasks import TASKS
-from transformer.training.moments import DEFAULT as INSPECT
 from transformer.training.recipe import PAIRS_FILE, defaults, describe
 from transformer.ui import frame, live_jobs, state, visitor
 from transformer.ui.training import pairs as own
@@ -102,8 +102,8 @@ def _take(draft: Draft, name: str, key: str) -> None:
         st.session_state[key] = default(draft, name)
 
 
-def config(draft: Draft) -> dict[str, Any]:
-    """The run's config.json.
+def config(draft: Draft) -> TrainingRun:
+    """What is asked of the run.
 
     Raises:
         ValueError: for values that do not go together, or go past the operator's limits.
@@ -133,7 +133,7 @@ def files(draft: Draft) -> dict[str, bytes]:
     return {} if draft.task else {PAIRS_FILE: own.tsv(draft.pairs)}
 
 
-def submit(wanted: Mapping[str, Any], beside: Mapping[str, bytes]) -> None:
+def submit(wanted: TrainingRun, beside: Mapping[str, bytes]) -> None:
     """Put a run in line and look at it, or keep the sentence that says why not; for callbacks."""
     if state.here().run:  # pressed twice: the button is gone
         return

@@ -8,10 +8,10 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.config import ModelConfig
 from transformer.jobs import JobError, count_parameters
 from transformer.jobs.races import RACES
 from transformer.jobs.racing import submit_race
+from transformer.run_config import TrainingRun
 from transformer.training.recipe import describe
 from transformer.ui import frame, live_jobs, quantities, state, visitor
 from transformer.ui.training import draft, runs
@@ -66,7 +66,7 @@ IDEAS = (
 )
 
 
-def cards() -> list[tuple[Any, dict[str, Any]]]:
+def cards() -> list[tuple[Any, TrainingRun]]:
     """The ideas as cards; returns places for their numbers, for `measure` to fill at the end."""
     places = []
     columns = [*st.columns(3), *st.columns(3)]
@@ -118,23 +118,23 @@ def cards() -> list[tuple[Any, dict[str, Any]]]:
     return places
 
 
-def measure(places: list[tuple[Any, dict[str, Any]]]) -> None:
+def measure(places: list[tuple[Any, TrainingRun]]) -> None:
     """Fill in what each idea would cost, as it is measured beside the server."""
     live = any(live_jobs.estimated(config) is None for _, config in places)
     st.fragment(_filled, run_every=EVERY if live else None, key="idea-costs")(places, live)
 
 
-def _filled(places: list[tuple[Any, dict[str, Any]]], live: bool) -> None:
+def _filled(places: list[tuple[Any, TrainingRun]], live: bool) -> None:
     found = [live_jobs.estimated(config) for _, config in places]
     if live and None not in found:
         st.rerun()
     for (place, config), one in zip(places, found, strict=True):
-        count = count_parameters(ModelConfig.from_dict(config["model"]))
-        about = f"{quantities.weights(count)} weights, {config['training']['steps']:,} steps"
+        count = count_parameters(config.model)
+        about = f"{quantities.weights(count)} weights, {config.training.steps:,} steps"
         place.caption(f"{about}, {quantities.estimated(one)}")
 
 
-def config_of(idea: Idea) -> dict[str, Any]:
+def config_of(idea: Idea) -> TrainingRun:
     """The run that the card starts."""
     return describe(
         idea.task,

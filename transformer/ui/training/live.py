@@ -196,8 +196,8 @@ def _figures(info: RunInfo, lines: list[dict[str, Any]]) -> None:
 
 def _made_with(folder: JobFolder) -> None:
     with suppress(RunError):
-        training = folder.config().get("training")
-        seed = training.get("seed", 1) if isinstance(training, dict) else "?"
+        training = getattr(folder.config(), "training", None)
+        seed = training.seed if training else "?"
         if said := quantities.made_with(folder.state(), seed):
             st.caption(frame.plain(said))
 

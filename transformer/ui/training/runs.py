@@ -103,4 +103,6 @@ def _task_title(info: RunInfo) -> str:
     """What the run learns, for people; "" if it does not say."""
     if info.task == "gap":
         return "Copy over a gap"
-    return TASKS[info.task].title if info.task in TASKS else "Own sentences" if info.text else ""
+    if info.kind in ("pairs", "files"):
+        return "Own sentences"
+    return TASKS[info.task].title if info.task in TASKS else ""

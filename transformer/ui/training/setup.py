@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import streamlit as st
 
-from transformer.config import ModelConfig
 from transformer.jobs.limits import count_parameters
+from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import SAMPLE, Estimate
 from transformer.ui import frame, live_jobs, quantities
@@ -266,13 +265,13 @@ def _go(now: Draft) -> None:
         st.fragment(_cost, run_every=EVERY if live else None, key="cost")(config, pairs, live)
 
 
-def _cost(config: dict[str, Any], pairs: tuple[tuple[str, str], ...], live: bool) -> None:
+def _cost(config: TrainingRun, pairs: tuple[tuple[str, str], ...], live: bool) -> None:
     """What the run would cost; how long is measured beside the server, and looked for meanwhile."""
     found = live_jobs.estimated(config, pairs)
     if live and found is not None:
         st.rerun()
-    count = count_parameters(ModelConfig.from_dict(config["model"]))
-    steps = config["training"]["steps"]
+    count = count_parameters(config.model)
+    steps = config.training.steps
     time = quantities.estimated(found)
     if isinstance(found, Estimate):
         most = 60 * live_jobs.jobs().limits.minutes

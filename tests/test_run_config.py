@@ -1,0 +1,162 @@
+"""config.json: each kind of run comes back as it was, and what is wrong in one is a sentence."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.attack.hostile import spoil
+from transformer.config import ModelConfig, TrainingConfig
+from transformer.run_config import (
+    KINDS,
+    FilesRun,
+    FilmRun,
+    Layer,
+    LayerRun,
+    PairsRun,
+    RaceEntry,
+    RunConfig,
+    TaskRun,
+    owned,
+    parse,
+)
+from transformer.training.run import RunError, RunFolder
+
+SHAPE = ModelConfig(vocab_size=20, d_model=8, n_layers=1, n_heads=2, d_ff=8)
+STEPS = TrainingConfig(steps=3)
+ENTRY = RaceEntry("scores-12", "scores", "scaled, d_k 16", 2)
+RUNS: list[RunConfig] = [
+    TaskRun(task="sort", options={"n_train": 9}, model=SHAPE, training=STEPS, race=ENTRY),
+    PairsRun(
+        pairs="pairs.tsv",
+        model=SHAPE,
+        training=STEPS,
+        title="Mine",
+        owner="ann",
+        created=12.5,
+        probes=(("a b", "b a"),),
+        inspect="",
+        max_pieces=64,
+    ),
+    FilesRun(
+        train=("a.en", "a.fr"),
+        valid=("b.tsv",),
+        added={"more.tsv": 0.5},
+        start_from="there",
+        model=SHAPE,
+        training=STEPS,
+        languages=("en", "fr"),
+    ),
+    FilesRun(train=("a.tsv",), model=SHAPE, training=STEPS),
+    LayerRun(task="gap", layer=Layer("dilated", 7, 5, 999, 15), model=SHAPE, training=STEPS),
+    LayerRun(task="gap", layer=Layer("gru", 3, 5, 999, None), model=SHAPE, training=STEPS),
+    FilmRun(checkpoint="en-fr", title="The training of en-fr"),
+    FilmRun(checkpoint="en-fr", model=SHAPE, training=STEPS),
+]
+
+
+def written(run: RunConfig, tagged: bool = True) -> dict[str, Any]:
+    """As it stands in a file; without its tag, as earlier versions wrote it."""
+    values: dict[str, Any] = json.loads(json.dumps(run.to_dict()))
+    return values if tagged else {name: values[name] for name in values if name != "kind"}
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.kind)
+def test_every_kind_comes_back_with_and_without_its_tag(run: RunConfig) -> None:
+    assert {type(one) for one in RUNS} == {*KINDS.values()}
+    for tagged in (True, False):
+        found = parse(written(run, tagged))
+        assert found == run
+        assert type(found) is type(run)
+
+
+def test_the_runs_that_came_with_the_app_are_read() -> None:
+    """They were written before there was a tag."""
+    files = sorted(Path("checkpoints/runs").glob("*/config.json"))
+    assert files
+    for file in files:
+        values = json.loads(file.read_text("utf-8"))
+        found = written(parse(values))
+        training = {**found.get("training", {}), **values.get("training", {})}  # it has grown
+        assert found == found | values | ({"training": training} if training else {})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"kind": "tusk"},
+            "one of task, pairs, files, layer, film, not 'tusk'; did you mean",
+        ),
+        ({"kind": ["task"]}, "a run's kind must be one of"),
+        ({"kind": "pairs"}, "the data of a run of pairs has no 'task'"),
+        ({"data": {"task": "copy", "pairs": "pairs.tsv"}}, "has no 'pairs'"),
+        ({"data": {"task": "copy", "train": ["/etc/passwd"]}}, "has no 'train'"),
+        ({"data": "copy"}, "data must be an object, not 'copy'"),
+        ({"data": {}}, "a run needs a value for 'task'"),
+        ({"data": {"task": 3}}, "task must be a text, not 3"),
+        (
+            {"data": {"task": "copy", "options": {"n_train": "9"}}},
+            "n_train must be a whole",
+        ),
+        (
+            {"data": {"task": "copy", "options": {"n_train": True}}},
+            "n_train must be a whole",
+        ),
+        ({"task": "copy"}, "'task' of a run of task stands under 'data'"),
+        ({"model": None}, "model must be an object, not None"),
+        (
+            {"model": {**SHAPE.to_dict(), "d_modle": 7}},
+            "has no field 'd_modle'; did you mean",
+        ),
+        ({"model": {**SHAPE.to_dict(), "n_heads": 3}}, "must be a multiple of n_heads 3"),
+        ({"training": {"steps": 0}}, "steps must be at least 1, not 0"),
+        ({"training": {"learning_rate": float("nan")}}, "must be a finite number"),
+        ({"created": float("inf")}, "created must be a finite number, not inf"),
+        ({"created": 10**400}, "created must be a finite number"),
+        ({"owner": 5}, "owner must be a text, not 5"),
+        ({"titel": "x"}, "a run has no field 'titel'; did you mean 'title'"),
+        ({"probes": [["a"]]}, "probes must be pairs of two texts each"),
+        ({"probes": ["ab"]}, "probes must be a list of texts, not 'ab'"),
+        ({"languages": ["en", "not a code"]}, "languages are two codes"),
+        ({"race": {"id": "a", "name": "b", "entry": "c"}}, "needs a value for 'seed'"),
+    ],
+)
+def test_what_is_wrong_is_said(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse({**written(RUNS[0]), **changes})
+
+
+def test_of_a_wrong_file_the_owner_is_still_known(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    folder.write_config(RUNS[1])
+    assert folder.config() == RUNS[1]
+    file = folder.path / "config.json"
+    values = json.loads(file.read_text())
+    file.write_text(json.dumps({**values, "model": {}, "title": 3}))
+    with pytest.raises(RunError, match=r"^run/config\.json is wrong: title must be a text"):
+        folder.config()
+    assert folder.title_and_owner() == RunConfig(owner="ann") == owned({"owner": "ann", "title": 3})
+    file.write_text("[")
+    assert folder.title_and_owner() == RunConfig()
+    folder.write_config(replace(RUNS[1], owner="bob"))
+    assert folder.config().owner == "bob"  # another file by now
+
+
+def test_spoilt_files_are_refused_and_never_anything_else() -> None:
+    chance, refused = random.Random(5), 0
+    for _ in range(400):
+        text = spoil(chance, written(chance.choice(RUNS)))
+        try:
+            values = json.loads(text)
+            if not isinstance(values, dict):
+                continue
+            assert parse(written(parse(values))) == parse(values)
+        except (ValueError, RecursionError):
+            refused += 1
+    assert refused > 50

@@ -1,0 +1,282 @@
+"""What a run was asked to do, as its config.json says it: a record for each kind of run.
+
+    {"kind": "task", "title", "owner", "created", "race", "languages", "model", "training",
+     "data": {"task", "options"}, "probes", "inspect", "device"}
+
+`parse` reads it, `RunConfig.to_dict` writes it. The files of earlier versions have no "kind".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from types import UnionType
+from typing import Any, ClassVar
+
+from transformer.config import ModelConfig, TrainingConfig, near
+from transformer.languages import Languages, checked
+
+INSPECT = "decoder.layers.0.cross_attn.w_qkv"
+"""The weight matrix whose updates are written out, if no other is named; its first rows are W^Q of
+the first cross-attention's first head."""
+MAX_PIECES = 128
+"""Of a side; longer pairs are left out."""
+Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class RaceEntry:
+    """The race that a run belongs to: `id` is of all its runs together, `name` one of
+    `jobs.races.RACES`, `entry` and `seed` which of its runs this is."""
+
+    id: str
+    name: str
+    entry: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer of Table 1 as `model.tagger.Tagger` takes it, the weights that the stack has and how
+    many positions it can carry anything over; None: any number."""
+
+    name: str
+    k: int
+    r: int
+    weights: int
+    reach: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConfig:
+    """What every run says; alone, all that could be read of a spoilt file.
+
+    Attributes:
+        owner: whose run it is; an id to compare with, never to show. "": the command line's.
+        created: unix time, seconds; 0 if the run does not say.
+        probes: (source, target) whose attention is kept; none: some of the validation pairs.
+        languages: codes of the two sides, if it translates between languages that have one.
+    """
+
+    kind: ClassVar[str] = ""
+    data: ClassVar[tuple[str, ...]] = ()
+    """The fields that stand under "data"."""
+
+    title: str = ""
+    owner: str = ""
+    created: float = 0.0
+    probes: Pairs = ()
+    languages: Languages | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of config.json; what is left out has its default."""
+        said = {
+            name: value
+            for name, value in asdict(self).items()
+            if value is not None and (value or name not in ("title", "owner", "created"))
+        }
+        under = {name: said.pop(name) for name in self.data if name in said}
+        if under.get("max_pieces") == MAX_PIECES:
+            del under["max_pieces"]
+        return {"kind": self.kind, **said} | ({"data": under} if self.data else {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilmRun(RunConfig):
+    """A training of which only what was seen is kept, and the name of the checkpoint it made."""
+
+    kind = "film"
+    checkpoint: str
+    model: ModelConfig | None = None
+    training: TrainingConfig | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRun(RunConfig):
+    """A run that can be trained.
+
+    Attributes:
+        inspect: the weight matrix whose updates are written out; "" for none.
+        device: as `device.choose_device` takes it.
+        max_pieces: of a side; longer pairs are left out.
+    """
+
+    model: ModelConfig
+    training: TrainingConfig
+    race: RaceEntry | None = None
+    inspect: str = INSPECT
+    device: str = "auto"
+    max_pieces: int = MAX_PIECES
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskRun(TrainingRun):
+    """A translator of one of our own tasks; `options` has `n_train`, `n_valid` and the task's."""
+
+    kind = "task"
+    data = ("task", "options", "max_pieces")
+    task: str
+    options: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairsRun(TrainingRun):
+    """A translator of pairs that came with the run: a file in its folder."""
+
+    kind = "pairs"
+    data = ("pairs", "max_pieces")
+    pairs: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilesRun(TrainingRun):
+    """A translator of tables or parallel files anywhere on the machine, for the command line.
+
+    Attributes:
+        added: further tables, and how often an epoch reads each.
+        start_from: a checkpoint whose weights it begins with.
+    """
+
+    kind = "files"
+    data = ("train", "valid", "added", "max_pieces", "start_from")
+    train: tuple[str, ...]
+    valid: tuple[str, ...] | None = None
+    added: Mapping[str, float] = field(default_factory=dict)
+    start_from: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerRun(TaskRun):
+    """A stack of one layer of Table 1 on the task "gap", whose sizes are `options`."""
+
+    kind = "layer"
+    layer: Layer
+    device: str = "cpu"
+
+
+KINDS: dict[str, type[RunConfig]] = {
+    kind.kind: kind for kind in (TaskRun, PairsRun, FilesRun, LayerRun, FilmRun)
+}
+
+
+def parse(values: Mapping[str, Any]) -> RunConfig:
+    """The inverse of `to_dict`.
+
+    Raises:
+        ValueError: for a kind or a field that there is not, one that is missing, or a value that
+            cannot be; the sentence names it.
+    """
+    kind = values.get("kind", _kind_of_untagged(values))
+    if not isinstance(kind, str) or kind not in KINDS:
+        hint = near(str(kind), KINDS)
+        raise ValueError(f"a run's kind must be one of {', '.join(KINDS)}, not {kind!r}{hint}")
+    chosen = KINDS[kind]
+    top = {name: value for name, value in values.items() if name not in ("kind", "data")}
+    under = _object("data", values.get("data", {}))
+    for name in under:
+        if name not in chosen.data:
+            raise ValueError(
+                f"the data of a run of {kind} has no {name!r}{near(name, chosen.data)}"
+            )
+    if misplaced := sorted({*top} & {*chosen.data}):
+        raise ValueError(f"{misplaced[0]!r} of a run of {kind} stands under 'data'")
+    found: RunConfig = _record(chosen, {**top, **under})
+    return found
+
+
+def owned(values: Mapping[str, Any]) -> RunConfig:
+    """Title and owner alone, of values that `parse` refuses."""
+    title, owner = values.get("title"), values.get("owner")
+    return RunConfig(
+        title=title if isinstance(title, str) else "", owner=owner if isinstance(owner, str) else ""
+    )
+
+
+def _kind_of_untagged(values: Mapping[str, Any]) -> str:
+    """Of a file that an earlier version wrote."""
+    data = values.get("data")
+    if "layer" in values:
+        return "layer"
+    if isinstance(data, Mapping):
+        return next((kind for kind in ("task", "pairs") if kind in data), "files")
+    return "film" if "checkpoint" in values else "task"
+
+
+def _record(kind: type[Any], values: Mapping[str, Any]) -> Any:
+    """One dataclass of a JSON object; strict about names and kinds of value."""
+    known = {each.name: each for each in fields(kind)}
+    for name in values:
+        if name not in known:
+            raise ValueError(f"a run has no field {name!r}{near(name, known)}")
+    for name, each in known.items():
+        if name not in values and each.default is MISSING and each.default_factory is MISSING:
+            raise ValueError(f"a run needs a value for {name!r}")
+    return kind(**{name: _READ[str(known[name].type)](name, values[name]) for name in values})
+
+
+def _of(kind: type[Any] | UnionType, what: str) -> Callable[[str, Any], Any]:
+    def read(name: str, value: Any) -> Any:
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise ValueError(f"{name} must be {what}, not {value!r:.60}")
+        return value
+
+    return read
+
+
+_object, _text, _whole = _of(Mapping, "an object"), _of(str, "a text"), _of(int, "a whole number")
+
+
+def _number(name: str, value: Any) -> float:
+    number = _of(int | float, "a number")(name, value)
+    if not abs(number) <= 1e300:  # no NaN either
+        raise ValueError(f"{name} must be a finite number, not {value!r:.60}")
+    return float(number)
+
+
+def _texts(name: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise ValueError(f"{name} must be a list of texts, not {value!r:.60}")
+    return tuple(_text(name, each) for each in value)
+
+
+def _pairs(name: str, value: Any) -> Pairs:
+    pairs = [_texts(name, each) for each in _of(Sequence, "a list of pairs")(name, value)]
+    if any(len(pair) != 2 for pair in pairs):
+        raise ValueError(f"{name} must be pairs of two texts each, not {value!r:.60}")
+    return tuple((src, tgt) for src, tgt in pairs)
+
+
+def _values(read: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    return lambda name, value: {
+        key: read(f"{name}.{key}", each) for key, each in _object(name, value).items()
+    }
+
+
+def _optional(read: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    return lambda name, value: None if value is None else read(name, value)
+
+
+def _config(kind: type[ModelConfig] | type[TrainingConfig]) -> Callable[[str, Any], Any]:
+    return lambda name, value: kind.from_dict(_object(name, value))
+
+
+_READ: dict[str, Callable[[str, Any], Any]] = {
+    "str": _text,
+    "int": _whole,
+    "float": _number,
+    "str | None": _optional(_text),
+    "int | None": _optional(_whole),
+    "tuple[str, ...]": _texts,
+    "tuple[str, ...] | None": _optional(_texts),
+    "Pairs": _pairs,
+    "Languages | None": _optional(lambda name, value: checked(_texts(name, value))),
+    "Mapping[str, int]": _values(_whole),
+    "Mapping[str, float]": _values(_number),
+    "ModelConfig": _config(ModelConfig),
+    "TrainingConfig": _config(TrainingConfig),
+    "ModelConfig | None": _optional(_config(ModelConfig)),
+    "TrainingConfig | None": _optional(_config(TrainingConfig)),
+    "Layer": lambda name, value: _record(Layer, _object(name, value)),
+    "RaceEntry | None": _optional(lambda name, value: _record(RaceEntry, _object(name, value))),
+}
+"""How a value is read, by the annotation of its field."""
