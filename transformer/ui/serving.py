@@ -77,7 +77,7 @@ def gate(app: Asgi) -> Gate:
     )
 
 
-class Layer(NamedTuple):
+class GateMiddleware(NamedTuple):
     """As Starlette takes a layer: what makes it of the app behind it, and with which arguments."""
 
     make: Any
@@ -85,7 +85,7 @@ class Layer(NamedTuple):
     kwargs: dict[str, Any] = {}  # noqa: RUF012  never changed
 
 
-LAYERS = (Layer(gate),)
+LAYERS = (GateMiddleware(gate),)
 
 
 def policy() -> str:
