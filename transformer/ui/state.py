@@ -8,6 +8,9 @@ one, and what all share, stand in the address.
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, overload
 
@@ -17,6 +20,8 @@ from transformer.ui.address import View
 from transformer.ui.pages import HOME, PAGES, Kind, Values, made, of_model, values_of
 
 _VIEW, _PAGE, _WRITTEN, _ACTED, _VISIT = "view", "page", "written", "acted", "visit"
+_STARTED, _TWICE = "started", 3.0
+"""What this session started last; seconds within which a second press is the same wish."""
 # _ACTED is there after the user did something; it names the page whose widget it was, if known.
 
 
@@ -50,6 +55,24 @@ def change(page: str = "", /, **values: Any) -> None:
     if values.get("model", view().model) != view().model:
         _put(of_model())
     settle(page, **values)
+
+
+def look_at_new(name: str, start: Callable[[], str]) -> None:
+    """Start something and look at it: what `start` returns becomes the field `name` of the open
+    page; for callbacks. Once, though a careless hand presses twice.
+
+    The second press ends the first one's callback at its next word with the session, which may be
+    when all has started and nothing says so yet. So what has started is kept in a dictionary that
+    the session holds already: writing there is no such word.
+    """
+    started: dict[str, tuple[float, str]] = st.session_state.setdefault(_STARTED, {})
+    if not getattr(here(), name):
+        since, new = started.get(name, (-math.inf, ""))
+        if time.monotonic() > since + _TWICE:
+            new = start()
+            started[name] = time.monotonic(), new
+        change(**{name: new})
+    started.pop(name, None)
 
 
 def turn_to(page: str, new: View) -> None:

@@ -72,14 +72,13 @@ def card(jobs: Jobs, race: Race, owner: str) -> None:
 
 
 def _start(jobs: Jobs, race: str, owner: str, count: int) -> None:
-    if state.here().race:  # pressed twice: the button is gone
-        return
+    where = visitor.address()
     try:
-        race_id = submit_race(jobs, race, owner, range(1, count + 1), address=visitor.address())
+        state.look_at_new(
+            "race", lambda: submit_race(jobs, race, owner, range(1, count + 1), address=where)
+        )
     except JobError as error:
         st.session_state[_REFUSED] = frame.sentence(error)
-        return
-    state.change(race=race_id)
 
 
 def listed(jobs: Jobs, owner: str, file: str = "pages/train.py", only: str = "") -> None:

@@ -135,15 +135,15 @@ def files(draft: Draft) -> dict[str, bytes]:
 
 def submit(wanted: TrainingRun, beside: Mapping[str, bytes]) -> None:
     """Put a run in line and look at it, or keep the sentence that says why not; for callbacks."""
-    if state.here().run:  # pressed twice: the button is gone
-        return
+    who, where = visitor.known(), visitor.address()
     try:
-        name = live_jobs.jobs().submit(wanted, visitor.known(), beside, address=visitor.address())
+        state.look_at_new(
+            "run", lambda: live_jobs.jobs().submit(wanted, who, beside, address=where)
+        )
     except JobError as error:
         refuse(error)
         return
     close()
-    state.change(run=name, race="")
 
 
 def refuse(error: JobError) -> None:

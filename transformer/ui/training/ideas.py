@@ -151,12 +151,11 @@ def _race_cost() -> str:
 
 
 def _race() -> None:
+    who, where = visitor.known(), visitor.address()
     try:
-        name = submit_race(live_jobs.jobs(), RACE, visitor.known(), address=visitor.address())
+        state.look_at_new("race", lambda: submit_race(live_jobs.jobs(), RACE, who, address=where))
     except JobError as error:
         draft.refuse(error)
-        return
-    state.change(race=name)
 
 
 def _start(idea: Idea) -> None:

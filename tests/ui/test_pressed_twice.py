@@ -1,0 +1,68 @@
+"""A press that is ended half-way by the next one, as Streamlit does it: at any word with the
+session."""
+
+from __future__ import annotations
+
+from collections import UserDict
+from typing import Any
+
+import pytest
+import streamlit as st
+
+from transformer.ui import state
+from transformer.ui.training import Train
+
+
+class Ended(BaseException):
+    """What Streamlit raises in the callback of a press when the next one comes."""
+
+
+class Session(UserDict[str, Any]):
+    """A session whose n-th word from now on ends the callback."""
+
+    left = -1
+
+    def _word(self) -> None:
+        self.left -= 1
+        if self.left == -1:
+            raise Ended
+
+    def __getitem__(self, key: str) -> Any:
+        self._word()
+        return super().__getitem__(key)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._word()
+        super().__setitem__(key, value)
+
+
+@pytest.mark.parametrize("words", range(40))
+def test_wherever_the_first_press_is_ended_one_run_is_started_and_looked_at(
+    words: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, runs = Session({"page": "pages/train.py", "view": {}}), list[str]()
+    monkeypatch.setattr(st, "session_state", session)
+
+    def start() -> str:
+        runs.append(f"run-{len(runs)}")
+        return runs[-1]
+
+    session.left = words
+    try:
+        state.look_at_new("run", start)
+    except Ended:
+        session.left = -1
+        state.look_at_new("run", start)
+    else:
+        assert words > 4, "the callback speaks with the session"
+    session.left = -1
+    assert runs == ["run-0"]
+    assert state.view(Train).run == "run-0"
+
+
+def test_a_later_press_starts_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(st, "session_state", Session({"page": "pages/train.py", "view": {}}))
+    for name in ("one", "two"):
+        state.look_at_new("run", lambda name=name: name)  # type: ignore[misc]
+        assert state.view(Train).run == name
+        state.change(run="")
