@@ -42,6 +42,7 @@ def begin(page: Page, app: str, steps: int) -> str:
     page.get_by_role("spinbutton", name="Steps").press("Enter")
     expect(page.get_by_role("button", name="Back to 600")).to_be_visible()
     expect(page.get_by_text(re.compile(f"{steps:,} steps · about"))).to_be_visible()
+    settled(page)  # the estimate's last look at the form would be drawn into the page that follows
     button(page, "Train").click()
     page.wait_for_url(re.compile(r"run=reverse"))
     return page.url.split("run=")[1].split("&")[0]
