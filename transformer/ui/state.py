@@ -20,9 +20,10 @@ from transformer.ui.address import View
 from transformer.ui.pages import HOME, PAGES, Kind, Values, made, of_model, values_of
 
 _VIEW, _PAGE, _WRITTEN, _ACTED, _VISIT = "view", "page", "written", "acted", "visit"
-_STARTED, _TWICE = "started", 3.0
-"""What this session started last; seconds within which a second press is the same wish."""
 # _ACTED is there after the user did something; it names the page whose widget it was, if known.
+_STARTED, _TWICE = "started", 3.0
+"""What this session has begun and does not look at yet; seconds in which a second press is the same
+wish."""
 
 
 @overload

@@ -59,3 +59,21 @@ export function shorten(pen, text, limit) {
   while (letters.length > 1 && tokenWidth(pen, letters.join("") + "…") > limit) letters.pop();
   return letters.join("") + "…";
 }
+
+// What is not there to be seen: lines across a rectangle.
+/** @param {Pen} pen @param {number} x @param {number} y */
+export function hatch(pen, x, y, wide, high, ink) {
+  pen.save();
+  pen.beginPath();
+  pen.rect(x, y, wide, high);
+  pen.clip();
+  pen.strokeStyle = ink;
+  pen.lineWidth = 1;
+  pen.beginPath();
+  for (let d = -high; d < wide; d += 7) {
+    pen.moveTo(x + d, y + high);
+    pen.lineTo(x + d + high, y);
+  }
+  pen.stroke();
+  pen.restore();
+}

@@ -2,7 +2,7 @@
 // keys as bars, and lists of tokens to choose from.
 
 import { el, setIfNew, tokenText } from "./base.js";
-import { drawRowLabel, drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./lettering.js";
+import { drawRowLabel, drawToken, hatch, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./lettering.js";
 import { fixed } from "./shares.js";
 import { makeStage } from "./stage.js";
 
@@ -208,23 +208,6 @@ function drawKeyNames(ctx, pen, place, w, over) {
     drawToken(pen, text, 0, look, chosen, j >= w.seen);
     pen.restore();
   });
-}
-
-/** @param {Pen} pen @param {number} x @param {number} y */
-function hatch(pen, x, y, wide, high, ink) {
-  pen.save();
-  pen.beginPath();
-  pen.rect(x, y, wide, high);
-  pen.clip();
-  pen.strokeStyle = ink;
-  pen.lineWidth = 1;
-  pen.beginPath();
-  for (let d = -high; d < wide; d += 7) {
-    pen.moveTo(x + d, y + high);
-    pen.lineTo(x + d + high, y);
-  }
-  pen.stroke();
-  pen.restore();
 }
 
 // Tokens as radio buttons that wrap. `off(i)` draws one as masked, `writes` beside queries.

@@ -1,7 +1,7 @@
 // Where everything of a table of numbers stands, and how it is painted.
 
 import { within } from "./base.js";
-import { drawRowLabel, drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./lettering.js";
+import { drawRowLabel, drawToken, hatch, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./lettering.js";
 import { cellNumber, numberText } from "./numbers.js";
 
 const READ_CELL = 44; // pixels that a number needs
@@ -84,7 +84,7 @@ export function paintTensor(pen, plan, { header, values, order, look, cell, over
       const x = plan.left + c * plan.cell;
       const at = level(value);
       if (at < 0) {
-        hatchCell(pen, x, y, plan.cell - gap, plan.high - gap, look.line);
+        hatch(pen, x, y, plan.cell - gap, plan.high - gap, look.line);
         pen.fillStyle = look.muted;
       } else {
         const colour = css(at);
@@ -170,23 +170,6 @@ function paintHeads(pen, plan, { header, order, look, cell }) {
     drawToken(pen, text, 0, look, chosen, !header.columns);
     pen.restore();
   }
-}
-
-/** @param {Pen} pen @param {number} x @param {number} y */
-function hatchCell(pen, x, y, wide, high, ink) {
-  pen.save();
-  pen.beginPath();
-  pen.rect(x, y, wide, high);
-  pen.clip();
-  pen.strokeStyle = ink;
-  pen.lineWidth = 1;
-  pen.beginPath();
-  for (let d = -high; d < wide; d += 7) {
-    pen.moveTo(x + d, y + high);
-    pen.lineTo(x + d + high, y);
-  }
-  pen.stroke();
-  pen.restore();
 }
 
 // Black or white, whichever is read better on this colour.
