@@ -123,8 +123,12 @@ def test_a_run_is_its_visitors_alone_in_every_tab_of_theirs(
     again.goto(f"{app}/train")
     settled(again)
     again.get_by_role("link", name="Reverse a sequence").first.click()  # the newest of theirs
+    again.wait_for_url(f"**/train?run={name}")  # a link to the page it stands on
     stop(again)
-    assert "visitor" not in again.url
+    expect(button(again, "Delete …")).to_be_visible()  # still the run, not the list it came from
+    assert again.url.endswith(f"/train?run={name}")
+    again.go_back()
+    expect(again.get_by_role("heading", name="Your runs")).to_be_visible()
 
 
 def test_own_pairs_train_on_a_phone_in_the_dark(app: str, new_page: NewPage) -> None:

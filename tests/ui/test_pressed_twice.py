@@ -43,16 +43,19 @@ def test_wherever_the_first_press_is_ended_one_run_is_started_and_looked_at(
     session, runs = Session({"page": "pages/train.py", "view": {}}), list[str]()
     monkeypatch.setattr(st, "session_state", session)
 
-    def start() -> str:
+    def start() -> dict[str, str]:
         runs.append(f"run-{len(runs)}")
-        return runs[-1]
+        return {"run": runs[-1]}
+
+    def press() -> None:
+        state.look_at_new("run", start, already=bool(state.view(Train).run))
 
     session.left = words
     try:
-        state.look_at_new("run", start)
+        press()
     except Ended:
         session.left = -1
-        state.look_at_new("run", start)
+        press()
     else:
         assert words > 4, "the callback speaks with the session"
     session.left = -1
@@ -63,6 +66,6 @@ def test_wherever_the_first_press_is_ended_one_run_is_started_and_looked_at(
 def test_a_later_press_starts_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(st, "session_state", Session({"page": "pages/train.py", "view": {}}))
     for name in ("one", "two"):
-        state.look_at_new("run", lambda name=name: name)  # type: ignore[misc]
+        state.look_at_new("run", lambda name=name: {"run": name}, already=False)  # type: ignore[misc]
         assert state.view(Train).run == name
         state.change(run="")

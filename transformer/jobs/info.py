@@ -55,6 +55,11 @@ class RunInfo:
     race: RaceEntry | None = None
     steps: int = 0
 
+    @property
+    def live(self) -> bool:
+        """Whether it still learns, or will."""
+        return self.status in ("queued", "running", "paused")
+
     def seen_by(self, visitor: str) -> bool:
         """Whether this visitor may look at it."""
         return self.shared or (bool(visitor) and visitor == self.owner)

@@ -11,7 +11,7 @@ import streamlit as st
 from transformer.jobs import Computation, Computing, JobError, Limits, runs_folder, services
 from transformer.jobs.limits import FILE
 from transformer.jobs.results import Standing
-from transformer.ui import frame, visitor
+from transformer.ui import frame, state, visitor
 from transformer.ui.remembered import remembered
 
 EVERY = 0.7
@@ -63,7 +63,7 @@ def _watched(what: Computation, live: bool, button: str, about: str) -> None:
     who = visitor.known()
     now = computing().look(what.key, who)
     if now.live != live or now.status == "done":
-        st.rerun()
+        state.start_anew()
     if live:
         progress(now)
         if now.mine:

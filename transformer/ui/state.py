@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, overload
+from typing import Any, NoReturn, overload
 
 import streamlit as st
 
@@ -58,22 +58,26 @@ def change(page: str = "", /, **values: Any) -> None:
     settle(page, **values)
 
 
-def look_at_new(name: str, start: Callable[[], str]) -> None:
-    """Start something and look at it: what `start` returns becomes the field `name` of the open
-    page; for callbacks. Once, though a careless hand presses twice.
+def look_at_new(what: str, start: Callable[[], dict[str, str]], already: bool) -> None:
+    """Start something and look at it: what `start` returns are fields of the open page; for
+    callbacks. Once, though a careless hand presses twice.
 
     The second press ends the first one's callback at its next word with the session, which may be
     when all has started and nothing says so yet. So what has started is kept in a dictionary that
     the session holds already: writing there is no such word.
+
+    Args:
+        what: a word for it, by which a second press is known.
+        already: the page looks at one; then this is a second press.
     """
-    started: dict[str, tuple[float, str]] = st.session_state.setdefault(_STARTED, {})
-    if not getattr(here(), name):
-        since, new = started.get(name, (-math.inf, ""))
+    started: dict[str, tuple[float, dict[str, str]]] = st.session_state.setdefault(_STARTED, {})
+    if not already:
+        since, new = started.get(what, (-math.inf, {}))
         if time.monotonic() > since + _TWICE:
             new = start()
-            started[name] = time.monotonic(), new
-        change(**{name: new})
-    started.pop(name, None)
+            started[what] = time.monotonic(), new
+        change(**new)
+    started.pop(what, None)
 
 
 def turn_to(page: str, new: View) -> None:
@@ -179,7 +183,21 @@ def write_address() -> None:
     found, problems = values_of(st.session_state[_PAGE], written)
     if problems or not written.keys() <= mine.fields().keys() or made(mine, found) != view(mine):
         st.query_params.from_dict(view(mine).to_params())
+    elif written != st.session_state.get(_WRITTEN, written):
+        # A link to the page it stands on tells the server only: the bar would keep the old address,
+        # and whatever the browser asks for next would bring that back.
+        st.query_params.from_dict(written)
     st.session_state[_WRITTEN] = dict(st.query_params.items())
+
+
+def start_anew() -> NoReturn:
+    """From a fragment: draw the whole page, with what this session looks at.
+
+    A fragment asks by its clock with the address the browser has by then, which may be older than
+    what the page shows, and the new drawing would go back to that.
+    """
+    write_address()
+    st.rerun()
 
 
 def _put(news: Values) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -11,7 +12,7 @@ import streamlit as st
 from transformer.analysis.positions import BEYOND
 from transformer.inference import Translator
 from transformer.jobs import JobError
-from transformer.run_config import TaskRun
+from transformer.run_config import TaskRun, TrainingRun
 from transformer.text.files import read_json
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
@@ -23,7 +24,6 @@ TASK, LONGEST = "reverse", 10
 PLACES = 16
 """Positions that the learned model of the pair is given: 5 more than it ever meets."""
 MOST_LOADED = 4
-LIVE = ("queued", "running", "paused")
 
 
 @dataclass(frozen=True)
@@ -111,43 +111,58 @@ def offer() -> None:
 
 
 def _begin() -> None:
-    names = {}
-    for kind in ("learned", "sinusoidal"):
-        config = describe(
-            TASK,
-            settings={"positions": kind, **({"max_len": PLACES} if kind == "learned" else {})},
-            options={"longest": LONGEST},
-            title=f"Reverse, {kind} positions",
-        )
-        try:
-            jobs, where = live_jobs.jobs(), visitor.address()
-            names[kind] = jobs.submit(config, visitor.known(), address=where)
-        except JobError as error:
-            st.session_state["positions-refused"] = frame.sentence(error)
-            break
-        state.change(learned=names["learned"], run=names[kind])
+    try:
+        state.look_at_new("pair", _train, already=bool(_learning()))
+    except JobError as error:
+        st.session_state["positions-refused"] = frame.sentence(error)
+
+
+def _train() -> dict[str, str]:
+    """Put the pair in line; the fields that look at it. Raises JobError where the first is
+    refused; where only the second is, the first stands alone."""
+    jobs, who, where = live_jobs.jobs(), visitor.known(), visitor.address()
+    first = jobs.submit(_config("learned"), who, address=where)
+    try:
+        second = jobs.submit(_config("sinusoidal"), who, address=where)
+    except JobError as error:
+        st.session_state["positions-refused"] = frame.sentence(error)
+        second = first
+    return {"learned": first, "run": second}
+
+
+def _config(kind: str) -> TrainingRun:
+    return describe(
+        TASK,
+        settings={"positions": kind, **({"max_len": PLACES} if kind == "learned" else {})},
+        options={"longest": LONGEST},
+        title=f"Reverse, {kind} positions",
+    )
+
+
+def _learning() -> str:
+    """The first of the two that still learns; "" if neither does."""
+    for name in filter(None, (state.view(Positions).learned, state.view(Positions).run)):
+        with suppress(JobError):
+            if live_jobs.look(name).live:
+                return name
+    return ""
 
 
 def waiting() -> bool:
     """Shows how far the pair has come while one of the two still learns."""
-    for name in filter(None, (state.view(Positions).learned, state.view(Positions).run)):
-        try:
-            live = live_jobs.look(name).status in LIVE
-        except JobError:
-            continue
-        if live:
-            st.fragment(_progress, run_every=0.7, key="positions-waiting")(name)
-            return True
-    return False
+    name = _learning()
+    if name:
+        st.fragment(_progress, run_every=0.7, key="positions-waiting")(name)
+    return bool(name)
 
 
 def _progress(name: str) -> None:
     try:
         info = live_jobs.look(name)
     except JobError:
-        st.rerun()
-    if info.status not in LIVE:
-        st.rerun()
+        state.start_anew()
+    if not info.live:
+        state.start_anew()
     told = f"step {info.step:,}" if info.status == "running" else info.status
     st.progress(info.share or 0.0, text=frame.plain(f"{info.title}: {told}"))
     frame.link("pages/train.py", "Watch it learn →", run=name, race="")

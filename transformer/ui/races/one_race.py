@@ -25,7 +25,6 @@ from transformer.ui.races import distances, race_tables
 
 EVERY = 2.0
 """Seconds between two looks at a race that runs."""
-LIVE = ("queued", "running", "paused")
 SHOWN = {
     "loss": "Training loss",
     "valid_loss": "Validation loss",
@@ -76,7 +75,7 @@ def _infos(jobs: Jobs) -> list[RunInfo]:
 
 
 def _is_live(runs: list[RaceRun]) -> bool:
-    return any(run.info.status in LIVE for run in runs)
+    return any(run.info.live for run in runs)
 
 
 def _controls(jobs: Jobs, runs: list[RaceRun], owner: str) -> None:
@@ -110,8 +109,8 @@ def _watched(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
     """What changes while the race runs; starts the whole page anew when its end has come."""
     runs = _runs(jobs, race_id)
     if not runs or _is_live(runs) != live:
-        st.rerun()
-    shares = [1.0 if run.info.status not in LIVE else run.info.share or 0.0 for run in runs]
+        state.start_anew()
+    shares = [1.0 if not run.info.live else run.info.share or 0.0 for run in runs]
     if live:
         st.progress(sum(shares) / len(shares))
         if trouble := jobs.trouble():

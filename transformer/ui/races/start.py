@@ -75,7 +75,9 @@ def _start(jobs: Jobs, race: str, owner: str, count: int) -> None:
     where = visitor.address()
     try:
         state.look_at_new(
-            "race", lambda: submit_race(jobs, race, owner, range(1, count + 1), address=where)
+            "race",
+            lambda: {"race": submit_race(jobs, race, owner, range(1, count + 1), address=where)},
+            already=bool(state.here().race),
         )
     except JobError as error:
         st.session_state[_REFUSED] = frame.sentence(error)

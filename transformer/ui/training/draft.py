@@ -138,7 +138,9 @@ def submit(wanted: TrainingRun, beside: Mapping[str, bytes]) -> None:
     who, where = visitor.known(), visitor.address()
     try:
         state.look_at_new(
-            "run", lambda: live_jobs.jobs().submit(wanted, who, beside, address=where)
+            "run",
+            lambda: {"run": live_jobs.jobs().submit(wanted, who, beside, address=where)},
+            already=bool(state.here().run),
         )
     except JobError as error:
         refuse(error)

@@ -127,7 +127,7 @@ def measure(places: list[tuple[Any, TrainingRun]]) -> None:
 def _filled(places: list[tuple[Any, TrainingRun]], live: bool) -> None:
     found = [live_jobs.estimated(config) for _, config in places]
     if live and None not in found:
-        st.rerun()
+        state.start_anew()
     for (place, config), one in zip(places, found, strict=True):
         count = count_parameters(config.model)
         about = f"{quantities.weights(count)} weights, {config.training.steps:,} steps"
@@ -153,7 +153,11 @@ def _race_cost() -> str:
 def _race() -> None:
     who, where = visitor.known(), visitor.address()
     try:
-        state.look_at_new("race", lambda: submit_race(live_jobs.jobs(), RACE, who, address=where))
+        state.look_at_new(
+            "race",
+            lambda: {"race": submit_race(live_jobs.jobs(), RACE, who, address=where)},
+            already=bool(state.here().race),
+        )
     except JobError as error:
         draft.refuse(error)
 

@@ -11,10 +11,9 @@ import streamlit as st
 from transformer.jobs import JobError, RunInfo
 from transformer.jobs.folder import JobFolder
 from transformer.training.run import RunError
-from transformer.ui import frame, live_jobs, quantities
+from transformer.ui import frame, live_jobs, quantities, state
 from transformer.ui.training import after, film, follow, runs
 
-LIVE = ("queued", "running", "paused")
 EVERY = 1.0
 """Seconds between two looks at a run that learns."""
 SOON = 0.4
@@ -30,7 +29,7 @@ def run(name: str, owner: str) -> None:
         st.warning(frame.plain(frame.sentence(error)))
         return
     st.header(frame.plain(info.title))
-    live = info.status in LIVE
+    live = info.live
     if not live:
         _status(info, [])
         after.kept(info, owner)
@@ -49,12 +48,12 @@ def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, st
         info = live_jobs.look(name)
         folder = live_jobs.jobs().folder(name)
     except JobError:
-        st.rerun()
-    if (info.status in LIVE) != live:
-        st.rerun()
+        state.start_anew()
+    if info.live != live:
+        state.start_anew()
     lines = follow.metrics(folder)
     if soon and lines:
-        st.rerun()
+        state.start_anew()
     if live:
         _status(info, lines)
         _controls(info, owner)
@@ -73,7 +72,7 @@ def _status(info: RunInfo, lines: list[dict[str, Any]]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         runs.badge(info)
         st.caption(frame.plain(_told(info, lines)))
-    if info.status in LIVE:
+    if info.live:
         st.progress(info.share or 0.0)
     if info.status == "failed":
         st.error(frame.plain(frame.sentence(info.reason)))
@@ -144,7 +143,7 @@ def _faster(name: str, owner: str, key: str) -> None:
     """Another learning rate, unless the run is over: as in `setup`, the slider may speak once more
     when it is gone."""
     with suppress(JobError):
-        if live_jobs.look(name).status in LIVE:
+        if live_jobs.look(name).live:
             _wish(name, owner, learning_rate_factor=st.session_state[key])
 
 

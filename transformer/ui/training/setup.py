@@ -11,7 +11,7 @@ from transformer.jobs.limits import count_parameters
 from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import SAMPLE, Estimate
-from transformer.ui import frame, live_jobs, quantities
+from transformer.ui import frame, live_jobs, quantities, state
 from transformer.ui.training import bring, draft
 from transformer.ui.training.draft import Draft
 
@@ -269,7 +269,7 @@ def _cost(config: TrainingRun, pairs: tuple[tuple[str, str], ...], live: bool) -
     """What the run would cost; how long is measured beside the server, and looked for meanwhile."""
     found = live_jobs.estimated(config, pairs)
     if live and found is not None:
-        st.rerun()
+        state.start_anew()
     count = count_parameters(config.model)
     steps = config.training.steps
     time = quantities.estimated(found)

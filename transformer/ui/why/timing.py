@@ -12,7 +12,7 @@ from transformer.figures.complexity import Law, laws
 from transformer.jobs import Computation, Standing
 from transformer.jobs.computation import of_timing
 from transformer.ui import frame as page
-from transformer.ui import tables, visitor
+from transformer.ui import state, tables, visitor
 from transformer.ui.charts import chart, dark
 from transformer.ui.computed import EVERY, ask, cancel, computing, progress, refusal
 from transformer.ui.why.sizes import NAMES, PLACES, sliders
@@ -46,7 +46,7 @@ def _watched(what: Computation, owner: str, live: bool) -> None:
     """What changes while it is measured; the whole page anew when it begins or ends."""
     now = computing().look(what.key, owner)
     if now.live != live:
-        st.rerun()
+        state.start_anew()
     _controls(what, owner, now)
     found = computing().result(what.key) if now.status == "done" else now.so_far
     timings = [Timing(**one) for one in found.get("timings", [])]
