@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import frame, readings, serving, views
+from transformer.ui import frame, readings
 from transformer.ui.address import EXAMPLE, View
+from transformer.ui.kit import views
 from transformer.ui.lessons.course import LESSONS
 from transformer.ui.pages import HOME, PAGES
+from transformer.ui.server import serving
 
 
 def home() -> None:

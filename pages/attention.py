@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import controls, frame, readings, state
+from transformer.ui import frame, readings, state
 from transformer.ui.attention import comparison, explorer, take
+from transformer.ui.kit import controls
 
 with frame.page("pages/attention.py") as model:
     left, right = st.columns([3, 2], gap="large")

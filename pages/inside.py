@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import controls, frame, state
+from transformer.ui import frame, state
 from transformer.ui.inside import Inside, bleu, learning, lens, training, walk
+from transformer.ui.kit import controls
 
 SHOWN = {
     "walk": walk.show,

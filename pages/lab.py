@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from transformer.ui import controls, frame, state
+from transformer.ui import frame, state
+from transformer.ui.kit import controls
 from transformer.ui.lab import Lab, align, attribution, importance, roles, switch
 
 SHOWN = {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from transformer.ui import controls, frame, state
+from transformer.ui import frame, state
+from transformer.ui.kit import controls
 from transformer.ui.positions import Positions, far, formula, learned, slips, sums
 
 SHOWN = {

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import frame, live_jobs, state, visitor
+from transformer.ui import frame, live_jobs, state
 from transformer.ui.races import one_race, start
+from transformer.ui.server import visitor
 from transformer.ui.training import Train, draft, ideas, live, runs, setup
 
 with frame.workshop("pages/train.py"):

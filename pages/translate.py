@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import controls, frame
+from transformer.ui import frame
+from transformer.ui.kit import controls
 from transformer.ui.translate import result
 
 with frame.page("pages/translate.py") as model:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from transformer.ui import controls, frame, state
+from transformer.ui import frame, state
+from transformer.ui.kit import controls
 from transformer.ui.why import Why, paths, race, results, scores, table, timing
 
 SHOWN = {

@@ -20,9 +20,9 @@ from transformer.text.tasks import TASKS
 from transformer.training.estimate import workload
 from transformer.training.recipe import describe
 from transformer.ui.frame import plain
+from transformer.ui.kit.uploads import decoded
 from transformer.ui.pages import PAGES, made, values_of
 from transformer.ui.training.pairs import parsed
-from transformer.ui.uploads import decoded
 
 
 def texts(chance: random.Random, folder: Path) -> None:

@@ -16,8 +16,8 @@ from streamlit.testing.v1 import AppTest
 
 from transformer.figures.packing import split
 from transformer.jobs import services
-from transformer.ui import remembered
 from transformer.ui.frame import JOINER
+from transformer.ui.kit import remembered
 from transformer.ui.pages import PAGES, made
 
 ROOT = Path(__file__).resolve().parents[2]

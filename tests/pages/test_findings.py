@@ -23,7 +23,7 @@ from transformer.jobs.computation import LANES, of_report
 from transformer.jobs.computing import FOLDER
 from transformer.jobs.results import FAILED, RESULT
 from transformer.text.files import write_json
-from transformer.ui.verdicts import BADGES
+from transformer.ui.kit.verdicts import BADGES
 
 PAGE, N = "pages/findings.py", 12
 DONE = ("positional", "last-cross", "norms-input", "tolerance")

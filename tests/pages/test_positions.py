@@ -24,7 +24,7 @@ from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
 from transformer.ui import live_jobs
-from transformer.ui.computed import computing
+from transformer.ui.kit.computed import computing
 from transformer.ui.positions import TOPICS, further, runs
 
 PAGE = "pages/positions.py"

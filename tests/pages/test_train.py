@@ -23,9 +23,9 @@ from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import DEFAULTS, defaults, describe
 from transformer.ui import live_jobs
+from transformer.ui.kit.uploads import decoded
 from transformer.ui.pages import PAGES
 from transformer.ui.training import draft, ideas, pairs, setup
-from transformer.ui.uploads import decoded
 
 PAGE = "pages/train.py"
 OTHER = "o" * 32

@@ -14,7 +14,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.ui.kept import Kept, weigh
+from transformer.ui.kit.kept import Kept, weigh
 
 KB = np.zeros(125)  # 1,000 bytes
 

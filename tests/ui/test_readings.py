@@ -14,7 +14,7 @@ from transformer import Translator
 from transformer.cancellation import cancelled_by
 from transformer.ui import models, readings
 from transformer.ui.address import View
-from transformer.ui.kept import Kept
+from transformer.ui.kit.kept import Kept
 from transformer.ui.models import Model
 from transformer.ui.readings import ROOM, Reading, Turn, WhileWanted
 

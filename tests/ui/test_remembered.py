@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.ui import remembered as module
-from transformer.ui.kept import Kept
-from transformer.ui.remembered import remembered
+from transformer.ui.kit import remembered as module
+from transformer.ui.kit.kept import Kept
+from transformer.ui.kit.remembered import remembered
 
 
 @pytest.fixture(autouse=True)

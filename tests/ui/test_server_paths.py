@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from transformer.ui import models
-from transformer.ui.server_paths import HOUSE, without
+from transformer.ui.server.server_paths import HOUSE, without
 
 
 @pytest.fixture

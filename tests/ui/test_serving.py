@@ -26,8 +26,9 @@ from transformer.jobs.queue import Queue
 from transformer.jobs.shares import Who
 from transformer.jobs.workers import Workers
 from transformer.training.recipe import describe
-from transformer.ui import live_jobs, serving
-from transformer.ui.visitor import COOKIE, new_id
+from transformer.ui import live_jobs
+from transformer.ui.server import serving
+from transformer.ui.server.visitor import COOKIE, new_id
 
 SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
 STREAM = "/_stcore/stream"

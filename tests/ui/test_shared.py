@@ -15,8 +15,9 @@ from benchmarks.browser import served
 from benchmarks.sessions import Session
 from transformer.analysis.corpora import Corpus
 from transformer.jobs import services
-from transformer.ui import live_jobs, models, uploads
-from transformer.ui.computed import computing
+from transformer.ui import live_jobs, models
+from transformer.ui.kit import uploads
+from transformer.ui.kit.computed import computing
 
 
 def workers(app: int) -> dict[int, str]:

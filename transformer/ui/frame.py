@@ -12,12 +12,13 @@ from typing import Any
 import streamlit as st
 
 from transformer.cancellation import cancelled_by
-from transformer.ui import lessons, models, state, threads  # noqa: F401  threads: set on import
+from transformer.ui import lessons, models, state
 from transformer.ui.about import About, about
 from transformer.ui.address import EXAMPLE
 from transformer.ui.models import Model
 from transformer.ui.pages import HOME, PAGES
 from transformer.ui.readings import WhileWanted
+from transformer.ui.server import threads  # noqa: F401  threads: set on import
 
 JOINER = "\u2060"
 _STYLE = Path(__file__).with_name("frame.css")

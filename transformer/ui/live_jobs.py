@@ -10,8 +10,9 @@ from transformer.jobs.info import read
 from transformer.jobs.limits import FILE
 from transformer.run_config import TrainingRun
 from transformer.training.estimate import Estimate, total, workload
-from transformer.ui import models, visitor
-from transformer.ui.computed import computing
+from transformer.ui import models
+from transformer.ui.kit.computed import computing
+from transformer.ui.server import visitor
 
 
 def jobs() -> Jobs:

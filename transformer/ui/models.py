@@ -16,9 +16,10 @@ from transformer.jobs import runs_folder
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import is_shared
 from transformer.jobs.shipped import RUNS, folders
-from transformer.ui import server_paths, state, visitor
+from transformer.ui import state
 from transformer.ui.about import About, about, run_config
-from transformer.ui.kept import Kept
+from transformer.ui.kit.kept import Kept
+from transformer.ui.server import server_paths, visitor
 
 FOLDER = "HEADS_UP_CHECKPOINTS"
 """Environment variable: the folder whose folders are checkpoints, instead of `checkpoints/`."""

@@ -18,7 +18,7 @@ from transformer.figures.packing import Part
 from transformer.figures.side import SITES, VECTORS, vectors_of
 from transformer.inference import Trace
 from transformer.ui.address import View
-from transformer.ui.kept import Kept
+from transformer.ui.kit.kept import Kept
 from transformer.ui.models import Model
 
 ROOM = 96_000_000

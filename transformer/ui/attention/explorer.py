@@ -7,9 +7,10 @@ import streamlit as st
 from transformer.figures import explorer_data, prefixed
 from transformer.figures.packing import Part
 from transformer.figures.state import FIELDS, State
-from transformer.ui import readings, state, views
+from transformer.ui import readings, state
 from transformer.ui.attention import Attention
 from transformer.ui.attention.comparison import names
+from transformer.ui.kit import views
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 

@@ -12,12 +12,13 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings import FINDINGS, Published
 from transformer.figures.measured import measured as drawn
 from transformer.jobs import Computation
-from transformer.ui import frame, models, state, tables, verdicts
-from transformer.ui.charts import chart, dark
-from transformer.ui.computed import computing
+from transformer.ui import frame, models, state
+from transformer.ui.kit import tables, verdicts
+from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.computed import computing
+from transformer.ui.kit.remembered import remembered
+from transformer.ui.kit.reports import measured, question
 from transformer.ui.models import Model
-from transformer.ui.remembered import remembered
-from transformer.ui.reports import measured, question
 
 
 def asked(model: Model, corpus: Corpus, name: str) -> Computation:

@@ -9,11 +9,13 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings import FINDINGS
 from transformer.jobs import JobError
-from transformer.ui import frame, tables, visitor
-from transformer.ui.computed import computing
-from transformer.ui.corpus import chosen
+from transformer.ui import frame
 from transformer.ui.findings import card
+from transformer.ui.kit import tables
+from transformer.ui.kit.computed import computing
+from transformer.ui.kit.corpus import chosen
 from transformer.ui.models import Model
+from transformer.ui.server import visitor
 
 
 def show(model: Model) -> None:

@@ -6,10 +6,11 @@ import streamlit as st
 
 from transformer.analysis.inside import Batched, Convolved, batched, convolved
 from transformer.inference import Trace
-from transformer.ui import state, tables
+from transformer.ui import state
 from transformer.ui.inside.stops import Stop
+from transformer.ui.kit import tables
+from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
-from transformer.ui.remembered import remembered
 
 DIMENSIONS = 6
 """Shown of a row, in both forms."""

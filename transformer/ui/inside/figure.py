@@ -14,8 +14,8 @@ from transformer.inference import Trace
 from transformer.ui import state
 from transformer.ui.inside import Inside, stops
 from transformer.ui.inside.stops import Stop
+from transformer.ui.kit.views import component
 from transformer.ui.models import Model
-from transformer.ui.views import component
 
 _figure = component("figure1")
 _NAMES = {

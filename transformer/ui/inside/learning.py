@@ -12,9 +12,10 @@ from transformer.figures.positions import Curve, lines, table
 from transformer.figures.results import two_distributions
 from transformer.inference import Trace
 from transformer.training.rates import Rates, rates
-from transformer.ui import frame, readings, state, tables
-from transformer.ui.charts import chart, dark
+from transformer.ui import frame, readings, state
 from transformer.ui.inside import Inside, stops
+from transformer.ui.kit import tables
+from transformer.ui.kit.charts import chart, dark
 from transformer.ui.models import Model
 
 DIMENSIONS = 96

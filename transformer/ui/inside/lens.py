@@ -9,10 +9,10 @@ from transformer.analysis.inside.logit_lens import lens as look
 from transformer.figures.lens import WRITTEN, lens_curve, lens_map
 from transformer.inference import Trace
 from transformer.ui import readings, state
-from transformer.ui.charts import chart, dark
 from transformer.ui.inside import stops
+from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
-from transformer.ui.remembered import remembered
 
 
 def show(model: Model) -> None:

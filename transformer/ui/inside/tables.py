@@ -10,8 +10,8 @@ from transformer.figures.tensors import Table, tensor_data
 from transformer.ui import frame, models, state
 from transformer.ui.inside import Inside, stops
 from transformer.ui.inside.stops import Stop
+from transformer.ui.kit.views import component
 from transformer.ui.models import Model
-from transformer.ui.views import component
 
 _tensors = component("tensors")
 

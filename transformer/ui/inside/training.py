@@ -11,7 +11,8 @@ import streamlit as st
 
 from transformer.analysis.inside import shifted
 from transformer.text.visible import is_blank
-from transformer.ui import controls, readings, state
+from transformer.ui import readings, state
+from transformer.ui.kit import controls
 from transformer.ui.models import Model
 
 _HEADS = ("t", "the decoder reads", "it should say", "probability", "loss", "it would say")

@@ -12,10 +12,11 @@ import streamlit as st
 from transformer.analysis.alignment.leaderboard import WAYS
 from transformer.analysis.corpora import Corpus
 from transformer.figures.headgrid import Grid, headgrid_data
-from transformer.ui import corpus, frame, models, own_sentences, reports, state, tables
+from transformer.ui import frame, models, state
+from transformer.ui.kit import corpus, own_sentences, reports, tables
+from transformer.ui.kit.views import component
 from transformer.ui.lab import BY, TO, Lab, align_sentence
 from transformer.ui.models import Model
-from transformer.ui.views import component
 
 ABOUT = (
     "Every head of the encoder–decoder attention is scored as a word aligner over the sentences "

@@ -9,7 +9,8 @@ import streamlit as st
 from transformer.analysis.alignment.sentence_alignment import Aligned
 from transformer.analysis.corpora.gold import Gold, Link, parse_links
 from transformer.inference import Trace
-from transformer.ui import frame, state, tables
+from transformer.ui import frame, state
+from transformer.ui.kit import tables
 from transformer.ui.lab import Lab
 
 

@@ -14,8 +14,9 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Gold
 from transformer.figures.alignment import alignment
 from transformer.inference import Trace
-from transformer.ui import controls, frame, models, readings, state, tables
-from transformer.ui.charts import chart, dark
+from transformer.ui import frame, models, readings, state
+from transformer.ui.kit import controls, tables
+from transformer.ui.kit.charts import chart, dark
 from transformer.ui.lab import Lab, align_links, align_shift
 from transformer.ui.models import Model
 

@@ -11,7 +11,7 @@ from transformer.analysis.alignment.leaderboard import By
 from transformer.analysis.alignment.sentence_alignment import Aligned
 from transformer.figures.alignment import two_rows
 from transformer.ui import frame, state
-from transformer.ui.charts import chart, dark
+from transformer.ui.kit.charts import chart, dark
 from transformer.ui.lab import Lab
 
 

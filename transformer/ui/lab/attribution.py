@@ -7,7 +7,8 @@ from dataclasses import replace
 import streamlit as st
 
 from transformer.inference import Trace
-from transformer.ui import controls, frame, readings, state
+from transformer.ui import frame, readings, state
+from transformer.ui.kit import controls
 from transformer.ui.lab import attribution_head, attribution_token
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading

@@ -13,12 +13,13 @@ from transformer.figures.moves import CellValues, moves_data
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
 from transformer.model import Transformer
-from transformer.ui import controls, frame, models, state, tables, views
+from transformer.ui import frame, models, state
+from transformer.ui.kit import controls, tables, views
+from transformer.ui.kit.remembered import remembered
 from transformer.ui.lab import Lab
 from transformer.ui.lab.attribution_texts import CELLS, explain
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
-from transformer.ui.remembered import remembered
 
 
 def show(model: Model, reading: Reading, trace: Trace) -> None:

@@ -15,12 +15,13 @@ from transformer.analysis.attribution.token_attribution import (
 from transformer.figures.moves import answers, source_curve
 from transformer.inference import Trace
 from transformer.model import Transformer
-from transformer.ui import state, tables
-from transformer.ui.charts import chart, dark
+from transformer.ui import state
+from transformer.ui.kit import tables
+from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.remembered import remembered
 from transformer.ui.lab.attribution_head import opening
 from transformer.ui.lab.attribution_texts import TOKENS, explain, piece
 from transformer.ui.models import Model
-from transformer.ui.remembered import remembered
 
 FLOWS = 64
 """Pieces of the longer side: flow of longer sentences takes seconds for one output token."""

@@ -12,13 +12,14 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.finding import spread
 from transformer.figures.positions import table as coloured
 from transformer.figures.state import KINDS
-from transformer.ui import frame, tables
-from transformer.ui.charts import chart, dark
-from transformer.ui.corpus import chosen
+from transformer.ui import frame
+from transformer.ui.kit import tables
+from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.corpus import chosen
+from transformer.ui.kit.remembered import remembered
+from transformer.ui.kit.reports import measured
 from transformer.ui.lab import pruning
 from transformer.ui.models import Model
-from transformer.ui.remembered import remembered
-from transformer.ui.reports import measured
 
 GATES = {"sentence": "Sentence", "position": "Position"}
 COLUMNS = {

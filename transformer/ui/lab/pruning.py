@@ -19,12 +19,13 @@ from transformer.figures.state import KINDS
 from transformer.figures.switchboard import LETTERS
 from transformer.inference.results import Translation
 from transformer.text.visible import is_blank
-from transformer.ui import controls, frame, models, readings, state, tables
-from transformer.ui.charts import chart, dark
+from transformer.ui import frame, models, readings, state
+from transformer.ui.kit import controls, tables
+from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.remembered import remembered
+from transformer.ui.kit.reports import measured
 from transformer.ui.lab import Lab
 from transformer.ui.models import Model
-from transformer.ui.remembered import remembered
-from transformer.ui.reports import measured
 
 AT_ONCE = 20
 """Sentences whose loss is measured whenever a slider moves."""

@@ -15,11 +15,12 @@ from transformer.analysis.corpora import Corpus
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.figures.state import KINDS
 from transformer.measures import MEASURES
-from transformer.ui import corpus, frame, models, reports, state, tables
+from transformer.ui import frame, models, state
+from transformer.ui.kit import corpus, reports, tables
+from transformer.ui.kit.views import component
 from transformer.ui.lab import Lab, roles_head
 from transformer.ui.lab.roles_head import said
 from transformer.ui.models import Model
-from transformer.ui.views import component
 
 ABOUT = (
     "Nothing is measured over these sentences yet. All heads of all three kinds are looked at in "

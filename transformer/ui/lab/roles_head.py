@@ -16,8 +16,9 @@ from transformer.figures.offsets import offsets
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import LETTERS
 from transformer.measures import MEASURES
-from transformer.ui import controls, frame, state, tables
-from transformer.ui.charts import chart, dark
+from transformer.ui import frame, state
+from transformer.ui.kit import controls, tables
+from transformer.ui.kit.charts import chart, dark
 from transformer.ui.lab import COLOURS
 from transformer.ui.models import Model
 

@@ -6,12 +6,13 @@ import streamlit as st
 
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
-from transformer.ui import controls, frame, readings, state
+from transformer.ui import frame, readings, state
+from transformer.ui.kit import controls
+from transformer.ui.kit.views import component
 from transformer.ui.lab import OFF, Lab, switch_further, switch_head, switch_result
 from transformer.ui.lab.switch_plan import compared, plan
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
-from transformer.ui.views import component
 
 MAX_PIECES = 128
 """Pieces of the longer side: of longer texts the tables say little and cost much."""

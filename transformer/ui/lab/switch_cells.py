@@ -17,14 +17,15 @@ from transformer.analysis.interventions.switching import Head, site
 from transformer.figures.before_after import effects
 from transformer.figures.moves import CellValues, moves_data
 from transformer.inference import Trace, Translator
-from transformer.ui import controls, readings, state, tables, views
-from transformer.ui.charts import chart, dark
+from transformer.ui import readings, state
+from transformer.ui.kit import controls, tables, views
+from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.remembered import remembered
 from transformer.ui.lab import Lab
 from transformer.ui.lab.attribution_head import opening
 from transformer.ui.lab.attribution_texts import piece
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
-from transformer.ui.remembered import remembered
 
 MAX_PIECES = 48
 """Pieces of the longer side: there are as many passes as cells, and of more it is minutes."""

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from transformer.inference import Trace
-from transformer.ui import controls, frame, readings, state
+from transformer.ui import frame, readings, state
+from transformer.ui.kit import controls
 from transformer.ui.lab import Lab
 from transformer.ui.lab.switch_written import Patch, numbers_of, numbers_written, patch_of, word
 from transformer.ui.models import Model

@@ -9,7 +9,8 @@ from transformer.analysis.interventions.comparison import Comparison
 from transformer.analysis.interventions.switching import Head
 from transformer.figures.moves import CellValues, moves_data
 from transformer.inference import Trace
-from transformer.ui import controls, frame, state, views
+from transformer.ui import frame, state
+from transformer.ui.kit import controls, views
 from transformer.ui.lab import switch_cells, switch_paint
 from transformer.ui.lab.switch_plan import Plan
 from transformer.ui.models import Model

@@ -14,7 +14,7 @@ from transformer.figures.positions import Numbers
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
 from transformer.ui import state
-from transformer.ui.charts import chart, dark
+from transformer.ui.kit.charts import chart, dark
 from transformer.ui.lab import Lab
 from transformer.ui.lab.attribution_texts import piece
 from transformer.ui.lab.switch_plan import Plan

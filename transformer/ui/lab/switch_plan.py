@@ -25,11 +25,11 @@ from transformer.figures.switchboard import heads_of
 from transformer.hooks import Hooks
 from transformer.inference import Trace, Translator
 from transformer.ui import readings
+from transformer.ui.kit.remembered import remembered
 from transformer.ui.lab import Lab
 from transformer.ui.lab.switch_written import numbers_of, patch_of, row_of
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
-from transformer.ui.remembered import remembered
 
 
 @dataclass

@@ -19,14 +19,15 @@ from transformer.figures.before_after import pairs
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.inference.results import Translation
-from transformer.ui import frame, models, state, tables
-from transformer.ui.charts import chart, dark
+from transformer.ui import frame, models, state
+from transformer.ui.kit import tables
+from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.views import component
 from transformer.ui.lab import Lab
 from transformer.ui.lab.attribution_texts import piece
 from transformer.ui.lab.switch_plan import Plan, program
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
-from transformer.ui.views import component
 
 Shares = npt.NDArray[np.float32]
 _heads = component("switchboard")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from transformer.analysis.positions import STACKS
 from transformer.inference import Trace
-from transformer.ui import controls, readings, state
+from transformer.ui import readings, state
+from transformer.ui.kit import controls
 from transformer.ui.models import Model
 from transformer.ui.positions import Positions
 

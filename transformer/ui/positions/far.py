@@ -8,14 +8,15 @@ from transformer.analysis.positions import Right
 from transformer.figures.positions import Curve, lines
 from transformer.jobs import Computation
 from transformer.text.tasks import TASKS
-from transformer.ui import frame, models, state, visitor
-from transformer.ui.charts import chart, dark
-from transformer.ui.computed import computed
+from transformer.ui import frame, models, state
+from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.computed import computed
+from transformer.ui.kit.tables import html
 from transformer.ui.models import Model
 from transformer.ui.positions import Positions, runs
 from transformer.ui.positions.further import further
 from transformer.ui.positions.runs import PositionModel
-from transformer.ui.tables import html
+from transformer.ui.server import visitor
 
 MOST_MODELS = runs.MOST_LOADED
 EACH = 48

@@ -11,11 +11,11 @@ from transformer.analysis import positions
 from transformer.figures.clocks import hands
 from transformer.figures.positions import Curve, lines, table
 from transformer.ui import readings, state
-from transformer.ui.charts import chart, dark
+from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.tables import html
 from transformer.ui.models import Model
 from transformer.ui.positions import Positions
 from transformer.ui.positions.drawing import side, tokens
-from transformer.ui.tables import html
 
 ROWS, MOST_ROWS = 48, 72
 REACH = 128

@@ -10,8 +10,8 @@ from transformer.figures.positions import Curve, lines
 from transformer.jobs import Computation
 from transformer.run_config import MAX_PIECES
 from transformer.ui import frame, models
-from transformer.ui.charts import chart, dark
-from transformer.ui.computed import computed
+from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.computed import computed
 from transformer.ui.models import Model
 
 STARTS = (0, 1, 2, 3, 5, 8, 12, 20, 32, 64, 128, 256, 512)

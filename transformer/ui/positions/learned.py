@@ -8,12 +8,12 @@ import streamlit as st
 from transformer.analysis import positions
 from transformer.figures.positions import Curve, lines, table
 from transformer.ui import state
-from transformer.ui.charts import chart, dark
+from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
 from transformer.ui.positions import SIDES, Positions, runs
 from transformer.ui.positions.drawing import side
 from transformer.ui.positions.runs import PositionModel
-from transformer.ui.remembered import remembered
 
 MOST = 96
 """Positions of a learned table that are drawn."""

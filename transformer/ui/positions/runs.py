@@ -16,9 +16,10 @@ from transformer.run_config import TaskRun, TrainingRun
 from transformer.text.files import read_json
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
-from transformer.ui import frame, live_jobs, models, state, visitor
+from transformer.ui import frame, live_jobs, models, state
 from transformer.ui.about import run_config
 from transformer.ui.positions import Positions
+from transformer.ui.server import visitor
 
 TASK, LONGEST = "reverse", 10
 PLACES = 16

@@ -10,11 +10,11 @@ import streamlit as st
 
 from transformer.analysis import positions
 from transformer.figures.positions import Curve, lines
-from transformer.ui.charts import chart, dark
+from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.remembered import remembered
+from transformer.ui.kit.tables import html
 from transformer.ui.models import Model
 from transformer.ui.positions.formula import steps_on
-from transformer.ui.remembered import remembered
-from transformer.ui.tables import html
 
 REACH = 64
 

@@ -10,11 +10,11 @@ from transformer.analysis.positions.score_parts import PARTS, ScoreParts, score_
 from transformer.figures.clocks import bars, shares
 from transformer.figures.positions import table
 from transformer.ui import frame, state
-from transformer.ui.charts import chart, dark
+from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.tables import html
 from transformer.ui.models import Model
 from transformer.ui.positions import Positions
 from transformer.ui.positions.drawing import recorded, side, tokens
-from transformer.ui.tables import html
 
 NAMES = dict(
     zip(PARTS, ("word → word", "word → place", "place → word", "place → place"), strict=True)

@@ -11,8 +11,8 @@ from transformer.figures.distance import accuracy_by_distance
 from transformer.jobs import Jobs
 from transformer.jobs.races import Race
 from transformer.jobs.racing import RaceRun, by_distance
-from transformer.ui import tables
-from transformer.ui.charts import chart, dark
+from transformer.ui.kit import tables
+from transformer.ui.kit.charts import chart, dark
 
 
 def show(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:

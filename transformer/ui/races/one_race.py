@@ -19,8 +19,9 @@ from transformer.jobs.racing import (
     standings,
     track,
 )
-from transformer.ui import frame, state, verdicts
-from transformer.ui.charts import chart, dark
+from transformer.ui import frame, state
+from transformer.ui.kit import verdicts
+from transformer.ui.kit.charts import chart, dark
 from transformer.ui.races import distances, race_tables
 
 EVERY = 2.0

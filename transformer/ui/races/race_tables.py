@@ -8,7 +8,7 @@ import pandas as pd
 
 from transformer.jobs.races import Race
 from transformer.jobs.racing import RaceRun
-from transformer.ui import tables
+from transformer.ui.kit import tables
 
 
 def grid(race: Race, runs: list[RaceRun]) -> str:

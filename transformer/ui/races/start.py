@@ -10,7 +10,9 @@ from transformer.analysis.evidence.race_verdicts import ENOUGH
 from transformer.jobs import JobError, Jobs
 from transformer.jobs.races import RACES, Race
 from transformer.jobs.racing import RaceRun, race_runs, submit_race
-from transformer.ui import frame, quantities, state, visitor
+from transformer.ui import frame, state
+from transformer.ui.kit import quantities
+from transformer.ui.server import visitor
 
 SEEDS = {1: "1, a first look", 3: "3", 5: "5"}
 LISTED = 20

@@ -10,9 +10,9 @@ import streamlit as st
 from transformer.text.visible import is_blank
 from transformer.training.data import SET_ASIDE_EVERY, SET_ASIDE_MOST
 from transformer.ui import frame, live_jobs
+from transformer.ui.kit.uploads import decoded
 from transformer.ui.training import pairs as own
 from transformer.ui.training.draft import Draft
-from transformer.ui.uploads import decoded
 
 SHOWN = 6
 EXAMPLE = "one cat\tun chat\ntwo cats\tdeux chats\n…"

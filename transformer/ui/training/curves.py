@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.figures.curves import QUANTITIES, curves
-from transformer.ui.charts import chart, dark
+from transformer.ui.kit.charts import chart, dark
 
 FIRST = ("loss", "sequence_accuracy")
 """What the two charts show until something else is chosen."""

@@ -13,7 +13,8 @@ from transformer.jobs import JobError
 from transformer.run_config import INSPECT, TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import PAIRS_FILE, defaults, describe
-from transformer.ui import frame, live_jobs, state, visitor
+from transformer.ui import frame, live_jobs, state
+from transformer.ui.server import visitor
 from transformer.ui.training import pairs as own
 from transformer.ui.training.probes import probes
 

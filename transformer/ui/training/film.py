@@ -10,8 +10,8 @@ import streamlit as st
 from transformer.figures.film import film_data, film_steps
 from transformer.figures.moments import moments_data
 from transformer.jobs.folder import JobFolder
-from transformer.ui.remembered import remembered
-from transformer.ui.views import component
+from transformer.ui.kit.remembered import remembered
+from transformer.ui.kit.views import component
 
 WHILE_LIVE = 12
 """Steps of the film while the run learns: the whole of it comes when it has ended."""

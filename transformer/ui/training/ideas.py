@@ -13,7 +13,9 @@ from transformer.jobs.races import RACES
 from transformer.jobs.racing import submit_race
 from transformer.run_config import TrainingRun
 from transformer.training.recipe import describe
-from transformer.ui import frame, live_jobs, quantities, state, visitor
+from transformer.ui import frame, live_jobs, state
+from transformer.ui.kit import quantities
+from transformer.ui.server import visitor
 from transformer.ui.training import draft, runs
 from transformer.ui.training.probes import probes
 

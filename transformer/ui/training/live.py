@@ -11,7 +11,8 @@ import streamlit as st
 from transformer.jobs import JobError, RunInfo
 from transformer.jobs.folder import JobFolder
 from transformer.training.run import RunError
-from transformer.ui import frame, live_jobs, quantities, state
+from transformer.ui import frame, live_jobs, state
+from transformer.ui.kit import quantities
 from transformer.ui.training import after, film, follow, runs
 
 EVERY = 1.0

@@ -9,7 +9,8 @@ import streamlit as st
 from transformer.jobs import JobError, RunInfo
 from transformer.text.tasks import TASKS
 from transformer.training.run import RunError
-from transformer.ui import frame, live_jobs, quantities
+from transformer.ui import frame, live_jobs
+from transformer.ui.kit import quantities
 
 OTHERS = 30
 """Most runs of others that are listed."""

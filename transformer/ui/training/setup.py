@@ -11,7 +11,8 @@ from transformer.jobs.limits import count_parameters
 from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import SAMPLE, Estimate
-from transformer.ui import frame, live_jobs, quantities, state
+from transformer.ui import frame, live_jobs, state
+from transformer.ui.kit import quantities
 from transformer.ui.training import bring, draft
 from transformer.ui.training.draft import Draft
 

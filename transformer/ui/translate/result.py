@@ -6,7 +6,8 @@ import streamlit as st
 
 from transformer.figures import steps_data
 from transformer.text.visible import is_blank
-from transformer.ui import readings, state, views
+from transformer.ui import readings, state
+from transformer.ui.kit import views
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 

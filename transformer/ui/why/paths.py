@@ -10,8 +10,9 @@ import streamlit as st
 
 from transformer.analysis.table1.paths import STACKS, lengths, path_length, receptive_field, steps
 from transformer.figures.complexity import Law, laws, reached
-from transformer.ui import frame, tables
-from transformer.ui.charts import chart, dark
+from transformer.ui import frame
+from transformer.ui.kit import tables
+from transformer.ui.kit.charts import chart, dark
 from transformer.ui.why import Why
 from transformer.ui.why.sizes import NAMES, PLACES, short, sliders
 

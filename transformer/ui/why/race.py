@@ -5,8 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.jobs.races import RACES
-from transformer.ui import frame, live_jobs, state, visitor
+from transformer.ui import frame, live_jobs, state
 from transformer.ui.races import one_race, start
+from transformer.ui.server import visitor
 from transformer.ui.why import Why
 
 NAME = "layers"

@@ -6,8 +6,9 @@ import streamlit as st
 
 from transformer.analysis.table1.table2 import P100, TABLE_2, cost
 from transformer.figures.results import score_and_cost
-from transformer.ui import frame, tables
-from transformer.ui.charts import chart, dark
+from transformer.ui import frame
+from transformer.ui.kit import tables
+from transformer.ui.kit.charts import chart, dark
 
 KINDS = {"single": "Single models", "ensemble": "Ensembles", "ours": "The Transformer"}
 LANGUAGES = {"de": "English → German", "fr": "English → French"}

@@ -12,10 +12,11 @@ from transformer.analysis.table1 import score_scale
 from transformer.analysis.table1.score_scale import KEYS, KINDS, ROWS, STILL, VERSIONS, WIDTHS, Draw
 from transformer.config import Score
 from transformer.figures.scores import against_width, by_head, one_row
-from transformer.ui import controls, frame, models, state, tables
-from transformer.ui.charts import chart, dark
+from transformer.ui import frame, models, state
+from transformer.ui.kit import controls, tables
+from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
-from transformer.ui.remembered import remembered
 from transformer.ui.why import Why
 
 SWEPT = 1  # seed of the curves over all widths

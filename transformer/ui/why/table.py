@@ -16,8 +16,9 @@ from transformer.analysis.table1.complexity import (
     separable,
 )
 from transformer.figures.complexity import Law, laws
-from transformer.ui import frame, tables
-from transformer.ui.charts import chart, dark
+from transformer.ui import frame
+from transformer.ui.kit import tables
+from transformer.ui.kit.charts import chart, dark
 from transformer.ui.why import Why
 from transformer.ui.why.sizes import NAMES, PLACES, short, sliders
 

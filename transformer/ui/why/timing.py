@@ -12,9 +12,11 @@ from transformer.figures.complexity import Law, laws
 from transformer.jobs import Computation, Standing
 from transformer.jobs.computation import of_timing
 from transformer.ui import frame as page
-from transformer.ui import state, tables, visitor
-from transformer.ui.charts import chart, dark
-from transformer.ui.computed import EVERY, ask, cancel, computing, progress, refusal
+from transformer.ui import state
+from transformer.ui.kit import tables
+from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.computed import EVERY, ask, cancel, computing, progress, refusal
+from transformer.ui.server import visitor
 from transformer.ui.why.sizes import NAMES, PLACES, sliders
 
 WIDEST = 512

@@ -5,8 +5,8 @@ from __future__ import annotations
 from transformer.analysis.corpora import Corpus, ours_for
 from transformer.analysis.corpora.own_sentences import LANGUAGES
 from transformer.text import Vocabulary
+from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
-from transformer.ui.remembered import remembered
 
 
 def spelling(model: Model) -> str:

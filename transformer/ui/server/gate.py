@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from transformer.ui.visitor import COOKIE, ID, new_id
+from transformer.ui.server.visitor import COOKIE, ID, new_id
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

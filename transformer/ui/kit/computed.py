@@ -11,8 +11,9 @@ import streamlit as st
 from transformer.jobs import Computation, Computing, JobError, Limits, runs_folder, services
 from transformer.jobs.limits import FILE
 from transformer.jobs.results import Standing
-from transformer.ui import frame, state, visitor
-from transformer.ui.remembered import remembered
+from transformer.ui import frame, state
+from transformer.ui.kit.remembered import remembered
+from transformer.ui.server import visitor
 
 EVERY = 0.7
 """Seconds between two looks at a computation that is under way."""

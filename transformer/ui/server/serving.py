@@ -20,11 +20,8 @@ from streamlit import cli_util, config, file_util, net_util
 from streamlit.web.server.server_util import get_url
 
 from transformer.jobs import services
-from transformer.ui import (
-    live_jobs,
-    threads,  # noqa: F401  set on import, in the thread that starts the others
-)
-from transformer.ui.gate import Asgi, Gate
+from transformer.ui import live_jobs
+from transformer.ui.server.gate import Asgi, Gate
 
 OURS = ("localhost", "127.0.0.1", "::1")
 """What this machine always calls itself."""

@@ -15,11 +15,13 @@ import streamlit as st
 
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.text.visible import is_blank
-from transformer.ui import frame, models, own_sentences, state, visitor
+from transformer.ui import frame, models, state
 from transformer.ui.address import CORPORA
+from transformer.ui.kit import own_sentences
+from transformer.ui.kit.remembered import remembered
+from transformer.ui.kit.uploads import decoded, uploads
 from transformer.ui.models import Model
-from transformer.ui.remembered import remembered
-from transformer.ui.uploads import decoded, uploads
+from transformer.ui.server import visitor
 
 BYTES = 1_000_000
 """Most of one upload."""

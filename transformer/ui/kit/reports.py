@@ -9,7 +9,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.jobs import Computation
 from transformer.jobs.computation import of_report
 from transformer.ui import models
-from transformer.ui.computed import computed
+from transformer.ui.kit.computed import computed
 from transformer.ui.models import Model
 
 

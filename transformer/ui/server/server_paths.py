@@ -11,7 +11,7 @@ from pathlib import Path
 
 from transformer.jobs import runs_folder
 
-HOUSE = Path(__file__).resolve().parents[2]
+HOUSE = Path(__file__).resolve().parents[3]
 
 
 def without(text: str, *folders: Path) -> str:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 import streamlit as st
 
-from transformer.ui.kept import Kept
+from transformer.ui.kit.kept import Kept
 
 ROOM = 64_000_000
 """Bytes of all that is remembered."""
