@@ -15,6 +15,8 @@ class Attention(View):
     heads: str = explored("heads")
     combine: str = explored("combine")
     tokens: str = explored("tokens")
+    pin: str = explored("pin")
+    way: str = explored("way")
     zoom: int = explored("zoom")
     units: str = explored("units")
     special: str = explored("special")

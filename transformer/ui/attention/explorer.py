@@ -10,6 +10,7 @@ from transformer.figures.state import FIELDS, State
 from transformer.ui import readings, state
 from transformer.ui.attention import Attention
 from transformer.ui.attention.comparison import names
+from transformer.ui.attention.story import story
 from transformer.ui.kit import views
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
@@ -37,7 +38,13 @@ def show(model: Model, reading: Reading, second: Reading | None = None, versus: 
     visit, opening = st.session_state["opened"]
     sides = [one.side for one in both]
     data = explorer_data(
-        sides, opening, parts, visit=visit, versus=versus, names=names(model, versus)
+        sides,
+        opening,
+        parts,
+        visit=visit,
+        versus=versus,
+        names=names(model, versus),
+        story=story(reading),
     )
     views.explorer(key="explorer", data=data, on_state_change=_explored)
 
