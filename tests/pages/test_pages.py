@@ -268,9 +268,9 @@ def test_vectors_come_with_the_view_that_shows_them(visit: Visit) -> None:
     def parts(app: AppTest) -> set[str]:
         return {name.split(".")[1] for name in split(app.get("bidi_component")[0].proto.bytes)[1]}
 
-    assert parts(visit("pages/attention.py")) == {"thumbs", "weights"}
+    assert parts(visit("pages/attention.py")) == {"thumbs", "pins", "weights"}
     found = parts(visit("pages/attention.py", view="query-key", kind="decoder"))
-    assert found == {"thumbs", "weights", "query", "key", "value", "scores", "heads"}
+    assert found == {"thumbs", "pins", "weights", "query", "key", "value", "scores", "heads"}
 
 
 @pytest.mark.parametrize(

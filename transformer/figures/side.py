@@ -88,6 +88,7 @@ class Side:
             "tgt": labels_of(traced.tgt_tokens),
             "predicted": labels_of(traced.predicted_tokens),
             "measures": {kind: self._measures(kind) for kind in self.kinds},
+            "clearest": {kind: list(self.clearest(kind)) for kind in self.kinds},
             "steps": choices(traced.translation.table),
             "tree": tree_data(traced.translation.tree),
         }

@@ -34,6 +34,7 @@ FIELDS: dict[str, Field] = {
     "renormalise": Field(0, bounds=(0, 1)),
     "scale": Field("sqrt", choices=("sqrt", "linear", "row")),
     "measure": Field("none", choices=("none", *MEASURES)),
+    "more": Field(0, bounds=(0, 1)),
     "order": Field("layers", choices=("layers", "measure")),
     "step": Field(0, bounds=(0, 9999)),
     "node": Field(-1, bounds=(-1, 999_999)),

@@ -43,7 +43,7 @@ export function explorerView(root, report, views, live = false) {
     tabs.append(tab);
   }
   const tools = el("div", { class: "hu-tools" });
-  const controls = makeControls((changes) => set(changes));
+  const controls = makeControls((changes) => set("kind" in changes ? view().turn?.(changes.kind) || changes : changes));
   const mosaic = makeMosaic((layer, head) => (view().choose || set)({ layer, head }));
   const aside = el("section", { class: "hu-mosaic" }, mosaic.node);
   const title = el("h3", { class: "hu-title" });
@@ -149,7 +149,7 @@ export function explorerView(root, report, views, live = false) {
     const shown = view();
     if (place.firstChild !== shown.node) place.replaceChildren(shown.node);
     const kinds = shown.kinds === false ? [] : side.kinds;
-    controls.draw(state, shown.options || [], kinds);
+    controls.draw(state, shown.options || [], kinds, defaults);
     aside.hidden = alone || !views[state.view].mosaic;
     if (!aside.hidden) mosaic.draw(side, state.kind, state, look, { label: KINDS[state.kind] });
     title.textContent = shown.title ? shown.title() : ctx.title();

@@ -36,6 +36,7 @@ interface Side {
   kinds: Kind[]; n_layers: number; n_heads: number; d_k: number; score: string;
   src: Labels; tgt: Labels; predicted: Labels;
   measures: Record<Kind, Record<string, number[][]>>;
+  clearest: Record<Kind, [number, number]>; // layer and head
   steps: { candidates: [string, number, number][]; chosen: [string, number, number] }[];
   tree: Tree | null;
   labels(kind: Kind): { rows: Labels; columns: Labels; writes: Labels | null };
@@ -50,7 +51,7 @@ interface State extends Head, Cell {
   view: string; kind: Kind; heads: string; combine: "one" | "mean" | "max"; tokens: string; zoom: number;
   pin: string; way: "both" | "to" | "from";
   units: "pieces" | "words"; special: "shown" | "dimmed" | "hidden"; renormalise: number;
-  scale: "sqrt" | "linear" | "row"; measure: string; order: "layers" | "measure";
+  scale: "sqrt" | "linear" | "row"; more: number; measure: string; order: "layers" | "measure";
   step: number; node: number; force: string; size: "normal" | "large";
 }
 
@@ -73,7 +74,7 @@ interface Look {
 // Where the cells of a table stand, in CSS pixels: `layoutCells`.
 interface Place {
   span: Span; left: number; top: number; cell: number; high: number; slant: number; marginals: boolean;
-  limit: number; everyColumn: number; everyRow: number; size: number; right: number; bottom: number;
+  sums: boolean; limit: number; everyColumn: number; everyRow: number; size: number; right: number; bottom: number;
   height: number;
 }
 
@@ -99,6 +100,6 @@ interface Context {
 interface View {
   node: HTMLElement; draw(): void; options?: string[]; kinds?: boolean; keys?: string[][];
   title?(): string; code?(): string; note?(): string; figure?(): Figure | null; table?(): Table | null;
-  choose?(head: Head): void; close?(): void;
+  choose?(head: Head): void; turn?(kind: Kind): Partial<State>; close?(): void;
 }
 interface Tab { label: string; make(ctx: Context): View; mosaic?: boolean }

@@ -23,6 +23,7 @@ class Attention(View):
     renormalise: int = explored("renormalise")
     scale: str = explored("scale")
     measure: str = explored("measure")
+    more: int = explored("more")
     order: str = explored("order")
     node: int = explored("node")
     force: str = explored("force")
