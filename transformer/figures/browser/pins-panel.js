@@ -28,7 +28,7 @@ export function makePins(ctx) {
   const found = el("div", { class: "hu-pinned" },
     el("div", { class: "hu-pinhead" }, said, ways, free),
     el("div", { class: "hu-pinbody" },
-      el("div", {}, grids, el("div", { class: "hu-legend" }, bar.node, el("span", {}, "the darker, the greater the weight")), unseen),
+      el("div", {}, grids, el("div", { class: "hu-legend" }, bar.node, el("span", {}, "the greatest weight between it and another word")), unseen),
       el("section", {}, el("h4", {}, "The clearest first"), list)));
   const node = el("section", { class: "hu-pins", "aria-label": "A word in every head" }, words, found);
   const sections = new Map(); // kind → { mosaic, node }
@@ -136,16 +136,16 @@ export function makePins(ctx) {
     });
   }
 
-  const inWords = (one, { label }) => `${saidOf(one, label).map(([text]) => text).join(" ")}${one.weight > 0 ? `, ${one.weight.toFixed(3)}` : ""}`;
+  const inWords = (one, { label }) => `${saidOf(one, label).map(([text]) => text).join(" ")}${one.weight > 0 ? `, ${shownWeight(one)}` : ""}`;
 
   function write(pinned, best) {
     said.title = COUNTED;
     said.replaceChildren(...(best.length
-      ? [...saidAs(best[0], pinned, true), ` with ${best[0].weight.toFixed(3)} of its attention, in layer ${best[0].layer}, head ${best[0].head}.`]
+      ? [...saidAs(best[0], pinned, true), ` with ${shownWeight(best[0])} of its attention, in layer ${best[0].layer}, head ${best[0].head}.`]
       : ["No other word and ", el("strong", {}, el("bdi", {}, pinned.label)), " look at each other this way. Choose the other."]));
     list.replaceChildren(...best.map((one) => {
       const button = el("button", { type: "button", "data-head": `${one.kind} ${one.layer}.${one.head}` },
-        el("span", { class: "hu-weight" }, one.weight.toFixed(3)),
+        el("span", { class: "hu-weight" }, shownWeight(one)),
         el("span", {}, el("strong", {}, `Layer ${one.layer}, head ${one.head}`), ` · ${KINDS[one.kind]}`, el("br"), ...saidAs(one, pinned)));
       button.addEventListener("click", () => open(one));
       return el("li", {}, button);
@@ -154,6 +154,9 @@ export function makePins(ctx) {
 
   return { node, draw };
 }
+
+// Never a whole of what is not quite that.
+const shownWeight = ({ weight }) => (weight >= 0.9995 && weight < 1 ? "> 0.999" : weight.toFixed(3));
 
 // With blanks between the words, each isolated from the direction of its letters.
 const saidAs = (one, { label }, whole = false) => saidOf(one, label, whole).flatMap(([text, word], i) =>
