@@ -90,7 +90,7 @@ def pixels(page: Page, spots: list[tuple[float, float]]) -> Numbers:
 
 def ramp(page: Page) -> Numbers:
     """The colour of each level from 0 to 255, from the scale below the picture."""
-    found = page.locator(".hu-scale").evaluate(
+    found = page.locator(".hu-view .hu-scale").evaluate(
         "(node) => [...node.getContext('2d').getImageData(0, 0, 256, 1).data]"
     )
     levels: Numbers = np.array(found, float).reshape(256, 4)

@@ -142,3 +142,46 @@ def test_the_story_leads_to_its_heads_and_is_text(page: Page, tmp_path: Path) ->
 def test_no_story_no_frame_for_one(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE)
     expect(page.locator(".hu-story")).to_be_hidden()
+
+
+def test_the_pin_is_in_the_address_of_the_app(app: str, page: Page, new_page: NewPage) -> None:
+    page.goto(f"{app}/attention?text=The baker paints a boat.")
+    pin(page, "baker")
+    expect(page.locator(".hu-pinned section[data-kind]")).to_have_count(2)
+    page.get_by_role("button", name="Who looks at it").click()
+    page.wait_for_url("**pin=s**")
+    page.wait_for_url("**way=to**")
+    second = new_page()
+    second.goto(page.url)
+    expect(second.locator(".hu-pinword[aria-pressed=true]")).to_have_text("baker")
+    seen = [one.locator(".hu-clearest").inner_text() for one in (page, second)]
+    assert seen[0] == seen[1]
+    # Of another sentence it would be another word.
+    page.get_by_role("textbox", name="English").fill("She hides the lamp.")
+    expect(page.locator(".hu-pinwords")).to_contain_text("lamp")
+    expect(page.locator(".hu-pinned")).to_be_hidden()
+
+
+def test_options_that_few_need_are_one_click_away(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, more=0)
+    colour, more = page.get_by_label("Colour"), page.locator(".hu-moreoptions")
+    expect(page.get_by_label("Tokens")).to_be_visible()
+    expect(colour).to_have_count(0)
+    more.press("Enter")
+    expect(more).to_have_text("Fewer options")
+    colour.select_option("linear")
+    more.click()
+    expect(colour).to_be_visible()  # it is set, so it stays to be seen
+    expect(page.get_by_label("<s> and </s>")).to_have_count(0)
+
+
+def test_a_step_of_translate_leads_to_where_it_looked(app: str, page: Page) -> None:
+    page.goto(f"{app}/translate?text=The baker paints a boat.")
+    page.locator("button.hu-candidate").first.click()
+    page.wait_for_url("**force=0**")
+    expect(page.get_by_role("button", name="Back to it")).to_be_visible()
+    expect(page.locator(".hu-steps")).to_contain_text("you took it")
+    page.get_by_role("button", name="Where the model looked in step 2", exact=True).press("Enter")
+    page.wait_for_url("**/attention?**tokens=q1**")
+    expect(page.locator(".hu-reading .hu-button")).to_be_visible()  # a row is pinned
+    assert "kind" not in page.url  # the encoder–decoder's, as on a first visit

@@ -18,8 +18,8 @@ const COUNTED = "A word of several pieces: what goes to them is added up, what c
 /** @param {Context} ctx */
 export function makePins(ctx) {
   const words = el("div", { class: "hu-pinwords", role: "toolbar", "aria-label": "Pin a word" });
-  const ways = el("div", { class: "hu-kinds", role: "group", "aria-label": "Heads are coloured by" });
-  const free = el("button", { type: "button", class: "hu-button" }, "Let go");
+  const ways = el("div", { class: "hu-ways", role: "group", "aria-label": "Which way it looks" });
+  const free = el("button", { type: "button", class: "hu-button" }, "Unpin");
   const said = el("p", { class: "hu-pinsaid", role: "status" });
   const grids = el("div", { class: "hu-kindrow" });
   const bar = makeBar();
@@ -28,7 +28,7 @@ export function makePins(ctx) {
   const found = el("div", { class: "hu-pinned" },
     el("div", { class: "hu-pinhead" }, said, ways, free),
     el("div", { class: "hu-pinbody" },
-      el("div", {}, grids, el("div", { class: "hu-legend" }, bar.node, el("span", {}, "the greatest weight between it and another word")), unseen),
+      el("div", {}, grids, el("div", { class: "hu-pinscale" }, bar.node, el("span", {}, "the greatest weight between it and another word")), unseen),
       el("section", {}, el("h4", {}, "The clearest first"), list)));
   const node = el("section", { class: "hu-pins", "aria-label": "A word in every head" }, words, found);
   const sections = new Map(); // kind → { mosaic, node }
