@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 
 from transformer.analysis.roles.sentence_heads import StandsOut, stand_out
 from transformer.figures.explorer import Notice
-from transformer.figures.state import KINDS
+from transformer.figures.state import KINDS, State
 from transformer.ui.readings import Reading
 
 _kept: WeakKeyDictionary[Reading, list[Notice]] = WeakKeyDictionary()
@@ -25,8 +25,8 @@ def _notice(one: StandsOut, reading: Reading) -> Notice:
     if one.what == "rests":
         last = 0 if one.kind == "decoder" else len(reading.trace.src_tokens) - 1
         tokens = [f"k{last}"]
-    look = {"view": "heads", "kind": one.kind, "layer": one.layer, "head": one.head}
-    alone = {"heads": "", "combine": "one", "tokens": ",".join(tokens), "pin": ""}
+    look: State = {"view": "heads", "kind": one.kind, "layer": one.layer, "head": one.head}
+    alone: State = {"heads": "", "combine": "one", "tokens": ",".join(tokens), "pin": ""}
     label = f"{KINDS[one.kind]}, layer {one.layer}, head {one.head}"
     return Notice(_said(one), label, {**look, **alone})
 
