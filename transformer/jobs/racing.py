@@ -21,7 +21,7 @@ from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo
 from transformer.jobs.jobs import Jobs
 from transformer.jobs.races import race_named
-from transformer.run_config import LayerRun
+from transformer.run_config import LayerRun, RaceEntry
 from transformer.text.tasks.gap import Gap
 from transformer.training.run import RunError
 
@@ -52,11 +52,7 @@ class RaceRun:
     """A run of a race as it stands."""
 
     info: RunInfo
-    race_id: str
-    race: str
-    entry: str
-    seed: int
-    steps: int
+    race: RaceEntry
 
 
 def submit_race(
@@ -101,7 +97,7 @@ def race_runs(
     """
     infos = jobs.runs() if infos is None else infos
     return [
-        RaceRun(info, info.race.id, info.race.name, info.race.entry, info.race.seed, info.steps)
+        RaceRun(info, info.race)
         for info in sorted(infos, key=lambda info: (info.turn, info.name))
         if info.race and race_id in ("", info.race.id)
     ]
@@ -137,9 +133,8 @@ def track(jobs: Jobs, run: RaceRun) -> Track:
     try:
         found = folder.metrics_path.stat()
     except OSError:
-        return _track(folder.path, (0, 0), run.entry, run.seed, run.steps)
-    stamp = (found.st_size, found.st_mtime_ns)
-    return _track(folder.path, stamp, run.entry, run.seed, run.steps)
+        return _track(folder.path, (0, 0), run.race, run.info.steps)
+    return _track(folder.path, (found.st_size, found.st_mtime_ns), run.race, run.info.steps)
 
 
 def standings(jobs: Jobs, runs: Iterable[RaceRun]) -> tuple[pd.DataFrame, list[Verdict]]:
@@ -153,7 +148,7 @@ def standings(jobs: Jobs, runs: Iterable[RaceRun]) -> tuple[pd.DataFrame, list[V
     runs = list(runs)
     if not runs:
         raise ValueError("there are no runs of this race; they may have been deleted")
-    race = race_named(runs[0].race)
+    race = race_named(runs[0].race.name)
     done = [track(jobs, run).outcome for run in runs if run.info.status == "finished"]
     table = results([one for one in done if one is not None], list(race.entries))
     return table, [verdict(table, claim, race.measure) for claim in race.claims]
@@ -176,8 +171,8 @@ def by_distance(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
                 continue
             reach = config.layer.reach
             said = {
-                "entry": run.entry,
-                "seed": run.seed,
+                "entry": run.race.entry,
+                "seed": run.race.seed,
                 "step": int(seen.look_steps[-1]) if len(seen.look_steps) else 0,
             }
             sizes = {
@@ -194,7 +189,7 @@ def by_distance(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
 
 
 @lru_cache(maxsize=512)
-def _track(path: Path, stamp: tuple[int, int], entry: str, seed: int, steps: int) -> Track:
+def _track(path: Path, stamp: tuple[int, int], race: RaceEntry, steps: int) -> Track:
     lines = JobFolder(path).metrics() if stamp[0] else []
     trained = [line for line in lines if "loss" in line]
     looks = [line for line in lines if "sequence_accuracy" in line]
@@ -208,6 +203,6 @@ def _track(path: Path, stamp: tuple[int, int], entry: str, seed: int, steps: int
         column(looks, "step"),
         column(looks, "valid_loss"),
         column(looks, "sequence_accuracy"),
-        outcome(entry, seed, steps, lines),
+        outcome(race.entry, race.seed, steps, lines),
         {int(d): share for d, share in (looks[-1].get("by_distance", {}) if looks else {}).items()},
     )

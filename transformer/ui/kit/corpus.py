@@ -107,22 +107,22 @@ def _found(model: Model, which: str, owner: str, most: int) -> Corpus | None:
     if which == "linked":
         return own_sentences.linked(model, most)
     if which == "run":
-        return _of_run(str(models.checkpoints()[model.name].parent), model.hash, most)
+        return _of_run(str(models.checkpoints()[model.name].parent), model, most)
     brought = uploads().of(owner)
     if brought is None:
         st.info("Upload a file or paste sentences, a line each. No other visitor sees them.")
         return None
-    return _cut(f"{brought.name} {brought.hash}", most, brought)
+    return _cut(brought.name, brought, most)
 
 
 @remembered("Reading the run's validation pairs …")
-def _of_run(folder: str, digest: str, most: int) -> Corpus:
+def _of_run(folder: str, model: Model, most: int) -> Corpus:
     return Corpus.of_run(folder, most)
 
 
 @remembered()
-def _cut(texts: str, most: int, _corpus: Corpus) -> Corpus:
-    return _corpus.first(most)
+def _cut(name: str, corpus: Corpus, most: int) -> Corpus:
+    return corpus.first(most)
 
 
 def _bring(owner: str) -> None:

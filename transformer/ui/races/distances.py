@@ -56,7 +56,7 @@ def show(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
     tables.csv(
         "Accuracy by distance as CSV",
         lambda: table,
-        f"{runs[0].race_id}-distances",
+        f"{runs[0].race.id}-distances",
         icon=":material/download:",
     )
 
