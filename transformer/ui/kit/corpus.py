@@ -45,7 +45,7 @@ def chosen(model: Model) -> Corpus | None:
     owner = visitor.owner()
     offered = _offered(model)
     if state.view().corpus not in ("", *offered):
-        state.settle(corpus="")
+        state.normalise(corpus="")
     which = state.view().corpus or offered[0]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.session_state["corpus"] = which

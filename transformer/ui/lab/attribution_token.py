@@ -53,7 +53,7 @@ def show(model: Model, trace: Trace) -> None:
 def _choose(trace: Trace) -> int:
     tokens = trace.predicted_tokens
     if state.view().step >= len(tokens):
-        state.settle(step=len(tokens) - 1)
+        state.normalise(step=len(tokens) - 1)
     st.selectbox(
         "Output token",
         range(len(tokens)),

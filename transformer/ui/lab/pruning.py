@@ -55,7 +55,7 @@ def _choose(model: Model, importance: pd.DataFrame) -> list[Head]:
     names = [f"less_{kind}" for kind in KINDS]
     for name in names:
         if getattr(state.view(Lab), name) > most:
-            state.settle(**{name: most})
+            state.normalise(**{name: most})
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
         column.slider(f"{label}: heads gone", 0, most, **state.bound(f"less_{kind}"))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):

@@ -15,7 +15,7 @@ from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.tables import html
 from transformer.ui.models import Model
 from transformer.ui.positions import Positions
-from transformer.ui.positions.drawing import side, tokens
+from transformer.ui.positions.sides import side, tokens
 
 ROWS, MOST_ROWS = 48, 72
 REACH = 128

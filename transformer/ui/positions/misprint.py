@@ -1,4 +1,4 @@
-"""The slip that circulates in notes, held against the paper's form."""
+"""The misprint that circulates in notes, held against the paper's form."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _measured(width: int, k: int) -> dict[str, dict[str, Any]]:
     """The same numbers of both forms, over enough positions that no matrix fits by chance."""
     length = max(512, 2 * width) + abs(k)
     found = {}
-    for name, form in (("paper", positions.sinusoidal), ("slip", positions.slip)):
+    for name, form in (("paper", positions.sinusoidal), ("slip", positions.misprinted)):
         rows = form(length, width)
         found[name] = {
             "rows": rows,
