@@ -21,8 +21,7 @@ from transformer.analysis.evidence.race_verdicts import (
     verdict,
 )
 from transformer.jobs import JobError, Limits, count_parameters
-from transformer.jobs.races import RACES, race_named
-from transformer.jobs.racing import (
+from transformer.jobs.race_runs import (
     cancel_race,
     delete_race,
     race_runs,
@@ -30,6 +29,7 @@ from transformer.jobs.racing import (
     submit_race,
     track,
 )
+from transformer.jobs.races import RACES, race_named
 
 CLAIM = Claim("a beats b", "a", "b")
 

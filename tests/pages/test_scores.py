@@ -13,8 +13,8 @@ from tests.jobs.conftest import Still
 from tests.pages.conftest import Visit
 from transformer.analysis.table1.score_scale import measure
 from transformer.jobs import Jobs, Limits
+from transformer.jobs.race_runs import race_runs, submit_race
 from transformer.jobs.races import RACES
-from transformer.jobs.racing import race_runs, submit_race
 from transformer.ui import live_jobs
 from transformer.ui.races import one_race
 

@@ -9,8 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from transformer.figures.contributions import piece
 from transformer.figures.curves import DARK, LIGHT
-from transformer.figures.moves import piece
 from transformer.figures.positions import Numbers, lay_out
 from transformer.figures.theme import INK, theme
 

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from transformer.inference.cache import CachedSession
-from transformer.inference.plain import Session
-from transformer.inference.single import SingleSession
+from transformer.inference.single_output import SingleSession
+from transformer.inference.uncached import Session
 from transformer.inference.weights import DecoderWeights, Exact, ExactCopy, Half, Int8
 from transformer.model import Transformer
 

@@ -17,7 +17,7 @@ from transformer.jobs.limits import Limits
 from transformer.jobs.queue import Queue
 from transformer.jobs.shares import Who
 from transformer.jobs.shipped import find, infos
-from transformer.jobs.workers import Workers
+from transformer.jobs.worker_pool import Workers
 from transformer.run_config import TrainingRun
 
 FOLDER = "HEADS_UP_RUNS"

@@ -13,7 +13,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import Progress, silent
 from transformer.analysis.evidence.bootstrap import Interval
 from transformer.analysis.evidence.verdicts import Effect, Word
-from transformer.figures.measured import Chart
+from transformer.figures.interval_chart import Chart
 from transformer.inference import Translator
 
 MIN_SENTENCES = 10

@@ -12,7 +12,7 @@ from transformer.analysis.evidence.bootstrap import Drawn, Interval, lead
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import Finding, Published, enough, told
 from transformer.analysis.roles.head_measures import measure_heads
-from transformer.figures.measured import Chart
+from transformer.figures.interval_chart import Chart
 from transformer.figures.roles import POSITIONAL
 from transformer.inference import Translator
 

@@ -23,7 +23,7 @@ from transformer.analysis.findings.finding import (
 from transformer.analysis.importance.ablation import losses_without
 from transformer.analysis.importance.by_gradient import Importance, gradient_importance
 from transformer.analysis.interventions.switching import KINDS, Head, all_heads
-from transformer.figures.measured import Chart
+from transformer.figures.interval_chart import Chart
 from transformer.inference import Translator
 
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)

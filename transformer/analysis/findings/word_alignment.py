@@ -15,7 +15,7 @@ from transformer.analysis.corpora.passes import Progress
 from transformer.analysis.evidence.bootstrap import lead
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import Finding, Published, Untestable, enough, size
-from transformer.figures.measured import Chart
+from transformer.figures.interval_chart import Chart
 from transformer.inference import Translator
 
 FLOOR = 1.0

@@ -10,7 +10,7 @@ import streamlit as st
 
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings import FINDINGS, Published
-from transformer.figures.measured import measured as drawn
+from transformer.figures.interval_chart import measured as drawn
 from transformer.jobs import Computation
 from transformer.ui import frame, models, state
 from transformer.ui.kit import tables, verdicts

@@ -26,7 +26,7 @@ def component(view: str) -> Callable[..., Any]:
 
 explorer = component("explorer")
 _translation = component("translation")
-_moves = component("moves")
+_contributions = component("contributions")
 
 
 def head(reading: Reading, kind: str) -> None:
@@ -46,11 +46,11 @@ def translation(reading: Reading) -> None:
 
 
 def pair(key: str, data: bytes) -> None:
-    """Two tables of one head, of `figures.moves.moves_data`. The cell that is chosen in them is the
+    """Two tables of one head, of `figures.contributions`. The cell that is chosen in them is the
     view's `row` and `column`."""
 
     def chosen() -> None:
         told = st.session_state[key]["choice"]
         state.change(row=int(told["row"]), column=int(told["column"]))
 
-    _moves(key=key, data=data, on_choice_change=chosen)
+    _contributions(key=key, data=data, on_choice_change=chosen)

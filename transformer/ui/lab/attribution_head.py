@@ -9,7 +9,7 @@ import streamlit as st
 
 from transformer.analysis.attribution.contribution import Contribution, agreement, contribution
 from transformer.analysis.attribution.gradients import Gradients, gradients
-from transformer.figures.moves import CellValues, moves_data
+from transformer.figures.contributions import CellValues, contributions_data
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
 from transformer.ui import frame, models, state
@@ -50,7 +50,7 @@ def _slopes(model: Model, trace: Trace) -> Gradients:
 def _tables(model: Model, trace: Trace, found: Contribution, shown: tuple[str, str]) -> None:
     view = state.view(Lab)
     inside = 0 <= view.row < len(found.rows) and 0 <= view.column < len(found.columns)
-    data = moves_data(
+    data = contributions_data(
         [
             CellValues(
                 name,

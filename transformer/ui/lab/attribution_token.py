@@ -12,7 +12,7 @@ from transformer.analysis.attribution.token_attribution import (
     source_share,
     token_attribution,
 )
-from transformer.figures.moves import answers, source_curve
+from transformer.figures.contributions import answers, source_curve
 from transformer.inference import Trace
 from transformer.ui import state
 from transformer.ui.kit import tables

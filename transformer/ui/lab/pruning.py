@@ -13,8 +13,8 @@ from transformer.analysis.findings.finding import apart, spread
 from transformer.analysis.importance.ablation import Ablation, measure_without
 from transformer.analysis.importance.pruning import budgeted, random_order
 from transformer.analysis.interventions.switching import Head, switched_off
-from transformer.figures.measured import Chart
-from transformer.figures.measured import measured as drawn
+from transformer.figures.interval_chart import Chart
+from transformer.figures.interval_chart import measured as drawn
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import LETTERS
 from transformer.inference.results import Translation

@@ -15,7 +15,7 @@ from transformer.analysis.attribution.norms import contributions
 from transformer.analysis.interventions.blanking import Cells, blank_cells
 from transformer.analysis.interventions.switching import Head, site
 from transformer.figures.before_after import effects
-from transformer.figures.moves import CellValues, moves_data
+from transformer.figures.contributions import CellValues, contributions_data
 from transformer.inference import Trace
 from transformer.ui import readings, state
 from transformer.ui.kit import controls, tables, views
@@ -116,7 +116,7 @@ def _draw(
                      "nats of the translation’s log-probability",
                      blanked, signed=True)
         )  # fmt: skip
-    data = moves_data(
+    data = contributions_data(
         quantities,
         ("weight", quantities[-1].name),
         kind=kind,

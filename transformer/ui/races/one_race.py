@@ -9,8 +9,7 @@ import streamlit as st
 from transformer.analysis.evidence.race_verdicts import RULE, Verdict
 from transformer.figures.race_curves import race_curves
 from transformer.jobs import Jobs, RunInfo
-from transformer.jobs.races import Race, race_named
-from transformer.jobs.racing import (
+from transformer.jobs.race_runs import (
     Floats,
     RaceRun,
     cancel_race,
@@ -19,6 +18,7 @@ from transformer.jobs.racing import (
     standings,
     track,
 )
+from transformer.jobs.races import Race, race_named
 from transformer.ui import frame, state
 from transformer.ui.kit import verdicts
 from transformer.ui.kit.charts import chart, dark

@@ -6,8 +6,8 @@ import io
 
 import pandas as pd
 
+from transformer.jobs.race_runs import RaceRun
 from transformer.jobs.races import Race
-from transformer.jobs.racing import RaceRun
 from transformer.ui.kit import tables
 
 

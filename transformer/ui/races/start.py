@@ -8,8 +8,8 @@ import streamlit as st
 
 from transformer.analysis.evidence.race_verdicts import ENOUGH
 from transformer.jobs import JobError, Jobs
+from transformer.jobs.race_runs import RaceRun, race_runs, submit_race
 from transformer.jobs.races import RACES, Race
-from transformer.jobs.racing import RaceRun, race_runs, submit_race
 from transformer.ui import frame, state
 from transformer.ui.kit import quantities
 from transformer.ui.server import visitor

@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 from transformer.jobs import JobError, count_parameters
+from transformer.jobs.race_runs import submit_race
 from transformer.jobs.races import RACES
-from transformer.jobs.racing import submit_race
 from transformer.run_config import TrainingRun
 from transformer.training.recipe import describe
 from transformer.ui import frame, live_jobs, state

@@ -20,12 +20,12 @@ from typing import Any, Self
 from transformer.jobs.computation import LANES, Computation, Lane, lane_of
 from transformer.jobs.errors import JobError, sentence
 from transformer.jobs.executors import LaneExecutor
+from transformer.jobs.lane_queue import Asked
 from transformer.jobs.lane_thread import LaneThread
 from transformer.jobs.limits import Limits
 from transformer.jobs.processes import LaneProcess
 from transformer.jobs.results import FAILED, PROGRESS, RESULT, Standing, clear, read
 from transformer.jobs.shares import Who
-from transformer.jobs.waiting import Asked
 
 FOLDER = ".results"
 DEFAULTS = Limits()
