@@ -187,9 +187,9 @@ class Jobs:
         """Checkpoint, config and metrics as a zip. Raises JobError if there is none yet."""
         return archive(self.folder(name))
 
-    def trouble(self) -> str:
+    def startup_error(self) -> str:
         """Why nothing trains although runs wait, a sentence; empty if all is well."""
-        return self._executor.trouble()
+        return self._executor.startup_error()
 
     def _refuse_shipped(self, name: str) -> None:
         if self.folder(name).shipped:

@@ -33,14 +33,14 @@ COLUMNS = ("entry", "seed", "step", "distance", "accuracy", "reach", "chance", "
 class Track:
     """What a race needs of one run's metrics: its curve, its looks, and how it ended.
 
-    `steps` and `loss` are of the training steps; `look_steps`, `valid_loss` and `accuracy` of the
-    looks at the validation pairs. `by_distance`, of the last look, is for the race of layers alone:
-    the share of letters that were right, by how far they had to travel.
+    `steps` and `loss` are of the training steps; `evaluation_steps`, `valid_loss` and `accuracy`
+    of the evaluations of the validation pairs. `by_distance`, of the last one, is for the race of
+    layers alone: the share of letters that were right, by how far they had to travel.
     """
 
     steps: Floats
     loss: Floats
-    look_steps: Floats
+    evaluation_steps: Floats
     valid_loss: Floats
     accuracy: Floats
     outcome: Outcome | None
@@ -173,7 +173,7 @@ def by_distance(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
             said = {
                 "entry": run.race.entry,
                 "seed": run.race.seed,
-                "step": int(seen.look_steps[-1]) if len(seen.look_steps) else 0,
+                "step": int(seen.evaluation_steps[-1]) if len(seen.evaluation_steps) else 0,
             }
             sizes = {
                 "reach": math.inf if reach is None else float(reach),
@@ -192,7 +192,8 @@ def by_distance(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
 def _track(path: Path, stamp: tuple[int, int], race: RaceEntry, steps: int) -> Track:
     lines = JobFolder(path).metrics() if stamp[0] else []
     trained = [line for line in lines if "loss" in line]
-    looks = [line for line in lines if "sequence_accuracy" in line]
+    evaluations = [line for line in lines if "sequence_accuracy" in line]
+    last = evaluations[-1] if evaluations else {}
 
     def column(lines: list[dict[str, Any]], name: str) -> Floats:
         return np.array([line[name] for line in lines], dtype=np.float64)
@@ -200,9 +201,9 @@ def _track(path: Path, stamp: tuple[int, int], race: RaceEntry, steps: int) -> T
     return Track(
         column(trained, "step"),
         column(trained, "loss"),
-        column(looks, "step"),
-        column(looks, "valid_loss"),
-        column(looks, "sequence_accuracy"),
+        column(evaluations, "step"),
+        column(evaluations, "valid_loss"),
+        column(evaluations, "sequence_accuracy"),
         outcome(race.entry, race.seed, steps, lines),
-        {int(d): share for d, share in (looks[-1].get("by_distance", {}) if looks else {}).items()},
+        {int(d): share for d, share in last.get("by_distance", {}).items()},
     )

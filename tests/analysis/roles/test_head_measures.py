@@ -231,11 +231,11 @@ def test_progress_rises_to_the_end_and_an_error_in_it_ends_the_pass(
 ) -> None:
     told: list[float] = []
     bare = Corpus("x", tuple(Sentence(s.source, s.target) for s in corpus.sentences[:3]))
-    measure_heads(translator, bare, lambda share, doing: told.append(share))
+    measure_heads(translator, bare, lambda share, stage: told.append(share))
     assert told == sorted(told)
     assert (told[0], told[-1]) == (0.0, 1.0)
 
-    def stop(share: float, doing: str) -> None:
+    def stop(share: float, stage: str) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -230,8 +230,8 @@ def _of_columns(columns: list[str], paired: bool) -> Sentence:
     if is_blank(columns[0]):
         raise ValueError("there is no sentence; every line needs one")
     if (len(columns) > 1) != paired:
-        told = "a tab, the first has none" if not paired else "no tab, the first has one"
-        raise ValueError(f"it has {told}; every line is a sentence, or every line is a pair")
+        tabs = "a tab, the first has none" if not paired else "no tab, the first has one"
+        raise ValueError(f"it has {tabs}; every line is a sentence, or every line is a pair")
     if not paired:
         return Sentence(columns[0])
     source, target = columns[:2]

@@ -156,10 +156,10 @@ def output(ctx: Context) -> list[Panel]:
         ]
 
     def work(row: int, column: int) -> list[str]:
-        spoken = parts[:, row, column]
+        by_head = parts[:, row, column]
         return [
             rf"o_{{{row},{column}}} = \sum_h u^{{(h)}}_{{{row},{column}}}",
-            f"= {summed(spoken, lambda h: signed(spoken[h]), 'h')}",
+            f"= {summed(by_head, lambda h: signed(by_head[h]), 'h')}",
         ]
 
     lines = [f"head = seen[{source[0]!r}][{head}]", f"u = head @ {pick}"]

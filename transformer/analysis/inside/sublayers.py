@@ -20,10 +20,10 @@ from transformer.analysis.inside.panels import Array, Panel
 
 def add(ctx: Context) -> list[Panel]:
     """What came in plus what the sublayer says."""
-    says = f"{ctx.path}.hook_output", f"{ctx.name}.output"
+    source = f"{ctx.path}.hook_output", f"{ctx.name}.output"
     symbol = r"\mathrm{FFN}(x)" if ctx.box.block == "ffn" else "o"
     x = given(ctx, "x", "What came in", "x", ctx.before, ctx.rows, ctx.model_axis)
-    o = given(ctx, "o", "What the sublayer says", symbol, says, ctx.rows, ctx.model_axis)
+    o = given(ctx, "o", "What the sublayer says", symbol, source, ctx.rows, ctx.model_axis)
     found = ctx.held(x.values + o.values, ctx.box.site)
 
     def work(row: int, column: int) -> list[str]:
@@ -33,7 +33,7 @@ def add(ctx: Context) -> list[Panel]:
             f"= {number(a)} + {signed(b)}",
         ]
 
-    sites = [ctx.before[0], says[0]]
+    sites = [ctx.before[0], source[0]]
     lines = [f"x = seen[{sites[0]!r}]", f"o = seen[{sites[1]!r}]", "r = x + o"]
     code = program(sites, lines, "r[{r}, {c}]")
     return [x, o, table("r", "Their sum", "r", found, ctx.rows, ctx.model_axis, work, code)]

@@ -188,12 +188,12 @@ def _told(corpus: Corpus, which: str) -> None:
     name = frame.plain(
         corpus.name if which == "upload" else corpus.name[:1].upper() + corpus.name[1:]
     )
-    told = [f"{name}: {many:,} sentence{'s' if many > 1 else ''}"]
-    told.append(f"{corpus.n_gold:,} with gold links" if corpus.n_gold else "no gold links")
+    parts = [f"{name}: {many:,} sentence{'s' if many > 1 else ''}"]
+    parts.append(f"{corpus.n_gold:,} with gold links" if corpus.n_gold else "no gold links")
     if own:
-        told.append(f"{own:,} without a translation, where the model's own is taken")
+        parts.append(f"{own:,} without a translation, where the model's own is taken")
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(", ".join(told) + ".", width="content")
+        st.caption(", ".join(parts) + ".", width="content")
         with st.popover("See some", type="tertiary"):
             lines = [f"{s.source}\n    {s.target}".rstrip() for s in _spread(corpus)]
             st.code("\n".join(lines), language=None, wrap_lines=True)

@@ -50,7 +50,7 @@ def pair(key: str, data: bytes) -> None:
     view's `row` and `column`."""
 
     def chosen() -> None:
-        told = st.session_state[key]["choice"]
-        state.change(row=int(told["row"]), column=int(told["column"]))
+        choice = st.session_state[key]["choice"]
+        state.change(row=int(choice["row"]), column=int(choice["column"]))
 
     _contributions(key=key, data=data, on_choice_change=chosen)

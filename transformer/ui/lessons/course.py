@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transformer.ui.lessons import answers
-from transformer.ui.lessons.lesson import Lesson, found, looked, told
+from transformer.ui.lessons.lesson import Lesson, fixed, found, looked
 
 LONG = (
     "The old man who lives next to the station has never seen the sea, but his children often go "
@@ -208,7 +208,7 @@ LESSONS = (
             "the memory."
         ),
         question="What comes from the memory, and what does not?",
-        answer=told(
+        answer=fixed(
             "Queries come from the decoder alone: the left side holds what was written. Keys and "
             "values come from the memory: the right side holds your sentence. So every place of "
             "the output can look at every place of the source."
@@ -265,7 +265,7 @@ LESSONS = (
             "square of the length."
         ),
         question="Up to which length is self-attention cheaper than a recurrent layer, d = 512?",
-        answer=told(
+        answer=fixed(
             "It costs $n^2 \\cdot d$ against $n \\cdot d^2$: as long as n is below d, here up to "
             "511 places. Most sentences are far shorter."
         ),
@@ -284,7 +284,7 @@ LESSONS = (
             "$\\theta_t = \\theta_{t-1} - \\alpha \\, \\hat m_t / \\sqrt{\\hat v_t + \\epsilon}$"
         ),
         question="Where does ε belong, and what would it do under the root?",
-        answer=told(
+        answer=fixed(
             "Beside the root: $\\sqrt{\\hat v_t} + \\epsilon$ (Kingma and Ba 2015, algorithm 1). "
             "The paper takes ε = 10⁻⁹. Under the root it would count as √ε ≈ 3·10⁻⁵ where a "
             "weight has hardly any gradient, thirty thousand times more than meant."

@@ -56,7 +56,7 @@ class Lesson:
         return view
 
 
-def told(text: str) -> Answer:
+def fixed(text: str) -> Answer:
     """An answer that is the same for every model."""
     return lambda model, view: text
 

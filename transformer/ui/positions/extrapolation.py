@@ -123,13 +123,13 @@ def _draw(names: list[str], rows: list[list[Right]], longest: int) -> None:
         f"{EACH} sequences of each length, decoded greedily. In training each sequence comes "
         "once, so that the shortest, of which there are few, are rare there."
     )
-    told = [
+    cells_of = [
         ["no vector" if one.share is None else f"{one.share:.0%}" for one in row] for row in rows
     ]
     st.html(
         html(
             "Sequences right",
             ["Symbols", *names],
-            [[str(length), *cells] for length, *cells in zip(lengths, *told, strict=True)],
+            [[str(length), *cells] for length, *cells in zip(lengths, *cells_of, strict=True)],
         )
     )

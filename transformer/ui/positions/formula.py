@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis import positions
-from transformer.figures.clocks import hands
+from transformer.figures.clocks import clock_hands
 from transformer.figures.positions import Curve, lines, table
 from transformer.ui import readings, state
 from transformer.ui.kit.charts import chart, dark
@@ -232,7 +232,7 @@ def _hands(width: int, k: int) -> None:
         one, two = (row.reshape(-1, 2)[pairs] for row in (here, there))
         st.markdown(f"From place **{start}** to place **{start + k}**")
         chart(
-            hands(
+            clock_hands(
                 one,
                 two,
                 [f"pair {pair}" for pair in pairs],

@@ -114,8 +114,8 @@ def _watched(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
     shares = [1.0 if not run.info.live else run.info.share or 0.0 for run in runs]
     if live:
         st.progress(sum(shares) / len(shares))
-        if trouble := jobs.trouble():
-            st.error(frame.plain(frame.sentence(trouble)))
+        if startup_error := jobs.startup_error():
+            st.error(frame.plain(frame.sentence(startup_error)))
     if all(run.info.status == "finished" for run in runs):
         st.caption(f"All {len(runs)} runs are finished.")
     else:
@@ -144,7 +144,7 @@ def _charts(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
         if run.race.entry in curves:
             seen = track(jobs, run)
             found = _smooth(seen.steps, seen.loss) if what == "loss" else None
-            curves[run.race.entry].append(found or (seen.look_steps, getattr(seen, what)))
+            curves[run.race.entry].append(found or (seen.evaluation_steps, getattr(seen, what)))
     # The first steps, far above all others, may leave the figure.
     later = [y[x >= 0.05 * runs[0].info.steps] for seeds in curves.values() for x, y in seeds]
     greatest = [part.max() for part in later if len(part)]

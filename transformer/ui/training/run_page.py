@@ -77,8 +77,8 @@ def _status(info: RunInfo, lines: list[dict[str, Any]]) -> None:
         st.progress(info.share or 0.0)
     if info.status == "failed":
         st.error(frame.plain(frame.sentence(info.reason)))
-    if info.status == "queued" and (trouble := live_jobs.jobs().trouble()):
-        st.error(frame.plain(frame.sentence(trouble)))
+    if info.status == "queued" and (startup_error := live_jobs.jobs().startup_error()):
+        st.error(frame.plain(frame.sentence(startup_error)))
 
 
 def _told(info: RunInfo, lines: list[dict[str, Any]]) -> str:
