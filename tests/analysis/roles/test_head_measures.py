@@ -15,15 +15,9 @@ from transformer.analysis.roles.head_roles import RESTS_ON, RULES, HeadRole, hea
 from transformer.figures.words import CONTROL
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.measures import MEASURES
-from transformer.model import Transformer
 from transformer.text import Vocabulary
 
 Pairs = list[tuple[str, str]]
-
-
-@pytest.fixture(scope="module")
-def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
-    return Translator(tiny_model, vocabulary)
 
 
 @pytest.fixture(scope="module")
