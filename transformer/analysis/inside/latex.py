@@ -46,9 +46,9 @@ def number(value: float, digits: int = 4) -> str:
     return "0" if float(text) == 0 else text
 
 
-def signed(value: float, digits: int = 4) -> str:
+def signed(value: float) -> str:
     """The same where it follows another sign: (-0.1235)."""
-    text = number(value, digits)
+    text = number(value)
     return f"({text})" if text.startswith("-") else text
 
 

@@ -32,9 +32,9 @@ def sinusoidal(length: int, d_model: int, start: int = 0) -> Table:
     return _table(length, d_model, start, cosine_ahead=0)
 
 
-def misprinted(length: int, d_model: int, start: int = 0) -> Table:
+def misprinted(length: int, d_model: int) -> Table:
     """As some notes have it: the cosine's exponent is (2i+1)/d_model, the sine's 2i/d_model."""
-    return _table(length, d_model, start, cosine_ahead=1)
+    return _table(length, d_model, 0, cosine_ahead=1)
 
 
 def _table(length: int, d_model: int, start: int, cosine_ahead: int) -> Table:

@@ -38,10 +38,10 @@ def head(reading: Reading, kind: str) -> None:
     explorer(key="head", data=data)
 
 
-def translation(reading: Reading) -> None:
-    """The translation, large, and the pieces that were read and written."""
+def translation(reading: Reading, language: str = "") -> None:
+    """The translation, large, in the language of this code, and the pieces read and written."""
     done = reading.trace.translation
-    data = translation_data(done.text, done.src_tokens, done.tokens)
+    data = translation_data(done.text, done.src_tokens, done.tokens, language=language)
     _translation(key="translation", data=data)
 
 
