@@ -58,9 +58,9 @@ def translation_data(
     }
 
 
-def steps_data(steps: Iterable[StepLike], *, end: str = "</s>") -> dict[str, Any]:
+def steps_data(steps: Iterable[StepLike]) -> dict[str, Any]:
     """The table of steps as `translation.js` shows it: for each step t, from 1, what the decoder
-    had read, its candidates and the one taken, until `end` was.
+    had read, its candidates and the one taken, until `</s>` was.
 
     Raises:
         ValueError: if a probability is not within 0 to 1.
@@ -71,7 +71,7 @@ def steps_data(steps: Iterable[StepLike], *, end: str = "</s>") -> dict[str, Any
             "input": list(step.input_tokens),
             "candidates": [_choice(candidate) for candidate in step.candidates],
             "chosen": _choice(step.chosen),
-            "last": step.chosen.token == end,
+            "last": step.chosen.token == "</s>",
         }
         for number, step in enumerate(steps, start=1)
     ]

@@ -19,7 +19,7 @@ def show(model: Model) -> Reading | None:
         st.info("Write a translation of your own below, and see how probable the model finds it.")
         return None
     reading = readings.read(model, view)
-    views.translation(reading)
+    views.translation(reading, model.about.writes)
     return reading
 
 
