@@ -14,11 +14,11 @@ import numpy.typing as npt
 from jaxtyping import Float, Integer
 
 from transformer import measures
-from transformer.figures.align import align
 from transformer.figures.packing import COARSE, FINE, Part, levels
 from transformer.figures.pins import pin_parts
 from transformer.figures.state import DEFAULTS, State
 from transformer.figures.steps import choices, tree_data
+from transformer.figures.token_diff import align
 from transformer.figures.words import plain_words, special, word_labels, words
 from transformer.measures import KINDS, MEASURES
 from transformer.measures.registry import AttentionTrace

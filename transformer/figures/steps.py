@@ -61,13 +61,12 @@ def translation_data(
 def steps_data(
     steps: Iterable[StepLike],
     *,
-    end: str = "</s>",
     live: bool = False,
     forced: int = -1,
     tails: Mapping[int, float] | None = None,
 ) -> dict[str, Any]:
     """The table of steps as `translation.js` shows it: for each step t, from 1, what the decoder
-    had read, its candidates and the one taken, until `end` was.
+    had read, its candidates and the one taken, until `</s>` was.
 
     Args:
         live: somebody hears which candidate is taken instead, and where a reader wants to look.
@@ -85,7 +84,7 @@ def steps_data(
             "input": list(step.input_tokens),
             "candidates": [_choice(candidate) for candidate in step.candidates],
             "chosen": _choice(step.chosen),
-            "last": step.chosen.token == end,
+            "last": step.chosen.token == "</s>",
             **({"forced": True} if number - 1 == forced else {}),
             **({"tail": known[number - 1]} if number - 1 in known else {}),
         }

@@ -24,7 +24,7 @@ COMPONENTS = (
     "moments",
     "figure1",
     "tensors",
-    "moves",
+    "contributions",
     "switchboard",
     "headgrid",
 )

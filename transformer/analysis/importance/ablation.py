@@ -110,7 +110,7 @@ def measure_without(
     tokens, drawn = lengths(parts), draws(len(corpus), seed=seed)
     share = 0.2 if bleu else 1.0  # of the time, about
     whole, each = losses_without(
-        translator, parts, checked, lambda s, doing: progress(share * s, doing)
+        translator, parts, checked, lambda s, stage: progress(share * s, stage)
     )
     base = mean_loss(whole, tokens, drawn)
     changes = tuple(

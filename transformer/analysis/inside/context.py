@@ -56,6 +56,16 @@ class Context:
         return self.config.d_k
 
     @property
+    def model_axis(self) -> Axis:
+        """The dimensions of a token's vector."""
+        return numbered(self.config.d_model, "dimension of d_model")
+
+    @property
+    def head_axis(self) -> Axis:
+        """The d_k dimensions of one head."""
+        return numbered(self.d_k, f"dimension of head {self.head}")
+
+    @property
     def ids(self) -> str:
         """The variable of a snippet that holds the ids of the box's own sequence."""
         return "src" if self.box.stack == "encoder" else "tgt"

@@ -151,8 +151,8 @@ def _roles(
         offset, share, reach = places.constant(layer, head, backwards=turned)
         enough = reach >= HALF and reach * len(places.query) >= LEAST_ROWS
         if share >= POSITIONAL and enough:
-            told = roles.backwards if turned else roles.straight
-            yield told(offset, share, kind, ("</s>",))
+            role_of = roles.backwards if turned else roles.straight
+            yield role_of(offset, share, kind, ("</s>",))
 
     def much(name: str, twice: bool = False, rows: int = LEAST_ROWS) -> bool:
         least = max(HALF, 2 * chance[name] if twice else 0.0)

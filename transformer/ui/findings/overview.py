@@ -44,10 +44,10 @@ def _all(model: Model, corpus: Corpus) -> None:
     """How many have been run, a button for the rest, and all verdicts as a file."""
     keys = {name: card.asked(model, corpus, name).key for name in FINDINGS}
     who = visitor.known()
-    looks = {name: computing().look(key, who) for name, key in keys.items()}
-    mine = [look.key for look in looks.values() if look.live and look.mine]
-    left = [name for name, now in looks.items() if now.status != "done" and not now.live]
-    done = [name for name, now in looks.items() if now.status == "done"]
+    standings = {name: computing().look(key, who) for name, key in keys.items()}
+    mine = [look.key for look in standings.values() if look.live and look.mine]
+    left = [name for name, now in standings.items() if now.status != "done" and not now.live]
+    done = [name for name, now in standings.items() if now.status == "done"]
     minutes = sum(FINDINGS[name].minutes for name in left)
     with st.container(horizontal=True, vertical_alignment="center"):
         if left:
@@ -93,5 +93,5 @@ def _cancel(keys: list[str], who: str) -> None:
 
 def _verdicts(keys: dict[str, str], done: list[str]) -> pd.DataFrame:
     """A line a finding that has been run."""
-    told = ["finding", "verdict", *Effect.COLUMNS, "measured", "reason", "claim", "source", "rule"]
-    return pd.DataFrame([computing().result(keys[name]) for name in done])[told]
+    names = ["finding", "verdict", *Effect.COLUMNS, "measured", "reason", "claim", "source", "rule"]
+    return pd.DataFrame([computing().result(keys[name]) for name in done])[names]

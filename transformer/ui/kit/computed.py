@@ -93,7 +93,7 @@ def progress(now: Standing) -> None:
         before = "one measurement is" if now.place == 1 else f"{now.place} measurements are"
         text = f"In line: {before} before this one …"
     else:
-        text = f"{now.doing.capitalize()}: {now.share:.0%} …"
+        text = f"{now.stage.capitalize()}: {now.share:.0%} …"
     st.progress(min(max(now.share, 0.0), 1.0), text=text)
 
 

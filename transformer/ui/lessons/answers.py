@@ -74,12 +74,12 @@ def waves(trace: Trace) -> str:
     )
 
 
-def slip(trace: Trace) -> str:
+def misprint(trace: Trace) -> str:
     d_model = int(trace.config["d_model"])
     d_model += d_model % 2
     right, wrong = (
         positions.pair_residuals(form(4 * d_model, d_model), 1).max()
-        for form in (positions.sinusoidal, positions.slip)
+        for form in (positions.sinusoidal, positions.misprinted)
     )
     return (
         "Sine and cosine of a pair share the exponent $2i/d_{model}$. With another one the two "

@@ -8,8 +8,8 @@ import streamlit as st
 
 from transformer.analysis.evidence.race_verdicts import ENOUGH
 from transformer.jobs import JobError, Jobs
+from transformer.jobs.race_runs import RaceRun, race_runs, submit_race
 from transformer.jobs.races import RACES, Race
-from transformer.jobs.racing import RaceRun, race_runs, submit_race
 from transformer.ui import frame, state
 from transformer.ui.kit import quantities
 from transformer.ui.server import visitor
@@ -93,16 +93,17 @@ def listed(jobs: Jobs, owner: str, file: str = "pages/train.py", only: str = "")
     """
     found: dict[str, list[RaceRun]] = {}
     for run in race_runs(jobs):
-        if only in ("", run.race):
-            found.setdefault(run.race_id, []).append(run)
+        if only in ("", run.race.name):
+            found.setdefault(run.race.id, []).append(run)
     newest_first = sorted(found.values(), key=lambda runs: runs[0].info.created, reverse=True)
     order = sorted(newest_first, key=lambda runs: runs[0].info.owner != owner)
     for runs in order[:LISTED]:
         first = runs[0]
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(progress(runs), color=_colour(runs))
-            title = RACES[first.race].title if first.race in RACES else first.race
-            frame.link(file, f"**{frame.plain(title)}**", race=first.race_id)
+            name = first.race.name
+            title = RACES[name].title if name in RACES else name
+            frame.link(file, f"**{frame.plain(title)}**", race=first.race.id)
             whose = [] if first.info.owner == owner else ["someone else's"]
             st.caption(" · ".join([*whose, quantities.ago(first.info.created)]))
 

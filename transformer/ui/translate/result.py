@@ -29,7 +29,7 @@ def show(model: Model) -> Reading | None:
         st.info("Write a translation of your own below, and see how probable the model finds it.")
         return None
     reading = _with_the_piece(model, view, readings.read(model, view))
-    views.translation(reading)
+    views.translation(reading, model.about.writes)
     return reading
 
 
@@ -63,7 +63,7 @@ def _with_the_piece(model: Model, view: Translate, reading: Reading) -> Reading:
     """The reading with the piece that the visitor took, with the way back; a piece that was taken
     in another sentence is let go of."""
     if view.force and st.session_state.get(_OF, view.text) != view.text:
-        state.settle(force="")
+        state.normalise(force="")
         view = state.view(Translate)
     st.session_state[_OF] = view.text
     if not view.force:
@@ -72,7 +72,7 @@ def _with_the_piece(model: Model, view: Translate, reading: Reading) -> Reading:
         altered = readings.altered(model, view, reading, view.force)
     except ValueError as error:
         st.warning(frame.plain(f"That piece cannot be taken: {error}"))
-        state.settle(force="")
+        state.normalise(force="")
         return reading
     step = int(view.force.split(":")[0])
     with st.container(horizontal=True, vertical_alignment="center"):

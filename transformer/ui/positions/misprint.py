@@ -1,4 +1,4 @@
-"""The slip that circulates in notes, held against the paper's form."""
+"""The misprint that circulates in notes, held against the paper's form."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def _measured(width: int, k: int) -> dict[str, dict[str, Any]]:
     """The same numbers of both forms, over enough positions that no matrix fits by chance."""
     length = max(512, 2 * width) + abs(k)
     found = {}
-    for name, form in (("paper", positions.sinusoidal), ("slip", positions.slip)):
-        rows = form(length, width)
+    for name, made in (("paper", positions.sinusoidal), ("slip", positions.misprinted)):
+        rows = made(length, width)
         found[name] = {
             "rows": rows,
             "circle": positions.pair_lengths(rows),
@@ -76,8 +76,8 @@ def show(model: Model) -> None:
         "**Dot product by distance**: the band is from the least to the greatest over all p"
     )
     curves = []
-    for name, told in (("paper", paper), ("slip", slip)):
-        each = told["distances"]
+    for name, form in (("paper", paper), ("slip", slip)):
+        each = form["distances"]
         low, high = each["least"].to_numpy(), each["most"].to_numpy()
         curves.append(
             Curve(name, each["k"].to_numpy(), each["mean"].to_numpy(), low=low, high=high)
@@ -90,7 +90,7 @@ def show(model: Model) -> None:
     pairs = np.arange(width // 2)
     chart(
         lines(
-            [Curve(name, pairs, np.maximum(told["pairs"], 1e-17)) for name, told in found.items()],
+            [Curve(name, pairs, np.maximum(form["pairs"], 1e-17)) for name, form in found.items()],
             across="pair i, fast to slow", down="largest error", log="y", dark=dark(),
         ),
         "positions-slip-pairs",
@@ -110,8 +110,8 @@ def _table(paper: dict[str, Any], slip: dict[str, Any], length: int, k: int) -> 
     def span(values: Any) -> str:
         return f"{values.min():.3f} to {values.max():.3f}"
 
-    def at(told: dict[str, Any]) -> str:
-        row = told["distances"].iloc[min(abs(k), REACH)]
+    def at(form: dict[str, Any]) -> str:
+        row = form["distances"].iloc[min(abs(k), REACH)]
         return f"{row['least']:.3f} to {row['most']:.3f}"
 
     st.html(

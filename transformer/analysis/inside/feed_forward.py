@@ -25,8 +25,7 @@ STRONGEST = 16
 def hidden(ctx: Context) -> list[Panel]:
     """x W_1 + b_1, cut off below 0; which units are live, and which are the strongest."""
     config, source = ctx.config, ctx.before[0]
-    wide = numbered(config.d_model, "dimension of d_model")
-    x = given(ctx, "x", "What comes in", "x", ctx.before, ctx.rows, wide)
+    x = given(ctx, "x", "What comes in", "x", ctx.before, ctx.rows, ctx.model_axis)
     w, b = ctx.block.w_1.weight, array(ctx.block.w_1.bias)
     z = through(x.values, w) + b
     found = ctx.held(np.maximum(z, 0), ctx.box.site)
@@ -41,14 +40,12 @@ def hidden(ctx: Context) -> list[Panel]:
         return [
             rf"z_{{{row},{column}}} = \sum_i x_{{{row},i}}\, W_{{i,{column}}} + b_{{{column}}}",
             f"= {products(x.values[row], array(w[column]))} + {signed(b[column])}",
-            f"= {number(z[row, column])}",
         ]
 
     def work(row: int, column: int) -> list[str]:
         return [
             rf"a_{{{row},{column}}} = \max(0, z_{{{row},{column}}})",
             rf"= \max(0, {number(z[row, column])})",
-            f"= {number(found[row, column])}",
         ]
 
     sums = table(
@@ -77,7 +74,6 @@ def _live(ctx: Context, z: Array, lines: list[str]) -> Panel:
         return [
             r"\frac{|\{u : a_u > 0\}|}{d_{ff}}",
             rf"= \frac{{{counts[row]}}}{{{z.shape[1]}}}",
-            f"= {number(live[row, 0])}",
         ]
 
     code = program([ctx.before[0]], lines, "(a[{r}] > 0).float().mean()")
@@ -94,7 +90,6 @@ def _strongest(ctx: Context, a: Array, lines: list[str]) -> Panel:
     def work(row: int, column: int) -> list[str]:
         return [
             rf"a_{{{row},u}},\quad u = {units[row, column]}",
-            f"= {number(values[row, column])}",
         ]
 
     def code(row: int, column: int) -> Code:
@@ -118,7 +113,6 @@ def _strongest(ctx: Context, a: Array, lines: list[str]) -> Panel:
 def output(ctx: Context) -> list[Panel]:
     """a W_2 + b_2."""
     site = f"{ctx.path}.hook_hidden"
-    wide = numbered(ctx.config.d_model, "dimension of d_model")
     units = numbered(ctx.config.d_ff, "hidden unit")
     source = site, f"{ctx.name}.hidden"
     a = given(ctx, "a", "Hidden units", "a", source, ctx.rows, units, kind="positive")
@@ -129,7 +123,6 @@ def output(ctx: Context) -> list[Panel]:
         return [
             rf"y_{{{row},{column}}} = \sum_u a_{{{row},u}}\, W_{{u,{column}}} + b_{{{column}}}",
             f"= {products(a.values[row], array(w[column]), 'u')} + {signed(b[column])}",
-            f"= {number(found[row, column])}",
         ]
 
     lines = [
@@ -139,14 +132,13 @@ def output(ctx: Context) -> list[Panel]:
     ]
     symbol, code = r"\mathrm{FFN}(x)", program([site], lines, "y[{r}, {c}]")
     title = "What the network says"
-    return [a, table("y", title, symbol, found, ctx.rows, wide, work, code)]
+    return [a, table("y", title, symbol, found, ctx.rows, ctx.model_axis, work, code)]
 
 
 def memory(ctx: Context) -> list[Panel]:
     """The last encoder layer's output, as it is."""
     source = ctx.before
-    wide = numbered(ctx.config.d_model, "dimension of d_model")
     found = ctx.held(ctx.seen(source[0]), ctx.box.site)
     code = program([source[0]], [f"m = seen[{source[0]!r}]"], "m[{r}, {c}]")
     work, title = plain("m", found), "The memory"
-    return [table("m", title, "m", found, ctx.rows, wide, work, code, origin=source[1])]
+    return [table("m", title, "m", found, ctx.rows, ctx.model_axis, work, code, origin=source[1])]

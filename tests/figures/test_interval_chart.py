@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from transformer.figures.measured import Chart, measured
+from transformer.figures.interval_chart import Chart, measured
 
 TABLE = pd.DataFrame(
     {

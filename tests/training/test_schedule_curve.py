@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.training.rates import rates
 from transformer.training.schedule import paper_rate
+from transformer.training.schedule_curve import rates
 
 
 def test_the_rate_rises_in_a_line_and_falls_with_the_root() -> None:

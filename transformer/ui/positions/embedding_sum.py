@@ -14,7 +14,7 @@ from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.tables import html
 from transformer.ui.models import Model
 from transformer.ui.positions import Positions
-from transformer.ui.positions.drawing import recorded, side, tokens
+from transformer.ui.positions.sides import recorded, side, tokens
 
 NAMES = dict(
     zip(PARTS, ("word → word", "word → place", "place → word", "place → place"), strict=True)
@@ -117,7 +117,7 @@ def _one(model: Model, found: ScoreParts, weights: np.ndarray, first: int) -> No
     """One head's parts and their whole as pictures: scores, or where each alone would look."""
     left, right = st.columns(2)
     if state.view(Positions).head < 0:
-        state.settle(head=first)
+        state.normalise(head=first)
     with left:
         st.selectbox(
             options=range(model.n_heads), format_func=lambda h: f"head {h}", **state.bound("head")

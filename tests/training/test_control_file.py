@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.training.conftest import MakeTrainer, losses
-from transformer.training import control as control_module
-from transformer.training.control import Control, ControlFile
+from transformer.training import control_file as control_module
+from transformer.training.control_file import Control, ControlFile
 from transformer.training.run import RunFolder
 
 Say = Callable[[dict[str, Any]], None]

@@ -20,12 +20,12 @@ from typing import Any, Self
 from transformer.jobs.computation import LANES, Computation, Lane, lane_of
 from transformer.jobs.errors import JobError, sentence
 from transformer.jobs.executors import LaneExecutor
+from transformer.jobs.lane_queue import Asked
 from transformer.jobs.lane_thread import LaneThread
 from transformer.jobs.limits import Limits
 from transformer.jobs.processes import LaneProcess
 from transformer.jobs.results import FAILED, PROGRESS, RESULT, Standing, clear, read
 from transformer.jobs.shares import Who
-from transformer.jobs.waiting import Asked
 
 FOLDER = ".results"
 DEFAULTS = Limits()
@@ -107,15 +107,15 @@ class Computing:
         if (folder / RESULT).is_file():
             return Standing(key, "done", 1.0)
         # Read before `failed.json`, which is written before this is removed.
-        told = read(folder / PROGRESS) if asked is not None else {}
+        reported = read(folder / PROGRESS) if asked is not None else {}
         if asked is not None and not asked.cancelled:
             if place:
                 return Standing(key, "waiting", place=place, mine=mine)
-            share, doing = float(told.get("share", 0.0)), str(told.get("doing", "starting"))
-            so_far = told.get("so_far", {})
-            return Standing(key, "running", share, doing, mine=mine, so_far=so_far)
+            share, stage = float(reported.get("share", 0.0)), str(reported.get("stage", "starting"))
+            so_far = reported.get("so_far", {})
+            return Standing(key, "running", share, stage, mine=mine, so_far=so_far)
         failed = read(folder / FAILED)
-        so_far = failed.get("so_far") or told.get("so_far") or {}  # `told`: its process still ends
+        so_far = failed.get("so_far") or reported.get("so_far") or {}  # its process still ends
         if reason := unwritten or str(failed.get("reason", "")):
             return Standing(key, "failed", reason=reason, so_far=so_far)
         return Standing(key, "stopped" if so_far else "absent", so_far=so_far)

@@ -1,5 +1,5 @@
 """What a weight moves, and what an output token was made of: two tables that share their pointer,
-for `moves.js`; bars and a curve, as Plotly figures."""
+for `contributions.js`; bars and a curve, as Plotly figures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CellValues:
     most: float = 0.0
 
 
-def moves_data(
+def contributions_data(
     quantities: Sequence[CellValues],
     shown: tuple[str, str],
     *,

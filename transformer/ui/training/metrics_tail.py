@@ -20,7 +20,7 @@ LAST = 20
 """Steps that tokens per second are measured over."""
 
 
-class Follower:
+class MetricsTail:
     """One growing metrics.jsonl."""
 
     def __init__(self, path: Path) -> None:
@@ -61,14 +61,14 @@ class Follower:
             self.lines = [x for n, x in enumerate(self.lines) if n % 2 or "loss" not in x]
 
 
-_followed: Kept[Follower] = Kept(ROOM, lambda follower: LINE * len(follower.lines))
+_tails: Kept[MetricsTail] = Kept(ROOM, lambda tail: LINE * len(tail.lines))
 
 
 def metrics(run: RunFolder) -> list[dict[str, Any]]:
     """Lines of the run's metrics.jsonl, of a long run not all; not to be changed."""
-    follower = _followed.once(run.metrics_path, lambda: Follower(run.metrics_path))
-    lines = follower.update()
-    _followed.put(run.metrics_path, follower)  # it has grown
+    tail = _tails.once(run.metrics_path, lambda: MetricsTail(run.metrics_path))
+    lines = tail.update()
+    _tails.put(run.metrics_path, tail)  # it has grown
     return lines
 
 

@@ -266,8 +266,8 @@ def test_a_trainer_that_is_not_there_is_trouble_not_silence(make_jobs: MakeJobs)
     jobs = make_jobs(trainer="tests.jobs.nowhere:train")
     name = jobs.submit(asked(), "ann")
     deadline = time.monotonic() + PATIENCE
-    while not jobs.trouble():
+    while not jobs.startup_error():
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    assert jobs.trouble() == "no worker starts; the app's terminal says why"
+    assert jobs.startup_error() == "no worker starts; the app's terminal says why"
     assert jobs.run(name).status == "queued"

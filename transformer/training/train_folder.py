@@ -15,10 +15,10 @@ from transformer.training.console import say
 from transformer.training.data import TrainingPairs, prepare
 from transformer.training.errors import as_training_error
 from transformer.training.evaluator import ProbeSet
+from transformer.training.fitted_vocabulary import fitted_vocabulary
 from transformer.training.layer_race import train_layers
 from transformer.training.run import BusyError, RunError, RunFolder, Status
 from transformer.training.start import train_in
-from transformer.training.words import fitted_vocabulary
 
 MAX_WATCHED = 500  # validation pairs that looks are taken at
 PROBES = 4

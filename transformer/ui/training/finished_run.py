@@ -10,7 +10,7 @@ from transformer.jobs import JobError, RunInfo
 from transformer.text.tasks import TASKS
 from transformer.ui import frame, live_jobs, models, state
 from transformer.ui.about import about
-from transformer.ui.training import draft, follow
+from transformer.ui.training import draft, metrics_tail
 from transformer.ui.training.curves import charts
 
 MOST = 6
@@ -121,7 +121,7 @@ def together(info: RunInfo, lines: list[dict[str, Any]], others: dict[str, str])
     shown = {f"{info.title} ({info.name})": lines}
     for name in st.session_state.get(key, []):
         try:
-            shown[others[name]] = follow.metrics(live_jobs.jobs().folder(name))
+            shown[others[name]] = metrics_tail.metrics(live_jobs.jobs().folder(name))
         except (JobError, KeyError):  # deleted meanwhile
             continue
     charts(shown, info.name)

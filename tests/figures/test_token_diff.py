@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.figures.align import Pair, align, difference
+from transformer.figures.token_diff import Pair, align, difference
 
 HOSTILE = ["<b>", "▁", "", "שלום", "e\u0301", "é", "\ud800", "</s>"]
 few = st.lists(st.sampled_from(HOSTILE[:3]), max_size=9)

@@ -404,7 +404,7 @@ def test_what_a_process_makes_of_a_real_checkpoint(checkpoints: Path, tmp_path: 
     assert found["what"] == "heads"
     assert len(found["table"]) == len(found["cards"]) == 24
     assert found["texts"] == [["She paints.", "Elle peint."]]
-    assert read(tmp_path / "progress.json")["doing"]
+    assert read(tmp_path / "progress.json")["stage"]
     for change, reason in (
         ({"hash": "0" * 16}, "the checkpoint tiny has changed meanwhile; ask again"),
         ({"what": "hats"}, "'hats' cannot be measured"),

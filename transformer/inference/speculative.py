@@ -1,7 +1,7 @@
-"""Decoding one output fast and exactly: draft in eight bits, then check in float32.
+"""Speculative decoding of one output, exactly: drafted in eight bits, verified in float32.
 
-The whole draft is checked by one pass of the model over all its positions at once, which takes
-about as long as a few steps. Up to the first position where the checked logits choose another
+The whole draft is verified by one pass of the model over all its positions at once, which takes
+about as long as a few steps. Up to the first position where the exact logits choose another
 token the draft is what exact decoding would have given; from there on it is drafted again.
 (Leviathan et al. 2023 do this by samples; here the choice is a function of the logits.)
 The pass that confirms the output is a teacher-forced pass like that of a trace, and serves as it.
@@ -16,20 +16,20 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer.config import ModelConfig
-from transformer.inference.records import Decoded
-from transformer.inference.search import Allowed, Choose, forced
-from transformer.inference.single import SingleSession
+from transformer.inference.greedy import Allowed, Choose, forced
+from transformer.inference.single_output import SingleSession
+from transformer.inference.step_logits import Decoded
 
 CORRECTIONS = 3
 """After so many the draft is no help for this text."""
 
-Check = Callable[[list[int]], Float[Tensor, "tgt vocab"]]
+Verify = Callable[[list[int]], Float[Tensor, "tgt vocab"]]
 """Exact logits that each of these ids is chosen from."""
 
 
-def drafted(
+def speculative(
     session: SingleSession,
-    check: Check,
+    verify: Verify,
     choose: Choose,
     limit: int,
     config: ModelConfig,
@@ -39,15 +39,15 @@ def drafted(
 ) -> Decoded | None:
     """What exact decoding gives, or None if the draft was wrong too often.
 
-    Arguments are those of `search`. The last call of `check` is with the ids returned, unless
-    the draft went past their end.
+    Arguments are those of `greedy.search`. The last call of `verify` is with the ids returned,
+    unless the draft went past their end.
     """
     device = session.cache.device
     allowed = Allowed(config, device, min_len)
     ids: list[int] = []
     for _ in range(CORRECTIONS + 1):
-        _extend(session, ids, choose, limit, allowed)
-        exact = check(ids)
+        _draft(session, ids, choose, limit, allowed)
+        exact = verify(ids)
         steps = list(range(len(ids)))
         right = choose(allowed(exact, steps), steps, [0] * len(ids)).tolist()
         if ids == right:
@@ -60,7 +60,7 @@ def drafted(
     return None
 
 
-def _extend(
+def _draft(
     session: SingleSession,
     ids: list[int],
     choose: Choose,

@@ -57,7 +57,7 @@ class Workers:
         with self._guard:
             return set(self._alive)
 
-    def trouble(self) -> str:
+    def startup_error(self) -> str:
         return self._trouble
 
     def warm(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.figures.moves import CellValues, answers, moves_data, source_curve
+from transformer.figures.contributions import CellValues, answers, contributions_data, source_curve
 from transformer.figures.packing import split
 
 WEIGHT = CellValues("weight", "weight", "Weight", "a share", np.array([[0.25, 0.75], [1.0, 0.0]]))
@@ -14,7 +14,7 @@ LABELS = {"kind": "cross", "rows": ["<s>", "a"], "columns": ["<b>x", "</s>"]}
 
 
 def test_the_browser_gets_every_number_and_what_is_chosen() -> None:
-    data = moves_data(
+    data = contributions_data(
         [WEIGHT, SLOPE], ("slope", "weight"), **LABELS, cell=(1, 0), writes=["a", "b"]
     )
     header, parts = split(data)
@@ -28,9 +28,9 @@ def test_the_browser_gets_every_number_and_what_is_chosen() -> None:
 
 def test_what_does_not_fit_is_said() -> None:
     with pytest.raises(ValueError, match="no 'norm' to draw; there is weight, slope"):
-        moves_data([WEIGHT, SLOPE], ("weight", "norm"), **LABELS)
+        contributions_data([WEIGHT, SLOPE], ("weight", "norm"), **LABELS)
     with pytest.raises(ValueError, match=r"weight of shape \(2, 2\) does not fit 3 rows"):
-        moves_data([WEIGHT], ("weight", "weight"), **{**LABELS, "rows": ["a", "b", "c"]})
+        contributions_data([WEIGHT], ("weight", "weight"), **{**LABELS, "rows": ["a", "b", "c"]})
 
 
 def test_a_percent_is_equally_long_in_every_panel() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from transformer.figures.scores import against_width, by_head, one_row
+from transformer.figures.score_scale import against_width, by_head, one_row
 
 NAMES = {"dot": "q·k <b>", "additive": "tanh"}
 TABLE = pd.DataFrame(

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.inference import models
-from tests.inference.test_search import many_sources
+from tests.inference.test_greedy import many_sources
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.engine import Engine
 from transformer.inference.options import Decoding

@@ -10,7 +10,6 @@ from transformer.analysis.inside.context import (
     array,
     given,
     learned,
-    numbered,
     program,
     table,
 )
@@ -22,7 +21,7 @@ def tokens(ctx: Context) -> list[Panel]:
     """E[token], and the same × √d_model."""
     d_model = ctx.config.d_model
     ids = np.array(ctx.trace.src_ids if ctx.ids == "src" else ctx.trace.tgt_ids)
-    rows, columns = ctx.rows, numbered(d_model, "dimension of d_model")
+    rows, columns = ctx.rows, ctx.model_axis
     picked = array(ctx.model.embedding.weight[ids])
     found = ctx.held(picked * d_model**0.5, ctx.box.site)
     pick = f"model.embedding.weight[{ctx.ids}[0]]"
@@ -31,7 +30,6 @@ def tokens(ctx: Context) -> list[Panel]:
         return [
             rf"t_{{{row},{column}}} = \sqrt{{d_{{model}}}}\; E_{{{ids[row]},{column}}}",
             rf"= \sqrt{{{d_model}}} \cdot {signed(picked[row, column])}",
-            rf"= {number(found[row, column])}",
         ]
 
     code = program([], [f"e = {pick}", f"t = e * {d_model} ** 0.5"], "t[{r}, {c}]")
@@ -43,7 +41,7 @@ def tokens(ctx: Context) -> list[Panel]:
 
 def positions(ctx: Context) -> list[Panel]:
     """What is added, by the closed form, the learned table, or nothing."""
-    rows, columns = ctx.rows, numbered(ctx.config.d_model, "dimension of d_model")
+    rows, columns = ctx.rows, ctx.model_axis
     kind = ctx.config.positions
     length = len(rows.labels)
     if kind == "sinusoidal":
@@ -77,7 +75,6 @@ def _by_wave(d_model: int, found: Array) -> tuple[Work, CodeOf]:
             rf"{{10000^{{{even}/d_{{model}}}}}}\right)",
             rf"= \{wave}\left(\frac{{{row}}}{{10000^{{{even}/{d_model}}}}}\right)",
             rf"= \{wave}({number(angle, 8)})",
-            rf"= {number(found[row, column])}",
         ]
 
     def code(row: int, column: int) -> Code:
@@ -90,7 +87,7 @@ def _by_wave(d_model: int, found: Array) -> tuple[Work, CodeOf]:
 
 def added(ctx: Context) -> list[Panel]:
     """Embedding plus position."""
-    rows, columns = ctx.rows, numbered(ctx.config.d_model, "dimension of d_model")
+    rows, columns = ctx.rows, ctx.model_axis
     sources = [(f"{ctx.path}.hook_{step}", f"{ctx.name}.{step}") for step in _PARTS]
     t, pe = (
         given(ctx, name, title, symbol, source, rows, columns)
@@ -103,7 +100,6 @@ def added(ctx: Context) -> list[Panel]:
         return [
             rf"x_{{{row},{column}}} = t_{{{row},{column}}} + PE_{{{row},{column}}}",
             rf"= {number(parts[0])} + {signed(parts[1])}",
-            rf"= {number(found[row, column])}",
         ]
 
     lines = [f"t = seen[{sources[0][0]!r}]", f"pe = seen[{sources[1][0]!r}]", "x = t + pe"]

@@ -21,7 +21,7 @@ COUNTS = (1, 2, 3, 4, 6, 9, 13, 18, 26, 38, 52)
 """Sentences that are joined to one text."""
 
 
-def further(model: Model) -> None:
+def show(model: Model) -> None:
     """Sentences moved along, and sentences joined."""
     st.subheader("The same sentences, further on")
     st.markdown(
@@ -47,7 +47,7 @@ def _question(model: Model) -> Computation:
     }
     folder = str(models.checkpoints()[model.name].resolve())
     return Computation(
-        "transformer.analysis.positions.beyond:places",
+        "transformer.analysis.positions.extrapolation_job:places",
         {**given, "checkpoint": folder, "hash": model.hash},
         known_by=(model.hash, given),
     )

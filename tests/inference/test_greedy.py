@@ -13,7 +13,7 @@ from tests.inference import models
 from transformer.hooks import Hooks
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding
-from transformer.inference.records import Recorder
+from transformer.inference.step_logits import Recorder
 
 LOOK = Hooks({"hook_logits": lambda logits, name: None})
 
@@ -92,7 +92,7 @@ def test_records_are_the_models_own_softmax(k: int) -> None:
 def test_a_small_buffer_is_read_several_times(monkeypatch: pytest.MonkeyPatch) -> None:
     decoder, sources = SequenceDecoder(models.copier()), many_sources(9)
     whole = decoder.run(sources, Decoding(max_len=12))
-    monkeypatch.setattr("transformer.inference.records.BUFFER", 25 * models.VOCABULARY)
+    monkeypatch.setattr("transformer.inference.step_logits.BUFFER", 25 * models.VOCABULARY)
     for one, other in zip(whole, decoder.run(sources, Decoding(max_len=12)), strict=True):
         assert one.decoded.ids == other.decoded.ids
         assert (one.decoded.candidate_ids == other.decoded.candidate_ids).all()

@@ -1,6 +1,6 @@
-// Two tables of one head side by side: its weights and what they move. They share the pointer and the
-// chosen cell, and tell all that is known of a cell. `.show(bytes)` takes what figures/moves.py makes;
-// `report({ row, column })` is called for a chosen cell, with −1 for none.
+// Two tables of one head side by side: its weights and what they contribute. They share the pointer and
+// the chosen cell, and tell all that is known of a cell. `.show(bytes)` takes what
+// figures/contributions.py makes; `report({ row, column })` is called for a chosen cell, −1 for none.
 
 import { ARROWS, colours, el, tokenText, within } from "./base.js";
 import { cellAt, cornerOf, drawTable, layoutCells } from "./cells.js";
@@ -9,9 +9,9 @@ import { numberText } from "./numbers.js";
 import { makeStage } from "./stage.js";
 import { unpack } from "./store.js";
 
-const MOVES_QUIET = 150; // ms, so that a held arrow key reports once
+const CONTRIBUTION_QUIET = 150; // ms, so that a held arrow key reports once
 
-export function movesView(place, report) {
+export function contributionsView(place, report) {
   let [header, parts, m, cell, over, look, shown] = [null, null, null, null, null, null, ""];
   let reporting = 0;
   const tables = [0, 1].map((which) => makeMoved(which));
@@ -94,7 +94,7 @@ export function movesView(place, report) {
     redraw();
     clearTimeout(reporting);
     const { row, column } = next || { row: -1, column: -1 };
-    reporting = setTimeout(() => report({ row, column }), MOVES_QUIET);
+    reporting = setTimeout(() => report({ row, column }), CONTRIBUTION_QUIET);
   }
 
   function point(next) {

@@ -11,7 +11,7 @@ from transformer.text.visible import is_blank
 from transformer.training.data import SET_ASIDE_EVERY, SET_ASIDE_MOST
 from transformer.ui import frame, live_jobs
 from transformer.ui.kit.uploads import decoded
-from transformer.ui.training import pairs as own
+from transformer.ui.training import own_pairs as own
 from transformer.ui.training.draft import Draft
 
 SHOWN = 6

@@ -13,7 +13,7 @@ from transformer.jobs.folder import JobFolder
 from transformer.training.run import RunError
 from transformer.ui import frame, live_jobs, state
 from transformer.ui.kit import quantities
-from transformer.ui.training import after, film, follow, runs
+from transformer.ui.training import film, finished_run, metrics_tail, run_list
 
 EVERY = 1.0
 """Seconds between two looks at a run that learns."""
@@ -33,9 +33,9 @@ def run(name: str, owner: str) -> None:
     live = info.live
     if not live:
         _status(info, [])
-        after.kept(info, owner)
-    others = after.others(info)
-    begun = bool(follow.metrics(live_jobs.jobs().folder(name)))
+        finished_run.kept(info, owner)
+    others = finished_run.others(info)
+    begun = bool(metrics_tail.metrics(live_jobs.jobs().folder(name)))
     soon = info.status != "paused" and not begun and info.place in (None, 1)
     every = (SOON if soon else EVERY) if live else None
     watch = st.fragment(_watched, run_every=every, key="watched")
@@ -52,7 +52,7 @@ def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, st
         state.start_anew()
     if info.live != live:
         state.start_anew()
-    lines = follow.metrics(folder)
+    lines = metrics_tail.metrics(folder)
     if soon and lines:
         state.start_anew()
     if live:
@@ -60,7 +60,7 @@ def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, st
         _controls(info, owner)
     _figures(info, lines)
     _made_with(folder)
-    after.together(info, lines, others)
+    finished_run.together(info, lines, others)
     if info.layer:  # no heads of a translator to film
         _examples(folder)
         return
@@ -71,14 +71,14 @@ def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, st
 
 def _status(info: RunInfo, lines: list[dict[str, Any]]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        runs.badge(info)
+        run_list.badge(info)
         st.caption(frame.plain(_told(info, lines)))
     if info.live:
         st.progress(info.share or 0.0)
     if info.status == "failed":
         st.error(frame.plain(frame.sentence(info.reason)))
-    if info.status == "queued" and (trouble := live_jobs.jobs().trouble()):
-        st.error(frame.plain(frame.sentence(trouble)))
+    if info.status == "queued" and (startup_error := live_jobs.jobs().startup_error()):
+        st.error(frame.plain(frame.sentence(startup_error)))
 
 
 def _told(info: RunInfo, lines: list[dict[str, Any]]) -> str:
@@ -170,7 +170,7 @@ def _figures(info: RunInfo, lines: list[dict[str, Any]]) -> None:
             shown.append((label, written, about))
 
     def newest(name: str) -> Any:
-        return follow.newest(lines, name)
+        return metrics_tail.newest(lines, name)
 
     loss, valid = newest("loss"), newest("valid_loss")
     add("Loss", loss, f"{loss or 0:.3f}", "of the last step, nats a token")
@@ -185,7 +185,7 @@ def _figures(info: RunInfo, lines: list[dict[str, Any]]) -> None:
     add("BLEU", bleu, f"{bleu or 0:.1f}", "0 to 100, the higher the better")
     add("Alignment error", aer, quantities.percent(aer or 0.0), "AER of the cross attention")
     if info.status == "running":
-        rate, speed = newest("learning_rate"), follow.speed(lines)
+        rate, speed = newest("learning_rate"), metrics_tail.speed(lines)
         add("Learning rate", rate, f"{rate or 0:.2g}", "of the last step")
         add("Tokens a second", speed, f"{speed or 0:,.0f}", "source and target")
     if shown:

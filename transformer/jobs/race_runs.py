@@ -21,7 +21,7 @@ from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo
 from transformer.jobs.jobs import Jobs
 from transformer.jobs.races import race_named
-from transformer.run_config import LayerRun
+from transformer.run_config import LayerRun, RaceEntry
 from transformer.text.tasks.gap import Gap
 from transformer.training.run import RunError
 
@@ -33,14 +33,14 @@ COLUMNS = ("entry", "seed", "step", "distance", "accuracy", "reach", "chance", "
 class Track:
     """What a race needs of one run's metrics: its curve, its looks, and how it ended.
 
-    `steps` and `loss` are of the training steps; `look_steps`, `valid_loss` and `accuracy` of the
-    looks at the validation pairs. `by_distance`, of the last look, is for the race of layers alone:
-    the share of letters that were right, by how far they had to travel.
+    `steps` and `loss` are of the training steps; `evaluation_steps`, `valid_loss` and `accuracy`
+    of the evaluations of the validation pairs. `by_distance`, of the last one, is for the race of
+    layers alone: the share of letters that were right, by how far they had to travel.
     """
 
     steps: Floats
     loss: Floats
-    look_steps: Floats
+    evaluation_steps: Floats
     valid_loss: Floats
     accuracy: Floats
     outcome: Outcome | None
@@ -52,11 +52,7 @@ class RaceRun:
     """A run of a race as it stands."""
 
     info: RunInfo
-    race_id: str
-    race: str
-    entry: str
-    seed: int
-    steps: int
+    race: RaceEntry
 
 
 def submit_race(
@@ -101,7 +97,7 @@ def race_runs(
     """
     infos = jobs.runs() if infos is None else infos
     return [
-        RaceRun(info, info.race.id, info.race.name, info.race.entry, info.race.seed, info.steps)
+        RaceRun(info, info.race)
         for info in sorted(infos, key=lambda info: (info.turn, info.name))
         if info.race and race_id in ("", info.race.id)
     ]
@@ -137,9 +133,8 @@ def track(jobs: Jobs, run: RaceRun) -> Track:
     try:
         found = folder.metrics_path.stat()
     except OSError:
-        return _track(folder.path, (0, 0), run.entry, run.seed, run.steps)
-    stamp = (found.st_size, found.st_mtime_ns)
-    return _track(folder.path, stamp, run.entry, run.seed, run.steps)
+        return _track(folder.path, (0, 0), run.race, run.info.steps)
+    return _track(folder.path, (found.st_size, found.st_mtime_ns), run.race, run.info.steps)
 
 
 def standings(jobs: Jobs, runs: Iterable[RaceRun]) -> tuple[pd.DataFrame, list[Verdict]]:
@@ -153,7 +148,7 @@ def standings(jobs: Jobs, runs: Iterable[RaceRun]) -> tuple[pd.DataFrame, list[V
     runs = list(runs)
     if not runs:
         raise ValueError("there are no runs of this race; they may have been deleted")
-    race = race_named(runs[0].race)
+    race = race_named(runs[0].race.name)
     done = [track(jobs, run).outcome for run in runs if run.info.status == "finished"]
     table = results([one for one in done if one is not None], list(race.entries))
     return table, [verdict(table, claim, race.measure) for claim in race.claims]
@@ -176,9 +171,9 @@ def by_distance(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
                 continue
             reach = config.layer.reach
             said = {
-                "entry": run.entry,
-                "seed": run.seed,
-                "step": int(seen.look_steps[-1]) if len(seen.look_steps) else 0,
+                "entry": run.race.entry,
+                "seed": run.race.seed,
+                "step": int(seen.evaluation_steps[-1]) if len(seen.evaluation_steps) else 0,
             }
             sizes = {
                 "reach": math.inf if reach is None else float(reach),
@@ -194,10 +189,11 @@ def by_distance(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
 
 
 @lru_cache(maxsize=512)
-def _track(path: Path, stamp: tuple[int, int], entry: str, seed: int, steps: int) -> Track:
+def _track(path: Path, stamp: tuple[int, int], race: RaceEntry, steps: int) -> Track:
     lines = JobFolder(path).metrics() if stamp[0] else []
     trained = [line for line in lines if "loss" in line]
-    looks = [line for line in lines if "sequence_accuracy" in line]
+    evaluations = [line for line in lines if "sequence_accuracy" in line]
+    last = evaluations[-1] if evaluations else {}
 
     def column(lines: list[dict[str, Any]], name: str) -> Floats:
         return np.array([line[name] for line in lines], dtype=np.float64)
@@ -205,9 +201,9 @@ def _track(path: Path, stamp: tuple[int, int], entry: str, seed: int, steps: int
     return Track(
         column(trained, "step"),
         column(trained, "loss"),
-        column(looks, "step"),
-        column(looks, "valid_loss"),
-        column(looks, "sequence_accuracy"),
-        outcome(entry, seed, steps, lines),
-        {int(d): share for d, share in (looks[-1].get("by_distance", {}) if looks else {}).items()},
+        column(evaluations, "step"),
+        column(evaluations, "valid_loss"),
+        column(evaluations, "sequence_accuracy"),
+        outcome(race.entry, race.seed, steps, lines),
+        {int(d): share for d, share in last.get("by_distance", {}).items()},
     )

@@ -13,12 +13,11 @@ from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.computed import computed
 from transformer.ui.kit.tables import html
 from transformer.ui.models import Model
-from transformer.ui.positions import Positions, runs
-from transformer.ui.positions.further import further
-from transformer.ui.positions.runs import PositionModel
+from transformer.ui.positions import Positions, far_sentences, position_models
+from transformer.ui.positions.position_models import PositionModel
 from transformer.ui.server import visitor
 
-MOST_MODELS = runs.MOST_LOADED
+MOST_MODELS = position_models.MOST_LOADED
 EACH = 48
 """Sequences of each length."""
 
@@ -31,7 +30,7 @@ def show(model: Model) -> None:
     )
     visitor.owner()
     if not model.about.kind:
-        further(model)
+        far_sentences.show(model)
     st.subheader("Longer sequences")
     first, same = _compared(model)
     if {"learned", "sinusoidal"} - {one.positions for one in same}:
@@ -39,7 +38,7 @@ def show(model: Model) -> None:
             "Learned places beside sinusoids, on lengths that neither met: for this, two small "
             "models are needed."
         )
-        runs.offer()
+        position_models.offer()
     if first is None:
         return
     most = TASKS[first.task].options["longest"].greatest
@@ -56,7 +55,7 @@ def show(model: Model) -> None:
 def _compared(model: Model) -> tuple[PositionModel | None, list[PositionModel]]:
     """The page's model if it has a task with lengths, else the learned one that is looked at, else
     the first there is; and with it those of the same task, most telling first."""
-    there = [one for one in runs.learners() if one.task]
+    there = [one for one in position_models.learners() if one.task]
     wanted = (model.name, state.view(Positions).learned)
     first = min(
         there, key=lambda one: wanted.index(one.name) if one.name in wanted else 2, default=None
@@ -92,7 +91,7 @@ def _question(task: str, same: list[PositionModel], most: int) -> Computation:
     }
     folders = [str(one.path.resolve()) for one in same]
     return Computation(
-        "transformer.analysis.positions.beyond:lengths",
+        "transformer.analysis.positions.extrapolation_job:lengths",
         {**given, "models": [*zip(folders, hashes, strict=True)]},
         known_by=(hashes, given),
     )
@@ -124,13 +123,13 @@ def _draw(names: list[str], rows: list[list[Right]], longest: int) -> None:
         f"{EACH} sequences of each length, decoded greedily. In training each sequence comes "
         "once, so that the shortest, of which there are few, are rare there."
     )
-    told = [
+    cells_of = [
         ["no vector" if one.share is None else f"{one.share:.0%}" for one in row] for row in rows
     ]
     st.html(
         html(
             "Sequences right",
             ["Symbols", *names],
-            [[str(length), *cells] for length, *cells in zip(lengths, *told, strict=True)],
+            [[str(length), *cells] for length, *cells in zip(lengths, *cells_of, strict=True)],
         )
     )
