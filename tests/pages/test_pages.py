@@ -284,6 +284,7 @@ def test_a_candidate_is_taken_on_translate_and_given_back(visit: Visit, checkpoi
     assert sentence["text"] == wanted.text
     assert table["live"]
     assert [step.get("forced", False) for step in table["steps"]].index(True) == 1
+    assert [step["takes"] for step in table["steps"]][:3] == [True, True, False]
     next(button for button in app.button if button.label == "Back to it").click().run()
     assert shown(app)[0]["text"] == plain.text
     assert view(app).force == ""

@@ -70,7 +70,8 @@ def steps_data(
 
     Args:
         live: somebody hears which candidate is taken instead, and where a reader wants to look.
-        forced: the step, from 0, at which a piece was given; -1 is none.
+        forced: the step, from 0, at which a piece was given; -1 is none. One is given at a time:
+            what comes after it cannot be taken instead.
         tails: of the steps, from 0, that took an improbable piece: the probability of all the
             pieces together that were more probable.
 
@@ -86,6 +87,7 @@ def steps_data(
             "chosen": _choice(step.chosen),
             "last": step.chosen.token == "</s>",
             **({"forced": True} if number - 1 == forced else {}),
+            **({"takes": not 0 <= forced < number - 1} if live else {}),
             **({"tail": known[number - 1]} if number - 1 in known else {}),
         }
         for number, step in enumerate(steps, start=1)

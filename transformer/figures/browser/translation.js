@@ -64,7 +64,7 @@ function stepTable(steps, report) {
 function stepRow(step, count, report) {
   const listed = step.candidates.slice(0, count);
   const taken = ({ id }) => id === step.chosen.id;
-  const take = report && (({ id }) => report({ step: step.step - 1, id }));
+  const take = report && step.takes && (({ id }) => report({ step: step.step - 1, id }));
   const rows = listed.map((candidate) => bar(candidate, taken(candidate), take));
   if (!listed.some(taken)) rows.push(bar(step.chosen, true, take));
   const input = step.input.slice(-INPUTS).map(chip);

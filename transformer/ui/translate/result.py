@@ -62,10 +62,11 @@ def tails(model: Model, reading: Reading) -> dict[int, float]:
 def _with_the_piece(model: Model, view: Translate, reading: Reading) -> Reading:
     """The reading with the piece that the visitor took, with the way back; a piece that was taken
     in another sentence is let go of."""
-    if view.force and st.session_state.get(_OF, view.text) != view.text:
+    text, force = st.session_state.get(_OF, (view.text, ""))
+    if view.force and view.force == force and view.text != text:
         state.normalise(force="")
         view = state.view(Translate)
-    st.session_state[_OF] = view.text
+    st.session_state[_OF] = view.text, view.force
     if not view.force:
         return reading
     try:
