@@ -98,7 +98,7 @@ PAGES = {
 
 
 def path(file: str) -> str:
-    """Of this page, behind the server's address."""
+    """The path of this page, behind the server's address."""
     return "" if file == HOME else file.removeprefix("pages/").removesuffix(".py")
 
 
