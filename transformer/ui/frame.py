@@ -71,8 +71,7 @@ def _frame(file: str) -> Iterator[list[str]]:
     st.html(_STYLE)
     with cancelled_by(WhileWanted()):
         yield problems
-    if not home:
-        state.write_address()
+    state.write_address()
 
 
 @contextmanager
