@@ -36,7 +36,7 @@ export function makeSaid({ take, undo, toggle, go }) {
     [back.disabled, on.disabled] = [now <= 0, whole];
     step.textContent = whole ? `${count} ${count === 1 ? "word" : "words"}` : `word ${now + 1} of ${count}`;
     told.setAttribute("aria-live", playing ? "off" : "polite");
-    const one = whole || quiet ? leastSure(data.written) : now;
+    const one = whole || quiet ? leastSure(data.written, data.taken) : now;
     const asked = JSON.stringify([data.number, data.known, now, whole, quiet]);
     if (asked === shown) return; // what is pressed must not be made anew under the finger
     shown = asked;

@@ -64,11 +64,11 @@ function lookedAt(looks, rest) {
   return ["it looked around, most at ", { read: first }];
 }
 
-// The word that it was least sure of, of those with rivals; -1 if none has.
-export function leastSure(written) {
+// The word that it was least sure of, of those with rivals that are its own; -1 if none is.
+export function leastSure(written, taken = -1) {
   let found = -1;
   written.forEach((one, i) => {
-    if (one.rivals.length && (found < 0 || one.p < written[found].p)) found = i;
+    if (i !== taken && one.rivals.length && (found < 0 || one.p < written[found].p)) found = i;
   });
   return found;
 }

@@ -38,7 +38,7 @@ export function glanceView(root, report) {
     if (!rivals) {
       clearTimeout(busy);
       busy = setTimeout(() => frame.classList.add("hu-busy"), BUSY_AFTER);
-      if (asked.trim()) writeAddress(/** @type {any} */ ({ text: asked }), { text: data.first });
+      if (asked.trim()) writeAddress(/** @type {any} */ ({ model: data.model, text: asked }), { model: "", text: data.first });
     }
     report({ text: rivals ? data.text : asked, number, prefix, rivals });
   }
@@ -73,7 +73,7 @@ export function glanceView(root, report) {
 
   // Another translation is written from its first new word on.
   function begin(before) {
-    legend.replaceChildren(...legendOf(data));
+    legend.replaceChildren(...howToRead(data));
     stage.set(data);
     const texts = textsOf(data);
     if (calm.matches || !texts.length) return go(texts.length);
@@ -137,7 +137,7 @@ export function glanceView(root, report) {
   };
 }
 
-function legendOf({ heads }) {
+function howToRead({ heads }) {
   const one = el("span", { class: "hu-glance-sample", "aria-hidden": "true" });
   return [
     one,

@@ -78,6 +78,7 @@ def show(model: Model) -> Reading | None:
             "languages": list(about.languages or ("", "")),
             "hint": about.hint,
             "first": EXAMPLE,
+            "model": state.view().model,
             "examples": list(about.examples),
         },
         on_choice_change=lambda: _take(model),
