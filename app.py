@@ -16,11 +16,8 @@ from transformer.ui.server import serving
 def home() -> None:
     with frame.page(HOME) as model:
         frame.lead("A model translates what you type. Watch where it looks for every word.")
-        shown = glance.show(model)
-        with st.container(horizontal=True, vertical_alignment="center", key="ways-on"):
-            lessons.go(1, "What is it doing? Begin here →", "begin", primary=True)
-            if shown is not None:
-                glance.look_into(shown)
+        glance.show(model)
+        lessons.go(1, "What is it doing? Begin here →", "begin", primary=True)
         st.subheader("Where to go from here")
         rooms.show()
 

@@ -1,4 +1,4 @@
-"""The first screen in a real browser: from a key to the moving picture, and until it is there at all.
+"""The first screen in a real browser: from a key to the moving picture, and until it is there.
 
     python -m benchmarks.first_sight [CHECKPOINTS]
 
@@ -67,12 +67,16 @@ def opened(browser: Browser, address: str) -> float:
 
 def report(what: str, times: list[float], limit: float) -> None:
     slowest = f"({max(times):.0f})"
-    print(f"{what:<58} {median(times):6.0f} {slowest:>8}   (at most {limit:.0f} wanted)", flush=True)
+    print(
+        f"{what:<58} {median(times):6.0f} {slowest:>8}   (at most {limit:.0f} wanted)", flush=True
+    )
 
 
 def main(checkpoints: Path) -> None:
     with served(checkpoints) as (address, _), chromium() as browser:
-        report("open the app, the first visitor (model not loaded)", [opened(browser, address)], 3000)
+        report(
+            "open the app, the first visitor (model not loaded)", [opened(browser, address)], 3000
+        )
         report("open the app, later visitors", [opened(browser, address) for _ in range(5)], 1000)
         page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
         page.goto(address)

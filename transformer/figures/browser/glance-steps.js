@@ -49,6 +49,9 @@ export function percent(p) {
   return `${Math.round(100 * p)} %`;
 }
 
+// A word within a sentence: without the signs that end it, unless it is made of signs.
+export const spoken = (text) => text.replace(/(?<=[^\p{P}])\p{P}+$/u, "");
+
 // What is said of a step: texts, and words as { read } or { word } by their places.
 export function saidOf(data, step) {
   const { p, looks, rest } = data.written[step];

@@ -1,6 +1,7 @@
 // The first picture: a field, and below it the translation as it is written, word by word, with bands
 // from the words that the model looked at. `.show(data)` takes what figures/glance.py makes, with what
-// ui/home/glance.py puts around it; `report({ text, number, prefix, rivals })` asks for another.
+// ui/home/glance.py puts around it; `report({ text, number, prefix, rivals })` asks for
+// another, `report({ look: [layer, head] })` for that head among all.
 
 import { writeAddress } from "./address.js";
 import { el } from "./base.js";
@@ -73,7 +74,9 @@ export function glanceView(root, report) {
 
   // Another translation is written from its first new word on.
   function begin(before) {
-    legend.replaceChildren(...howToRead(data));
+    const look = el("button", { type: "button", class: "hu-glance-look" }, "Look into it →");
+    look.addEventListener("click", () => report({ look: [data.layer, data.head] }));
+    legend.replaceChildren(...howToRead(data), look);
     stage.set(data);
     const texts = textsOf(data);
     if (calm.matches || !texts.length) return go(texts.length);
@@ -142,6 +145,6 @@ function howToRead({ heads }) {
   return [
     one,
     "The wider a band, the more it looked at that word when it wrote this one. ",
-    heads > 1 ? `It looks with ${heads} “heads” at once; this is the one that agrees most with all of them together.` : "",
+    heads > 1 ? `It looks with ${heads} “heads” at once; this is the one that agrees most with all of them together. ` : "",
   ];
 }

@@ -12,6 +12,7 @@ from typing import Any
 
 import streamlit as st
 
+from transformer.cancellation import cancelled_by
 from transformer.figures.glance import glance_data
 from transformer.inference.rivals import Rival, rival_words
 from transformer.text.visible import is_blank
@@ -20,11 +21,13 @@ from transformer.ui.address import EXAMPLE
 from transformer.ui.kit import views
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
-from transformer.ui.readings import Reading
+from transformer.ui.readings import Reading, WhileWanted
 
 Rivals = tuple[tuple[Rival, ...], ...]
 KEY = "glance"
-_ASKED = "glance_asked"
+_ASKED, _LOOK = "glance_asked", "glance_look"
+LOOKED = "pages/attention.py"
+"""Where the head that is drawn stands among all the others."""
 LONGEST = 20_000
 """Letters that are counted into pieces at all: some hundred times what anybody types."""
 
@@ -50,47 +53,52 @@ class Asked:
     visit: int = 0
 
 
-def show(model: Model) -> Reading | None:
-    """The field and the picture; None where there is no picture but a sentence that says why."""
+@st.fragment
+def show(model: Model) -> None:
+    """The field and the picture, or a sentence that says why there is none.
+
+    A fragment: what is typed draws this anew and not the whole page, which takes as long again.
+    """
+    if st.session_state.pop(_LOOK, False):
+        st.switch_page(LOOKED, query_params=state.params(LOOKED))
     asked = _asked()
-    reading, problem = None, asked.problem
-    data: dict[str, Any] = {"text": state.view().text}
-    try:
-        reading = readings.greedy(model, data["text"], asked.prefix)
-        rivals = (
-            _rivals(model.hash, data["text"], asked.prefix, model, reading) if asked.rivals else ()
-        )
-        data |= glance_data(reading.trace, rivals, len(asked.prefix))
-    except ValueError as error:
-        problem = problem or frame.sentence(error)
+    with cancelled_by(WhileWanted()):
+        data = _picture(model, asked)
     about = model.about
     views.component("glance")(
         key=KEY,
         data={
-            **data,
             "number": asked.number,
-            "problem": problem,
-            "unknown": _unknown(model, data["text"]),
+            "problem": "",
             "prefix": list(asked.prefix),
             "known": asked.rivals,
+            "unknown": _unknown(model, data["text"]),
             "reads": about.source,
             "writes": about.target,
             "languages": list(about.languages or ("", "")),
             "hint": about.hint,
-            "first": EXAMPLE,
-            "model": state.view().model,
             "examples": list(about.examples),
+            "model": state.view().model,
+            "first": EXAMPLE,
+            **data,
         },
         on_choice_change=lambda: _take(model),
     )
-    return reading
 
 
-def look_into(reading: Reading) -> None:
-    """The way to the head whose bands are drawn, among all the others."""
-    drawn = glance_data(reading.trace)
-    changes = {"kind": "cross", "layer": drawn["layer"], "head": drawn["head"]}
-    frame.go("pages/attention.py", "Look into this head", "visibility", key="head", **changes)
+def _picture(model: Model, asked: Asked) -> dict[str, Any]:
+    """The session's sentence as it is drawn; the problem with the one in the field, if any."""
+    data: dict[str, Any] = {"text": state.view().text}
+    problem = {"problem": asked.problem} if asked.problem else {}
+    try:
+        reading = readings.greedy(model, data["text"], asked.prefix)
+        rivals: Rivals = ()
+        if asked.rivals:
+            rivals = _rivals(model.hash, data["text"], asked.prefix, model, reading)
+        data |= glance_data(reading.trace, rivals, len(asked.prefix))
+    except ValueError as error:
+        problem = problem or {"problem": frame.sentence(error)}
+    return data | problem
 
 
 def _asked() -> Asked:
@@ -103,9 +111,14 @@ def _asked() -> Asked:
 
 
 def _take(model: Model) -> None:
-    """The browser asks: `text`, and perhaps `prefix` and `rivals`."""
+    """The browser asks: `text`, perhaps `prefix` and `rivals`; or for the head to `look` into."""
     told: Mapping[str, Any] = st.session_state[KEY]["choice"]
     try:
+        if "look" in told:
+            layer, head = map(int, told["look"])
+            state.change(LOOKED, kind="cross", layer=layer, head=head)
+            st.session_state[_LOOK] = True
+            return
         asked = Asked(
             text=str(told["text"]),
             number=int(told["number"]),
