@@ -51,8 +51,8 @@ def _attention() -> Iterable[str]:
         colour = f'stroke="{ACCENT}"' if (i, j) == (2, 1) else 'opacity="0.35"'
         yield f'<path d="M{x} 11C{x} 28 {to} 28 {to} 45" stroke-width="{width}" {colour}/>'
     for x, to in zip(tops, feet, strict=True):
-        yield _box(x, 3, 30, 8, False, 0.6)
-        yield _box(to, 45, 24, 8, False, 0.6)
+        yield _box(x, 3, 30, 8, False, 0.4)
+        yield _box(to, 45, 24, 8, False, 0.4)
 
 
 def _lab() -> Iterable[str]:
