@@ -63,6 +63,21 @@ def test_who_trains_already_waits_behind_who_does_not(still: MakeStill) -> None:
     assert places(jobs) == {"a1": 1, "b1": 2, "a2": 3}
 
 
+def test_a_run_that_pauses_never_stands_as_cancelled(still: MakeStill) -> None:
+    """The trainer ends at the worker's signal, says "cancelled", and the worker "paused"."""
+    jobs = still()
+    name = begin(jobs, "a", "ann")
+    queue = Queue(jobs.folder(name).path.parent)
+    claim = claims.take(queue, "worker")
+    assert claim
+    jobs.control(name, "ann", command="pause")
+    claim.folder.change_state("cancelled", "stopped after step 7")
+    assert (jobs.run(name).status, jobs.run(name).asked) == ("running", "pause")
+    jobs.control(name, "ann", command="pause")  # pressed twice: nothing to refuse
+    claims.give_back(queue, claim, None, interrupted=True)
+    assert jobs.run(name).status == "paused"
+
+
 def test_a_worker_that_ended_by_itself(still: MakeStill) -> None:
     jobs = still()
     name, other = begin(jobs, "a", "ann"), begin(jobs, "b", "bob")

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from transformer.jobs.folder import JobFolder, is_number, seconds_left
 from transformer.jobs.shares import Who, in_turn
 from transformer.run_config import LayerRun, PairsRun, RaceEntry, RunConfig, TaskRun, TrainingRun
+from transformer.training.locks import is_free
 from transformer.training.run import RunError, Status
 
 
@@ -73,7 +74,11 @@ def read(folder: JobFolder) -> RunInfo | None:
     config, state = folder.title_and_owner(), _state(folder)
     if not folder.exists:  # renamed away while we read
         return None
-    status = state["status"]
+    status: Status = state["status"]
+    if status == "cancelled" and job.get("worker") and not is_free(folder.lock_path):
+        # The trainer ended at a signal and says so; what that meant its worker has yet to say: a
+        # pause, a place in line for the next server, or the end.
+        status = "running"
     lines = folder.last_lines() if status in ("running", "paused", "failed") else []
     asked = folder.control().command if status == "running" else "run"
     trains = config if isinstance(config, TrainingRun) else None
