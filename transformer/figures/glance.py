@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -19,6 +19,7 @@ BLANK = "▯"
 """Stands for a word that the model has no piece for, where the visitor's own is not known."""
 
 
+@runtime_checkable
 class RivalLike(Protocol):
     """A word that nearly stood there; `inference.rivals.Rival` is one."""
 
