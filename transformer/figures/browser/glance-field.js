@@ -48,7 +48,7 @@ export function makeField(ask) {
     name.textContent = data.languages[0] ? `Your sentence, in ${data.reads}` : "Yours to read";
     area.placeholder = data.hint;
     if (data.languages[0]) area.lang = data.languages[0];
-    if (fresh && !timer && area.value !== data.text) area.value = data.text;
+    if (fresh && !timer && area.value !== data.typed) area.value = data.typed;
     if (JSON.stringify(data.examples) !== offered) {
       offered = JSON.stringify(data.examples);
       examples.replaceChildren(...data.examples.map((text) => {

@@ -16,7 +16,7 @@ const BUSY_AFTER = 500; // ms without an answer, until the old picture is dimmed
 export function glanceView(root, report) {
   let [data, step, pace, hurry] = [null, 0, 400, false];
   let [timer, wanting, busy, framing] = [0, 0, 0, 0];
-  let [number, asked] = [0, ""]; // of the last asking, and its text while there is no answer
+  let [number, asked] = [0, null]; // of the last asking, and its text while there is no answer
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const field = makeField(() => ask());
   const stage = makeGlanceStage({ go, point: () => draw() });
@@ -45,7 +45,7 @@ export function glanceView(root, report) {
   }
 
   function show(found) {
-    const fresh = !asked;
+    const fresh = asked === null;
     if (found.number < number && !fresh) return; // an answer to what has been typed over
     number = Math.max(number, found.number);
     if (found.number >= number) settle();
@@ -59,12 +59,12 @@ export function glanceView(root, report) {
     else draw();
     if (!data.known && !data.problem) {
       clearTimeout(wanting);
-      wanting = setTimeout(() => asked || ask({ prefix: data.prefix, rivals: true }), RIVALS_AFTER);
+      wanting = setTimeout(() => asked === null && ask({ prefix: data.prefix, rivals: true }), RIVALS_AFTER);
     }
   }
 
   function settle() {
-    asked = "";
+    asked = null;
     clearTimeout(busy);
     frame.classList.remove("hu-busy");
   }

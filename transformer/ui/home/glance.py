@@ -42,7 +42,7 @@ class Asked:
         rivals: whether the words that came close are wanted too. They take as long as all else, so
             the picture comes before them.
         problem: why `text` is not translated; then the session keeps its sentence.
-        visit: of the page: what was asked on another is over.
+        visit: of the page: what was asked on another is over; model: that was looked at.
     """
 
     text: str
@@ -51,6 +51,7 @@ class Asked:
     rivals: bool = False
     problem: str = ""
     visit: int = 0
+    model: str = ""
 
 
 @st.fragment
@@ -70,6 +71,7 @@ def show(model: Model) -> None:
         data={
             "number": asked.number,
             "problem": "",
+            "typed": asked.text,
             "prefix": list(asked.prefix),
             "known": asked.rivals,
             "unknown": _unknown(model, data["text"]),
@@ -103,11 +105,10 @@ def _picture(model: Model, asked: Asked) -> dict[str, Any]:
 
 def _asked() -> Asked:
     """What was asked for last, as far as it is still true: the sentence may be another by now."""
-    text = state.view().text
+    text, now = state.view().text, (state.visit(), state.view().model)
     asked: Asked = st.session_state.get(_ASKED, Asked(text))
-    if asked.visit != state.visit() or (asked.text != text and not asked.problem):
-        return Asked(text)
-    return asked
+    over = (asked.visit, asked.model) != now or (asked.text != text and not asked.problem)
+    return Asked(text) if over else asked
 
 
 def _take(model: Model) -> None:
@@ -125,6 +126,7 @@ def _take(model: Model) -> None:
             prefix=tuple(int(one) for one in told.get("prefix", ())),
             rivals=bool(told.get("rivals")),
             visit=state.visit(),
+            model=state.view().model,
         )
     except (KeyError, TypeError, ValueError):
         return

@@ -21,7 +21,7 @@ def show() -> None:
             if file == HOME:
                 continue
             with st.container(border=True, gap="xsmall", key=f"room-{path(file)}"):
-                _picture(path(file))(key=f"picture-{path(file)}")
+                _picture(path(file))(key=f"picture-{path(file)}", data={})
                 # Its link covers the whole card: `frame.css`.
                 frame.link(file, one.way)
                 st.caption(one.what.format(lessons=len(LESSONS)))
