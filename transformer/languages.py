@@ -71,7 +71,7 @@ def of_card(card: str) -> Languages | None:
 
 
 def of_name(name: str) -> Languages | None:
-    """Of a checkpoint called "en-fr", if both codes are known."""
+    """The languages of a checkpoint called "en-fr", if both codes are known."""
     codes = name.split("-")
     known = len(codes) == 2 and all(code in NAMES for code in codes)
     return (codes[0], codes[1]) if known else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 MARGIN = 0.08
-"""Of the line, left free at both ends."""
+"""Share of the line, left free at both ends."""
 
 
 def interval(

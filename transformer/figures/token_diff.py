@@ -86,7 +86,7 @@ def _matches(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int
 def _shared(
     name: str, pairs: Sequence[Pair], count_a: int, count_b: int
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Of the pairs that both have: the place among all pairs, in a and in b."""
+    """Places of the pairs that both have: among all pairs, in a and in b."""
     for side, count in enumerate((count_a, count_b)):
         places = [pair[side] for pair in pairs if pair[side] is not None]
         if places != list(range(count)):

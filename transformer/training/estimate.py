@@ -56,7 +56,7 @@ class Workload(NamedTuple):
 
 
 def estimate(config: TrainingRun, pairs: Sequence[tuple[str, str]] = ()) -> Estimate:
-    """Of a run, if it has the machine as it is now.
+    """What a run takes, if it has the machine as it is now.
 
     Measures once for each shape, for about a second; then the answer is at hand. Takes what a
     step of the run takes of memory and threads: a server has `compute` called beside it instead.

@@ -9,7 +9,7 @@ from transformer.text import Vocabulary
 from transformer.training.data import TrainingPairs
 
 FEW_WORDS = 100
-"""Of so few different words each becomes one piece: nothing is learned from cutting them up."""
+"""Up to so many different words each becomes one piece: nothing is learned from cutting them up."""
 
 MOST_SENTENCES = 200_000  # that pieces are learned from
 

@@ -40,7 +40,7 @@ class Page:
 
 HOME = "app.py"
 PAGES = {
-    HOME: Page("Heads Up", heading="See attention"),
+    HOME: Page("Heads Up", heading="Heads Up: see attention"),
     "pages/lessons.py": Page(
         "Lessons",
         way="**Lessons**: a way through the paper, step by step →",
@@ -98,7 +98,7 @@ PAGES = {
 
 
 def path(file: str) -> str:
-    """Of this page, behind the server's address."""
+    """The path of this page, behind the server's address."""
     return "" if file == HOME else file.removeprefix("pages/").removesuffix(".py")
 
 

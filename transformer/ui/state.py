@@ -228,5 +228,5 @@ def _page() -> type[View]:
 
 
 def _key(name: str) -> str:
-    """Of the widget for this field on this page: another page's is another widget."""
+    """The key of the widget for this field on this page: another page's is another widget."""
     return f"{st.session_state[_PAGE]}:{name}"

@@ -19,8 +19,8 @@ from transformer.inference import Translator
 
 Test = Callable[[Translator, Corpus, Progress], Finding]
 FLOOR = 0.05
-"""Of a rank correlation. Abnar and Zuidema 2020, table 1, are far above: rollout leads by 0.42 in
-the last layer."""
+"""A difference of rank correlations. Abnar and Zuidema 2020, table 1, are far above: rollout leads
+by 0.42 in the last layer."""
 _RHO = "of Spearman's ρ"
 
 
@@ -43,7 +43,7 @@ def _called(method: str, where: Where) -> str:
 
 
 def _more(method: str, where: Where) -> Test:
-    """Of one method, against raw weights, in the last layer."""
+    """The test of one method, against raw weights, in the last layer."""
 
     def test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
         found, table = _measured(translator, corpus, progress, where)

@@ -43,7 +43,7 @@ class Finding:
 
     @property
     def verdict(self) -> Word:
-        """Of the effect, by the rule of `verdicts`."""
+        """What the effect allows to say, by the rule of `verdicts`."""
         return self.effect.verdict if self.effect else "can't be tested here"
 
     def summary(self) -> dict[str, Any]:

@@ -30,7 +30,7 @@ SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 JUDGED = 0.8
 """Share of a kind that is gone when kinds are compared; the paper's own (section 5)."""
 FLOOR = 0.01
-"""Of the loss: what is less is not missed. The paper's BLEU would hardly move."""
+"""Share of the loss: what is less is not missed. The paper's BLEU would hardly move."""
 _NAMES = {"encoder": "encoder", "decoder": "decoder", "cross": "encoder–decoder"}
 _OF_LOSS = "% of the loss"
 
@@ -38,7 +38,7 @@ _OF_LOSS = "% of the loss"
 def losses(
     translator: Translator, corpus: Corpus, groups: Sequence[Sequence[Head]], progress: Progress
 ) -> tuple[Float[np.ndarray, "sentence"], Float[np.ndarray, "group sentence"]]:
-    """Of every sentence, nats, with all heads and without each group."""
+    """Loss of every sentence, nats, with all heads and without each group."""
     parts = batched(translator, encoded(translator, corpus))
     return losses_without(translator, parts, groups, progress)
 

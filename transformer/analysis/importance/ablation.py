@@ -174,7 +174,7 @@ def references_of(translator: Translator, corpus: Corpus) -> list[str]:
 
 
 def bleu_of(translator: Translator, corpus: Corpus, references: Sequence[str]) -> BleuCounts:
-    """Of greedy translations of the whole corpus."""
+    """BLEU counts of greedy translations of the whole corpus."""
     sources = [sentence.source for sentence in corpus.sentences]
     found = translator.translate_batch(sources, candidates=1)
     return BleuCounts([translation.text for translation in found], references)

@@ -86,14 +86,14 @@ class Context:
 
     @property
     def path(self) -> str:
-        """Of the block's module: "encoder.layers.0.self_attn"."""
+        """Path of the block's module: "encoder.layers.0.self_attn"."""
         place = self.box.stack if self.box.layer is None else f"{self.box.stack}.layers"
         layer = "" if self.box.layer is None else f".{self.box.layer}"
         return f"{place}{layer}.{self.box.block}"
 
     @property
     def name(self) -> str:
-        """Of the block, as boxes are named: "encoder.0.self_attn"."""
+        """Name of the block, as boxes are named: "encoder.0.self_attn"."""
         return self.box.name.rpartition(".")[0]
 
     @property

@@ -54,7 +54,7 @@ class StrongestKeys:
     def by_sentence(
         self, layer: int, head: int, offset: int, n: int, *, backwards: bool = False
     ) -> tuple[Numbers, Numbers]:
-        """Of each of `n` sentences the share of rows at `offset`, and how many can reach it."""
+        """The share of rows at `offset`, and how many can reach it, for each of `n` sentences."""
         reach = self._reach(offset)
         hit = self._offsets(self.best[layer, head], backwards) == offset
         rows = np.bincount(self.sentence, weights=reach, minlength=n)

@@ -19,7 +19,7 @@ from transformer.ui.kit.charts import chart, dark
 from transformer.ui.models import Model
 
 DIMENSIONS = 96
-"""Of a row that are drawn: enough to see which are gone."""
+"""Dimensions of a row that are drawn: enough to see which are gone."""
 TOKENS = 8
 BASE = (512, 4000)
 """d_model and warm-up of the paper's base model."""

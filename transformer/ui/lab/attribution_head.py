@@ -43,7 +43,7 @@ def show(model: Model, reading: Reading, trace: Trace) -> None:
 
 @remembered("Following the gradients back …")
 def _slopes(model: Model, trace: Trace) -> Gradients:
-    """Of the whole translation, by every weight; at most 19 MB each."""
+    """Gradients of the whole translation, by every weight; at most 19 MB each."""
     return gradients(model.translator.model, trace)
 
 

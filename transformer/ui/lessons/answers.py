@@ -18,7 +18,7 @@ from transformer.inference.trace import Array
 from transformer.model import Transformer
 
 ROW = 2
-"""Of the lesson on one query: the place that has read the second piece."""
+"""The row of the lesson on one query: the place that has read the second piece."""
 
 
 def steps(trace: Trace) -> str:

@@ -18,6 +18,7 @@ from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
 from transformer.ui import frame, live_jobs, models, state
 from transformer.ui.about import run_config
+from transformer.ui.kit.refusals import attempt, refusal, refuse
 from transformer.ui.positions import Positions
 from transformer.ui.server import visitor
 
@@ -107,15 +108,11 @@ def offer() -> None:
         "letters from the same examples, for some ten seconds each on a machine that is idle. The "
         f"learned table has {PLACES} places, of which {LONGEST + 1} are ever met."
     )
-    if refused := st.session_state.pop("positions-refused", ""):
-        st.warning(frame.plain(refused))
+    refusal("positions")
 
 
 def _begin() -> None:
-    try:
-        state.look_at_new("pair", _train, already=bool(_learning()))
-    except JobError as error:
-        st.session_state["positions-refused"] = frame.sentence(error)
+    attempt("positions", lambda: state.look_at_new("pair", _train, already=bool(_learning())))
 
 
 def _train() -> dict[str, str]:
@@ -126,7 +123,7 @@ def _train() -> dict[str, str]:
     try:
         second = jobs.submit(_config("sinusoidal"), who, address=where)
     except JobError as error:
-        st.session_state["positions-refused"] = frame.sentence(error)
+        refuse("positions", error)
         second = first
     return {"learned": first, "run": second}
 

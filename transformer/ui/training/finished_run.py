@@ -10,6 +10,7 @@ from transformer.jobs import JobError, RunInfo
 from transformer.text.tasks import TASKS
 from transformer.ui import frame, live_jobs, models, state
 from transformer.ui.about import about
+from transformer.ui.kit.refusals import attempt, refusal
 from transformer.ui.training import draft, metrics_tail
 from transformer.ui.training.curves import charts
 
@@ -51,8 +52,7 @@ def kept(info: RunInfo, owner: str) -> None:
             with st.popover("Delete …", icon=":material/delete:"):
                 st.write("Its curves, its film and its model will be gone for good.")
                 st.button("Delete it", type="primary", on_click=_delete, args=(info.name, owner))
-    if refused := st.session_state.pop("control-refused", ""):
-        st.warning(frame.plain(refused))
+    refusal("control")
 
 
 def _again(info: RunInfo) -> None:
@@ -153,26 +153,18 @@ def _download(info: RunInfo) -> None:
 
 
 def _share(name: str, owner: str, key: str) -> None:
-    try:
-        live_jobs.jobs().share(name, owner, bool(st.session_state[key]))
-    except JobError as error:
-        st.session_state["control-refused"] = frame.sentence(error)
+    shared = bool(st.session_state[key])
+    attempt("control", lambda: live_jobs.jobs().share(name, owner, shared))
 
 
 def _resume(name: str, owner: str) -> None:
-    try:
-        live_jobs.jobs().resume(name, owner)
-    except JobError as error:
-        st.session_state["control-refused"] = frame.sentence(error)
+    attempt("control", lambda: live_jobs.jobs().resume(name, owner))
 
 
 def _delete(name: str, owner: str) -> None:
     if not state.here().run:  # pressed twice: the run is gone
         return
-    try:
-        live_jobs.jobs().delete(name, owner)
-    except JobError as error:
-        st.session_state["control-refused"] = frame.sentence(error)
+    if not attempt("control", lambda: live_jobs.jobs().delete(name, owner)):
         return
     view = state.view()
     gone = {"model": "", "text": type(view)().text} if view.model == name else {}

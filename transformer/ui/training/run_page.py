@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from html import escape
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -12,7 +12,8 @@ from transformer.jobs import JobError, RunInfo
 from transformer.jobs.folder import JobFolder
 from transformer.training.run import RunError
 from transformer.ui import frame, live_jobs, state
-from transformer.ui.kit import quantities
+from transformer.ui.kit import quantities, tables
+from transformer.ui.kit.refusals import attempt, refusal
 from transformer.ui.training import film, finished_run, metrics_tail, run_list
 
 EVERY = 1.0
@@ -111,8 +112,7 @@ def _controls(info: RunInfo, owner: str) -> None:
         if info.status == "running":
             _button("Save now", "save", info, owner, save=True)
             _factor(info, owner)
-    if refused := st.session_state.pop("control-refused", ""):
-        st.warning(frame.plain(refused))
+    refusal("control")
 
 
 def _button(label: str, icon: str, info: RunInfo, owner: str, **wish: Any) -> None:
@@ -152,13 +152,11 @@ FACTORS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
 
 
 def _wish(name: str, owner: str, resume: bool = False, **wish: Any) -> None:
-    try:
-        if resume:
-            live_jobs.jobs().resume(name, owner)
-        else:
-            live_jobs.jobs().control(name, owner, **wish)
-    except JobError as error:
-        st.session_state["control-refused"] = frame.sentence(error)
+    jobs = live_jobs.jobs()
+    act = (
+        partial(jobs.resume, name, owner) if resume else partial(jobs.control, name, owner, **wish)
+    )
+    attempt("control", act)
 
 
 def _figures(info: RunInfo, lines: list[dict[str, Any]]) -> None:
@@ -210,13 +208,9 @@ def _examples(folder: JobFolder) -> None:
         st.caption("A few held-out sentences, written anew as it learns, will stand here.")
         return
     look = looks[-1]
-    rows = "".join(
-        f"<tr><td>{escape(one['src'])}</td><td>{escape(one['tgt'])}</td>"
-        f"<td>{escape(one['output'])}</td><td>{'right' if one['right'] else 'wrong'}</td></tr>"
+    rows = [
+        [one["src"], one["tgt"], one["output"], "right" if one["right"] else "wrong"]
         for one in look["examples"]
-    )
-    heads = "".join(f'<th scope="col">{head}</th>' for head in ("Source", "Wanted", "Written", ""))
-    st.html(
-        f'<table class="hu-table"><caption>Held-out examples at step {look["step"]:,}</caption>'
-        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
-    )
+    ]
+    about = f"Held-out examples at step {look['step']:,}"
+    st.html(tables.html(about, ["Source", "Wanted", "Written", ""], rows))
