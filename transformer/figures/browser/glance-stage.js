@@ -4,6 +4,7 @@
 import { colours, el, SVG } from "./base.js";
 import { bandsOf, percent, strongest } from "./glance-steps.js";
 
+/** @type {[number, string][]} */
 const SIZES = [[5, "xl"], [8, "l"], [13, "m"], [Infinity, "s"]]; // letters, by the number of words
 const UNITS = { xl: 30, l: 22, m: 15, s: 11 }; // px of a band that is a whole look
 
