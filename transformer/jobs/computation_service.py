@@ -78,12 +78,15 @@ class Computing:
         """
         key, lane = what.key, self._lanes[what.lane]
         with lane.guard:
-            asked = lane.line.get(key)
+            asked, result = lane.line.get(key), self._folder / key / RESULT
+            if result.is_file():
+                if asked is None and not anew:
+                    return key
+                if anew:
+                    result.unlink(missing_ok=True)
+                    if asked is not None and asked.kill is not None:
+                        asked.killed = True  # its thread has yet to see its end, and begins again
             if asked is None:
-                if (self._folder / key / RESULT).is_file():
-                    if not anew:
-                        return key
-                    (self._folder / key / RESULT).unlink(missing_ok=True)
                 asked = Asked(what, Who(visitor, address))
                 lane.line.add(key, asked)
             lane.unwritten.pop(key, None)
