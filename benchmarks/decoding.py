@@ -23,7 +23,7 @@ from benchmarks import peers
 from transformer.config import ModelConfig
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding
-from transformer.inference.recording import Recording
+from transformer.inference.trace_recording import Recording
 from transformer.inference.translator import Translator
 from transformer.model import Transformer
 

@@ -96,10 +96,10 @@ def run_peer(seed: int) -> dict[str, Any]:
     from transformer.model.positions import sinusoidal
     from transformer.text import make_batch
     from transformer.training.data import TrainingPairs, epoch_plan, prepare
+    from transformer.training.fitted_vocabulary import fitted_vocabulary
     from transformer.training.recipe import describe
     from transformer.training.run import RunFolder
     from transformer.training.schedule import learning_rate
-    from transformer.training.words import fitted_vocabulary
 
     asked = describe("reverse", settings={"seed": seed})
     shape, config = asked.model, asked.training

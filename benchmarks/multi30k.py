@@ -76,7 +76,7 @@ def prepare(folder: Path, run: RunFolder) -> dict[str, Path]:
 
 
 def bleu(run: RunFolder, table: Path, beam: int = 5) -> BLEUScore:
-    """Of the run's checkpoint over a table of tokenised pairs."""
+    """BLEU of the run's checkpoint over a table of tokenised pairs."""
     translator = Translator.load(run.checkpoint_path)
     pairs = list(read_pairs(table))
     order = sorted(range(len(pairs)), key=lambda number: len(pairs[number][0]))

@@ -54,13 +54,13 @@ def line(name: str, floor: str, said: str, depth: int) -> str:
 
 
 def floor(path: Path) -> str:
-    """Of a room; nothing for what lies within one."""
+    """The floor of a room; nothing for what lies within one."""
     name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
     return str(FLOORS.get(name, ""))
 
 
 def first_sentence(path: Path) -> str:
-    """Of a Python file's docstring or a script's first comment, without its full stop."""
+    """The first sentence of a docstring or of a script's first comment, without its full stop."""
     if not path.is_file():
         return ""
     source = path.read_text(encoding="utf-8")

@@ -36,13 +36,13 @@ from transformer.analysis.findings import (  # noqa: E402
 )
 from transformer.analysis.findings.finding import spread  # noqa: E402
 from transformer.analysis.findings.saves import SCORES  # noqa: E402
-from transformer.jobs.shipping import early_save, pack  # noqa: E402
+from transformer.jobs.make_shipped import early_save, pack  # noqa: E402
 from transformer.text.corpus import read_pairs  # noqa: E402
 from transformer.text.tasks import TASKS  # noqa: E402
 from transformer.training import evaluation_callback  # noqa: E402
-from transformer.training.live import train_run  # noqa: E402
 from transformer.training.recipe import describe  # noqa: E402
 from transformer.training.run import RunFolder  # noqa: E402
+from transformer.training.train_folder import train_run  # noqa: E402
 from transformer.ui.training.probes import probes  # noqa: E402
 
 RUNS = ROOT / "checkpoints" / "runs"

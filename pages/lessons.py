@@ -20,6 +20,6 @@ with frame.workshop("pages/lessons.py"):
         for number, lesson in enumerate(LESSONS, start=1):
             with st.container(horizontal=True, vertical_alignment="center"):
                 go(number, f"{number}", f"open-{number}", width=56)
-                mistake = " · **spot the mistake**" if lesson.slip else ""
+                mistake = " · **spot the mistake**" if lesson.misprint else ""
                 about = f"section {lesson.section} · {PAGES[lesson.page].title}{mistake}"
                 st.markdown(f"**{lesson.title}**  \n:small[{about}]")

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from transformer.ui import frame, state
 from transformer.ui.kit import controls
-from transformer.ui.positions import Positions, far, formula, learned, slips, sums
+from transformer.ui.positions import (
+    Positions,
+    embedding_sum,
+    extrapolation,
+    formula,
+    learned,
+    misprint,
+)
 
 SHOWN = {
     "matrix": formula.matrix,
     "waves": formula.waves,
     "distance": formula.distance,
     "shift": formula.shift,
-    "added": sums.sizes,
-    "parts": sums.parts,
+    "added": embedding_sum.sizes,
+    "parts": embedding_sum.parts,
     "learned": learned.show,
-    "far": far.show,
-    "slip": slips.show,
+    "far": extrapolation.show,
+    "slip": misprint.show,
 }
 OF_A_SENTENCE = ("matrix", "added", "parts")
 

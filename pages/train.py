@@ -7,14 +7,14 @@ import streamlit as st
 from transformer.ui import frame, live_jobs, state
 from transformer.ui.races import one_race, start
 from transformer.ui.server import visitor
-from transformer.ui.training import Train, draft, ideas, live, runs, setup
+from transformer.ui.training import Train, draft, ideas, run_list, run_page, setup
 
 with frame.workshop("pages/train.py"):
     owner, view, now = visitor.owner(), state.view(Train), draft.now()
     if refused := draft.refused():
         st.warning(frame.plain(refused))
     if view.run:
-        live.run(view.run, owner)
+        run_page.run(view.run, owner)
     elif view.race:
         one_race.show(live_jobs.jobs(), owner, view.race)
     elif now:
@@ -25,7 +25,7 @@ with frame.workshop("pages/train.py"):
             "see its loss fall and its heads take shape."
         )
         places = ideas.cards()
-        runs.shipped()
-        runs.listed(owner)
+        run_list.shipped()
+        run_list.listed(owner)
         start.section(live_jobs.jobs(), owner)
         ideas.measure(places)

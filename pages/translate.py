@@ -16,5 +16,5 @@ with frame.page("pages/translate.py") as model:
         reading = result.show(model)
     controls.method(model)
     if reading is not None:
-        result.steps(reading)
+        result.steps(model, reading)
         frame.link("pages/attention.py", "See where the model looked →")

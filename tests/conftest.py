@@ -33,6 +33,7 @@ import torch
 from tests import leaks
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
+from transformer.inference.translator import Translator
 from transformer.languages import front_matter
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
@@ -77,6 +78,12 @@ def tiny_model(vocabulary: Vocabulary) -> Transformer:
     with torch.random.fork_rng():
         torch.manual_seed(1)
         return leaks.share(Transformer(ModelConfig.preset("tiny", vocab_size=len(vocabulary))))
+
+
+@pytest.fixture(scope="session")
+def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
+    """`tiny_model`, asked in words."""
+    return Translator(tiny_model, vocabulary)
 
 
 @pytest.fixture(scope="session")

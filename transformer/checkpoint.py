@@ -30,7 +30,7 @@ CONFIG, WEIGHTS, VOCABULARY, CARD = (
 )
 FORMAT = 1
 CARD_BYTES = 65_536
-"""Of a card, so much is read: its front matter comes first."""
+"""So much of a card is read: its front matter comes first."""
 DTYPES = ("F32", "F16", "BF16", "F64")
 """Types that weights may be stored in, as safetensors calls them; all are read as float32."""
 MOST_PLACES = 2**28

@@ -123,7 +123,7 @@ class ModelConfig(_Record):
 
     @property
     def branch_gain(self) -> float:
-        """Of the starting weights that end a sublayer, (2·n_layers)^-0.5 (Radford et al. 2019).
+        """Factor of starting weights that end a sublayer, (2·n_layers)^-0.5 (Radford et al. 2019).
 
         A post-norm stack that leans on its sublayers from the start amplifies every small change
         of its weights and is hard to train (Liu et al. 2020, "Understanding the Difficulty of

@@ -45,10 +45,10 @@ def checked(codes: Sequence[Any]) -> Languages:
     """Raises ValueError for anything but two codes, as "en" or "pt-BR"."""
     known = [code for code in codes if isinstance(code, str) and _CODE.fullmatch(code)]
     if len(codes) != 2 or len(known) != 2:
-        told = ", ".join(repr(code)[:20] for code in codes[:4]) or "nothing"
+        listed = ", ".join(repr(code)[:20] for code in codes[:4]) or "nothing"
         raise ValueError(
             "languages are two codes, what is read and what is written, as en fr; there stands "
-            f"{told}"
+            f"{listed}"
         )
     return known[0], known[1]
 
@@ -71,7 +71,7 @@ def of_card(card: str) -> Languages | None:
 
 
 def of_name(name: str) -> Languages | None:
-    """Of a checkpoint called "en-fr", if both codes are known."""
+    """The languages of a checkpoint called "en-fr", if both codes are known."""
     codes = name.split("-")
     known = len(codes) == 2 and all(code in NAMES for code in codes)
     return (codes[0], codes[1]) if known else None

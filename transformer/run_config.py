@@ -20,7 +20,7 @@ INSPECT = "decoder.layers.0.cross_attn.w_qkv"
 """The weight matrix whose updates are written out, if no other is named; its first rows are W^Q of
 the first cross-attention's first head."""
 MAX_PIECES = 128
-"""Of a side; longer pairs are left out."""
+"""Pieces of a side; longer pairs are left out."""
 Pairs = tuple[tuple[str, str], ...]
 
 
@@ -193,7 +193,7 @@ def owned(values: Mapping[str, Any]) -> RunConfig:
 
 
 def _kind_of_untagged(values: Mapping[str, Any]) -> str:
-    """Of a file that an earlier version wrote."""
+    """The kind of a file that an earlier version wrote."""
     data = values.get("data")
     if "layer" in values:
         return "layer"

@@ -1,4 +1,4 @@
-"""The tiny model with its vocabulary, for tests that ask it in words; one with all its terms."""
+"""The tiny model with all its terms, and a sentence through it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,6 @@ from transformer import Translator
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
 from transformer.text import Vocabulary
-
-
-@pytest.fixture(scope="session")
-def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
-    return Translator(tiny_model, vocabulary)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from transformer.analysis.positions import apart, joined, moved, sentences
-from transformer.analysis.positions.beyond import lengths, places
+from transformer.analysis.positions.extrapolation_job import lengths, places
 from transformer.checkpoint import checkpoint_hash
 from transformer.inference import Translator
 
@@ -16,7 +16,7 @@ def test_places_are_those_that_python_gives(checkpoints: Path) -> None:
     folder, counts, shares = checkpoints / "tiny", [1, 2, 400], list[float]()
     given = {"checkpoint": str(folder), "hash": checkpoint_hash(folder), "french": True}
     given |= {"starts": [0, 7], "moved": 3, "counts": counts}
-    found = places(given, lambda share, doing: shares.append(share))
+    found = places(given, lambda share, stage: shares.append(share))
     translator, pairs = Translator.load(folder), sentences(400)
     assert found["moved"] == pytest.approx([moved(translator, pairs[:3], at) for at in (0, 7)])
     for count, one in zip(counts[:2], found["joined"], strict=False):
@@ -34,4 +34,4 @@ def test_another_checkpoint_by_now_is_refused(measure: object, checkpoints: Path
     given |= {"starts": [0], "counts": [1]}
     assert callable(measure)
     with pytest.raises(ValueError, match="tiny has changed meanwhile; ask again"):
-        measure(given, lambda share, doing: None)
+        measure(given, lambda share, stage: None)

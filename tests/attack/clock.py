@@ -23,7 +23,7 @@ from transformer.jobs.queue import Queue
 from transformer.jobs.results import RESULT, forget
 from transformer.run_config import FilmRun
 from transformer.text.files import write_json
-from transformer.training.live import train_run
+from transformer.training.train_folder import train_run
 from transformer.ui.about import run_config
 from transformer.ui.kit.quantities import ago
 

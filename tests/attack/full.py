@@ -20,7 +20,7 @@ from tests.checkpoint.models import files, tiny
 from tests.jobs.conftest import Still
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.jobs import Computation, Computing, JobError, Jobs, Limits
-from transformer.training.live import train_run
+from transformer.training.train_folder import train_run
 
 SIZE = 8 * 2**20  # bytes of the small disk
 PATIENCE = 120.0

@@ -22,7 +22,7 @@ from transformer.training.recipe import describe
 from transformer.ui.frame import plain
 from transformer.ui.kit.uploads import decoded
 from transformer.ui.pages import PAGES, made, values_of
-from transformer.ui.training.pairs import parsed
+from transformer.ui.training.own_pairs import parsed
 
 
 def texts(chance: random.Random, folder: Path) -> None:

@@ -22,7 +22,7 @@ from tests.jobs.conftest import Still
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.folder import JobFolder
 from transformer.run_config import TrainingRun
-from transformer.training.live import train_run
+from transformer.training.train_folder import train_run
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 120.0  # seconds, for a busy machine; what is there is seen at once

@@ -19,7 +19,7 @@ from transformer.inference import Translator
 from transformer.jobs.compute_process import make
 from transformer.jobs.results import ASK, FAILED, RESULT, read
 from transformer.text.files import write_json
-from transformer.training.live import train_run
+from transformer.training.train_folder import train_run
 
 PATIENCE = 120.0
 

@@ -12,8 +12,8 @@ from typing import Any
 from transformer.checkpoint import load_checkpoint
 from transformer.jobs.folder import JobFolder
 from transformer.run_config import TrainingRun
-from transformer.training.live import train_run
 from transformer.training.recipe import describe
+from transformer.training.train_folder import train_run
 
 STEPS = 24
 

@@ -20,7 +20,7 @@ from transformer.training.estimate import workload
 from transformer.training.recipe import PAIRS_FILE, describe
 from transformer.ui.kit.corpus import BYTES, taken
 from transformer.ui.kit.uploads import decoded
-from transformer.ui.training.pairs import parsed, tsv
+from transformer.ui.training.own_pairs import parsed, tsv
 
 MOST = 100_000  # bytes of pairs: what the limit is does not matter here
 PATIENCE = 5.0  # seconds of a processor that one use of a file may take

@@ -26,10 +26,11 @@ _COPY = """
 
 
 def opened(page: Page, folder: Path, *traces: Made, **state: Any) -> Page:
-    """A file with this explorer, on screen; the heatmap unless another view is asked for."""
+    """A file with this explorer, on screen; the heatmap unless another view is asked for, with all
+    options."""
     names = "AB" if len(traces) > 1 else " "
     sides = [Side(trace, name.strip()) for trace, name in zip(traces, names, strict=False)]
-    written = explorer_page(sides, {"view": "heatmap", "layer": 0, "head": 0, **state})
+    written = explorer_page(sides, {"view": "heatmap", "layer": 0, "head": 0, "more": 1, **state})
     (folder / "explorer.html").write_text(written, encoding="utf-8")
     page.goto((folder / "explorer.html").as_uri())
     page.locator(".hu-view > *").first.wait_for()
@@ -89,7 +90,7 @@ def pixels(page: Page, spots: list[tuple[float, float]]) -> Numbers:
 
 def ramp(page: Page) -> Numbers:
     """The colour of each level from 0 to 255, from the scale below the picture."""
-    found = page.locator(".hu-scale").evaluate(
+    found = page.locator(".hu-view .hu-scale").evaluate(
         "(node) => [...node.getContext('2d').getImageData(0, 0, 256, 1).data]"
     )
     levels: Numbers = np.array(found, float).reshape(256, 4)

@@ -97,13 +97,23 @@ def same_row(row: Locator, tokens: tuple[str, ...], weights: np.ndarray) -> None
     np.testing.assert_allclose(shown, weights, atol=1.1e-4)
 
 
-def same_rows(panel: Locator, trace: Trace, step: int, head: int = HEAD) -> None:
+def same_rows(
+    panel: Locator, trace: Trace, step: int, head: int = HEAD, original: Trace | None = None
+) -> None:
+    """Of the chosen kind the chosen head, of the others the clearest that the original has."""
     rows = panel.locator(".hu-weightrow")
-    same_row(rows.nth(0), trace.tgt_tokens, trace.weights("decoder", LAYER)[head, step, : step + 1])
+    clearest = {kind: Side(original or trace).clearest(kind) for kind in ("decoder", "encoder")}
+    layer, clear = clearest["decoder"]
+    expect(rows.nth(0).locator("h5")).to_contain_text(f"layer {layer}, head {clear}")
+    same_row(
+        rows.nth(0), trace.tgt_tokens, trace.weights("decoder", layer)[clear, step, : step + 1]
+    )
+    expect(rows.nth(1).locator("h5")).to_contain_text(f"layer {LAYER}, head {head}")
     cross = trace.weights("cross", LAYER)[head, step]
     same_row(rows.nth(1), trace.src_tokens, cross)
     most = int(cross.argmax())
-    same_row(rows.nth(2), trace.src_tokens, trace.weights("encoder", LAYER)[head, most])
+    layer, clear = clearest["encoder"]
+    same_row(rows.nth(2), trace.src_tokens, trace.weights("encoder", layer)[clear, most])
     expect(rows.nth(2).locator("h5")).to_contain_text(f"“{trace.src_tokens[most]}”")
 
 
@@ -230,7 +240,7 @@ def test_the_forced_translation_stands_beside_the_original(
     panels, outputs = page.locator(".hu-panel"), page.locator(".hu-output")
     for i, trace in enumerate((made.plain, made.altered)):
         same_candidates(panels.nth(i), trace, FORCED)
-        same_rows(panels.nth(i), trace, FORCED)
+        same_rows(panels.nth(i), trace, FORCED, original=made.plain)
         expect(outputs.nth(i).locator("button.hu-piece")).to_have_text(list(trace.predicted_tokens))
     given = outputs.nth(1).locator(".hu-given")
     expect(given).to_have_text(made.altered.predicted_tokens[FORCED])

@@ -9,7 +9,7 @@ import sacrebleu
 
 from tests.cli.conftest import Shell
 from transformer import Translator
-from transformer.training.evaluation import joined
+from transformer.training.quality import joined
 
 
 def test_scores_are_sacrebleus(

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from transformer.figures.interval import interval, told
+from transformer.figures.interval import interval, text
 
 
 def place(html: str, name: str) -> float:
@@ -41,4 +41,4 @@ def test_words_and_signs() -> None:
     assert "The claim needs &lt; 1% of the loss" in made
     assert 'role="img"' in made
     assert "the claim needs below 1" in made
-    assert told(133.27) == "133"
+    assert text(133.27) == "133"

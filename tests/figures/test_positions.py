@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from transformer.figures.clocks import bars, hands, shares
+from transformer.figures.clocks import bars, clock_hands, shares
 from transformer.figures.positions import Curve, lines, table
 
 HOSTILE = "<b>x</b> %{x} <img src=x onerror=alert(1)>"
@@ -68,7 +68,7 @@ def test_no_token_is_obeyed() -> None:
         bars({HOSTILE: [1.0]}, [HOSTILE], across="token", down="length"),
         shares(np.ones((1, 1)), [HOSTILE], [HOSTILE]),
         lines([Curve(HOSTILE, [0], [0]), Curve("b", [0], [0])], across="k", down="y"),
-        hands(np.ones((1, 2)), np.ones((1, 2)), [HOSTILE], names=(HOSTILE, "b")),
+        clock_hands(np.ones((1, 2)), np.ones((1, 2)), [HOSTILE], names=(HOSTILE, "b")),
     ]
     for figure in figures:
         texts = [*axis_text(figure), *(trace.name or "" for trace in figure.data)]
@@ -138,7 +138,7 @@ def test_bars_of_one_group_are_of_one_colour() -> None:
 def test_a_hand_points_where_sine_and_cosine_say() -> None:
     """Cosine goes across and sine up, from the middle of each dial."""
     here, there = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, -1.0]])
-    figure = hands(here, there, ["pair 0", "pair 1"], names=("before", "after"))
+    figure = clock_hands(here, there, ["pair 0", "pair 1"], names=("before", "after"))
     first, second = figure.data
     assert (first.x, first.y) == ((0, 1, None, 3, 3, None), (0, 0, None, 0, 1, None))
     assert (second.x, second.y) == ((0, 0, None, 3, 2, None), (0, 1, None, 0, 0, None))

@@ -7,8 +7,8 @@ import torch
 
 from tests.inference import models
 from transformer.inference.cache import BLOCK, CachedSession
-from transformer.inference.plain import PlainSession
-from transformer.inference.single import SingleSession
+from transformer.inference.single_output import SingleSession
+from transformer.inference.uncached import PlainSession
 from transformer.inference.weights import DecoderWeights, Exact, ExactCopy, Half, Int8
 from transformer.model.masks import padding_mask
 from transformer.model.transformer import Transformer

@@ -10,15 +10,8 @@ import pytest
 from transformer.figures import Shown
 from transformer.inference.trace import Trace
 from transformer.inference.translator import Translator
-from transformer.model.transformer import Transformer
-from transformer.text.vocabulary import Vocabulary
 
 TEXT = "The baker sells the lamp again."
-
-
-@pytest.fixture(scope="module")
-def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
-    return Translator(tiny_model, vocabulary)
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.inference import models
 from tests.inference.test_beam import WORDS, small
-from tests.inference.test_draft import with_draft
-from tests.inference.test_search import LOOK
+from tests.inference.test_greedy import LOOK
+from tests.inference.test_speculative import with_draft
 from transformer.inference.decoding import Output, SequenceDecoder
 from transformer.inference.options import Decoding
 from transformer.inference.results import length_penalty

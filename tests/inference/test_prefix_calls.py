@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.inference.test_draft import with_draft
+from tests.inference.test_speculative import with_draft
 from transformer.hooks import Hooks
 from transformer.inference.results import Translation
 from transformer.inference.translator import Translator
@@ -17,11 +17,6 @@ from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
 
 TEXT = "The baker sells the lamp again."
-
-
-@pytest.fixture(scope="module")
-def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
-    return Translator(tiny_model, vocabulary)
 
 
 CALLS = [{}, {"beam_size": 3}, {"method": "sample", "seed": 1}]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.inference import models
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding
-from transformer.inference.sampling import Sampler, narrowed
+from transformer.inference.sampling import Sampler, more_probable, narrowed
 
 LOGITS = torch.tensor([[2.0, 1.0, 0.5, 0.0, -1.0, -3.0, -torch.inf]])
 
@@ -97,3 +97,17 @@ def test_top_k_of_one_is_greedy() -> None:
     greedy = [o.decoded.ids for o in decoder.run(models.SOURCES, Decoding(max_len=12))]
     sampled = decoder.run(models.SOURCES, sample(top_k=1, max_len=12))
     assert [o.decoded.ids for o in sampled] == greedy
+
+
+@given(
+    st.lists(st.floats(-8, 8, width=32), min_size=2, max_size=12, unique=True),
+    st.floats(0.01, 1.0),
+)
+def test_what_lies_outside_the_top_p_has_p_before_it(logits: list[float], p: float) -> None:
+    row = torch.tensor([logits])
+    shares, ids = narrowed(row, sample(top_p=p))
+    before = [float(more_probable(row, torch.tensor([piece]))) for piece in range(len(logits))]
+    # Sums in another order differ in their last digits.
+    for share, piece in zip(shares[0].tolist(), ids[0].tolist(), strict=True):
+        assert (before[piece] < p) == (share > 0) or before[piece] == pytest.approx(p, abs=1e-9)
+    assert min(before) == 0

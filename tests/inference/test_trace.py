@@ -23,11 +23,6 @@ KINDS = ["encoder", "decoder", "cross"]
 
 
 @pytest.fixture(scope="module")
-def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
-    return Translator(tiny_model, vocabulary)
-
-
-@pytest.fixture(scope="module")
 def trace(translator: Translator) -> Trace:
     return translator.trace(TEXT, max_len=14)
 

@@ -16,16 +16,10 @@ from transformer.checkpoint import CheckpointError, save_checkpoint
 from transformer.hooks import Hooks
 from transformer.inference.results import Candidate, Translation
 from transformer.inference.translator import Translator
-from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
 
 TEXT = "The baker sells the lamp again."
 TARGET = "Le boulanger vend encore la lampe."
-
-
-@pytest.fixture(scope="module")
-def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
-    return Translator(tiny_model, vocabulary)
 
 
 def test_a_translation_says_how_it_came_about(translator: Translator) -> None:

@@ -49,7 +49,7 @@ def warm(jobs: Jobs, count: int = 1) -> Jobs:
     deadline = time.monotonic() + PATIENCE
     jobs.start()
     while jobs.warm() < count:
-        assert time.monotonic() < deadline, jobs.trouble()
+        assert time.monotonic() < deadline, jobs.startup_error()
         time.sleep(0.01)
     return jobs
 
@@ -84,7 +84,7 @@ class Still:
     def warm(self) -> int:
         return 0
 
-    def trouble(self) -> str:
+    def startup_error(self) -> str:
         return ""
 
     def close(self) -> None:

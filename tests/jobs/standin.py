@@ -12,9 +12,9 @@ import torch
 from safetensors.torch import save_file
 
 from transformer.run_config import TaskRun
-from transformer.training.process import StopSignal
 from transformer.training.run import RunFolder, Status
 from transformer.training.saving import Progress, load_progress
+from transformer.training.termination import StopSignal
 
 SAVE_EVERY = 5
 

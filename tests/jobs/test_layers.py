@@ -13,8 +13,8 @@ from tests.jobs.conftest import MakeJobs, MakeStill, until, warm
 from transformer.jobs import JobError
 from transformer.jobs import races as there
 from transformer.jobs.jobs import TRAINER
+from transformer.jobs.race_runs import COLUMNS, by_distance, race_runs, standings, submit_race
 from transformer.jobs.races import RACES, Race
-from transformer.jobs.racing import COLUMNS, by_distance, race_runs, standings, submit_race
 from transformer.text.files import write_json
 
 SMALL = {"d_model": 16, "n_heads": 1, "d_ff": 64, "steps": 40, "batch_tokens": 112}

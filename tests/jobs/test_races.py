@@ -21,8 +21,7 @@ from transformer.analysis.evidence.race_verdicts import (
     verdict,
 )
 from transformer.jobs import JobError, Limits, count_parameters
-from transformer.jobs.races import RACES, race_named
-from transformer.jobs.racing import (
+from transformer.jobs.race_runs import (
     cancel_race,
     delete_race,
     race_runs,
@@ -30,6 +29,7 @@ from transformer.jobs.racing import (
     submit_race,
     track,
 )
+from transformer.jobs.races import RACES, race_named
 
 CLAIM = Claim("a beats b", "a", "b")
 
@@ -205,11 +205,11 @@ def test_a_race_is_put_in_line_seed_by_seed(still: MakeStill) -> None:
     assert race_id != other
     runs = race_runs(jobs, race_id)
     entries = list(RACES["positions"].entries)
-    assert [(run.entry, run.seed) for run in runs] == [
+    assert [(run.race.entry, run.race.seed) for run in runs] == [
         *((entry, 4) for entry in entries),
         *((entry, 9) for entry in entries),
     ]
-    assert {(run.race, run.info.owner) for run in runs} == {("positions", "ann")}
+    assert {(run.race.name, run.info.owner) for run in runs} == {("positions", "ann")}
     said = [jobs.folder(run.info.name).config().to_dict() for run in runs]
     assert [config["race"]["id"] for config in said] == [race_id] * 6
     assert [config["model"]["positions"] for config in said[:3]] == [
@@ -269,7 +269,7 @@ def test_cancel_and_delete_touch_ones_own_runs_of_this_race_alone(still: MakeSti
     assert [run.info.status for run in race_runs(jobs, other)] == ["queued"] * 2
     assert cancel_race(jobs, mine, "ann") == 0
     assert delete_race(jobs, mine, "ann") == 2
-    assert {run.race_id for run in race_runs(jobs)} == {other}
+    assert {run.race.id for run in race_runs(jobs)} == {other}
 
 
 def _finish(path: Path, steps: int, loss: float, status: str = "finished") -> None:
@@ -286,7 +286,7 @@ def test_standings_are_computed_from_the_runs_files(still: MakeStill) -> None:
     _, (said,) = standings(jobs, race_runs(jobs, race_id))
     assert said.word == "not shown"
     for run in race_runs(jobs, race_id):
-        loss = run.seed / 100 + (0.5 if run.entry == "no warm-up" else 0)
+        loss = run.race.seed / 100 + (0.5 if run.race.entry == "no warm-up" else 0)
         _finish(jobs.folder(run.info.name).path, steps, loss)
     table, (said,) = standings(jobs, race_runs(jobs, race_id))
     assert list(table["n"]) == [3, 3]

@@ -11,8 +11,8 @@ import pytest
 from tests.jobs.conftest import MakeStill, asked
 from transformer.jobs import JobError
 from transformer.jobs.computation import LANES, Computation
+from transformer.jobs.lane_queue import Asked, Line
 from transformer.jobs.shares import Who, refused
-from transformer.jobs.waiting import Asked, Line
 
 LANE = LANES["corpus"]
 PLACES, OF_A_VISITOR = LANE.places, LANE.of_a_visitor

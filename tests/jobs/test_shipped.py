@@ -16,13 +16,13 @@ from tests.jobs.conftest import Still, asked
 from transformer import Translator
 from transformer.checkpoint import load_checkpoint
 from transformer.jobs import JobError, Jobs, Limits
+from transformer.jobs.make_shipped import FRAMES, LINES, early_save, pack, thinned
 from transformer.jobs.shipped import RUNS, ShippedFolder, find, folders, infos
-from transformer.jobs.shipping import FRAMES, LINES, early_save, pack, thinned
 from transformer.text.files import write_json
 from transformer.text.tasks import TASKS
-from transformer.training.live import train_run
 from transformer.training.recipe import describe
 from transformer.training.run import RunFolder
+from transformer.training.train_folder import train_run
 
 OWNER = "m" * 32
 

@@ -20,7 +20,7 @@ from transformer.analysis.reports import report
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import Computation, Computing
 from transformer.jobs.computation import LANES, of_report
-from transformer.jobs.computing import FOLDER
+from transformer.jobs.computation_service import FOLDER
 from transformer.jobs.results import FAILED, RESULT
 from transformer.text.files import write_json
 from transformer.ui.kit.verdicts import BADGES

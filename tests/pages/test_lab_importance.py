@@ -18,7 +18,7 @@ from transformer.analysis.interventions.switching import switched_off
 from transformer.analysis.reports import report
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs.computation import of_report
-from transformer.jobs.computing import FOLDER
+from transformer.jobs.computation_service import FOLDER
 from transformer.jobs.results import RESULT
 from transformer.text.files import write_json
 from transformer.ui.lab.pruning import LONGER

@@ -24,7 +24,7 @@ from transformer.analysis.reports import report
 from transformer.analysis.roles.head_roles import RESTS_ON
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs.computation import of_report
-from transformer.jobs.computing import FOLDER
+from transformer.jobs.computation_service import FOLDER
 from transformer.jobs.results import FAILED, RESULT
 from transformer.measures import MEASURES
 from transformer.text.files import write_json

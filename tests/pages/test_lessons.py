@@ -32,7 +32,7 @@ def lesson(visit: Visit, number: int, folder: Path) -> AppTest:
 def test_the_course_is_ten_to_twenty_steps_with_mistakes_to_spot() -> None:
     assert 10 <= len(LESSONS) <= 20
     assert len({one.title for one in LESSONS}) == len(LESSONS)
-    assert sum(bool(one.slip) for one in LESSONS) >= 9
+    assert sum(bool(one.misprint) for one in LESSONS) >= 9
     assert {one.page for one in LESSONS} <= PAGES.keys() - {HOME, "pages/lessons.py"}
     assert len({one.page for one in LESSONS}) >= 6
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import ROOT, Visit, messages, shown, view
 from transformer import Translator
+from transformer.analysis.roles.sentence_heads import stand_out
 from transformer.figures import Side
 from transformer.figures.packing import split
 from transformer.figures.state import DEFAULTS
@@ -236,6 +238,81 @@ def test_another_sentence_stands_beside_the_first(visit: Visit) -> None:
     assert view(app).other == ""
 
 
+def test_compare_opens_with_something_to_compare(visit: Visit) -> None:
+    app = visit("pages/attention.py", text="The dog sleeps.", view="compare")
+    header = shown(app)[0]
+    first, second = (side["source"].split() for side in header["sides"])
+    assert header["versus"] == "other"
+    assert sum(a != b for a, b in zip(first, second, strict=True)) == 1
+    assert view(app).other == ""  # nothing was chosen
+    assert len(shown(visit("pages/attention.py", text="The dog sleeps."))[0]["sides"]) == 1
+    chosen = shown(visit("pages/attention.py", view="compare", other="A pilot finds bread."))[0]
+    assert chosen["sides"][1]["source"] == "A pilot finds bread."
+
+
+def test_decoding_has_the_layers_of_each_kinds_clearest_head(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transformer.figures.side.WHOLE", 0)  # a layer at a time
+    app = visit("pages/attention.py", text="The dog sleeps.", view="decoding", layer="0", head="0")
+    side = shown(app)[0]["sides"][0]
+    parts = split(app.get("bidi_component")[0].proto.bytes)[1]
+    for kind, (layer, _) in side["clearest"].items():
+        assert f"0.weights.{kind}.{layer}" in parts
+
+
+def test_the_story_is_of_the_sentence_at_hand(visit: Visit, checkpoints: Path) -> None:
+    text = "The baker paints a boat."
+    trace = Translator.load(checkpoints / "tiny", device="cpu").trace(text)
+    told = shown(visit("pages/attention.py", text=text))[0]["story"]
+    wanted = [(one.kind, one.layer, one.head) for one in stand_out(trace)]
+    assert [tuple(n["look"][k] for k in ("kind", "layer", "head")) for n in told] == wanted
+    for notice in told:
+        said = "".join(part for part, _ in notice["said"])
+        assert not {"▁", "<s>", "</s>"} & set(said.split())
+        assert "▁" not in said
+
+
+def test_a_candidate_is_taken_on_translate_and_given_back(visit: Visit, checkpoints: Path) -> None:
+    text = "The baker paints a boat."
+    translator = Translator.load(checkpoints / "tiny", device="cpu")
+    plain = translator.translate(text)
+    taken = next(c for c in plain.steps[1].candidates if c.id != plain.ids[1])
+    wanted = translator.translate(text, prefix=[plain.ids[0], taken.id])
+    app = visit("pages/translate.py", text=text, force=f"1:{taken.id}")
+    sentence, table = shown(app)
+    assert sentence["text"] == wanted.text
+    assert table["live"]
+    assert [step.get("forced", False) for step in table["steps"]].index(True) == 1
+    assert [step["takes"] for step in table["steps"]][:3] == [True, True, False]
+    next(button for button in app.button if button.label == "Back to it").click().run()
+    assert shown(app)[0]["text"] == plain.text
+    assert view(app).force == ""
+    app = visit("pages/translate.py", text=text, force=f"1:{taken.id}")
+    app.text_input[0].set_value("She hides the lamp.").run()
+    assert view(app).force == ""  # it was of the other sentence
+    assert not messages(app)
+    assert "cannot be taken" in messages(visit("pages/translate.py", text=text, force="99:7"))[0]
+
+
+def test_sampling_says_when_it_drew_from_the_tail(visit: Visit, checkpoints: Path) -> None:
+    text, options = "The baker paints a boat.", {"temperature": "2.0", "top_p": "1.0"}
+    translator = Translator.load(checkpoints / "tiny", device="cpu")
+    trace = translator.trace(text, method="sample", temperature=2.0, top_p=1.0, seed=1)
+    logits = trace["hook_logits"].astype(np.float64)
+    shares = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    shares /= shares.sum(axis=-1, keepdims=True)
+    rows = zip(shares, trace.predicted_ids, strict=True)
+    before = [row[row > row[piece]].sum() for row, piece in rows]
+    steps = shown(visit("pages/translate.py", text=text, method="sample", **options))[1]["steps"]
+    assert [step.get("tail") for step in steps] == [
+        pytest.approx(share, abs=1e-4) if share >= 0.9 else None for share in before
+    ]
+    assert any("tail" in step for step in steps)
+    plain = shown(visit("pages/translate.py", text=text, method="sample"))[1]["steps"]
+    assert not any("tail" in step for step in plain)  # the top 0.9 alone is drawn from
+
+
 def test_another_model_reads_the_same_sentence(
     visit: Visit, tmp_path: Path, checkpoints: Path
 ) -> None:
@@ -268,9 +345,9 @@ def test_vectors_come_with_the_view_that_shows_them(visit: Visit) -> None:
     def parts(app: AppTest) -> set[str]:
         return {name.split(".")[1] for name in split(app.get("bidi_component")[0].proto.bytes)[1]}
 
-    assert parts(visit("pages/attention.py")) == {"thumbs", "weights"}
+    assert parts(visit("pages/attention.py")) == {"thumbs", "pins", "weights"}
     found = parts(visit("pages/attention.py", view="query-key", kind="decoder"))
-    assert found == {"thumbs", "weights", "query", "key", "value", "scores", "heads"}
+    assert found == {"thumbs", "pins", "weights", "query", "key", "value", "scores", "heads"}
 
 
 @pytest.mark.parametrize(

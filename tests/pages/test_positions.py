@@ -25,7 +25,7 @@ from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
 from transformer.ui import live_jobs
 from transformer.ui.kit.computed import computing
-from transformer.ui.positions import TOPICS, further, runs
+from transformer.ui.positions import TOPICS, far_sentences, position_models
 
 PAGE = "pages/positions.py"
 
@@ -219,7 +219,7 @@ def test_without_a_learned_model_a_click_trains_a_pair(
     assert sorted(kinds.values()) == ["learned", "sinusoidal"]
     assert kinds[view(app).learned] == "learned"
     assert kinds[view(app).run] == "sinusoidal"
-    assert found[view(app).learned]["max_len"] == runs.PLACES
+    assert found[view(app).learned]["max_len"] == position_models.PLACES
     assert "positions-train" not in {one.key for one in app.button}
     again = visit(PAGE, topic=topic, learned=view(app).learned, run=view(app).run)  # a reload
     assert "positions-train" not in {one.key for one in again.button}
@@ -271,8 +271,8 @@ def test_every_length_is_measured_and_kept(visit: Visit, jobs: Jobs, tmp_path: P
 def test_far_places_are_measured_for_a_language(
     visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(further, "STARTS", (0, 40))
-    monkeypatch.setattr(further, "COUNTS", (1, 2, 400))
+    monkeypatch.setattr(far_sentences, "STARTS", (0, 40))
+    monkeypatch.setattr(far_sentences, "COUNTS", (1, 2, 400))
     app = visit(PAGE, topic="far")
     measure(app, "Measure far places")
     (chart,) = charts(app)

@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 from tests.jobs.conftest import Still
 from tests.pages.conftest import Visit
 from transformer.jobs import Jobs, Limits
+from transformer.jobs.race_runs import race_runs, submit_race
 from transformer.jobs.races import RACES
-from transformer.jobs.racing import race_runs, submit_race
 from transformer.ui import live_jobs
 from transformer.ui.races import one_race
 
@@ -53,11 +53,11 @@ def finish(jobs: Jobs, race_id: str, better: str, by: float = 0.5) -> None:
     """Every run has taken all its steps; the entry `better` has the least loss."""
     for run in race_runs(jobs, race_id):
         path = jobs.folder(run.info.name).path
-        loss = run.seed / 100 + (0 if run.entry == better else by)
-        look = {"step": run.steps, "valid_loss": loss, "sequence_accuracy": 1 - loss}
+        loss = run.race.seed / 100 + (0 if run.race.entry == better else by)
+        look = {"step": run.info.steps, "valid_loss": loss, "sequence_accuracy": 1 - loss}
         lines = [{"step": 1, "loss": 3.0, "seconds": 0.5}, look]
         (path / "metrics.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-        state = {"status": "finished", "reason": "by hand", "step": run.steps}
+        state = {"status": "finished", "reason": "by hand", "step": run.info.steps}
         (path / "state.json").write_text(json.dumps(state))
 
 
@@ -67,7 +67,7 @@ def test_a_card_starts_all_runs_of_a_race_and_shows_it(visit: Visit, jobs: Jobs)
     assert "9 settings × 3 seeds = 27 runs" in told(app)
     card(app, "warm-up").click().run()
     assert not app.exception
-    (race_id,) = {run.race_id for run in race_runs(jobs)}
+    (race_id,) = {run.race.id for run in race_runs(jobs)}
     assert app.query_params["race"] == race_id
     assert len(race_runs(jobs, race_id)) == 6
     assert RACES["warm-up"].question in told(app)
@@ -82,7 +82,7 @@ def test_fewer_seeds_are_fewer_runs(visit: Visit, jobs: Jobs) -> None:
     seeds.set_value(1).run()
     assert "9 settings × 1 seed = 9 runs" in told(app)
     card(app, "scores").click().run()
-    assert [run.seed for run in race_runs(jobs)] == [1] * 9
+    assert [run.race.seed for run in race_runs(jobs)] == [1] * 9
 
 
 def test_a_race_that_does_not_fit_is_a_sentence(visit: Visit, jobs: Jobs) -> None:

@@ -13,8 +13,8 @@ from tests.jobs.conftest import Still
 from tests.pages.conftest import Visit
 from transformer.analysis.table1.score_scale import measure
 from transformer.jobs import Jobs, Limits
+from transformer.jobs.race_runs import race_runs, submit_race
 from transformer.jobs.races import RACES
-from transformer.jobs.racing import race_runs, submit_race
 from transformer.ui import live_jobs
 from transformer.ui.races import one_race
 
@@ -72,18 +72,18 @@ def test_a_race_of_layers_is_started_shown_stopped_and_deleted(visit: Visit, job
     app = visit(PAGE, part="race")
     assert "7 settings × 1 seed = 7 runs" in told(app)
     start(app)
-    (race_id,) = {run.race_id for run in race_runs(jobs)}
+    (race_id,) = {run.race.id for run in race_runs(jobs)}
     assert app.query_params["race"] == race_id
     assert app.query_params["part"] == "race"
     assert "place 5 in line" in told(app)
     assert "The first look comes with" in told(app)
     for run in race_runs(jobs, race_id):
-        far = 1.0 if run.entry == "self-attention" else 0.125
-        look = {"step": run.steps, "valid_loss": 1.0, "sequence_accuracy": far}
+        far = 1.0 if run.race.entry == "self-attention" else 0.125
+        look = {"step": run.info.steps, "valid_loss": 1.0, "sequence_accuracy": far}
         look["by_distance"] = {"3": 1.0, "64": far}
         path = jobs.folder(run.info.name).path
         (path / "metrics.jsonl").write_text(json.dumps(look) + "\n")
-        state = {"status": "finished", "reason": "by hand", "step": run.steps}
+        state = {"status": "finished", "reason": "by hand", "step": run.info.steps}
         (path / "state.json").write_text(json.dumps(state))
     one_race._infos.clear()  # it keeps what it read for a second
     app.run()

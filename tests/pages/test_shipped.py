@@ -13,8 +13,8 @@ from tests.jobs.conftest import Still
 from tests.pages.conftest import Visit, messages, shown, view
 from tests.pages.test_train import button, labels, told, trained
 from transformer.jobs import Jobs, Limits
+from transformer.jobs.make_shipped import write_snapshot
 from transformer.jobs.shipped import RUNS
-from transformer.jobs.shipping import write_snapshot
 from transformer.run_config import FilmRun, RunConfig
 from transformer.training.recipe import describe
 from transformer.training.run import RunFolder

@@ -25,7 +25,7 @@ from transformer.training.recipe import DEFAULTS, defaults, describe
 from transformer.ui import live_jobs
 from transformer.ui.kit.uploads import decoded
 from transformer.ui.pages import PAGES
-from transformer.ui.training import draft, ideas, pairs, setup
+from transformer.ui.training import draft, ideas, own_pairs, setup
 
 PAGE = "pages/train.py"
 OTHER = "o" * 32
@@ -336,15 +336,15 @@ def test_a_file_is_utf_8_or_refused_and_a_csv_is_read() -> None:
         decoded("cat\tchat".encode("utf-16-le"), "a.tsv")
     for separator in ",;":
         rows = "".join(f'"one{separator} {n}"{separator}un {n}\n' for n in range(20))
-        assert pairs.parsed(rows, "a.csv", 5000)[3] == (f"one{separator} 3", "un 3")
+        assert own_pairs.parsed(rows, "a.csv", 5000)[3] == (f"one{separator} 3", "un 3")
     with pytest.raises(ValueError, match="row 2 has an empty source"):
-        pairs.parsed("a,b\n,c\n", "a.csv", 5000)
+        own_pairs.parsed("a,b\n,c\n", "a.csv", 5000)
     for rows, row in (("a,b\nc\n", "row 2 has 1 cell;"), ("a,b,c\nd,e\n", "row 1 has 3 cells;")):
         with pytest.raises(ValueError, match=rf"a\.csv, {row} every row needs two"):
-            pairs.parsed(rows, "a.csv", 5000)
+            own_pairs.parsed(rows, "a.csv", 5000)
         with pytest.raises(ValueError, match="line 1 has no tab"):  # any text may hold commas
-            pairs.parsed(rows, "The text", 5000)
-    assert pairs.parsed(pairs.tsv(PAIRS).decode(), "x", 5000) == PAIRS
+            own_pairs.parsed(rows, "The text", 5000)
+    assert own_pairs.parsed(own_pairs.tsv(PAIRS).decode(), "x", 5000) == PAIRS
 
 
 def test_a_run_that_there_is_not_is_a_message_with_a_way_back(visit: Visit, jobs: Jobs) -> None:

@@ -13,7 +13,7 @@ from transformer.analysis.table1.complexity import count, formulas
 from transformer.analysis.table1.paths import path_length
 from transformer.analysis.table1.timing import LENGTHS, Timing
 from transformer.jobs import Computation, Computing, JobError
-from transformer.jobs.computing import FOLDER
+from transformer.jobs.computation_service import FOLDER
 from transformer.jobs.results import RESULT
 from transformer.model.rivals import RIVALS
 from transformer.text.files import write_json

@@ -152,7 +152,7 @@ def test_what_is_refused(lopsided: Translator, corpus: Corpus) -> None:
         with pytest.raises(ValueError, match=message):
             learn_gates(lopsided, corpus, **options)
 
-    def stop(share: float, doing: str) -> None:
+    def stop(share: float, stage: str) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

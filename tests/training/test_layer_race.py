@@ -10,9 +10,9 @@ import pytest
 from transformer.jobs.limits import Limits
 from transformer.model.tagger import count_weights
 from transformer.training.layer_race import LOOKS, STANDARD, VALID, describe
-from transformer.training.live import train_run
 from transformer.training.machine import made_with
 from transformer.training.run import RunFolder
+from transformer.training.train_folder import train_run
 
 SMALL: dict[str, Any] = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
 NEAR: dict[str, int] = {"letters": 4, "word": 2, "longest": 6}
@@ -115,7 +115,7 @@ def test_a_run_stops_when_it_is_asked_to_and_says_so(tmp_path: Path) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RunFolder, "append_metrics", stopping)
-        patch.setattr("transformer.training.control.LOOK_EVERY", 0.0)
+        patch.setattr("transformer.training.control_file.LOOK_EVERY", 0.0)
         assert train_run(run.path) == "cancelled"
     state = run.state()
     assert state.pop("precision") == "fp32"

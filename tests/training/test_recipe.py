@@ -14,10 +14,10 @@ from transformer.model import Transformer
 from transformer.text.tasks import TASKS
 from transformer.training.data import TrainingPairs
 from transformer.training.estimate import PREPARING, Workload, estimate, workload
-from transformer.training.live import train_run
+from transformer.training.fitted_vocabulary import fitted_vocabulary
 from transformer.training.recipe import DEFAULTS, describe
 from transformer.training.run import RunFolder
-from transformer.training.words import fitted_vocabulary
+from transformer.training.train_folder import train_run
 
 
 @pytest.mark.parametrize("task", [*TASKS, None])

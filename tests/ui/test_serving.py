@@ -24,7 +24,7 @@ from transformer.jobs.info import RunInfo, read
 from transformer.jobs.limits import Limits
 from transformer.jobs.queue import Queue
 from transformer.jobs.shares import Who
-from transformer.jobs.workers import Workers
+from transformer.jobs.worker_pool import Workers
 from transformer.training.recipe import describe
 from transformer.ui import live_jobs
 from transformer.ui.server import serving

@@ -204,8 +204,8 @@ def _pruning(translator: Translator, corpus: Corpus, progress: Progress) -> Made
         curve = pruning_curve(translator, corpus, order, counts=counts, progress=then)
         curve.insert(0, "order", name)
         curves.append(curve)
-    told = {name: [list(head) for head in order] for name, order in orders.items()}
-    return pd.concat(curves, ignore_index=True), {"orders": told}
+    listed = {name: [list(head) for head in order] for name, order in orders.items()}
+    return pd.concat(curves, ignore_index=True), {"orders": listed}
 
 
 def _orders(translator: Translator, corpus: Corpus, progress: Progress) -> dict[str, list[Head]]:
@@ -227,17 +227,17 @@ def _findings(translator: Translator, corpus: Corpus, progress: Progress) -> Mad
 def _finding(published: Published) -> Callable[..., Made]:
     def made(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
         found = published.run(translator, corpus, progress)
-        told = found.told()
-        told["measured"] = told.pop("sentences")
+        summary = found.summary()
+        summary["measured"] = summary.pop("sentences")
         # Without figures the reason is the table, so that a file of it is not empty.
-        table = found.figures if len(found.figures) else pd.DataFrame([told])
-        return table, {**published.about(), **told}
+        table = found.figures if len(found.figures) else pd.DataFrame([summary])
+        return table, {**published.about(), **summary}
 
     return made
 
 
 def _part(progress: Progress, start: float, share: float) -> Progress:
-    return lambda done, doing: progress(start + share * done, doing)
+    return lambda done, stage: progress(start + share * done, stage)
 
 
 REPORTS: dict[str, Callable[..., Made]] = {

@@ -14,7 +14,7 @@ from transformer.cli.output import result
 from transformer.inference import Translator
 from transformer.text import read_references
 from transformer.text.files import atomic_path
-from transformer.training.evaluation import evaluate, joined
+from transformer.training.quality import evaluate, joined
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

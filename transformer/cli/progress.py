@@ -18,17 +18,17 @@ def progress_bar(clock: Callable[[], float] = time.monotonic) -> Iterator[Progre
     """A bar, if standard error is a terminal; else a line every half minute, and none of what ends
     before that."""
     form = "{desc} {percentage:3.0f}% |{bar}| {elapsed}{postfix}"
-    left, told = TimeLeft(clock), clock()
+    left, reported_at = TimeLeft(clock), clock()
     with tqdm(total=1.0, bar_format=form, file=sys.stderr, disable=None) as bar:
 
-        def progress(share: float, doing: str) -> None:
-            nonlocal told
+        def progress(share: float, stage: str) -> None:
+            nonlocal reported_at
             text = f"{left(share)} left"
-            bar.set_description_str(doing, refresh=False)
+            bar.set_description_str(stage, refresh=False)
             bar.set_postfix_str(text, refresh=False)
             bar.update(share - bar.n)
-            if bar.disable and clock() - told >= LINE_EVERY:
-                told = clock()
-                say(f"{100 * share:5.1f}% {doing}, {text}")
+            if bar.disable and clock() - reported_at >= LINE_EVERY:
+                reported_at = clock()
+                say(f"{100 * share:5.1f}% {stage}, {text}")
 
         yield progress

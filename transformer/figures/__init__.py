@@ -7,13 +7,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from transformer.figures.align import align, difference
 from transformer.figures.explorer import explorer_data, explorer_page
 from transformer.figures.film import film_data, film_page
 from transformer.figures.moments import moments_data, moments_page
 from transformer.figures.shown import Shown
 from transformer.figures.side import Side, prefixed
 from transformer.figures.steps import steps_data, translation_data
+from transformer.figures.token_diff import align, difference
 from transformer.figures.views import module, style, translation_page
 from transformer.figures.words import merge, special, word_labels, words
 

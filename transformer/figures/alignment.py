@@ -150,7 +150,7 @@ def _middles(
 ) -> None:
     """What the pointer reads of a link, at its middle."""
     links = sorted(found)
-    told = ["" if good is None else ("; gold" if link in good else "; not gold") for link in links]
+    notes = ["" if good is None else ("; gold" if link in good else "; not gold") for link in links]
     figure.add_scatter(
         x=[0.5] * len(links),
         y=[(i + j) / 2 for i, j in links],
@@ -159,7 +159,7 @@ def _middles(
         customdata=[
             f"{escape(source[i], quote=False)} – {escape(target[j], quote=False)}: "
             f"{scores[j, i]:.3f}{more}"
-            for (i, j), more in zip(links, told, strict=True)
+            for (i, j), more in zip(links, notes, strict=True)
         ],
         hovertemplate="%{customdata}<extra></extra>",
         showlegend=False,

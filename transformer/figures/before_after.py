@@ -9,8 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from transformer.figures.contributions import piece
 from transformer.figures.curves import DARK, LIGHT
-from transformer.figures.moves import piece
 from transformer.figures.positions import Numbers, lay_out
 from transformer.figures.theme import INK, theme
 
@@ -67,7 +67,7 @@ def pairs(
 def effects(
     sizes: Float[np.ndarray, "cell"],
     changes: Float[np.ndarray, "cell"],
-    told: Sequence[tuple[str, str]],
+    cell_names: Sequence[tuple[str, str]],
     *,
     across: str,
     chosen: int | None = None,
@@ -81,7 +81,7 @@ def effects(
     Args:
         sizes: of each cell, from 0.
         changes: of the output's log-probability when it is blanked, in nats.
-        told: query and key of each.
+        cell_names: query and key of each.
         across: what the sizes are.
         chosen: the cell that is ringed.
     """
@@ -89,7 +89,7 @@ def effects(
     figure = go.Figure()
     known = [
         (cell, *(escape(name, quote=False) for name in names), changes[cell])
-        for cell, names in enumerate(told)
+        for cell, names in enumerate(cell_names)
     ]
     for name, these, colour, symbol in (
         ("less probable without it", changes < 0, LESS, "circle"),

@@ -65,7 +65,7 @@ def shares(
     return figure
 
 
-def hands(
+def clock_hands(
     here: Numbers,
     there: Numbers,
     labels: Sequence[str],

@@ -91,12 +91,11 @@ def laws(
     return figure
 
 
-def reached(grid: npt.NDArray[np.bool_], *, rows: str = "layers", dark: bool = False) -> go.Figure:
+def reached(grid: npt.NDArray[np.bool_], *, dark: bool = False) -> go.Figure:
     """Positions across, depth down: filled where the last position hears of that one.
 
     Args:
         grid: (depth, n), row i is about i layers.
-        rows: what depth counts.
     """
     ground, colour = ("#1c2733", DARK[0]) if dark else ("#eef2f6", LIGHT[0])
     depth, n = grid.shape
@@ -111,13 +110,13 @@ def reached(grid: npt.NDArray[np.bool_], *, rows: str = "layers", dark: bool = F
             colorscale=[[0, ground], [1, colour]],
             showscale=False,
             customdata=np.where(grid, "heard of", "not heard of").tolist(),
-            hovertemplate=f"position %{{x}}, {escape(rows)} %{{y}}: "
+            hovertemplate="position %{x}, layers %{y}: "
             f"%{{customdata}} at position {n}<extra></extra>",
             xgap=gap,
             ygap=gap,
         )
     )
-    lay_out(figure, "position in the input", escape(rows), dark, height=min(640, 150 + 22 * depth))
+    lay_out(figure, "position in the input", "layers", dark, height=min(640, 150 + 22 * depth))
     figure.update_layout(showlegend=False)
     figure.update_xaxes(showgrid=False)
     figure.update_yaxes(

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from transformer.figures.packing import Part, join
 from transformer.figures.side import Side, header, prefixed
 from transformer.figures.state import state_of
 from transformer.figures.views import TABS, data_script, page
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One thing to notice: a sentence as pieces of text, each with whether it is a word of what is
+    looked at, and where to look: what the way there is called, and the state that it leads to."""
+
+    said: tuple[tuple[str, bool], ...]
+    label: str
+    look: Mapping[str, int | str]
+
+    def data(self) -> dict[str, Any]:
+        """As the browser takes it. Raises ValueError if `look` has what is no state."""
+        state_of(self.look)
+        return {"said": self.said, "label": self.label, "look": dict(self.look)}
+
 
 _START = f"""{TABS}
 import {{ openExplorer }} from "./explorer-use.js";
@@ -25,6 +42,7 @@ def explorer_data(
     versus: str = "",
     later: Sequence[Part] = (),
     names: Sequence[str] = (),
+    story: Sequence[Notice] = (),
 ) -> bytes:
     """Everything that one drawing of the explorer needs, as `explorer.js` takes it.
 
@@ -37,23 +55,32 @@ def explorer_data(
         versus: what the second side is, "other" (sentence or checkpoint) or "force" (a
             piece); "refused" if that could not be.
         names: of the sides, in place of their own.
+        story: what to notice on the first side's sentence.
         later: what the reader of these bytes has besides, and unpacks when it is looked at.
 
     Raises:
         ValueError: for a state that is none.
     """
-    small = [part for i, side in enumerate(sides) for part in prefixed(side.thumbs, i)]
+    small = [
+        part for i, side in enumerate(sides) for part in prefixed([*side.thumbs, *side.pins], i)
+    ]
     head = {
         **header(sides, state_of(start), names),
         "visit": visit,
         "alone": alone,
         "versus": versus,
+        "story": [notice.data() for notice in story],
         "later": [part.meta() for part in later],
     }
     return join(head, [*small, *parts])
 
 
-def explorer_page(sides: Sequence[Side], start: Mapping[str, Any], title: str = "Attention") -> str:
+def explorer_page(
+    sides: Sequence[Side],
+    start: Mapping[str, Any],
+    title: str = "Attention",
+    story: Sequence[Notice] = (),
+) -> str:
     """The explorer as one HTML file: every layer in it, each unpacked when it is looked at."""
     state = sides[0].resolved(state_of(start))
     looked_at = str(state["kind"]), int(state["layer"])
@@ -62,6 +89,6 @@ def explorer_page(sides: Sequence[Side], start: Mapping[str, Any], title: str = 
         for number, side in enumerate(sides)
         for part in prefixed(list(side.everything(*looked_at)), number)
     ]
-    first = data_script("id", "hu-first", explorer_data(sides, state, [], later=later))
+    first = data_script("id", "hu-first", explorer_data(sides, state, [], later=later, story=story))
     blocks = (data_script("data-part", part.name, part.array.tobytes()) for part in later)
     return page(_START, first, title, "\n".join(blocks))

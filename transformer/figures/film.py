@@ -112,11 +112,10 @@ def film_page(
     labels: Sequence[Labels],
     start: Mapping[str, int | str] | None = None,
     *,
-    notes: Mapping[int, str] | None = None,
     title: str = "Attention as it formed",
 ) -> str:
     """The film as one HTML file that opens without a server."""
-    return packed_page("film", film_data(frames, labels, start, notes=notes), title)
+    return packed_page("film", film_data(frames, labels, start), title)
 
 
 def film_state(values: Mapping[str, int | str]) -> State:

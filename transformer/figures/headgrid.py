@@ -40,7 +40,6 @@ def headgrid_data(
     low: float,
     high: float,
     legend: str,
-    ticks: Sequence[float] = (),
     chosen: tuple[str, int, int] | None = None,
     large: bool = False,
 ) -> dict[str, Any]:
@@ -49,7 +48,6 @@ def headgrid_data(
     Args:
         low, high: values of the scale's lightest and strongest colour; values beyond are theirs.
         legend: what the colour stands for, with its unit.
-        ticks: values to write below the scale; its ends if left out.
         chosen: a grid's name, a layer and a head.
         large: for a projector.
 
@@ -84,7 +82,7 @@ def headgrid_data(
             for grid in grids
         ],
         "legend": legend,
-        "ticks": [[(tick - low) / span, f"{tick:.3g}"] for tick in ticks or (low, high)],
+        "ticks": [[(tick - low) / span, f"{tick:.3g}"] for tick in (low, high)],
         "chosen": None if chosen is None else list(chosen),
         "large": large,
     }

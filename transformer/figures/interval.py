@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 MARGIN = 0.08
-"""Of the line, left free at both ends."""
+"""Share of the line, left free at both ends."""
 
 
 def interval(
@@ -29,22 +29,22 @@ def interval(
 
     start, end = (first, floor) if below else (floor, last)
     side, needed = ("below", "<") if below else ("above", ">")
-    numbers = f"{told(value)}{_unit(unit)} (95%: {told(low)} to {told(high)})"
+    numbers = f"{text(value)}{_unit(unit)} (95%: {text(low)} to {text(high)})"
     zero = f'<i class="zero" style="left:{at(0)}"></i>' if floor else ""
     return (
         f'<div class="hu-effect"><p>{escape(name[0].upper() + name[1:])}: <b>{numbers}</b></p>'
         f'<div class="line" role="img" aria-label="{escape(numbers)}, the claim needs {side} '
-        f'{told(floor)}">'
+        f'{text(floor)}">'
         f'<i class="side" style="left:{at(start)};right:calc(100% - {at(end)})"></i>{zero}'
         f'<i class="floor" style="left:{at(floor)}"></i>'
         f'<i class="bar" style="left:{at(low)};right:calc(100% - {at(high)})"></i>'
         f'<i class="dot" style="left:{at(value)}"></i></div>'
-        f"<p>The claim needs {escape(needed)} {told(floor)}{_unit(unit)}: the shaded side.</p>"
+        f"<p>The claim needs {escape(needed)} {text(floor)}{_unit(unit)}: the shaded side.</p>"
         "</div>"
     )
 
 
-def told(number: float) -> str:
+def text(number: float) -> str:
     """Three digits that count, with a minus as people write it."""
     return f"{number:.3g}".replace("-", "−")
 

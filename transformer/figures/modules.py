@@ -59,7 +59,7 @@ def join_modules(entry: str, folder: Path = _BROWSER) -> Joined:
 class _Follower:
     folder: Path
     bodies: dict[str, str] = field(default_factory=dict)
-    """Of each file what is left of it, in the order of the script."""
+    """What is left of each file, in the order of the script."""
     exports: dict[str, frozenset[str]] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
     """Names at the top of a module, with the file that defines them."""

@@ -12,7 +12,7 @@ from transformer.figures.curves import DARK, LIGHT, MARKS
 from transformer.figures.positions import lay_out, ticks
 
 NEAR = (0.6, 0.16)
-"""Of two points whose names would meet: powers of ten between them, and share of the height."""
+"""Between two points whose names would meet: powers of ten, and share of the height."""
 LEAST = 1e-6
 """Probabilities below are drawn as this, where bars would have no end on a logarithmic axis."""
 

@@ -84,8 +84,8 @@ def roles(
         # Rows that can reach the offset, as measures.positional counts them.
         reach = np.minimum(queries, columns - offsets) - np.maximum(0, -offsets)
         for at in np.flatnonzero((shares >= POSITIONAL) & (reach >= least)):
-            told = backwards if turned else straight
-            found[at] = told(int(offsets[at]), float(shares[at]), kind, keys)
+            role_of = backwards if turned else straight
+            found[at] = role_of(int(offsets[at]), float(shares[at]), kind, keys)
     made: npt.NDArray[np.object_] = np.empty(len(found), object)
     made[:] = found
     return made.reshape(heads)

@@ -14,11 +14,12 @@ import numpy.typing as npt
 from jaxtyping import Float, Integer
 
 from transformer import measures
-from transformer.figures.align import align
 from transformer.figures.packing import COARSE, FINE, Part, levels
+from transformer.figures.pins import pin_parts
 from transformer.figures.state import DEFAULTS, State
 from transformer.figures.steps import choices, tree_data
-from transformer.figures.words import special, word_labels, words
+from transformer.figures.token_diff import align
+from transformer.figures.words import plain_words, special, word_labels, words
 from transformer.measures import KINDS, MEASURES
 from transformer.measures.registry import AttentionTrace
 
@@ -87,6 +88,7 @@ class Side:
             "tgt": labels_of(traced.tgt_tokens),
             "predicted": labels_of(traced.predicted_tokens),
             "measures": {kind: self._measures(kind) for kind in self.kinds},
+            "clearest": {kind: list(self.clearest(kind)) for kind in self.kinds},
             "steps": choices(traced.translation.table),
             "tree": tree_data(traced.translation.tree),
         }
@@ -99,6 +101,25 @@ class Side:
     def thumbs(self) -> list[Part]:
         """For each kind all heads as small pictures, (layers, heads, height, width)."""
         return [self._thumbs(kind) for kind in self.kinds]
+
+    @cached_property
+    def pins(self) -> list[Part]:
+        """What every head is coloured by when a word is pinned: `pins.pin_parts` of every kind.
+        The words of a row of the cross-attention are those that it writes."""
+        traced = self.traced
+        source, target = traced.src_tokens, traced.tgt_tokens
+        texts = {
+            "encoder": (source, source),
+            "decoder": (target, target),
+            "cross": (traced.predicted_tokens, source),
+        }
+        return [
+            part
+            for kind in self.kinds
+            for part in pin_parts(
+                kind, [traced.weights(kind, layer) for layer in range(self.n_layers)], *texts[kind]
+            )
+        ]
 
     def clearest(self, kind: str) -> tuple[int, int]:
         """Layer and head that look most decidedly at every token in turn: where the greatest weight
@@ -180,11 +201,15 @@ def pool(
 
 
 def labels_of(tokens: Sequence[str]) -> dict[str, Any]:
-    """Tokens as the browser takes them: pieces, the words they make, which are no text."""
+    """Tokens as the browser takes them: pieces, the words they make, which are no text; and those
+    words without the signs around them, to be pinned."""
+    plain, plain_labels = plain_words(tokens)
     return {
         "tokens": list(tokens),
         "words": words(tokens),
         "word_labels": word_labels(tokens),
+        "plain": plain,
+        "plain_labels": plain_labels,
         "special": special(tokens),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 BRANCH = (
@@ -58,24 +58,41 @@ def translation_data(
     }
 
 
-def steps_data(steps: Iterable[StepLike], *, end: str = "</s>") -> dict[str, Any]:
+def steps_data(
+    steps: Iterable[StepLike],
+    *,
+    live: bool = False,
+    forced: int = -1,
+    tails: Mapping[int, float] | None = None,
+) -> dict[str, Any]:
     """The table of steps as `translation.js` shows it: for each step t, from 1, what the decoder
-    had read, its candidates and the one taken, until `end` was.
+    had read, its candidates and the one taken, until `</s>` was.
+
+    Args:
+        live: somebody hears which candidate is taken instead, and where a reader wants to look.
+        forced: the step, from 0, at which a piece was given; -1 is none. One is given at a time:
+            what comes after it cannot be taken instead.
+        tails: of the steps, from 0, that took an improbable piece: the probability of all the
+            pieces together that were more probable.
 
     Raises:
         ValueError: if a probability is not within 0 to 1.
     """
+    known = tails or {}
     rows = [
         {
             "step": number,
             "input": list(step.input_tokens),
             "candidates": [_choice(candidate) for candidate in step.candidates],
             "chosen": _choice(step.chosen),
-            "last": step.chosen.token == end,
+            "last": step.chosen.token == "</s>",
+            **({"forced": True} if number - 1 == forced else {}),
+            **({"takes": not 0 <= forced < number - 1} if live else {}),
+            **({"tail": known[number - 1]} if number - 1 in known else {}),
         }
         for number, step in enumerate(steps, start=1)
     ]
-    return {"steps": rows}
+    return {"steps": rows, **({"live": True} if live else {})}
 
 
 def choices(table: Any) -> list[dict[str, Any]]:

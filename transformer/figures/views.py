@@ -25,7 +25,7 @@ COMPONENTS = (
     "moments",
     "figure1",
     "tensors",
-    "moves",
+    "contributions",
     "switchboard",
     "headgrid",
 )

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float
 
-from transformer.measures.pieces import BEGIN, CONTROL
+from transformer.measures.pieces import BEGIN, CONTROL, is_punctuation
 
 
 def special(tokens: Sequence[str]) -> list[bool]:
@@ -39,6 +39,35 @@ def word_labels(tokens: Sequence[str]) -> list[str]:
     for number, token in zip(numbers, tokens, strict=True):
         texts[number] += token
     return [text.removeprefix(BEGIN) or text for text in texts]
+
+
+def plain_words(tokens: Sequence[str]) -> tuple[list[int], list[str]]:
+    """As `words` and `word_labels`, with the signs that stand before or after a word apart from it,
+    for heads that rest on a full stop do not look at the word it ends. What is no word, control
+    tokens and such signs, is a number of its own too, and its label is "".
+    """
+    found: list[int] = []
+    labels: list[str] = []
+    silent = [a or is_punctuation(b) for a, b in zip(special(tokens), tokens, strict=True)]
+    numbers = words(tokens)
+    for place, (number, token) in enumerate(zip(numbers, tokens, strict=True)):
+        begins = place == 0 or number != numbers[place - 1]
+        if begins or silent[place] or silent[place - 1]:
+            labels.append("")
+        found.append(len(labels) - 1)
+        if not silent[place]:
+            labels[-1] += token
+    return found, [_unsigned(label.removeprefix(BEGIN)) for label in labels]
+
+
+def _unsigned(label: str) -> str:
+    """Without the signs of punctuation around it that belong to a letter's piece."""
+    start, end = 0, len(label)
+    while start < end and is_punctuation(label[start]):
+        start += 1
+    while start < end and is_punctuation(label[end - 1]):
+        end -= 1
+    return label[start:end]
 
 
 def merge(

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 
 from transformer.config import ModelConfig
+from transformer.inference.greedy import Allowed
 from transformer.inference.options import Decoding
-from transformer.inference.plain import Session
-from transformer.inference.records import Decoded
 from transformer.inference.results import BeamNode, BeamTree, Fate, length_penalty
-from transformer.inference.search import Allowed
+from transformer.inference.step_logits import Decoded
+from transformer.inference.uncached import Session
 
 
 @dataclass

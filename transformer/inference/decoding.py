@@ -11,8 +11,8 @@ from torch import Tensor
 
 from transformer.hooks import Hooks
 from transformer.inference.beam import Hypotheses, beam_search
-from transformer.inference.draft import drafted
 from transformer.inference.engine import Engine
+from transformer.inference.greedy import Choose, Prefixed, forced, greedy, search
 from transformer.inference.options import (
     EXTRA_LENGTH,
     Decoding,
@@ -21,11 +21,11 @@ from transformer.inference.options import (
     output_limit,
     source_limit,
 )
-from transformer.inference.plain import PlainSession, Session
-from transformer.inference.records import Decoded
 from transformer.inference.sampling import Sampler, new_seed
-from transformer.inference.search import Choose, Prefixed, forced, greedy, search
-from transformer.inference.single import SingleSession
+from transformer.inference.single_output import SingleSession
+from transformer.inference.speculative import speculative
+from transformer.inference.step_logits import Decoded
+from transformer.inference.uncached import PlainSession, Session
 from transformer.model import Transformer
 from transformer.model.masks import padding_mask
 from transformer.text.padding import by_length, pad, shift_right
@@ -200,13 +200,13 @@ class SequenceDecoder:
             return None
         passed: list[int] = []
 
-        def check(ids: list[int]) -> Float[Tensor, "tgt vocab"]:
+        def verify(ids: list[int]) -> Float[Tensor, "tgt vocab"]:
             passed[:] = ids
             return self.logits(memory, [ids], watch)[0]
 
-        decoded = drafted(
+        decoded = speculative(
             SingleSession(weights, memory.states, limit),
-            check,
+            verify,
             choose,
             limit,
             self.config,

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from transformer.inference.cache import CachedSession
-from transformer.inference.plain import Session
-from transformer.inference.single import SingleSession
+from transformer.inference.single_output import SingleSession
+from transformer.inference.uncached import Session
 from transformer.inference.weights import DecoderWeights, Exact, ExactCopy, Half, Int8
 from transformer.model import Transformer
 
@@ -86,12 +86,9 @@ class Engine:
             self._one_of = stamp
             return self._one[0]
 
-    def many(
-        self, memory: Tensor, src_mask: Tensor, max_len: int, *, exact: bool = False
-    ) -> Session:
+    def many(self, memory: Tensor, src_mask: Tensor, max_len: int) -> Session:
         """A session for any number of rows."""
-        weights = None if exact else self.half(len(memory))
-        return CachedSession(weights or self._exact(), memory, src_mask, max_len)
+        return CachedSession(self.half(len(memory)) or self._exact(), memory, src_mask, max_len)
 
     def _exact(self) -> DecoderWeights:
         """Little is copied, and that in about a hundredth of the time of a short sentence."""

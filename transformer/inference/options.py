@@ -22,7 +22,7 @@ MOST = {"beam_size": 64, "max_len": MAX_SOURCE + EXTRA_LENGTH, "candidates": 100
 """Upper ends of options that cost memory."""
 
 STEEPEST = 100
-"""Of α in the length penalty: what it makes of the longest output is still a float."""
+"""Greatest α of the length penalty: what it makes of the longest output is still a float."""
 
 SAMPLING = ("temperature", "top_k", "top_p", "seed")
 

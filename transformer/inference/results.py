@@ -39,7 +39,7 @@ class Step:
 
     @property
     def probability(self) -> float:
-        """Of the chosen token, given the source and the tokens before."""
+        """Probability of the chosen token, given the source and the tokens before."""
         return self.chosen.probability
 
 

@@ -35,6 +35,16 @@ def narrowed(
     return shares, largest.indices
 
 
+def more_probable(
+    logits: Float[Tensor, "rows vocab"], ids: Int[Tensor, " rows"]
+) -> Float[Tensor, " rows"]:
+    """In each row the probability of all pieces together that are more probable than that of `ids`,
+    by the model's own softmax. A piece with at least p of it lies outside the top p."""
+    shares = logits.double().softmax(dim=-1)
+    taken = shares.gather(1, ids[:, None])
+    return shares.masked_fill(shares <= taken, 0.0).sum(dim=-1)
+
+
 class Sampler:
     """Chooses by the inverse of the distribution function, one uniform number a step.
 

@@ -15,9 +15,9 @@ from transformer.hooks import Hooks
 from transformer.inference.decoding import Output, SequenceDecoder
 from transformer.inference.engine import Precision
 from transformer.inference.options import Decoding, DecodingOptions, check_source
-from transformer.inference.recording import Recording, make_trace
 from transformer.inference.results import Candidate, StepTable, Translation, length_penalty
 from transformer.inference.trace import Trace
+from transformer.inference.trace_recording import Recording, make_trace
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.visible import is_blank

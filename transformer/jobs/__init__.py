@@ -1,8 +1,9 @@
 """All that takes long, as two kinds of job over one set of pieces.
 
 Runs train: a queue of folders on disk, from which warm processes take the next (`queue`, `claims`,
-`worker`, `workers`). Computations answer what pages ask: lines in memory, one process for each lane
-(`computation`, `computing`, `waiting`, `lane_thread`, `compute_process`, `results`).
+`worker`, `worker_pool`). Computations answer what pages ask: lines in memory, one process for each
+lane (`computation`, `computation_service`, `lane_queue`, `lane_thread`, `compute_process`,
+`results`).
 
 They are not one queue, because they have to survive different things. A run is hours of somebody's
 work: its place, its wishes and its last save lie in its folder, a worker claims it with a lock of
@@ -17,7 +18,7 @@ sentences (`errors`), locks (`training.locks`) and whole JSON files (`text.files
 """
 
 from transformer.jobs.computation import Computation
-from transformer.jobs.computing import Computing
+from transformer.jobs.computation_service import Computing
 from transformer.jobs.errors import JobError
 from transformer.jobs.info import RunInfo
 from transformer.jobs.jobs import Jobs, runs_folder

@@ -92,7 +92,7 @@ class Computation:
 
     @property
     def key(self) -> str:
-        """Of the code, the function and the question; names the folder of its result."""
+        """A hash of the code, the function and the question; names the folder of its result."""
         about = [fingerprint(), self.function, self.known_by or self.given]
         digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
         return f"{self.lane}-{digest[:24]}"

@@ -41,15 +41,15 @@ Function = Callable[[Mapping[str, Any], Callable[..., None]], dict[str, Any]]
 def make(folder: Path, function: Function, lacking: str = "there is not enough memory") -> int:
     """The result of this folder: 0 if there is one, `FAILURE` if there is a reason why not, and
     `NO_ROOM` if there is no room even for that; `lacking` says that the memory was not enough."""
-    told, so_far = 0.0, dict[str, Any]()
+    written_at, so_far = 0.0, dict[str, Any]()
 
-    def progress(share: float, doing: str, found: Mapping[str, Any] | None = None) -> None:
-        nonlocal told
+    def progress(share: float, stage: str, found: Mapping[str, Any] | None = None) -> None:
+        nonlocal written_at
         so_far.update(found or {})
-        if found is not None or time.monotonic() >= told + _TELL:
-            told = time.monotonic()
+        if found is not None or time.monotonic() >= written_at + _TELL:
+            written_at = time.monotonic()
             with suppress(OSError):  # a full disk: the result may still find room
-                write_json(folder / PROGRESS, {"share": share, "doing": doing, "so_far": so_far})
+                write_json(folder / PROGRESS, {"share": share, "stage": stage, "so_far": so_far})
 
     try:
         write_json(folder / RESULT, function(read(folder / ASK), progress))

@@ -24,7 +24,7 @@ class RunExecutor(Protocol):
     def watched(self) -> Collection[str]:
         """The workers whose end will be reported."""
 
-    def trouble(self) -> str:
+    def startup_error(self) -> str:
         """Why no worker starts, or nothing."""
 
     def close(self) -> None:

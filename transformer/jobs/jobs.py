@@ -17,7 +17,7 @@ from transformer.jobs.limits import Limits
 from transformer.jobs.queue import Queue
 from transformer.jobs.shares import Who
 from transformer.jobs.shipped import find, infos
-from transformer.jobs.workers import Workers
+from transformer.jobs.worker_pool import Workers
 from transformer.run_config import TrainingRun
 
 FOLDER = "HEADS_UP_RUNS"
@@ -187,9 +187,9 @@ class Jobs:
         """Checkpoint, config and metrics as a zip. Raises JobError if there is none yet."""
         return archive(self.folder(name))
 
-    def trouble(self) -> str:
+    def startup_error(self) -> str:
         """Why nothing trains although runs wait, a sentence; empty if all is well."""
-        return self._executor.trouble()
+        return self._executor.startup_error()
 
     def _refuse_shipped(self, name: str) -> None:
         if self.folder(name).shipped:

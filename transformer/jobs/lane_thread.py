@@ -9,6 +9,7 @@ from pathlib import Path
 from transformer.jobs.computation import Lane
 from transformer.jobs.errors import JobError
 from transformer.jobs.executors import LaneExecutor
+from transformer.jobs.lane_queue import Asked, Line
 from transformer.jobs.limits import Limits
 from transformer.jobs.results import (
     ASK,
@@ -24,7 +25,6 @@ from transformer.jobs.results import (
     forget,
     read,
 )
-from transformer.jobs.waiting import Asked, Line
 from transformer.text.files import write_json
 from transformer.training.locks import attempt
 

@@ -18,7 +18,7 @@ from transformer.jobs.info import RunInfo, read, with_places
 from transformer.jobs.limits import Limits
 from transformer.jobs.shares import Who
 from transformer.run_config import FilesRun, PairsRun, TrainingRun
-from transformer.training.control import Command
+from transformer.training.control_file import Command
 from transformer.training.locks import exclusive
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

@@ -90,15 +90,15 @@ class Worker:
 
     def _give_back(self, claim: claims.ClaimedRun, error: BaseException | None) -> None:
         """Say how the run went; on a full disk not before there is room, for nobody else knows."""
-        told = False
+        reported = False
         with claim.lock:
             while not claim.lock.closed:
                 try:
                     return claims.give_back(self.queue, claim, error, self._interrupted)
                 except OSError:
-                    if not told:
+                    if not reported:
                         traceback.print_exc()
-                    told = True
+                    reported = True
                 if self._ending.wait(_LOOK):
                     return None  # whoever looks at the runs next finds it without a worker
 

@@ -18,7 +18,7 @@ CONTROL = frozenset({"<s>", "</s>", "<pad>", "<unk>"})
 
 @dataclass(frozen=True)
 class Pieces:
-    """Of every id of a vocabulary.
+    """What is known of every id of a vocabulary.
 
     Attributes:
         control, punctuation: whether it is that.

@@ -37,9 +37,9 @@ def _delimiters(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
 
 def _same(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
     """Where the word of the row stands; in self-attention where else."""
-    told = rows.writes if rows.kind == "cross" else rows.query
-    same = (told[:, :, None] == rows.key[:, None]) & rows.seen
-    same &= rows.pieces.whole(told)[:, :, None] & rows.pieces.whole(rows.key)[:, None]
+    own = rows.writes if rows.kind == "cross" else rows.query
+    same = (own[:, :, None] == rows.key[:, None]) & rows.seen
+    same &= rows.pieces.whole(own)[:, :, None] & rows.pieces.whole(rows.key)[:, None]
     return same if rows.kind == "cross" else np.asarray(same & (rows.i != rows.j))
 
 

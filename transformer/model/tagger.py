@@ -59,7 +59,7 @@ def _mixers(layer: str, sizes: RivalConfig, n_layers: int) -> list[nn.Module]:
 
 
 def count_weights(layer: str, config: ModelConfig, tags: int, *, k: int = 3, r: int = 5) -> int:
-    """Of such a `Tagger`; nothing is drawn or kept in memory for it."""
+    """Weights of such a `Tagger`; nothing is drawn or kept in memory for it."""
     with shapes_only():
         model = Tagger(layer, config, tags, k=k, r=r)
     return sum(weight.numel() for weight in model.parameters())

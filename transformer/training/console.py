@@ -49,7 +49,7 @@ class Console:
         self.speed = 0.0
         self.valid = ""
         self.left = TimeLeft(clock)
-        self.told = clock() - LINE_EVERY
+        self.reported_at = clock() - LINE_EVERY
 
     def __enter__(self) -> Console:
         return self
@@ -71,8 +71,8 @@ class Console:
         )
         if sys.stderr.isatty():
             self._draw(share, text)
-        elif now - self.told >= LINE_EVERY:
-            self.told = now
+        elif now - self.reported_at >= LINE_EVERY:
+            self.reported_at = now
             say(f"{100 * share:5.1f}% {text}")
 
     def _draw(self, share: float, text: str) -> None:

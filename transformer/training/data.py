@@ -206,12 +206,12 @@ def prepare(
 def _counter(name: str, tell: Callable[[str], None]) -> Callable[[int], None]:
     """A sentence now, and one for every million pairs."""
     tell(f"encoding the {name} pairs")
-    told = 0
+    reported = 0
 
     def progress(n_read: int) -> None:
-        nonlocal told
-        if n_read >= told + TELL_EVERY:
-            told = n_read
+        nonlocal reported
+        if n_read >= reported + TELL_EVERY:
+            reported = n_read
             tell(f"{n_read:,} {name} pairs encoded")
 
     return progress

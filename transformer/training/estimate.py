@@ -56,7 +56,7 @@ class Workload(NamedTuple):
 
 
 def estimate(config: TrainingRun, pairs: Sequence[tuple[str, str]] = ()) -> Estimate:
-    """Of a run, if it has the machine as it is now.
+    """What a run takes, if it has the machine as it is now.
 
     Measures once for each shape, for about a second; then the answer is at hand. Takes what a
     step of the run takes of memory and threads: a server has `compute` called beside it instead.
@@ -70,8 +70,8 @@ def estimate(config: TrainingRun, pairs: Sequence[tuple[str, str]] = ()) -> Esti
 def total(config: TrainingRun, weights: int, step: float) -> Estimate:
     """The whole run's estimate, from the seconds of a `step`."""
     training = config.training
-    looks = 1 + SHARE / 2  # they may take 15%, and seldom do
-    seconds = training.steps * step * looks
+    with_evaluations = 1 + SHARE / 2  # they may take 15%, and seldom do
+    seconds = training.steps * step * with_evaluations
     if training.minutes:
         seconds = min(seconds, 60 * training.minutes)
     return Estimate(weights, training.steps, PREPARING + seconds)

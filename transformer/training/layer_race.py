@@ -153,7 +153,7 @@ class LayerRace(TrainTask):
         self._looked = max((look["step"] for look in self.run.examples()), default=-1)
 
     def gradients(self) -> dict[str, float]:
-        """Of sequences that no other step sees."""
+        """Gradients of sequences that no other step sees."""
         config = self.config
         # Each step has numbers of its own, so that a resumed run draws the same sequences.
         rng = np.random.default_rng([config.seed, self.progress.step])

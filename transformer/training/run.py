@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from transformer.run_config import RunConfig, owned, parse
 from transformer.text.files import atomic_path, read_json, write_json
-from transformer.training.control import Control
+from transformer.training.control_file import Control
 from transformer.training.locks import AlreadyLockedError, signed
 from transformer.training.snapshots import Snapshots, whole_lines
 
@@ -35,7 +35,7 @@ class RunFolder(Snapshots):
     config.json     model, training and data, as asked for
     metrics.jsonl   one line a step: {"step", "loss", …}; validation lines have "valid_loss"
     state.json      {"status", "reason", "step", …}, brought up to date with every save
-    control.json    what a person asks of the trainer while it runs (`control.py`)
+    control.json    what a person asks of the trainer while it runs (`control_file.py`)
     snapshots/, examples.jsonl, inspect.json: what `evaluation_callback.py` saw; `snapshots.py`
                     reads them
     vocabulary.model, train.arrow, valid.arrow: the text, encoded

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 import torch
 
 from transformer.config import TrainingConfig
-from transformer.training.control import NAP, ControlFile
+from transformer.training.control_file import NAP, ControlFile
 from transformer.training.distributed import World
-from transformer.training.process import StopSignal
 from transformer.training.run import RunFolder
 from transformer.training.saving import Progress
+from transformer.training.termination import StopSignal
 
 
 class RunControl:

@@ -78,7 +78,7 @@ class TranslationTask(TrainTask):
         return batches_from(self.data, self.config, self.progress)
 
     def gradients(self) -> dict[str, float]:
-        """Of this process's share of the next batch."""
+        """Gradients of this process's share of the next batch."""
         config, step, world = self.config, self.progress.step, self.world
         epoch, indices = next(self._batches)
         # Each step has its own seed, so that a resumed run draws the same dropout masks.
@@ -112,7 +112,7 @@ class TranslationTask(TrainTask):
         return figures
 
     def validation_loss(self) -> float:
-        """Of all validation pairs."""
+        """Loss of all validation pairs, nats a token."""
         valid = self.data.valid
         mine = epoch_plan(valid, self.config.batch_tokens)[self.world.rank :: self.world.size]
         batches = (self._make_batch(valid, indices) for indices in mine)
@@ -120,7 +120,7 @@ class TranslationTask(TrainTask):
         return sums.plain / sums.positions
 
     def rewind(self, step: int) -> None:
-        """Of the weights to average."""
+        """Drop the later weights to average."""
         self.last.rewind(step)
 
     def keep_weights(self, step: int) -> None:

@@ -69,7 +69,7 @@ class View:
     length_penalty: float = field(0.6, "Length penalty", bounds=(0.0, 2.0))
     temperature: float = field(1.0, "Temperature", bounds=(0.1, 2.0))
     top_k: int = field(0, "Only the k most probable", bounds=(0, 100))
-    top_p: float = field(1.0, "Only the top share p", bounds=(0.05, 1.0))
+    top_p: float = field(0.9, "Only the top share p", bounds=(0.05, 1.0))
     seed: int = field(1, "Seed", bounds=(0, 2**31 - 1))
     other: str = field(label="Another sentence")
     other_model: str = field(label="Another model")

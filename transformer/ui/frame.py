@@ -150,7 +150,7 @@ def _known(folders: dict[str, Path], problems: list[str]) -> None:
     """A link to a model that is gone says so, before anything takes its place."""
     name = state.view().model
     if name and folders and name not in folders:
-        state.settle(model="")
+        state.normalise(model="")
         known = ", ".join(models.offered())
         problems.append(f"There is no checkpoint {name!r}; this app has {known}.")
 
@@ -158,7 +158,7 @@ def _known(folders: dict[str, Path], problems: list[str]) -> None:
 def _choose_model(offered: dict[str, str]) -> None:
     names = list(offered)
     if state.view().model not in names:
-        state.settle(model=models.default() if models.default() in names else names[0])
+        state.normalise(model=models.default() if models.default() in names else names[0])
     st.selectbox(
         options=names,
         format_func=lambda name: offered.get(name, name),
@@ -199,10 +199,10 @@ def _model(folders: dict[str, Path], problems: list[str]) -> Model:
         said = str(error).replace(str(folders[name]), name)
         st.error(plain(f"The checkpoint {name} cannot be opened. {said}"))
         st.stop()
-    problems += state.fit(model.n_layers, model.n_heads)
+    problems += state.clamp(model.n_layers, model.n_heads)
     examples = model.about.examples
     if examples and state.view().text == EXAMPLE and EXAMPLE not in examples:
-        state.settle(text=examples[0])
+        state.normalise(text=examples[0])
     return model
 
 

@@ -12,6 +12,7 @@ from transformer.ui.inside import Inside
 from transformer.ui.lab import Lab
 from transformer.ui.positions import Positions
 from transformer.ui.training import Train
+from transformer.ui.translate import Translate
 from transformer.ui.why import Why
 
 Values = dict[str, dict[str, Any]]
@@ -48,6 +49,7 @@ PAGES = {
     ),
     "pages/translate.py": Page(
         "Translate",
+        Translate,
         way="**Translate** a sentence of your own →",
         what="Every step of the decoder: what it had read, what it considered, what it took.",
     ),
@@ -96,7 +98,7 @@ PAGES = {
 
 
 def path(file: str) -> str:
-    """Of this page, behind the server's address."""
+    """The path of this page, behind the server's address."""
     return "" if file == HOME else file.removeprefix("pages/").removesuffix(".py")
 
 

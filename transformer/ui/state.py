@@ -55,7 +55,7 @@ def change(page: str = "", /, **values: Any) -> None:
     st.session_state[_ACTED] = ""
     if values.get("model", view().model) != view().model:
         _put(of_model())
-    settle(page, **values)
+    normalise(page, **values)
 
 
 def look_at_new(what: str, start: Callable[[], dict[str, str]], already: bool) -> None:
@@ -80,7 +80,7 @@ def look_at_new(what: str, start: Callable[[], dict[str, str]], already: bool) -
     started.pop(what, None)
 
 
-def turn_to(page: str, new: View) -> None:
+def replace_view(page: str, new: View) -> None:
     """Look at another view whole, as if its address had been opened; for callbacks."""
     change(page, **{field.name: getattr(new, field.name) for field in fields(new)})
     st.session_state[_VISIT] = visit() + 1
@@ -111,7 +111,7 @@ def chosen(name: str) -> dict[str, Any]:
     return {**bound(name), "options": list(names), "format_func": names.__getitem__}
 
 
-def settle(page: str = "", /, **values: Any) -> None:
+def normalise(page: str = "", /, **values: Any) -> None:
     """As `change`, but by the app, to repair what cannot be."""
     mine = PAGES[page].view if page else _page()
     found: Values = {}
@@ -122,7 +122,7 @@ def settle(page: str = "", /, **values: Any) -> None:
     _put(found)
 
 
-def fit(n_layers: int, n_heads: int) -> list[str]:
+def clamp(n_layers: int, n_heads: int) -> list[str]:
     """Bring layer and head within the model; returns a sentence for each that was not."""
     problems = []
     for name, count in (("layer", n_layers), ("head", n_heads)):
@@ -131,7 +131,7 @@ def fit(n_layers: int, n_heads: int) -> list[str]:
             problems.append(
                 f"There is no {name} {asked} in this model; it has {count}, from 0 to {count - 1}."
             )
-            settle(**{name: count - 1})
+            normalise(**{name: count - 1})
     return problems
 
 
@@ -169,10 +169,10 @@ def open_address(page: str) -> list[str]:
     found, problems = values_of(page, written)
     mine = _page()
     if stale and turned:
-        settle(**{name: getattr(made(mine, found), name) for name in mine.own()})
+        normalise(**{name: getattr(made(mine, found), name) for name in mine.own()})
     if stale:
         return []
-    settle(**{name: field.default for name, field in mine.fields().items()})
+    normalise(**{name: field.default for name, field in mine.fields().items()})
     _put(found)
     return problems
 
@@ -228,5 +228,5 @@ def _page() -> type[View]:
 
 
 def _key(name: str) -> str:
-    """Of the widget for this field on this page: another page's is another widget."""
+    """The key of the widget for this field on this page: another page's is another widget."""
     return f"{st.session_state[_PAGE]}:{name}"

@@ -98,17 +98,12 @@ def test_a_hand_built_aligner_has_no_errors(sentence: Corpus, built: Translator)
 
 
 @pytest.fixture(scope="module")
-def tiny(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
-    return Translator(tiny_model, vocabulary)
-
-
-@pytest.fixture(scope="module")
-def sharp(tiny: Translator) -> Translator:
+def sharp(translator: Translator) -> Translator:
     """A copy whose heads look at little else than one piece, now and then at `</s>`."""
-    model = copy.deepcopy(tiny.model).requires_grad_(False)
+    model = copy.deepcopy(translator.model).requires_grad_(False)
     for layer in model.decoder.layers:
         layer.cross_attn.w_qkv[: model.config.d_model] *= 6
-    return Translator(model, tiny.vocabulary)
+    return Translator(model, translator.vocabulary)
 
 
 @pytest.fixture(scope="module")
@@ -177,10 +172,10 @@ def test_figures_are_those_of_single_traces(
         assert row["recall"] == pytest.approx(len(links & sure) / len(sure))
 
 
-def test_baselines(tiny: Translator) -> None:
+def test_baselines(translator: Translator) -> None:
     """4 source words, 2 target words: the diagonal is 1 and 3."""
     corpus = Corpus.of_lines(["a b c d\te f\t1-0 2-1"], "x")
-    table = leaderboard(tiny, corpus).table.set_index("aligner")
+    table = leaderboard(translator, corpus).table.set_index("aligner")
     assert table.loc["diagonal", "aer"] == pytest.approx(1 - 2 * 1 / 4)
     assert table.loc["chance", "aer"] == pytest.approx(1 - 2 * (1 / 4 + 1 / 4) / 4)
     assert table["aer"].is_monotonic_increasing
@@ -210,6 +205,6 @@ def test_sentences_whose_words_are_not_the_texts_are_left_out(built: Translator)
         leaderboard(built, Corpus.of_lines(["the cat\tle chat"], "x"))
 
 
-def test_only_the_ways_asked_for(tiny: Translator, mixed: Corpus) -> None:
-    table = leaderboard(tiny, mixed, ways=(("weights", "input"),)).table
+def test_only_the_ways_asked_for(translator: Translator, mixed: Corpus) -> None:
+    table = leaderboard(translator, mixed, ways=(("weights", "input"),)).table
     assert set(zip(table["by"], table["to"], strict=True)) == {("weights", "input"), ("", "")}

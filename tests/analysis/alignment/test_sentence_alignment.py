@@ -13,15 +13,8 @@ from transformer.analysis.alignment.leaderboard import WAYS, leaderboard
 from transformer.analysis.alignment.sentence_alignment import aligned
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Gold
-from transformer.model import Transformer
-from transformer.text import Vocabulary
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-@pytest.fixture(scope="module")
-def tiny(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
-    return Translator(tiny_model, vocabulary)
 
 
 def test_its_error_is_the_leaderboards_of_a_corpus_of_one() -> None:
@@ -42,8 +35,8 @@ def test_its_error_is_the_leaderboards_of_a_corpus_of_one() -> None:
                 assert found.error(gold) == pytest.approx(heads[by, to, layer, head])
 
 
-def test_words_are_linked_by_the_row_that_writes_or_the_next(tiny: Translator) -> None:
-    trace = tiny.trace("She paints books.", target="Elle peint des livres.")
+def test_words_are_linked_by_the_row_that_writes_or_the_next(translator: Translator) -> None:
+    trace = translator.trace("She paints books.", target="Elle peint des livres.")
     n_tgt, n_src = len(trace.predicted_tokens), len(trace.src_tokens)
     # Row i looks at piece i alone, as far as there is one.
     weights = np.zeros((1, 4, n_tgt, n_src), np.float32)
@@ -51,8 +44,8 @@ def test_words_are_linked_by_the_row_that_writes_or_the_next(tiny: Translator) -
         weights[:, :, row, min(row, n_src - 1)] = 1
     site = "decoder.layers.0.cross_attn.hook_weights"
     trace = replace(trace, tensors={**trace.tensors, site: weights})
-    writing = aligned(tiny.model, trace, 0, 0)
-    reading = aligned(tiny.model, trace, 0, 0, to="input")
+    writing = aligned(translator.model, trace, 0, 0)
+    reading = aligned(translator.model, trace, 0, 0, to="input")
     assert writing.source == ("She", "paints", "books.")
     assert writing.target == ("Elle", "peint", "des", "livres.")
     owner = [text.startswith("▁") for text in trace.src_tokens[:-1]]
@@ -66,23 +59,25 @@ def test_words_are_linked_by_the_row_that_writes_or_the_next(tiny: Translator) -
     assert {(r.source, r.target) for r in frame[frame["linked"]].itertuples()} == reading.links()
 
 
-def test_words_are_spelled_as_people_write_them(tiny: Translator) -> None:
-    trace = tiny.trace("She <b> \N{GRINNING FACE} books.", target="Elle <b>.")
+def test_words_are_spelled_as_people_write_them(translator: Translator) -> None:
+    trace = translator.trace("She <b> \N{GRINNING FACE} books.", target="Elle <b>.")
     assert "<0x3C>" in trace.src_tokens
-    found = aligned(tiny.model, trace, 0, 0)
+    found = aligned(translator.model, trace, 0, 0)
     assert found.source == ("She", "<b>", "\N{GRINNING FACE}", "books.")
     assert found.target == ("Elle", "<b>.")
     # One that is written otherwise than it is read keeps the words of its pieces.
     other = replace(trace, translation=replace(trace.translation, text="Elle dort."))
-    assert aligned(tiny.model, other, 0, 0).target == ("Elle", "<0x3C>b<0x3E>.")
+    assert aligned(translator.model, other, 0, 0).target == ("Elle", "<0x3C>b<0x3E>.")
 
 
-def test_what_cannot_be_aligned_is_refused(tiny: Translator) -> None:
-    trace = tiny.trace("She paints books.", target="Elle peint.")
+def test_what_cannot_be_aligned_is_refused(translator: Translator) -> None:
+    trace = translator.trace("She paints books.", target="Elle peint.")
     with pytest.raises(ValueError, match="there is no head 9"):
-        aligned(tiny.model, trace, 0, 9)
+        aligned(translator.model, trace, 0, 9)
     with pytest.raises(ValueError, match="not made of the words 'Elle dort"):
-        aligned(tiny.model, trace, 0, 0, gold=(("She", "paints", "books."), ("Elle", "dort.")))
+        aligned(
+            translator.model, trace, 0, 0, gold=(("She", "paints", "books."), ("Elle", "dort."))
+        )
     other = Gold(("a",), ("b",), frozenset({(0, 0)}), frozenset())
     with pytest.raises(ValueError, match="count other words"):
-        aligned(tiny.model, trace, 0, 0).error(other)
+        aligned(translator.model, trace, 0, 0).error(other)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.made import KINDS, TARGET, TEXT, lively
+from tests.analysis.made import KINDS, TARGET, TEXT
 from transformer.analysis.attribution import norms
 from transformer.config import ModelConfig
 from transformer.hooks import Hooks
@@ -21,18 +21,8 @@ CASES = list(itertools.product(KINDS, range(2)))
 
 
 @pytest.fixture(scope="module")
-def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
-    return Translator(lively(tiny_model), vocabulary)
-
-
-@pytest.fixture(scope="module")
-def model(translator: Translator) -> Transformer:
-    return translator.model
-
-
-@pytest.fixture(scope="module")
-def trace(translator: Translator) -> Trace:
-    return translator.trace(TEXT, TARGET)
+def translator(model: Transformer, vocabulary: Vocabulary) -> Translator:
+    return Translator(model, vocabulary)
 
 
 def keys_of(trace: Trace, kind: str, layer: int) -> np.ndarray:

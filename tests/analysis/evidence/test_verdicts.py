@@ -10,15 +10,8 @@ from transformer import Translator
 from transformer.analysis.evidence.bootstrap import Drawn, Interval, draws, lead
 from transformer.analysis.evidence.verdicts import Effect, Word
 from transformer.analysis.findings import FINDINGS
-from transformer.model import Transformer
-from transformer.text import Vocabulary
 
 SENTENCES = (12, 50, 200, 800)
-
-
-@pytest.fixture(scope="module")
-def tiny(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
-    return Translator(tiny_model, vocabulary)
 
 
 def test_every_finding_has_a_truth() -> None:
@@ -28,7 +21,7 @@ def test_every_finding_has_a_truth() -> None:
 @pytest.mark.parametrize("name", TRUTHS)
 @pytest.mark.parametrize("word", ["holds", "refuted"])
 def test_verdicts_converge_with_the_number_of_sentences(
-    tiny: Translator, name: str, word: Word
+    translator: Translator, name: str, word: Word
 ) -> None:
     """Where the truth is clear no number of sentences brings the other verdict, and many bring
     this one."""
@@ -38,7 +31,7 @@ def test_verdicts_converge_with_the_number_of_sentences(
     if name == "single" and not upwards:
         off = -0.8  # 0.2 % of the loss: over 800 sentences surely more than nothing
     for seed in (1, 2):
-        told = [truth.verdict_of(name, off, n, seed, tiny) for n in SENTENCES]
+        told = [truth.verdict_of(name, off, n, seed, translator) for n in SENTENCES]
         words = [found.verdict for found in told]
         assert {*words} <= {word, "not shown"}, [found.reason for found in told]
         assert words[-1] == word, told[-1].reason
@@ -48,9 +41,9 @@ def test_verdicts_converge_with_the_number_of_sentences(
 
 
 @pytest.mark.parametrize("name", TRUTHS)
-def test_a_few_sentences_show_nothing_of_a_small_effect(tiny: Translator, name: str) -> None:
+def test_a_few_sentences_show_nothing_of_a_small_effect(translator: Translator, name: str) -> None:
     truth = TRUTHS[name]
-    words = [truth.verdict_of(name, truth.near, 12, seed, tiny).verdict for seed in (1, 2, 3)]
+    words = [truth.verdict_of(name, truth.near, 12, seed, translator).verdict for seed in (1, 2, 3)]
     assert words.count("not shown") >= 2, words
 
 

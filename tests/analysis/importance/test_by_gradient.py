@@ -125,11 +125,11 @@ def test_a_sentence_without_a_target_gets_the_models_own(translator: Translator)
 
 def test_it_can_be_ended(translator: Translator, corpus: Corpus) -> None:
     shares: list[float] = []
-    gradient_importance(translator, corpus, progress=lambda share, doing: shares.append(share))
+    gradient_importance(translator, corpus, progress=lambda share, stage: shares.append(share))
     assert shares[-1] == 1
     assert shares == sorted(shares)
 
-    def stop(share: float, doing: str) -> None:
+    def stop(share: float, stage: str) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

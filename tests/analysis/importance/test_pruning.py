@@ -116,7 +116,7 @@ def test_a_curve_takes_away_more_and_more(translator: Translator, corpus: Corpus
         order,
         counts=[1],
         bleu_at=[3],
-        progress=lambda share, doing: shares.append(share),
+        progress=lambda share, stage: shares.append(share),
     )
     assert scored.off.tolist() == [1, 3]
     assert np.isnan(scored.bleu[0])

@@ -93,10 +93,10 @@ def test_rank_correlations_by_hand() -> None:
 
 def test_progress_and_what_is_refused(translator: Translator, trace: Trace) -> None:
     told: list[float] = []
-    blank_cells(translator, trace, HEADS[2], [0], progress=lambda share, doing: told.append(share))
+    blank_cells(translator, trace, HEADS[2], [0], progress=lambda share, stage: told.append(share))
     assert told == [0.0, 1.0]
 
-    def stop(share: float, doing: str) -> None:
+    def stop(share: float, stage: str) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -10,7 +10,6 @@ import torch
 from tests.analysis.positions.small_models import small
 from transformer import Translator
 from transformer.analysis import positions
-from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 
@@ -23,10 +22,7 @@ def letters() -> Vocabulary:
     return Vocabulary.of_symbols(TASKS["copy"].symbols)
 
 
-def test_moved_to_the_beginning_is_not_moved(
-    tiny_model: Transformer, vocabulary: Vocabulary
-) -> None:
-    translator = Translator(tiny_model, vocabulary)
+def test_moved_to_the_beginning_is_not_moved(translator: Translator) -> None:
     pairs = list(zip(TEXTS, TARGETS, strict=True))
     plain = [translator.translate(src, target=tgt) for src, tgt in pairs]
     pieces = sum(len(one.ids) for one in plain)
@@ -57,8 +53,7 @@ def test_without_positions_no_place_is_far(vocabulary: Vocabulary) -> None:
     assert positions.moved(translator, pairs, 500) == positions.moved(translator, pairs, 0)
 
 
-def test_joined_texts_are_one_text(tiny_model: Transformer, vocabulary: Vocabulary) -> None:
-    translator = Translator(tiny_model, vocabulary)
+def test_joined_texts_are_one_text(translator: Translator) -> None:
     pieces, found = positions.joined(translator, list(zip(TEXTS[:2], TARGETS[:2], strict=True)))
     whole = translator.translate(" ".join(TEXTS[:2]), target=" ".join(TARGETS[:2]))
     assert pieces == len(whole.src_ids)
@@ -142,10 +137,7 @@ def test_our_sentences_are_written_as_people_write() -> None:
     assert all(target.endswith(" ?") and not source.endswith(" ?") for source, target in asked)
 
 
-def test_texts_of_their_own_are_counted_from_the_first(
-    tiny_model: Transformer, vocabulary: Vocabulary
-) -> None:
-    translator = Translator(tiny_model, vocabulary)
+def test_texts_of_their_own_are_counted_from_the_first(translator: Translator) -> None:
     pairs = list(zip(TEXTS, TARGETS, strict=True))
     found = positions.apart(translator, pairs, (1, 3))
     each = [translator.translate(src, target=tgt) for src, tgt in pairs]

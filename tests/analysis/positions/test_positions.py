@@ -46,9 +46,9 @@ def test_the_slip_moves_cosines_alone(width: int) -> None:
         ]
         for p in range(30)
     ]
-    np.testing.assert_allclose(positions.slip(30, width), by_hand, atol=1e-12)
+    np.testing.assert_allclose(positions.misprinted(30, width), by_hand, atol=1e-12)
     np.testing.assert_array_equal(
-        positions.slip(30, width)[:, 0::2], positions.sinusoidal(30, width)[:, 0::2]
+        positions.misprinted(30, width)[:, 0::2], positions.sinusoidal(30, width)[:, 0::2]
     )
 
 
@@ -108,9 +108,9 @@ def test_an_odd_width_has_a_sine_without_its_cosine() -> None:
 
 def test_the_papers_pairs_lie_on_a_circle_and_the_slips_do_not() -> None:
     np.testing.assert_allclose(positions.pair_lengths(positions.sinusoidal(50, 12)), 1)
-    lengths = positions.pair_lengths(positions.slip(50, 12))
+    lengths = positions.pair_lengths(positions.misprinted(50, 12))
     np.testing.assert_allclose(lengths[0], 1)  # at position 0 every sine is 0 and every cosine 1
-    rows = positions.slip(50, 12)
+    rows = positions.misprinted(50, 12)
     assert lengths[7, 2] == pytest.approx(rows[7, 4] ** 2 + rows[7, 5] ** 2)
     assert lengths.max() > 1.9
     assert lengths.min() < 0.1
@@ -118,7 +118,7 @@ def test_the_papers_pairs_lie_on_a_circle_and_the_slips_do_not() -> None:
 
 def test_no_matrix_moves_the_slip_along() -> None:
     width = 16
-    paper, slipped = positions.sinusoidal(400, width), positions.slip(400, width)
+    paper, slipped = positions.sinusoidal(400, width), positions.misprinted(400, width)
     for k in (1, 7, -7):
         assert positions.pair_residuals(paper, k).max() < 1e-12
         assert positions.map_residual(paper, k) < 1e-12
@@ -140,7 +140,7 @@ def test_what_the_slip_does_not_break() -> None:
     width, k = 16, 5
     sines = 10_000.0 ** (-np.arange(0, width, 2) / width)
     cosines = 10_000.0 ** (-(np.arange(0, width, 2) + 1) / width)
-    rows = positions.slip(300, width)
+    rows = positions.misprinted(300, width)
     for p in (0, 3, 90):
         constant = 0.5 * (np.cos(sines * k) + np.cos(cosines * k)).sum()
         moving = 0.5 * (np.cos(cosines * (2 * p + k)) - np.cos(sines * (2 * p + k))).sum()
@@ -151,7 +151,7 @@ def test_what_the_slip_does_not_break() -> None:
 
 
 def test_too_few_positions_say_nothing_and_are_refused() -> None:
-    rows = positions.slip(17, 16)
+    rows = positions.misprinted(17, 16)
     with pytest.raises(ValueError, match="16 positions fit any matrix of 16 dimensions"):
         positions.map_residual(rows, 1)
     with pytest.raises(ValueError, match="2 positions are too few"):

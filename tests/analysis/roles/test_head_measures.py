@@ -15,15 +15,9 @@ from transformer.analysis.roles.head_roles import RESTS_ON, RULES, HeadRole, hea
 from transformer.figures.words import CONTROL
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.measures import MEASURES
-from transformer.model import Transformer
 from transformer.text import Vocabulary
 
 Pairs = list[tuple[str, str]]
-
-
-@pytest.fixture(scope="module")
-def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
-    return Translator(tiny_model, vocabulary)
 
 
 @pytest.fixture(scope="module")
@@ -231,11 +225,11 @@ def test_progress_rises_to_the_end_and_an_error_in_it_ends_the_pass(
 ) -> None:
     told: list[float] = []
     bare = Corpus("x", tuple(Sentence(s.source, s.target) for s in corpus.sentences[:3]))
-    measure_heads(translator, bare, lambda share, doing: told.append(share))
+    measure_heads(translator, bare, lambda share, stage: told.append(share))
     assert told == sorted(told)
     assert (told[0], told[-1]) == (0.0, 1.0)
 
-    def stop(share: float, doing: str) -> None:
+    def stop(share: float, stage: str) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

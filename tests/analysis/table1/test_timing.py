@@ -78,8 +78,8 @@ def test_what_there_is_already_is_told_with_the_progress(monkeypatch: pytest.Mon
     monkeypatch.setattr("torch.set_num_threads", lambda count: None)
     told: list[tuple[float, str, int]] = []
 
-    def progress(share: float, doing: str, so_far: dict[str, list[object]]) -> None:
-        told.append((share, doing, len(so_far["timings"])))
+    def progress(share: float, stage: str, so_far: dict[str, list[object]]) -> None:
+        told.append((share, stage, len(so_far["timings"])))
 
     found = [Timing(**one) for one in compute({"d": 8, "budget": 0.001}, progress)["timings"]]
     assert found[0].layer == "self-attention"

@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { layoutCells, unevenSums } from "../../../transformer/figures/browser/cells.js";
+import { stepHead } from "../../../transformer/figures/browser/decoding-step.js";
 import { spanOf } from "../../../transformer/figures/browser/heatmap.js";
 import { headStyle, steepnessOf, strongestLines, tokenAt } from "../../../transformer/figures/browser/heads-lines.js";
 import { combined, greatestOf, matrixOf, parseHeads, shade, writeHeads } from "../../../transformer/figures/browser/matrix.js";
@@ -116,4 +118,20 @@ test("a token is found on its own side alone, and heads beyond the colours are d
   const styles = Array.from({ length: 8 }, (_, i) => JSON.stringify(headStyle(i, look)));
   assert.equal(new Set(styles).size, 8);
   assert.deepEqual([0, 300, 3000, 1e6].map(steepnessOf), [0.5, 0.5, 0.9, 0.9]);
+});
+
+test("sums of rows take room where they are not all 1", () => {
+  const [whole, part] = [matrixOf(SIDE, { ...STATE, kind: "encoder" }), matrixOf(SIDE, { ...STATE, kind: "encoder", special: "hidden" })];
+  assert.equal(unevenSums(whole), false);
+  assert.equal(unevenSums(part), true);
+  const pen = { measureText: (text) => ({ width: 6 * text.length }) };
+  const place = (m) => layoutCells(m, { row: 0, column: 0, rows: m.nRows, columns: m.nColumns }, pen, 500, { size: 1, font: "f" }, true);
+  assert.deepEqual([whole, part].map((m) => place(m).sums), [false, true]);
+});
+
+test("each kind has its own clearest head, but for the chosen one", () => {
+  const side = { ...SIDE, clearest: { encoder: [0, 1], decoder: [1, 0], cross: [1, 2] } };
+  const ctx = { side, state: { ...STATE, kind: "cross", layer: 0, head: 2 } };
+  const found = ["decoder", "cross", "encoder"].map((kind) => stepHead(ctx, kind));
+  assert.deepEqual(found.map(({ layer, head }) => [layer, head]), [[1, 0], [0, 2], [0, 1]]);
 });

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from transformer.analysis.evidence.bootstrap import Drawn
 
 Counts = Float[np.ndarray, "3 sentence"]
-"""Of every sentence: links found that are sure, that are possible, and all that were found."""
+"""A row each: links found that are sure, that are possible, and all found; a column a sentence."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -167,11 +167,11 @@ def learn(
         raise ValueError("an aligner learns from pairs, and there is none with words on both sides")
     cells, now = _Cells(some), TENSION if tension is None else tension
     likely = np.full(len(cells.pair_e), 1 / len(cells.words[1]))
-    told = []
+    log_likelihoods = []
     for _ in range(rounds):
         joint = cells.prior(now, null) * likely[cells.pair]
         rows = np.bincount(cells.row, weights=joint)
-        told.append(float(np.log(rows).sum()))
+        log_likelihoods.append(float(np.log(rows).sum()))
         shares = joint / rows[cells.row]
         counts = np.bincount(cells.pair, weights=shares) + sparse
         sums = np.bincount(cells.pair_e, weights=counts)[cells.pair_e]
@@ -183,4 +183,4 @@ def learn(
         (sources[e], targets[f]): float(p)
         for e, f, p in zip(cells.pair_e, cells.pair_f, likely, strict=True)
     }
-    return Aligner(now, null, table, tuple(told))
+    return Aligner(now, null, table, tuple(log_likelihoods))

@@ -16,8 +16,10 @@ from transformer.analysis.corpora import own_sentences
 from transformer.analysis.corpora.gold import Gold, parse_links
 from transformer.analysis.corpora.own_sentences import LANGUAGES
 from transformer.checkpoint import CheckpointError, load_languages
+from transformer.run_config import TaskRun, parse
 from transformer.text import TASKS, CorpusError, TokenStore, Vocabulary, split
 from transformer.text.corpus import read_lines
+from transformer.text.files import read_json
 from transformer.text.visible import is_blank
 
 MAX_SENTENCES = 5_000
@@ -121,12 +123,8 @@ class Corpus:
         """
         run = Path(folder)
         try:
-            asked = json.loads((run / "config.json").read_text(encoding="utf-8"))
-            data, training = asked["data"], asked["training"]
-            if "task" in data:
-                sentences = _of_task(data, training.get("seed", 1))
-            else:
-                sentences = _of_store(run)
+            asked = parse(read_json(run / "config.json"))
+            sentences = _of_task(asked) if isinstance(asked, TaskRun) else _of_store(run)
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise CorpusError(
                 f"{run} has no validation pairs to read: {error}; choose another corpus."
@@ -232,8 +230,8 @@ def _of_columns(columns: list[str], paired: bool) -> Sentence:
     if is_blank(columns[0]):
         raise ValueError("there is no sentence; every line needs one")
     if (len(columns) > 1) != paired:
-        told = "a tab, the first has none" if not paired else "no tab, the first has one"
-        raise ValueError(f"it has {told}; every line is a sentence, or every line is a pair")
+        tabs = "a tab, the first has none" if not paired else "no tab, the first has one"
+        raise ValueError(f"it has {tabs}; every line is a sentence, or every line is a pair")
     if not paired:
         return Sentence(columns[0])
     source, target = columns[:2]
@@ -245,11 +243,9 @@ def _of_columns(columns: list[str], paired: bool) -> Sentence:
     return Sentence(source, target, Gold(*words, *parse_links(columns[2])))
 
 
-def _of_task(data: dict[str, Any], seed: int) -> list[Sentence]:
+def _of_task(run: TaskRun) -> list[Sentence]:
     """The validation examples, drawn again."""
-    options = dict(data["options"])
-    task, n_train, n_valid = TASKS[data["task"]], options.pop("n_train"), options.pop("n_valid")
-    _, valid = split(task, n_train, n_valid, seed, **options)
+    _, valid = split(TASKS[run.task], seed=run.training.seed, **run.options)
     return [
         Sentence(e.src, e.tgt)
         if e.alignment is None

@@ -94,7 +94,7 @@ class Linked:
 
 
 DIGITS = 6
-"""Of a word's number: no sentence has a million."""
+"""Digits of a word's number at most: no sentence has a million."""
 
 
 def parse_links(text: str) -> tuple[frozenset[Link], frozenset[Link]]:

@@ -67,7 +67,7 @@ def linked(target: str = "fr") -> tuple[Pair, ...]:
 
 
 def without_counterpart(target: str = "fr") -> list[tuple[frozenset[int], frozenset[int]]]:
-    """Of every sentence of `linked` the source words and the target words that are marked as
+    """The source words and the target words, of every sentence of `linked`, that are marked as
     corresponding to nothing."""
     found = []
     for _, _, links in _rows(f"linked-{target}"):

@@ -29,7 +29,7 @@ Progress = Callable[[float, str], object]
 pass."""
 
 
-def silent(share: float, doing: str) -> None:
+def silent(share: float, stage: str) -> None:
     """For whoever does not want to know."""
 
 

@@ -76,7 +76,7 @@ class Drawn:
 
     @classmethod
     def means(cls, each: Float[np.ndarray, "figure sentence"]) -> Drawn:
-        """Of figures that are means over the sentences."""
+        """Figures that are means over the sentences."""
         n = each.shape[1]
         return cls(each.mean(axis=1), (draws(n) / n @ each.T).T, n)
 
@@ -84,7 +84,7 @@ class Drawn:
     def rates(
         cls, above: Float[np.ndarray, "figure sentence"], below: Float[np.ndarray, "*some sentence"]
     ) -> Drawn:
-        """Of figures that are one sum over the sentences divided by another; 0 where that is 0."""
+        """Figures that are one sum over the sentences divided by another; 0 where that is 0."""
         whole, again = np.ones((1, above.shape[1])), draws(above.shape[1])
         values, drawn = (
             (above @ each.T) / np.where((under := below @ each.T) == 0, np.inf, under)
@@ -101,7 +101,7 @@ class Drawn:
         return Drawn(self.values[index], self.drawn[index], self.sentences)
 
     def together(self) -> list[Interval]:
-        """Of every figure; in 95 of 100 corpora like this one they hold all figures at once."""
+        """Intervals that, in 95 of 100 corpora like this one, hold all figures at once."""
         far = self.drawn - self.values[:, None]
         errors = far.std(axis=1)
         reach = _reach(_distances(far, errors).max(axis=0, initial=0), self.sentences) * errors
@@ -182,11 +182,11 @@ class BleuCounts:
 
     @property
     def score(self) -> float:
-        """Of the whole corpus, 0 to 100, as sacrebleu's `corpus_score` has it."""
+        """BLEU of the whole corpus, 0 to 100, as sacrebleu's `corpus_score` has it."""
         return self._score(self.counts.sum(axis=0))
 
     def drawn(self, drawn: Draws) -> Float[np.ndarray, "draw"]:
-        """Of each drawn corpus."""
+        """BLEU of each drawn corpus."""
         return np.array([self._score(counts) for counts in drawn @ self.counts])
 
     @staticmethod

@@ -66,11 +66,11 @@ def outcome(
 ) -> Outcome | None:
     """Read from the lines of metrics.jsonl; None unless there was a look after step `steps`."""
     lines = list(lines)
-    looks = [line for line in lines if "sequence_accuracy" in line]
-    last = [line for line in looks if line["step"] == steps]
+    evaluations = [line for line in lines if "sequence_accuracy" in line]
+    last = [line for line in evaluations if line["step"] == steps]
     if not last:
         return None
-    reached = [line["step"] for line in looks if line["sequence_accuracy"] >= REACHED]
+    reached = [line["step"] for line in evaluations if line["sequence_accuracy"] >= REACHED]
     return Outcome(
         entry,
         seed,

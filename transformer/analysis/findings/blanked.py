@@ -82,7 +82,7 @@ def rank_correlations(
 def agreement(
     translator: Translator, corpus: Corpus, progress: Progress, where: Where = "translation"
 ) -> Float[np.ndarray, "sentence method layer"]:
-    """Of every one of `METHODS` with blank-out, for every sentence of fitting length.
+    """Rank correlation of each of `METHODS` with blank-out, for every sentence that fits.
 
     For each output token the source tokens are put in order by |`blank_out`| and by each method up
     to a layer, and the rank correlations are averaged over the sentence's tokens. In the encoder,

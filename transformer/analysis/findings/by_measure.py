@@ -9,9 +9,9 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import Progress
 from transformer.analysis.evidence.bootstrap import Drawn, lead
 from transformer.analysis.evidence.verdicts import Effect
-from transformer.analysis.findings.finding import Finding, Published, enough, told
+from transformer.analysis.findings.finding import Finding, Published, enough, interval_text
 from transformer.analysis.roles.head_measures import measure_heads
-from transformer.figures.measured import Chart
+from transformer.figures.interval_chart import Chart
 from transformer.inference import Translator
 from transformer.measures import MEASURES, Measure, PublishedClaim
 
@@ -76,7 +76,7 @@ def _tested(
         100 * claim.floor,
         len(places),
     )
-    value, low, high = told(effect.interval, 0)
+    value, low, high = interval_text(effect.interval, 0)
     best = table.nlargest(1, "share").iloc[0]
     reason = f"The head that has most, {best.place}, has {value}% (95%: {low} to {high})."
     return Finding(table, effect, reason, int(some.sum()))

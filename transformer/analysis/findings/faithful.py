@@ -14,13 +14,13 @@ from transformer.analysis.evidence.bootstrap import Drawn, lead
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.blanked import METHODS, SHORTEST, Where, agreement
 from transformer.analysis.findings.finding import Finding, Published, Untestable, enough, size
-from transformer.figures.measured import Chart
+from transformer.figures.interval_chart import Chart
 from transformer.inference import Translator
 
 Test = Callable[[Translator, Corpus, Progress], Finding]
 FLOOR = 0.05
-"""Of a rank correlation. Abnar and Zuidema 2020, table 1, are far above: rollout leads by 0.42 in
-the last layer."""
+"""A difference of rank correlations. Abnar and Zuidema 2020, table 1, are far above: rollout leads
+by 0.42 in the last layer."""
 _RHO = "of Spearman's ρ"
 
 
@@ -43,7 +43,7 @@ def _called(method: str, where: Where) -> str:
 
 
 def _more(method: str, where: Where) -> Test:
-    """Of one method, against raw weights, in the last layer."""
+    """The test of one method, against raw weights, in the last layer."""
 
     def test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
         found, table = _measured(translator, corpus, progress, where)

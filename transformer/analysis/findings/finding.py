@@ -13,7 +13,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import Progress, silent
 from transformer.analysis.evidence.bootstrap import Interval
 from transformer.analysis.evidence.verdicts import Effect, Word
-from transformer.figures.measured import Chart
+from transformer.figures.interval_chart import Chart
 from transformer.inference import Translator
 
 MIN_SENTENCES = 10
@@ -43,10 +43,10 @@ class Finding:
 
     @property
     def verdict(self) -> Word:
-        """Of the effect, by the rule of `verdicts`."""
+        """What the effect allows to say, by the rule of `verdicts`."""
         return self.effect.verdict if self.effect else "can't be tested here"
 
-    def told(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """All but the figures, one level deep; null for an effect that was not measured."""
         effect = self.effect.to_dict() if self.effect else dict.fromkeys(Effect.COLUMNS)
         return {
@@ -59,7 +59,7 @@ class Finding:
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
         lines = json.loads(self.figures.to_json(orient="records", double_precision=15))
-        return {**self.told(), "figures": lines}
+        return {**self.summary(), "figures": lines}
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class Published:
 
     def about(self) -> dict[str, Any]:
         """Claim, source and rule, for a file."""
-        told = {"finding": self.name, "claim": self.claim, "source": self.source}
-        return {**told, "rule": self.rule}
+        about = {"finding": self.name, "claim": self.claim, "source": self.source}
+        return {**about, "rule": self.rule}
 
 
 def spread(corpus: Corpus, most: int) -> Corpus:
@@ -119,7 +119,7 @@ def enough(count: int, what: str = "sentences") -> None:
 
 def apart(found: Interval, digits: int = 2, factor: float = 1, unit: str = "") -> str:
     """A difference with its interval, as reasons tell it: "+0.12 (95%: −0.01 to +0.25)"."""
-    value, low, high = told(found.times(factor), digits, "+")
+    value, low, high = interval_text(found.times(factor), digits, "+")
     return f"{value}{unit} (95%: {low} to {high})"
 
 
@@ -129,7 +129,7 @@ def size(effect: Effect, digits: int = 2) -> str:
     return apart(effect.interval, digits, unit=unit)
 
 
-def told(interval: Interval, digits: int, sign: str = "") -> tuple[str, str, str]:
+def interval_text(interval: Interval, digits: int, sign: str = "") -> tuple[str, str, str]:
     """Value and bounds, rounded, with a minus as people write it."""
     value, low, high = (
         f"{number:{sign}.{digits}f}".replace("-", "−")

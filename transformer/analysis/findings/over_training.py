@@ -26,7 +26,7 @@ from transformer.analysis.findings.saves import SCORES, SavedScores, read_scores
 from transformer.analysis.importance.ablation import bleu_of, references_of, without_heads
 from transformer.analysis.importance.by_gradient import gradient_importance
 from transformer.checkpoint import load_checkpoint
-from transformer.figures.measured import Chart
+from transformer.figures.interval_chart import Chart
 from transformer.inference import Translator
 
 PRUNED = 0.4

@@ -10,9 +10,9 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import Progress
 from transformer.analysis.evidence.bootstrap import Drawn, Interval, lead
 from transformer.analysis.evidence.verdicts import Effect
-from transformer.analysis.findings.finding import Finding, Published, enough, told
+from transformer.analysis.findings.finding import Finding, Published, enough, interval_text
 from transformer.analysis.roles.head_measures import measure_heads
-from transformer.figures.measured import Chart
+from transformer.figures.interval_chart import Chart
 from transformer.figures.roles import POSITIONAL
 from transformer.inference import Translator
 
@@ -61,7 +61,7 @@ def _reason(table: pd.DataFrame, counts_here: npt.NDArray[np.bool_], effect: Eff
         said = f"None of {len(table)} encoder heads is surely positional"
         best = table[counts_here].nlargest(1, "share")
         if len(best):
-            value, low, high = told(effect.interval, 0)
+            value, low, high = interval_text(effect.interval, 0)
             said += (
                 f"; the nearest is {best.place.item()} with {value}% (95%: {low} to {high}) at "
                 f"offset {best.offset.item():+d}"

@@ -23,14 +23,14 @@ from transformer.analysis.findings.finding import (
 from transformer.analysis.importance.ablation import losses_without
 from transformer.analysis.importance.by_gradient import Importance, gradient_importance
 from transformer.analysis.interventions.switching import KINDS, Head, all_heads
-from transformer.figures.measured import Chart
+from transformer.figures.interval_chart import Chart
 from transformer.inference import Translator
 
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 JUDGED = 0.8
 """Share of a kind that is gone when kinds are compared; the paper's own (section 5)."""
 FLOOR = 0.01
-"""Of the loss: what is less is not missed. The paper's BLEU would hardly move."""
+"""Share of the loss: what is less is not missed. The paper's BLEU would hardly move."""
 _NAMES = {"encoder": "encoder", "decoder": "decoder", "cross": "encoder–decoder"}
 _OF_LOSS = "% of the loss"
 
@@ -38,7 +38,7 @@ _OF_LOSS = "% of the loss"
 def losses(
     translator: Translator, corpus: Corpus, groups: Sequence[Sequence[Head]], progress: Progress
 ) -> tuple[Float[np.ndarray, "sentence"], Float[np.ndarray, "group sentence"]]:
-    """Of every sentence, nats, with all heads and without each group."""
+    """Loss of every sentence, nats, with all heads and without each group."""
     parts = batched(translator, encoded(translator, corpus))
     return losses_without(translator, parts, groups, progress)
 
@@ -163,13 +163,13 @@ def _last_cross(translator: Translator, corpus: Corpus, progress: Progress) -> F
 def _order(translator: Translator, corpus: Corpus, progress: Progress) -> Importance:
     """The gradient measure, a fifth of the work."""
     found = gradient_importance(
-        translator, corpus, progress=lambda share, doing: progress(0.2 * share, doing)
+        translator, corpus, progress=lambda share, stage: progress(0.2 * share, stage)
     )
     return found.normalised()
 
 
 def _second(progress: Progress) -> Progress:
-    return lambda share, doing: progress(0.2 + 0.8 * share, doing)
+    return lambda share, stage: progress(0.2 + 0.8 * share, stage)
 
 
 _GROWTH = "loss grown by"

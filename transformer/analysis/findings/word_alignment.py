@@ -15,7 +15,7 @@ from transformer.analysis.corpora.passes import Progress
 from transformer.analysis.evidence.bootstrap import lead
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import Finding, Published, Untestable, enough, size
-from transformer.figures.measured import Chart
+from transformer.figures.interval_chart import Chart
 from transformer.inference import Translator
 
 FLOOR = 1.0
@@ -111,10 +111,10 @@ def _table(board: Leaderboard, candidates: Sequence[ScoredAligner]) -> pd.DataFr
             key = f"{one.by}, {one.to}".rstrip(", "), layer
             if key not in best or right.values[n] > right.values[best[key]]:
                 best[key] = n
-    told = right[list(best.values())].together()
+    intervals = right[list(best.values())].together()
     rows = [
         (by, layer, candidates[n].name, 1 - one.value, 1 - one.high, 1 - one.low)
-        for ((by, layer), n), one in zip(best.items(), told, strict=True)
+        for ((by, layer), n), one in zip(best.items(), intervals, strict=True)
     ]
     return pd.DataFrame(rows, columns=["by", "layer", "aligner", "aer", "low", "high"])
 

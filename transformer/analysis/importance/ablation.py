@@ -110,7 +110,7 @@ def measure_without(
     tokens, drawn = lengths(parts), draws(len(corpus), seed=seed)
     share = 0.2 if bleu else 1.0  # of the time, about
     whole, each = losses_without(
-        translator, parts, checked, lambda s, doing: progress(share * s, doing)
+        translator, parts, checked, lambda s, stage: progress(share * s, stage)
     )
     base = mean_loss(whole, tokens, drawn)
     changes = tuple(
@@ -174,7 +174,7 @@ def references_of(translator: Translator, corpus: Corpus) -> list[str]:
 
 
 def bleu_of(translator: Translator, corpus: Corpus, references: Sequence[str]) -> BleuCounts:
-    """Of greedy translations of the whole corpus."""
+    """BLEU counts of greedy translations of the whole corpus."""
     sources = [sentence.source for sentence in corpus.sentences]
     found = translator.translate_batch(sources, candidates=1)
     return BleuCounts([translation.text for translation in found], references)

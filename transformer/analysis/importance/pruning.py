@@ -93,7 +93,7 @@ def pruning_curve(
         corpus,
         [order[:count] for count in points],
         seed=seed,
-        progress=lambda s, doing: progress(share * s, doing),
+        progress=lambda s, stage: progress(share * s, stage),
     ).to_frame()
     losses = losses.drop(columns=["kind", "layer", "head"], errors="ignore")
     if not bleu_at:
@@ -104,7 +104,7 @@ def pruning_curve(
         [order[:count] for count in sorted(set(bleu_at))],
         bleu=True,
         seed=seed,
-        progress=lambda s, doing: progress(share + (1 - share) * s, doing),
+        progress=lambda s, stage: progress(share + (1 - share) * s, stage),
     ).to_frame()
     bleu = [name for name in scored.columns if str(name).startswith("bleu")]
     return losses.merge(scored[["off", *bleu]], on="off", how="left")

@@ -6,14 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from transformer.analysis.inside.attention_scores import axes, narrow, of_head, pairs, site
+from transformer.analysis.inside.attention_scores import axes, of_head, pairs, site
 from transformer.analysis.inside.context import (
     Axis,
     Context,
     array,
     given,
     learned,
-    numbered,
     program,
     table,
 )
@@ -41,7 +40,6 @@ def mask(ctx: Context) -> list[Panel]:
         shown = rf"s'_{{{row},{column}}}" if may[row, column] else r"-\infty"
         return [
             rf"s''_{{{row},{column}}} = {shown}\quad ({why})",
-            f"= {number(found[row, column])}",
         ]
 
     origin = source, f"{ctx.name}.scale"
@@ -69,7 +67,6 @@ def softmax(ctx: Context) -> list[Panel]:
         return [
             rf"e_{{{row},{column}}} = e^{{s''_{{{row},{column}}} - \max_k s''_{{{row},k}}}}",
             rf"= e^{{{difference}}}",
-            f"= {number(exp[row, column])}",
         ]
 
     def work(row: int, column: int) -> list[str]:
@@ -81,7 +78,6 @@ def softmax(ctx: Context) -> list[Panel]:
             rf"M = {number(top[row, 0])}",
             rf"= \frac{{{above}}}{{{below}}}",
             rf"= \frac{{{number(exp[row, column])}}}{{{number(exp[row].sum())}}}",
-            f"= {number(found[row, column])}",
         ]
 
     way = program(sites, lines, "e[{r}, {c}]")
@@ -106,7 +102,6 @@ def heads(ctx: Context) -> list[Panel]:
         return [
             rf"\mathrm{{head}}_{{{row},{column}}} = \sum_j w_{{{row},j}}\, v_{{j,{column}}}",
             f"= {products(w.values[row], v.values[:, column], 'j')}",
-            f"= {number(found[row, column])}",
         ]
 
     sites = [source[0], site(ctx, "value")]
@@ -115,7 +110,7 @@ def heads(ctx: Context) -> list[Panel]:
     code = program(sites, [*lines, "head = w @ v"], "head[{r}, {c}]")
     symbol = rf"\mathrm{{head}}_{{{ctx.head}}}"
     title = f"What head {ctx.head} hands on"
-    return [w, v, table("head", title, symbol, found, ctx.rows, narrow(ctx), work, code)]
+    return [w, v, table("head", title, symbol, found, ctx.rows, ctx.head_axis, work, code)]
 
 
 def concat(ctx: Context) -> list[Panel]:
@@ -128,7 +123,6 @@ def concat(ctx: Context) -> list[Panel]:
         return [
             rf"c_{{{row},{column}}} = \mathrm{{head}}^{{({head})}}_{{{row},{inner}}},\quad "
             rf"{column} = {head} \cdot {d_k} + {inner}",
-            f"= {number(found[row, column])}",
         ]
 
     lines = [f"heads = seen[{source!r}]", "c = torch.cat(tuple(heads), dim=-1)"]
@@ -140,17 +134,16 @@ def concat(ctx: Context) -> list[Panel]:
 
 def output(ctx: Context) -> list[Panel]:
     """W^O, taken apart by heads: each writes a vector of its own, and they are summed."""
-    wide = numbered(ctx.config.d_model, "dimension of d_model")
     head, d_k, n_heads = ctx.head, ctx.d_k, ctx.config.n_heads
     source = site(ctx, "heads"), f"{ctx.name}.heads"
     symbol = rf"\mathrm{{head}}_{{{head}}}"
     title = f"What head {head} hands on"
-    own = given(ctx, "head", title, symbol, source, ctx.rows, narrow(ctx))
+    own = given(ctx, "head", title, symbol, source, ctx.rows, ctx.head_axis)
     w_o = array(ctx.block.w_o).T
     cut = slice(head * d_k, (head + 1) * d_k)
     pick = f"{ctx.expression()}.w_o.T[{cut.start}:{cut.stop}]"
     rows, origin = f"W^O, rows of head {head}", f"{ctx.path}.w_o"
-    w = learned("w", rows, f"W^O_{{{head}}}", w_o[cut], narrow(ctx), wide, pick, origin)
+    w = learned("w", rows, f"W^O_{{{head}}}", w_o[cut], ctx.head_axis, ctx.model_axis, pick, origin)
     written = own.values @ w_o[cut]
     each = ctx.trace[source[0]].astype(np.float64)
     parts = np.stack([each[h] @ w_o[h * d_k : (h + 1) * d_k] for h in range(n_heads)])
@@ -160,15 +153,13 @@ def output(ctx: Context) -> list[Panel]:
         return [
             rf"u_{{{row},{column}}} = \sum_i \mathrm{{head}}_{{{row},i}}\, W^O_{{i,{column}}}",
             f"= {products(own.values[row], w_o[cut][:, column])}",
-            f"= {number(written[row, column])}",
         ]
 
     def work(row: int, column: int) -> list[str]:
-        spoken = parts[:, row, column]
+        by_head = parts[:, row, column]
         return [
             rf"o_{{{row},{column}}} = \sum_h u^{{(h)}}_{{{row},{column}}}",
-            f"= {summed(spoken, lambda h: signed(spoken[h]), 'h')}",
-            f"= {number(found[row, column])}",
+            f"= {summed(by_head, lambda h: signed(by_head[h]), 'h')}",
         ]
 
     lines = [f"head = seen[{source[0]!r}][{head}]", f"u = head @ {pick}"]
@@ -183,6 +174,6 @@ def output(ctx: Context) -> list[Panel]:
     return [
         own,
         w,
-        table("u", title, one, written, ctx.rows, wide, mine, alone, role="step"),
-        table("o", "All heads together", "o", found, ctx.rows, wide, work, code),
+        table("u", title, one, written, ctx.rows, ctx.model_axis, mine, alone, role="step"),
+        table("o", "All heads together", "o", found, ctx.rows, ctx.model_axis, work, code),
     ]

@@ -14,7 +14,6 @@ from transformer.analysis.inside.context import (
     array,
     given,
     learned,
-    numbered,
     program,
     table,
 )
@@ -29,17 +28,12 @@ def site(ctx: Context, step: str) -> str:
     return f"{ctx.path}.hook_{step}"
 
 
-def narrow(ctx: Context) -> Axis:
-    """The d_k dimensions of one head."""
-    return numbered(ctx.d_k, f"dimension of head {ctx.head}")
-
-
 def of_head(ctx: Context, step: str) -> Panel:
     """Queries, keys or values, as their own box computed them."""
     name, title = _LETTERS[step]
     rows = ctx.rows if step == "query" else ctx.keys
     source = site(ctx, step), f"{ctx.name}.{step}"
-    return given(ctx, name, title, name, source, rows, narrow(ctx))
+    return given(ctx, name, title, name, source, rows, ctx.head_axis)
 
 
 def projection(ctx: Context) -> list[Panel]:
@@ -49,26 +43,24 @@ def projection(ctx: Context) -> list[Panel]:
     large = small.upper()
     rows, source = (ctx.rows, ctx.before) if step == "query" else (ctx.keys, ctx.attended)
     letter, read = ("m", "Memory") if source[1] == "encoder.memory" else ("x", "What comes in")
-    wide = numbered(ctx.config.d_model, "dimension of d_model")
-    x = given(ctx, letter, read, letter, source, rows, wide)
+    x = given(ctx, letter, read, letter, source, rows, ctx.model_axis)
     cut = slice(ctx.head * ctx.d_k, (ctx.head + 1) * ctx.d_k)
     weight = array(getattr(ctx.block, f"w_{small}"))[cut].T
     pick = f"{ctx.expression()}.w_{small}[{cut.start}:{cut.stop}].T"
     symbol, origin = rf"W^{large}_{{{ctx.head}}}", f"{ctx.path}.w_{small}"
     name = f"W^{large} of head {ctx.head}"
-    w = learned("w", name, symbol, weight, wide, narrow(ctx), pick, origin)
+    w = learned("w", name, symbol, weight, ctx.model_axis, ctx.head_axis, pick, origin)
     found = ctx.held(x.values @ weight, ctx.box.site)
 
     def work(row: int, column: int) -> list[str]:
         return [
             rf"{small}_{{{row},{column}}} = \sum_i {letter}_{{{row},i}}\, W_{{i,{column}}}",
             f"= {products(x.values[row], weight[:, column])}",
-            f"= {number(found[row, column])}",
         ]
 
     lines = [f"{letter} = seen[{source[0]!r}]", f"w = {pick}", f"{small} = {letter} @ w"]
     code = program([source[0]], lines, f"{small}[{{r}}, {{c}}]")
-    return [x, w, table(small, title, small, found, rows, narrow(ctx), work, code)]
+    return [x, w, table(small, title, small, found, rows, ctx.head_axis, work, code)]
 
 
 def scores(ctx: Context) -> list[Panel]:
@@ -82,7 +74,6 @@ def scores(ctx: Context) -> list[Panel]:
         return [
             rf"s_{{{row},{column}}} = \sum_i q_{{{row},i}}\, k_{{{column},i}}",
             f"= {products(q.values[row], k.values[column])}",
-            f"= {number(found[row, column])}",
         ]
 
     code = program(*_from_qk(ctx, "s = q @ k.T"), "s[{r}, {c}]")
@@ -93,7 +84,7 @@ def _additive(ctx: Context, q: Panel, k: Panel) -> list[Panel]:
     """v · tanh(q + k), Bahdanau et al. 2015."""
     v = array(ctx.block.score.v)[ctx.head]
     expression, origin = f"{ctx.expression()}.score.v[{ctx.head}]", f"{ctx.path}.score.v"
-    weight = learned("v", "v", "v", v[None], ONE, narrow(ctx), f"{expression}[None]", origin)
+    weight = learned("v", "v", "v", v[None], ONE, ctx.head_axis, f"{expression}[None]", origin)
     by_query = [np.tanh(one + k.values) @ v for one in q.values]
     found = ctx.held(np.stack(by_query), site(ctx, "scores"))
 
@@ -106,7 +97,6 @@ def _additive(ctx: Context, q: Panel, k: Panel) -> list[Panel]:
         return [
             rf"s_{{{row},{column}}} = \sum_i v_i \tanh(q_{{{row},i}} + k_{{{column},i}})",
             f"= {summed(v * np.tanh(a + b), write)}",
-            f"= {number(found[row, column])}",
         ]
 
     lines = [f"v = {expression}", "s = torch.tanh(q[:, None] + k) @ v"]
@@ -122,8 +112,7 @@ def scale(ctx: Context) -> list[Panel]:
         found = ctx.held(s.values, ctx.box.site)
 
         def same(row: int, column: int) -> list[str]:
-            value = number(found[row, column])
-            return [rf"s'_{{{row},{column}}} = s_{{{row},{column}}}", f"= {value}"]
+            return [rf"s'_{{{row},{column}}} = s_{{{row},{column}}}"]
 
         return [s, pairs(ctx, "scaled", "Scores, not scaled", "s'", found, same, s.code)]
     found = ctx.held(s.values / ctx.d_k**0.5, ctx.box.site)
@@ -132,7 +121,6 @@ def scale(ctx: Context) -> list[Panel]:
         return [
             rf"s'_{{{row},{column}}} = \frac{{s_{{{row},{column}}}}}{{\sqrt{{d_k}}}}",
             rf"= \frac{{{number(s.values[row, column])}}}{{\sqrt{{{ctx.d_k}}}}}",
-            f"= {number(found[row, column])}",
         ]
 
     lines = ["s = q @ k.T", f"scaled = s / {ctx.d_k} ** 0.5"]

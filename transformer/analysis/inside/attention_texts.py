@@ -1,8 +1,8 @@
-"""What is said of the boxes of one attention (section 3.2); see `texts`."""
+"""What is said of the boxes of one attention (section 3.2); see `box_texts`."""
 
 from __future__ import annotations
 
-from transformer.analysis.inside.texts import ADD_NORM, Text
+from transformer.analysis.inside.box_texts import ADD_NORM, Text
 
 
 def _projection(step: str, title: str, letter: str, says: str, cross: str, length: str) -> Text:

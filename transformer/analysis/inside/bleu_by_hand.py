@@ -93,7 +93,7 @@ def grams(tokens: Sequence[str], n: int) -> Counter[Gram]:
 
 
 def bleu(output: str, reference: str) -> BleuByHand:
-    """Of one sentence; an n that matches nothing counts 1/2^k, or one miss would make it all 0."""
+    """BLEU of a sentence; an n that matches nothing counts 1/2^k, or one miss would make it 0."""
     said, wanted = words(output), words(reference)
     orders, missed = [], 0
     for n in range(1, ORDERS + 1):

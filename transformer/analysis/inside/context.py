@@ -56,6 +56,16 @@ class Context:
         return self.config.d_k
 
     @property
+    def model_axis(self) -> Axis:
+        """The dimensions of a token's vector."""
+        return numbered(self.config.d_model, "dimension of d_model")
+
+    @property
+    def head_axis(self) -> Axis:
+        """The d_k dimensions of one head."""
+        return numbered(self.d_k, f"dimension of head {self.head}")
+
+    @property
     def ids(self) -> str:
         """The variable of a snippet that holds the ids of the box's own sequence."""
         return "src" if self.box.stack == "encoder" else "tgt"
@@ -76,14 +86,14 @@ class Context:
 
     @property
     def path(self) -> str:
-        """Of the block's module: "encoder.layers.0.self_attn"."""
+        """Path of the block's module: "encoder.layers.0.self_attn"."""
         place = self.box.stack if self.box.layer is None else f"{self.box.stack}.layers"
         layer = "" if self.box.layer is None else f".{self.box.layer}"
         return f"{place}{layer}.{self.box.block}"
 
     @property
     def name(self) -> str:
-        """Of the block, as boxes are named: "encoder.0.self_attn"."""
+        """Name of the block, as boxes are named: "encoder.0.self_attn"."""
         return self.box.name.rpartition(".")[0]
 
     @property

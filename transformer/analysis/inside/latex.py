@@ -16,6 +16,7 @@ from transformer.analysis.inside.panels import Panel
 
 Vector = npt.NDArray[np.floating[Any]]
 Work = Callable[[int, int], list[str]]
+"""The lines of a working but the last, which is the number of the cell."""
 
 MAX_TERMS = 4
 """Summands that are written out; the others are one number together."""
@@ -30,7 +31,8 @@ def worked(panel: Panel, row: int, column: int) -> list[str]:
         ValueError: for a cell that is not there.
     """
     panel.check(row, column)
-    return panel.work(row, column)
+    value = panel.values[row, column]
+    return [*panel.work(row, column), f"= {int(value) if panel.kind == 'count' else number(value)}"]
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -44,9 +46,9 @@ def number(value: float, digits: int = 4) -> str:
     return "0" if float(text) == 0 else text
 
 
-def signed(value: float, digits: int = 4) -> str:
+def signed(value: float) -> str:
     """The same where it follows another sign: (-0.1235)."""
-    text = number(value, digits)
+    text = number(value)
     return f"({text})" if text.startswith("-") else text
 
 
@@ -74,6 +76,6 @@ def plain(symbol: str, values: npt.NDArray[Any]) -> Work:
 
     def work(row: int, column: int) -> list[str]:
         place = row if columns == 1 else column if rows == 1 else f"{row},{column}"
-        return [f"{whole}_{{{place}}}", f"= {number(float(values[row, column]))}"]
+        return [f"{whole}_{{{place}}}"]
 
     return work

@@ -132,13 +132,13 @@ def _slice(
     """What a `Lens` keeps of some positions, in its order, each (sites, rows, …)."""
     weight = model.embedding.weight
 
-    def says(site: str) -> Float[Tensor, "tgt vocab"]:
+    def logits_at(site: str) -> Float[Tensor, "tgt vocab"]:
         """A state through the model's own output: ln P, in float64."""
         states = torch.tensor(trace[site][rows], device=weight.device, dtype=weight.dtype)
         return model.project(states[None])[0].cpu().double().log_softmax(-1)
 
     chosen = torch.tensor(trace.predicted_ids[rows])[:, None]
-    final = says(sites[-1])
+    final = logits_at(sites[-1])
     shares = final.exp()
     least = torch.linalg.vecdot(shares, final)
 
@@ -149,5 +149,5 @@ def _slice(
         divergence = (least - torch.linalg.vecdot(shares, log_p)) / math.log(2)
         return top.indices, top.values.exp(), rank, own[:, 0].exp(), entropy, divergence
 
-    found = [look(says(site)) for site in sites]
+    found = [look(logits_at(site)) for site in sites]
     return tuple(torch.stack(part) for part in zip(*found, strict=True))

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from transformer.analysis.inside import (
     attention_output,
     attention_scores,
-    embedded,
-    network,
+    embedding,
+    feed_forward,
     prediction,
     sublayers,
 )
@@ -21,9 +21,9 @@ from transformer.inference.translator import Translator
 _Maker = Callable[[Context], list[Panel]]
 
 _STEPS: dict[str, _Maker] = {
-    "tokens": embedded.tokens,
-    "positions": embedded.positions,
-    "sum": embedded.added,
+    "tokens": embedding.tokens,
+    "positions": embedding.positions,
+    "sum": embedding.added,
     "query": attention_scores.projection,
     "key": attention_scores.projection,
     "value": attention_scores.projection,
@@ -36,13 +36,13 @@ _STEPS: dict[str, _Maker] = {
     "output": attention_output.output,
     "add": sublayers.add,
     "norm": sublayers.norm,
-    "hidden": network.hidden,
-    "memory": network.memory,
+    "hidden": feed_forward.hidden,
+    "memory": feed_forward.memory,
     "logits": prediction.logits,
     "choice": prediction.choice,
 }
 _ELSEWHERE: dict[tuple[str, str], _Maker] = {
-    ("ffn", "output"): network.output,
+    ("ffn", "output"): feed_forward.output,
     ("output", "softmax"): prediction.softmax,
 }
 """Steps that are another thing in this block."""

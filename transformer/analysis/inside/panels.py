@@ -50,7 +50,7 @@ class Panel:
             "count" (whole numbers).
         role: "input" was computed in another box, "weight" was learned, "step" is on the way,
             "result" is what the box hands on.
-        work: the working of one cell; see `worked`.
+        work: the working of one cell but its last line; see `worked`.
         code: how a program gets it; see `snippet`.
         origin: where it comes from: the box that computes it, or the name of a weight; "" if it
             is computed here.

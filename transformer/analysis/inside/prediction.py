@@ -14,7 +14,6 @@ from transformer.analysis.inside.context import (
     Context,
     array,
     given,
-    numbered,
     table,
     through,
 )
@@ -34,8 +33,7 @@ Ids = npt.NDArray[np.int64]
 def logits(ctx: Context) -> list[Panel]:
     """Each state with the embedding of every token; the highest of them."""
     source = ctx.before
-    wide = numbered(ctx.config.d_model, "dimension of d_model")
-    y = given(ctx, "y", "The decoder's states", "y", source, ctx.rows, wide)
+    y = given(ctx, "y", "The decoder's states", "y", source, ctx.rows, ctx.model_axis)
     embedding = ctx.model.embedding.weight
     z = ctx.held(through(y.values, embedding), ctx.box.site)
     ids, found = _highest(z)
@@ -45,7 +43,6 @@ def logits(ctx: Context) -> list[Panel]:
         return [
             rf"z_{{{row},v}} = \sum_i y_{{{row},i}}\, E_{{v,i}},\quad v = {id}",
             f"= {products(y.values[row], array(embedding[id]))}",
-            f"= {number(found[row, column])}",
         ]
 
     lines = (f"y = seen[{source[0]!r}]", "z = y @ model.embedding.weight.T")
@@ -62,8 +59,7 @@ def softmax(ctx: Context) -> list[Panel]:
     found = np.exp(best - top[:, None]) / sums[:, None]
 
     def same(row: int, column: int) -> list[str]:
-        id = ids[row, column]
-        return [rf"z_{{{row},v}},\quad v = {id}", f"= {number(best[row, column])}"]
+        return [rf"z_{{{row},v}},\quad v = {ids[row, column]}"]
 
     def work(row: int, column: int) -> list[str]:
         above = rf"e^{{{number(best[row, column] - top[row])}}}"
@@ -72,7 +68,6 @@ def softmax(ctx: Context) -> list[Panel]:
             rf"\quad v = {ids[row, column]}",
             rf"M = {number(top[row])}",
             rf"= \frac{{{above}}}{{{_below(ctx, row)}}}",
-            f"= {number(found[row, column])}",
         ]
 
     given = _ranked(
@@ -101,14 +96,12 @@ def choice(ctx: Context) -> list[Panel]:
             rf"P(y_{{{row + 1}}}) = \frac{{e^{{z_v - M}}}}{{\sum_u e^{{z_u - M}}}},"
             rf"\quad v = {ids[row, 0]}",
             rf"= \frac{{e^{{{number(own[row, 0] - top[row])}}}}}{{{_below(ctx, row)}}}",
-            f"= {number(found[row, 0])}",
         ]
 
     def count(row: int, column: int) -> list[str]:
         return [
             r"\mathrm{rank} = 1 + |\{u : z_u > z_v\}|",
             f"= 1 + {int(ranks[row, 0]) - 1}",
-            f"= {int(ranks[row, 0])}",
         ]
 
     code = _reading((_SITE,), (_READ, *_SHARES), "p", ids)

@@ -11,7 +11,6 @@ from transformer.analysis.inside.context import (
     array,
     given,
     learned,
-    numbered,
     program,
     table,
 )
@@ -21,11 +20,10 @@ from transformer.analysis.inside.panels import Array, Panel
 
 def add(ctx: Context) -> list[Panel]:
     """What came in plus what the sublayer says."""
-    wide = numbered(ctx.config.d_model, "dimension of d_model")
-    says = f"{ctx.path}.hook_output", f"{ctx.name}.output"
+    source = f"{ctx.path}.hook_output", f"{ctx.name}.output"
     symbol = r"\mathrm{FFN}(x)" if ctx.box.block == "ffn" else "o"
-    x = given(ctx, "x", "What came in", "x", ctx.before, ctx.rows, wide)
-    o = given(ctx, "o", "What the sublayer says", symbol, says, ctx.rows, wide)
+    x = given(ctx, "x", "What came in", "x", ctx.before, ctx.rows, ctx.model_axis)
+    o = given(ctx, "o", "What the sublayer says", symbol, source, ctx.rows, ctx.model_axis)
     found = ctx.held(x.values + o.values, ctx.box.site)
 
     def work(row: int, column: int) -> list[str]:
@@ -33,23 +31,21 @@ def add(ctx: Context) -> list[Panel]:
         return [
             rf"r_{{{row},{column}}} = x_{{{row},{column}}} + {symbol}_{{{row},{column}}}",
             f"= {number(a)} + {signed(b)}",
-            f"= {number(found[row, column])}",
         ]
 
-    sites = [ctx.before[0], says[0]]
+    sites = [ctx.before[0], source[0]]
     lines = [f"x = seen[{sites[0]!r}]", f"o = seen[{sites[1]!r}]", "r = x + o"]
     code = program(sites, lines, "r[{r}, {c}]")
-    return [x, o, table("r", "Their sum", "r", found, ctx.rows, wide, work, code)]
+    return [x, o, table("r", "Their sum", "r", found, ctx.rows, ctx.model_axis, work, code)]
 
 
 def norm(ctx: Context) -> list[Panel]:
     """Mean, variance, and what is left without them; then γ and β (Ba et al. 2016, eq. 4)."""
-    path, d = f"{ctx.path}_norm", ctx.config.d_model
-    wide, rows = numbered(d, "dimension of d_model"), ctx.rows
+    path, rows = f"{ctx.path}_norm", ctx.rows
     layer = ctx.module(path).norm
     gain, shift, epsilon = array(layer.weight), array(layer.bias), float(layer.eps)
     site = f"{path}.hook_sum"
-    r = given(ctx, "r", "The sum", "r", (site, f"{ctx.name}.add"), rows, wide)
+    r = given(ctx, "r", "The sum", "r", (site, f"{ctx.name}.add"), rows, ctx.model_axis)
     mean = r.values.mean(axis=1, keepdims=True)
     variance = ((r.values - mean) ** 2).mean(axis=1, keepdims=True)
     hat = (r.values - mean) / np.sqrt(variance + epsilon)
@@ -70,11 +66,10 @@ def norm(ctx: Context) -> list[Panel]:
             rf"\hat{{x}}_{{{row},{column}}} = \frac{{r_{{{row},{column}}} - \mu_{{{row}}}}}"
             rf"{{\sqrt{{\sigma^2_{{{row}}} + \varepsilon}}}}",
             rf"= \frac{{{inside}}}{{{root}}}",
-            f"= {number(hat[row, column])}",
         ]
 
     def work(row: int, column: int) -> list[str]:
-        _, fraction, _ = upright(row, column)
+        _, fraction = upright(row, column)
         scaled = rf"\cdot {signed(gain[column])} + {signed(shift[column])}"
         return [
             rf"y_{{{row},{column}}} = \frac{{r_{{{row},{column}}} - \mu_{{{row}}}}}"
@@ -84,7 +79,6 @@ def norm(ctx: Context) -> list[Panel]:
             rf"\sigma^2_{{{row}}} = {number(variance[row, 0])}",
             f"{fraction} {scaled}",
             rf"= {signed(hat[row, column])} {scaled}",
-            f"= {number(found[row, column])}",
         ]
 
     def line(name: str, what: str) -> Panel:
@@ -96,7 +90,7 @@ def norm(ctx: Context) -> list[Panel]:
             symbol,
             values[None],
             ONE,
-            wide,
+            ctx.model_axis,
             f"{weight}[None]",
             f"{path}.norm.{name}",
         )
@@ -107,14 +101,15 @@ def norm(ctx: Context) -> list[Panel]:
         code = program([site], lines[:upto], f"{name}[{{r}}, {{c}}]")
         return table(name, title, symbol, values, rows, columns, how, code, role="step")
 
+    code = program([site], lines, "y[{r}, {c}]")
     return [
         r,
         step("mean", "Mean", r"\mu", mean, ONE, _mean(r.values), 2),
         step("variance", "Variance", r"\sigma^2", variance, ONE, _variance(r.values), 3),
-        step("hat", "Mean 0, variance 1", r"\hat{x}", hat, wide, upright, 4),
+        step("hat", "Mean 0, variance 1", r"\hat{x}", hat, ctx.model_axis, upright, 4),
         line("weight", "Gain γ"),
         line("bias", "Shift β"),
-        table("y", "Normed", "y", found, rows, wide, work, program([site], lines, "y[{r}, {c}]")),
+        table("y", "Normed", "y", found, rows, ctx.model_axis, work, code),
     ]
 
 
@@ -127,7 +122,6 @@ def _mean(values: Array) -> Work:
             rf"\mu_{{{row}}} = \frac{{1}}{{{count}}} \sum_i r_{{{row},i}}",
             rf"= \frac{{1}}{{{count}}} \left({summed(r, lambda i: signed(r[i]))}\right)",
             rf"= \frac{{1}}{{{count}}} \cdot {signed(r.sum())}",
-            f"= {number(r.mean())}",
         ]
 
     return work
@@ -148,7 +142,6 @@ def _variance(values: Array) -> Work:
             rf"\mu_{{{row}}} = {number(mean)}",
             rf"= \frac{{1}}{{{count}}} \left({summed(squares, write)}\right)",
             rf"= \frac{{1}}{{{count}}} \cdot {number(squares.sum())}",
-            f"= {number(squares.mean())}",
         ]
 
     return work

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from transformer.analysis.inside.attention_texts import ATTENTION
-from transformer.analysis.inside.texts import EMBED, FEED_FORWARD, MEMORY, OUTPUT, Text
+from transformer.analysis.inside.box_texts import EMBED, FEED_FORWARD, MEMORY, OUTPUT, Text
 from transformer.config import ModelConfig, near
 
 

@@ -61,7 +61,7 @@ class Cells:
 
     @property
     def there(self) -> Float[np.ndarray, "cell"]:
-        """Of the token that the query predicts; NaN for the encoder, whose queries predict none."""
+        """Change of the token that the query predicts; NaN for the encoder, which predicts none."""
         if self.head[0] == "encoder":
             return np.full(len(self.cells), np.nan)
         rows = np.arange(len(self.cells))
@@ -69,7 +69,7 @@ class Cells:
 
     @property
     def rest(self) -> Float[np.ndarray, "cell"]:
-        """Of all other tokens together; for the encoder of all."""
+        """Change of all other tokens together; for the encoder of all."""
         return np.asarray(self.total - np.nan_to_num(self.there))
 
     def to_frame(self) -> pd.DataFrame:
@@ -160,7 +160,7 @@ def _blank_each(head: int, cells: list[Cell], renormalise: bool) -> HookFn:
 def _log_probabilities(
     model: Transformer, trace: Trace, hooks: Hooks, copies: int, kind: str
 ) -> Float[Tensor, "copies token"]:
-    """Of the trace's output tokens, in so many copies of the sentence at once."""
+    """Log-probabilities of the trace's output tokens, in so many copies of the sentence at once."""
     device = model.embedding.weight.device
     src, tgt, wanted = (
         torch.tensor([ids], device=device)

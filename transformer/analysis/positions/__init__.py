@@ -18,12 +18,12 @@ from transformer.analysis.positions.formula import (
     by_distance,
     distances,
     map_residual,
+    misprinted,
     pair_lengths,
     pair_residuals,
     shift_errors,
     shift_matrix,
     sinusoidal,
-    slip,
     wavelengths,
 )
 from transformer.analysis.positions.tables import (
@@ -49,6 +49,7 @@ __all__ = [
     "distances",
     "joined",
     "map_residual",
+    "misprinted",
     "moved",
     "noise_like",
     "pair_lengths",
@@ -58,7 +59,6 @@ __all__ = [
     "shift_matrix",
     "sinusoid_fit",
     "sinusoidal",
-    "slip",
     "table",
     "wavelengths",
 ]

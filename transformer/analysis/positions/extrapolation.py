@@ -130,8 +130,8 @@ def apart(translator: Translator, pairs: Sequence[Pair], counts: Sequence[int]) 
     piece) of their translations: what `joined` is to be held against."""
     sources, targets = zip(*pairs, strict=True)
     found = translator.translate_batch(sources, targets=targets, candidates=1)
-    told, pieces = ([0.0], [0])
+    totals, pieces = ([0.0], [0])
     for one in found:
-        told.append(told[-1] + one.log_probability)
+        totals.append(totals[-1] + one.log_probability)
         pieces.append(pieces[-1] + len(one.ids))
-    return [told[count] / pieces[count] for count in counts]
+    return [totals[count] / pieces[count] for count in counts]

@@ -1,4 +1,4 @@
-"""The formula of section 3.5 and what follows from it, in float64; and the slip of some notes.
+"""The formula of section 3.5 and what follows from it, in float64; and a misprint of some notes.
 
 A pair is the sine and the cosine that share an i: dimensions 2i and 2i + 1.
 """
@@ -32,9 +32,9 @@ def sinusoidal(length: int, d_model: int, start: int = 0) -> Table:
     return _table(length, d_model, start, cosine_ahead=0)
 
 
-def slip(length: int, d_model: int, start: int = 0) -> Table:
+def misprinted(length: int, d_model: int) -> Table:
     """As some notes have it: the cosine's exponent is (2i+1)/d_model, the sine's 2i/d_model."""
-    return _table(length, d_model, start, cosine_ahead=1)
+    return _table(length, d_model, 0, cosine_ahead=1)
 
 
 def _table(length: int, d_model: int, start: int, cosine_ahead: int) -> Table:

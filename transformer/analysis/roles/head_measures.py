@@ -122,7 +122,7 @@ def measure_heads(
     """
     n_missing = sum(not sentence.target for sentence in corpus.sentences)
     share = 0.6 * n_missing / len(corpus)  # of the time, roughly
-    pairs = encoded(translator, corpus, lambda done, doing: progress(share * done, doing))
+    pairs = encoded(translator, corpus, lambda done, stage: progress(share * done, stage))
     tokens = Tokens.of(translator.vocabulary, corpus, pairs)
     made = _Collected(translator, pairs)
 

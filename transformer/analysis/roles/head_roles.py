@@ -20,7 +20,7 @@ from transformer.figures.roles import LEAST_ROWS, NONE, POSITIONAL, SINK, Role
 from transformer.measures.grammar import PIECES
 
 HALF = 0.5
-"""Of the weight, or of the rows: from here on a head is said to do a thing."""
+"""Share of the weight, or of the rows: from here on a head is said to do a thing."""
 
 RULES: dict[str, str] = {
     "positional": "At least 90% of the rows have their greatest weight at one offset (Voita et al. "
@@ -76,7 +76,7 @@ WITHIN_TEXTS: dict[str, tuple[str, str]] = {
     "adverb_verb": ("d→v", "finds the adverb's verb"),
     PIECES: ("a+b", "joins the pieces of a word"),
 }
-"""Of the measures between two source tokens: a mark, and what a head does that is good at it."""
+"""For measures between two source tokens: a mark, and what a head does that is good at it."""
 
 _BY_SHORT = {"first": "first", "last": "last", "ends": "delimiters", "↔−1": "aligned_input"} | {
     short: name for name, (short, _) in WITHIN_TEXTS.items()
@@ -151,8 +151,8 @@ def _roles(
         offset, share, reach = places.constant(layer, head, backwards=turned)
         enough = reach >= HALF and reach * len(places.query) >= LEAST_ROWS
         if share >= POSITIONAL and enough:
-            told = roles.backwards if turned else roles.straight
-            yield told(offset, share, kind, ("</s>",))
+            role_of = roles.backwards if turned else roles.straight
+            yield role_of(offset, share, kind, ("</s>",))
 
     def much(name: str, twice: bool = False, rows: int = LEAST_ROWS) -> bool:
         least = max(HALF, 2 * chance[name] if twice else 0.0)

@@ -25,11 +25,11 @@ def known_for(translator: Translator, corpus: Corpus, progress: Progress = silen
     the third. A line is missing where the corpus has nothing to tell it by: links of a grammar, or
     gold alignments.
     """
-    measured = measure_heads(translator, corpus, lambda done, doing: progress(0.6 * done, doing))
+    measured = measure_heads(translator, corpus, lambda done, stage: progress(0.6 * done, stage))
     lines = [_positional(measured), *_verb(measured)]
     if any(sentence.gold is not None for sentence in corpus.sentences):
         board = leaderboard(
-            translator, corpus, lambda done, doing: progress(0.6 + 0.4 * done, doing)
+            translator, corpus, lambda done, stage: progress(0.6 + 0.4 * done, stage)
         ).table
         best = board[board["aligner"] == "head"].iloc[0]
         diagonal = float(board.loc[board["aligner"] == "diagonal", "aer"].iloc[0])
@@ -67,7 +67,7 @@ def _verb(measured: HeadMeasures) -> Iterator[Line]:
             offset, share = measured.best_offsets[name]
             more = float(best[name]) - share
             place = ("encoder", int(best["layer"]), int(best["head"]))
-            told = WITHIN_TEXTS[name][1]
-            found.append((more, (told, *place, float(best[name]), share, f"offset {offset:+d}")))
+            label = WITHIN_TEXTS[name][1]
+            found.append((more, (label, *place, float(best[name]), share, f"offset {offset:+d}")))
     if found:
         yield max(found)[1]

@@ -28,13 +28,10 @@ class StrongestKeys:
     n_key: npt.NDArray[np.int64]
     sentence: npt.NDArray[np.int64]
 
-    def offsets(
-        self, layer: int, head: int, far: int | None = None, *, backwards: bool = False
-    ) -> pd.Series:
+    def offsets(self, layer: int, head: int, far: int | None = None) -> pd.Series:
         """How many rows have their greatest weight at each offset j - i, 0 being the row's own
-        place; with `backwards` j is counted from the other end, so that 0 is n - 1 - i. Rows
-        farther off than `far` are counted there."""
-        found = self._offsets(self.best[layer, head], backwards)
+        place. Rows farther off than `far` are counted there."""
+        found = self._offsets(self.best[layer, head], False)
         if far is not None:
             found = found.clip(-far, far)
         return pd.Series(found).value_counts().sort_index().rename("rows")
@@ -42,7 +39,8 @@ class StrongestKeys:
     def constant(
         self, layer: int, head: int, *, backwards: bool = False
     ) -> tuple[int, float, float]:
-        """The most common offset, the share of rows there, and the share that can reach it.
+        """The most common offset, the share of rows there, and the share that can reach it; with
+        `backwards` j is counted from the other end, so that 0 is n - 1 - i.
 
         A row that cannot reach the offset does not count, as in `measures.positional`; of equally
         common offsets the nearest to 0, then the smaller.
@@ -56,7 +54,7 @@ class StrongestKeys:
     def by_sentence(
         self, layer: int, head: int, offset: int, n: int, *, backwards: bool = False
     ) -> tuple[Numbers, Numbers]:
-        """Of each of `n` sentences the share of rows at `offset`, and how many can reach it."""
+        """The share of rows at `offset`, and how many can reach it, for each of `n` sentences."""
         reach = self._reach(offset)
         hit = self._offsets(self.best[layer, head], backwards) == offset
         rows = np.bincount(self.sentence, weights=reach, minlength=n)

@@ -125,7 +125,7 @@ MIXING = {
     "convolutional": "convolution.weight",
     "restricted": "",
 }
-"""Of each layer, the weight that carries something from position to position (see `Count.by`)."""
+"""Each layer's weight that carries something from position to position (see `Count.by`)."""
 
 
 def count(layer: str, n: int, d: int, k: int = 3, r: int = 15) -> Count:

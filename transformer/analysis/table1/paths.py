@@ -17,6 +17,7 @@ from transformer.model.rivals import RIVALS, RivalConfig, stack
 STACKS = (*RIVALS, "dilated")
 """What can be stacked: "convolutional" is contiguous, as in ConvS2S (Gehring et al. 2017), the
 dilations of "dilated" grow as in ByteNet (Kalchbrenner et al. 2016)."""
+MOST_LAYERS = 600
 WIDTH = 4
 """d of the layers that are measured: who hears of whom does not depend on it."""
 
@@ -49,10 +50,10 @@ def receptive_field(
     return torch.stack([gradient[0].abs().sum(-1) > 0 for gradient in reversed(gradients)])
 
 
-def layers_needed(name: str, n: int, k: int = 3, r: int = 15, most: int = 600) -> float:
+def layers_needed(name: str, n: int, k: int = 3, r: int = 15) -> float:
     """The fewest layers after which the last of n positions hears of the first, measured.
 
-    Infinite where no number of layers helps, NaN where `most` are not enough to tell.
+    Infinite where no number of layers helps, NaN where `MOST_LAYERS` are not enough to tell.
     """
     if n == 1:
         return 0
@@ -60,7 +61,7 @@ def layers_needed(name: str, n: int, k: int = 3, r: int = 15, most: int = 600) -
     if wanted == math.inf:  # nothing arrives: a few layers show it as well as many
         return math.inf if not receptive_field(name, n, 3, k, r)[-1, 0] else math.nan
     # One layer more than the formula says: had it said too little, or too much, that would show.
-    found = receptive_field(name, n, min(int(wanted) + 1, most), k, r)[:, 0].nonzero()
+    found = receptive_field(name, n, min(int(wanted) + 1, MOST_LAYERS), k, r)[:, 0].nonzero()
     return int(found[0]) if len(found) else math.nan
 
 

@@ -25,7 +25,8 @@ export function layoutCells(m, span, pen, width, look, marginals) {
   const label = Math.min(Math.max(...heads.map((entry) => tokenWidth(pen, entry.text))), 110 * look.size);
   // Slanted labels lean over the last column; leave room for them on the right.
   const lean = Math.ceil(label * 0.7);
-  const beside = marginals ? MARGINAL : 0;
+  const sums = marginals && unevenSums(m); // sums that are all 1 would say nothing
+  const beside = sums ? MARGINAL : 0;
   const free = (cell) => Math.max(beside, label <= cell - 8 ? 4 : cell >= 16 ? lean : 6);
   const most = Math.min(LARGEST_CELL, Math.max(HIGHEST / span.rows, 26));
   let cell = Math.min((width - left - 6) / span.columns, most);
@@ -44,7 +45,7 @@ export function layoutCells(m, span, pen, width, look, marginals) {
   const slant = label <= cell - 8 ? 0 : cell >= 16 ? Math.PI / 4 : Math.PI / 2;
   const top = 22 + Math.ceil(slant === 0 ? 20 : label * Math.sin(slant) + 14);
   return {
-    span, left, top, cell, high, slant, marginals,
+    span, left, top, cell, high, slant, marginals, sums,
     limit: label,
     everyColumn: Math.ceil((13 * look.size) / cell), // label every so many tokens
     everyRow: Math.ceil((13 * look.size) / high),
@@ -53,6 +54,16 @@ export function layoutCells(m, span, pen, width, look, marginals) {
     bottom: top + high * span.rows,
     height: top + high * span.rows + 2 + (marginals ? MARGINAL : 0),
   };
+}
+
+// Whether some row does not sum to 1, as when tokens are left out or heads combined.
+/** @param {Matrix} m */
+export function unevenSums(m) {
+  return m.rows.some((_, r) => {
+    let sum = 0;
+    for (let c = 0; c < m.nColumns; c++) sum += m.values[r * m.nColumns + c];
+    return Math.abs(sum - 1) > (m.top > 255 ? 0.002 : 0.08); // what packing may cost a long row
+  });
 }
 
 export function cellAt(place, x, y) {

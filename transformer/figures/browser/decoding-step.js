@@ -21,19 +21,28 @@ const ROW_NAMES = {
   encoder: "Encoder: of the source piece looked at most",
 };
 
-// The rows of attention that a step used, in one head: [{ kind, row, seen, weights, top, tokens }].
+// The head of each kind that is looked at: the chosen one of the chosen kind, of the others the clearest.
+/** @param {Context} ctx @param {Kind} kind @returns {Head} */
+export function stepHead({ side, state }, kind) {
+  if (kind === state.kind) return { layer: state.layer, head: state.head };
+  const [layer, head] = side.clearest[kind];
+  return { layer, head };
+}
+
+// The rows of attention that a step used, each in its own head: [{ kind, row, seen, weights, top, tokens, layer, head }].
 // `weights` is null while they are away. What the source piece that the step looks at most had
 // looked at itself comes last.
-/** @param {Side} side @param {number} step @param {State} state */
-export function rowsOf(side, step, state) {
+/** @param {Context} ctx @param {Side} side @param {number} step */
+export function rowsOf(ctx, side, step) {
   let looked = null;
   /** @type {Kind[]} */
   const kinds = ["decoder", "cross", "encoder"];
   return kinds.filter((kind) => side.kinds.includes(kind)).map((kind) => {
-    const found = side.weights(kind, state.layer, state.head);
+    const { layer, head } = stepHead(ctx, kind);
+    const found = layer < side.n_layers && head < side.n_heads ? side.weights(kind, layer, head) : null;
     const { tokens } = side.labels(kind).columns;
     const row = kind === "encoder" ? looked : step;
-    const made = { kind, row, tokens, seen: kind === "decoder" ? step + 1 : tokens.length, weights: null, top: 0 };
+    const made = { kind, layer, head, row, tokens, seen: kind === "decoder" ? step + 1 : tokens.length, weights: null, top: 0 };
     if (found && row !== null) {
       made.weights = found.values.subarray(row * tokens.length, (row + 1) * tokens.length);
       made.top = found.top;
@@ -64,7 +73,7 @@ export function makeStepPanel(ctx, force) {
     heading.hidden = list.hidden = attention.hidden = over;
     if (over) return;
     fillCandidates(side, step, forced);
-    const shown = rowsOf(side, step, ctx.state);
+    const shown = rowsOf(ctx, side, step);
     attention.replaceChildren(...shown.map((row) => {
       if (!rows.has(row.kind)) rows.set(row.kind, makeWeightRow(ctx, row.kind));
       rows.get(row.kind).draw(side, row);
@@ -113,13 +122,16 @@ function makeWeightRow(ctx, kind) {
   let key = "";
   let now = null;
   let made = []; // [cell, block, number] of each key
-  open.addEventListener("click", () => ctx.set({ view: "heatmap", kind, units: "pieces", special: "shown", combine: "one", row: now.row, column: strongestOf(now) }));
+  open.addEventListener("click", () => ctx.set({ view: "heatmap", kind, units: "pieces", special: "shown", combine: "one", layer: now.layer, head: now.head, row: now.row, column: strongestOf(now) }));
 
   function draw(side, row) {
     now = row;
     away.hidden = Boolean(row.weights);
     cells.hidden = open.hidden = !row.weights;
-    title.replaceChildren(ROW_NAMES[kind], ...(kind === "encoder" && row.row !== null ? [", “", tokenText(side.src.tokens[row.row]), "”"] : []));
+    title.replaceChildren(
+      ROW_NAMES[kind], ...(kind === "encoder" && row.row !== null ? [", “", tokenText(side.src.tokens[row.row]), "”"] : []),
+      el("span", { class: "hu-ofhead" }, ` · layer ${row.layer}, head ${row.head}`),
+    );
     if (!row.weights) return;
     if (key !== side.id) build(row.tokens);
     key = side.id;
@@ -203,8 +215,8 @@ export function stepBlocks(ctx, side, step, note, width) {
       pen.fillText(chanceOf(p), width - 74, 11);
     },
   }));
-  const rows = rowsOf(side, step, ctx.state).filter(({ weights }) => weights).flatMap((row) => [
-    line(row.kind === "encoder" ? `${ROW_NAMES.encoder}, “${side.src.tokens[row.row]}”` : ROW_NAMES[row.kind]),
+  const rows = rowsOf(ctx, side, step).filter(({ weights }) => weights).flatMap((row) => [
+    line(`${ROW_NAMES[row.kind]}${row.kind === "encoder" ? `, “${side.src.tokens[row.row]}”` : ""} · layer ${row.layer}, head ${row.head}`),
     weightBlock(ctx, row, width),
   ]);
   return [line(note, true), ...bars, ...rows];

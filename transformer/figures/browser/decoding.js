@@ -2,7 +2,7 @@
 // and where it looked. Another piece can be forced, and both translations stand side by side.
 
 import { el, setIfNew, tokenText, within } from "./base.js";
-import { candidatesOf, makeStepPanel, rowsOf, stepBlocks } from "./decoding-step.js";
+import { candidatesOf, makeStepPanel, rowsOf, stepBlocks, stepHead } from "./decoding-step.js";
 import { makeTree } from "./decoding-tree.js";
 import { KINDS } from "./options.js";
 import { plainToken } from "./querykey-working.js";
@@ -101,7 +101,8 @@ function decodingView(ctx) {
     node,
     draw,
     options: [],
-    kinds: false,
+    // Of another kind its own clearest head, not the one that happens to have the same number.
+    turn: (kind) => ({ kind, ...stepHead(ctx, kind) }),
     keys: [
       ["← and →", "a step back, a step on; Home and End: the first and the last"],
       ["Space", "let it play, or pause"],
@@ -113,7 +114,7 @@ function decodingView(ctx) {
       const writes = step < steps.length ? `: “${predicted.tokens[step].replace(/^▁(?=.)/, "")}”` : "";
       return `Step ${step + 1} of ${count()}${writes}`;
     },
-    note: () => `The rows below are those of layer ${ctx.state.layer}, head ${ctx.state.head}.`,
+    note: () => `Of ${KINDS[ctx.state.kind]} the rows below are those of the chosen head, of the other kinds those of the clearest head of each.`,
     code: () => `trace.translation.steps[${at()}]`,
     figure: () => decodingFigure(ctx, at(), tree),
     table: () => decodingTable(ctx, at()),
@@ -223,21 +224,21 @@ function decodingFigure(ctx, step, tree) {
     }
     pen.restore();
   };
-  return { title: `Step ${step + 1}, layer ${ctx.state.layer}, head ${ctx.state.head}`, width, height: blocks.reduce((sum, { height }) => sum + height, 0), paint };
+  return { title: `Step ${step + 1}, layer ${ctx.state.layer}, head ${ctx.state.head} (${KINDS[ctx.state.kind]})`, width, height: blocks.reduce((sum, { height }) => sum + height, 0), paint };
 }
 
 /** @param {Context} ctx @param {number} step */
 function decodingTable(ctx, step) {
   const rows = shownSides(ctx).filter(([side]) => step < side.steps.length).flatMap(([side, name]) => [
     ...candidatesOf(side, step).map(({ token, p, taken }, i) => [name, "candidate", i + 1, token, p, taken ? "taken" : ""]),
-    ...rowsOf(side, step, ctx.state).filter(({ weights }) => weights).flatMap(({ kind, row, seen, tokens, weights }) =>
-      tokens.slice(0, seen).map((token, j) => [name, `${KINDS[kind]}, row ${row}`, j, token, weights[j], ""])),
+    ...rowsOf(ctx, side, step).filter(({ weights }) => weights).flatMap(({ kind, layer, head, row, seen, tokens, weights }) =>
+      tokens.slice(0, seen).map((token, j) => [name, `${KINDS[kind]}, layer ${layer}, head ${head}, row ${row}`, j, token, weights[j], ""])),
   ]);
   const { tree } = ctx.side;
   const branches = tree ? tree.token.map((token, i) =>
     ["", "tree", i, token, tree.probability[i], `depth ${tree.depth[i]}, parent ${tree.parent[i] ?? "none"}, score ${tree.score[i]}, ${tree.fate[i]}`]) : [];
   return {
-    caption: `Step ${step + 1}: candidates, and the attention of layer ${ctx.state.layer}, head ${ctx.state.head}`,
+    caption: `Step ${step + 1}: candidates, and the attention of one head of each kind`,
     columns: ["translation", "what", "place", "token", "probability or weight", "note"],
     rows: [...rows, ...branches],
   };

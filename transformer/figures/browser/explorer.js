@@ -9,8 +9,10 @@ import { combined, matrixOf } from "./matrix.js";
 import { MEASURES, sinkOf } from "./measures.js";
 import { makeMosaic } from "./mosaic.js";
 import { KINDS, makeControls } from "./options.js";
+import { makePins } from "./pins-panel.js";
 import { makeSheet } from "./sheet.js";
 import { makeStore } from "./store.js";
+import { makeStory } from "./story.js";
 import { makeTake } from "./take.js";
 
 const REPORT_AFTER = 150; // ms of quiet, so that a held arrow key reports once
@@ -41,7 +43,7 @@ export function explorerView(root, report, views, live = false) {
     tabs.append(tab);
   }
   const tools = el("div", { class: "hu-tools" });
-  const controls = makeControls((changes) => set(changes));
+  const controls = makeControls((changes) => set("kind" in changes ? view().turn?.(changes.kind) || changes : changes));
   const mosaic = makeMosaic((layer, head) => (view().choose || set)({ layer, head }));
   const aside = el("section", { class: "hu-mosaic" }, mosaic.node);
   const title = el("h3", { class: "hu-title" });
@@ -50,10 +52,11 @@ export function explorerView(root, report, views, live = false) {
   const place = el("div", { class: "hu-view", role: "tabpanel" });
   const waiting = el("p", { class: "hu-waiting", role: "status", hidden: "" }, "The weights of this layer are on their way …");
   const sheet = makeSheet(() => view());
+  const story = makeStory((changes) => set(changes));
   const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, waiting, place, sheet.node);
   const frame = el(
     "div", { class: "hu hu-explorer" },
-    el("div", { class: "hu-top" }, tabs, tools), controls.node, el("div", { class: "hu-split" }, aside, main),
+    story.node, el("div", { class: "hu-top" }, tabs, tools), controls.node, el("div", { class: "hu-split" }, aside, main),
   );
   root.append(frame);
 
@@ -88,6 +91,8 @@ export function explorerView(root, report, views, live = false) {
       }
     },
   };
+  const pins = makePins(ctx);
+  story.node.after(pins.node);
   const take = makeTake(ctx, () => view());
   const help = makeHelp(ctx, () => view());
   const larger = makeLarger(ctx);
@@ -102,17 +107,21 @@ export function explorerView(root, report, views, live = false) {
 
   // `fill(store, header)` tells a file's store of what can be unpacked later.
   function show(bytes, fill = null) {
+    const before = store.sides[0]?.source;
     const { header } = store.take(bytes);
     fill?.(store, header);
     resized.observe(frame);
     if (!state || visit !== header.visit) {
       visit = header.visit;
       state = { ...header.defaults, ...header.start };
+    } else if (state.pin && before !== header.sides[0].source) {
+      set({ pin: "" }); // it would be another word
     }
     ({ defaults, alone, versus } = header);
     Object.assign(MEASURES, header.measures);
     const labels = Object.entries(header.measures).map(([name, { label }]) => [name, label]);
     controls.offer("measure", { none: "none", ...Object.fromEntries(labels) });
+    story.show(alone ? [] : header.story);
     frame.classList.toggle("hu-alone", alone);
     redraw();
   }
@@ -140,12 +149,13 @@ export function explorerView(root, report, views, live = false) {
     const shown = view();
     if (place.firstChild !== shown.node) place.replaceChildren(shown.node);
     const kinds = shown.kinds === false ? [] : side.kinds;
-    controls.draw(state, shown.options || [], kinds);
+    controls.draw(state, shown.options || [], kinds, defaults);
     aside.hidden = alone || !views[state.view].mosaic;
     if (!aside.hidden) mosaic.draw(side, state.kind, state, look, { label: KINDS[state.kind] });
     title.textContent = shown.title ? shown.title() : ctx.title();
     code.textContent = shown.code ? shown.code() : codeOf(state);
     note.textContent = shown.note ? shown.note() : sinkOf(side, state);
+    pins.draw();
     waiting.hidden = !views[state.view].mosaic || Boolean(side.weights(state.kind, state.layer, state.head));
     shown.draw();
     larger.draw();

@@ -11,6 +11,7 @@ import {
 } from "./heads-lines.js";
 import { writeHeads } from "./matrix.js";
 import { sinkOf } from "./measures.js";
+import { pinnedTokens } from "./pins.js";
 import { makeStage } from "./stage.js";
 
 /** @param {Context} ctx @returns {View} */
@@ -117,9 +118,10 @@ function headsView(ctx) {
   const drawRest = (pen, place, share = 1) =>
     drawLines(pen, ms[0], place, styles(), drawn.lines, lineEnds(place, null), { steep: steepnessOf(drawn.lines.length), share });
 
-  // The entries that the state pins. Positions are those of pieces, so that pins outlast words.
+  // The entries that the state pins, here or in all heads. Positions are those of pieces, so that
+  // pins outlast words.
   function pinned() {
-    const pins = ctx.state.tokens.split(",");
+    const pins = [...ctx.state.tokens.split(","), ...pinnedTokens(ctx.side, ctx.state)];
     const of = (side, list) => list.flatMap((entry, i) => (entry.members.some((p) => pins.includes(side + p)) ? [i] : []));
     const [queries, keys] = [of("q", ms[0].rows), of("k", ms[0].columns)];
     return { queries, keys, any: queries.length + keys.length > 0 };
@@ -170,6 +172,10 @@ function headsView(ctx) {
   function pin({ side, index }) {
     const { members } = (side === "q" ? ms[0].rows : ms[0].columns)[index];
     const names = members.map((position) => side + position);
+    if (pinnedTokens(ctx.side, ctx.state).some((name) => names.includes(name))) {
+      ctx.set({ pin: "" });
+      return;
+    }
     const old = ctx.state.tokens.split(",").filter(Boolean);
     const rest = old.filter((name) => !names.includes(name));
     ctx.set({ tokens: (rest.length < old.length ? rest : [...old, names[0]]).join() });
@@ -185,7 +191,7 @@ function headsView(ctx) {
     if (token) pin(token);
   });
   free.addEventListener("click", () => {
-    ctx.set({ tokens: "" });
+    ctx.set({ tokens: "", pin: "" });
     canvas.focus({ preventScroll: true });
   });
   canvas.addEventListener("keydown", (event) => {
@@ -193,7 +199,7 @@ function headsView(ctx) {
     const { key } = event;
     if (key === "Escape" && (at || pinned().any)) {
       at = null;
-      ctx.set({ tokens: "" });
+      ctx.set({ tokens: "", pin: "" });
     } else if ((key === "Enter" || key === " ") && at) pin(at);
     else if (key in ARROWS || key === "Home" || key === "End") {
       const [right, down] = ARROWS[key] || [0, 0];

@@ -122,7 +122,7 @@ function paintHeatmap(pen, place, m, ctx, cell) {
   if (place.marginals) drawMarginals(pen, m, place, ctx.look);
 }
 
-// Beside each row its sum, below each column its mean: how much goes there, over all rows.
+// Beside each row its sum, where that is not always 1; below each column its mean: how much goes there, over all rows.
 /** @param {Pen} pen @param {Matrix} m @param {Look} look */
 function drawMarginals(pen, m, place, look) {
   const { span } = place;
@@ -135,7 +135,7 @@ function drawMarginals(pen, m, place, look) {
   const length = MARGINAL - 16;
   const [greatestSum, greatestMean] = [Math.max(1, ...sums), Math.max(...means) || 1];
   pen.fillStyle = look.muted;
-  for (let r = 0; r < span.rows; r++) {
+  for (let r = 0; place.sums && r < span.rows; r++) {
     const y = place.top + r * place.high;
     pen.fillRect(place.right + 6, y + place.high * 0.25, (length * sums[r + span.row]) / greatestSum, Math.max(place.high * 0.5, 0.5));
   }
@@ -145,7 +145,7 @@ function drawMarginals(pen, m, place, look) {
   }
   pen.font = `${SMALL_LABEL_SIZE * look.size}px ${look.font}`;
   pen.textBaseline = "middle";
-  pen.fillText("sum", place.right + 6, place.top - 8);
+  if (place.sums) pen.fillText("sum", place.right + 6, place.top - 8);
   pen.textAlign = "right";
   pen.fillText(`mean, to ${greatestMean.toFixed(2)}`, place.left - 8, place.bottom + 12);
   pen.textAlign = "left";

@@ -8,6 +8,7 @@ const HELP_TEXTS = [
   ["a → b", "The decoder had just read a and wrote b next. So its attention shows where it looked to write b."],
   ["<s> and </s>", "<s> begins every translation, </s> ends every sentence. A head with nothing to do often rests on one of them."],
   ["▁", "Begins a word. The model reads pieces of words; long or rare words are several."],
+  ["A pinned word", "All heads of all layers are coloured by the greatest weight between it and another word: that looks at it, or that it looks at."],
   ["Hatched: masked", "The decoder may not look at what it has not written yet. That is no weight of zero, but nothing to look at."],
   ["Encoder", "The sentence looks at itself."],
   ["Decoder, masked", "The translation, as far as it is written, looks at itself."],
@@ -37,7 +38,7 @@ export function makeHelp(ctx, current) {
 
   function open() {
     const views = [`1 to ${ctx.views.length}`, "choose a view"];
-    const general = [views, ...SHORTCUTS.filter(([, told]) => told), ["?", "this help"]];
+    const general = [views, ...SHORTCUTS.filter(([, told]) => told), ["Esc", "let go of the pinned word"], ["?", "this help"]];
     body.replaceChildren(
       el("h3", {}, "How to read the picture"), helpTerms(HELP_TEXTS, "dfn"),
       el("h3", {}, "Keys"), helpTerms(general, "kbd"),
@@ -75,6 +76,7 @@ export function listenForKeys(frame, ctx, help, refocus) {
     const { key } = event;
     const shortcut = SHORTCUTS.find(([name]) => name === key);
     if (key === "?") help.open();
+    else if (key === "Escape" && ctx.state.pin) ctx.set({ pin: "" });
     else if (/^[1-9]$/.test(key) && Number(key) <= ctx.views.length) ctx.set({ view: ctx.views[Number(key) - 1] });
     else if (shortcut) ctx.set(shortcut[2](ctx.state, ctx.side));
     else return;

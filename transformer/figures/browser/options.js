@@ -15,11 +15,16 @@ const OPTIONS = {
   zoom: { label: "Zoom", choices: { 0: "all", 1: "×2", 2: "×4", 3: "×8", 4: "×16", 5: "×32", 6: "×64" } },
 };
 
+// What a newcomer has a use for; the others are one click away, and there if they are set already.
+const FIRST = ["units", "measure", "order", "zoom"];
+
 // `set(changes)` is called with what the user chose.
 export function makeControls(set) {
   const kinds = el("div", { class: "hu-kinds", role: "group", "aria-label": "Who looks at whom?" });
   const options = el("div", { class: "hu-options" });
-  const node = el("div", { class: "hu-controls" }, kinds, options);
+  const more = el("button", { type: "button", class: "hu-button hu-moreoptions" });
+  more.addEventListener("click", () => set({ more: more.getAttribute("aria-expanded") === "true" ? 0 : 1 }));
+  const node = el("div", { class: "hu-controls" }, kinds, options, more);
   const selects = new Map();
   for (const [name, { label, choices }] of Object.entries(OPTIONS)) {
     const select = el("select", {}, ...optionsOf(choices));
@@ -31,7 +36,8 @@ export function makeControls(set) {
   }
   let shown = "";
 
-  function draw(state, offered, present) {
+  /** @param {State} state @param {State} defaults */
+  function draw(state, offered, present, defaults = state) {
     if (present.join() !== shown) {
       shown = present.join();
       kinds.replaceChildren(...present.map((kind) => {
@@ -44,7 +50,12 @@ export function makeControls(set) {
       button.setAttribute("aria-pressed", String(button.dataset.kind === state.kind));
     }
     kinds.hidden = present.length < 2;
-    const wanted = offered.filter((name) => name !== "renormalise" || state.special === "hidden");
+    const usable = offered.filter((name) => name !== "renormalise" || state.special === "hidden");
+    const rest = usable.filter((name) => !FIRST.includes(name) && state[name] === defaults[name]);
+    const wanted = usable.filter((name) => state.more || !rest.includes(name));
+    more.hidden = !rest.length;
+    more.setAttribute("aria-expanded", String(Boolean(state.more)));
+    more.textContent = state.more ? "Fewer options" : "More options";
     const nodes = wanted.map((name) => selects.get(name));
     // Only what changed is moved: an open list would close, and the focus would be lost.
     if (nodes.length !== options.children.length || nodes.some((one, i) => one !== options.children[i])) {

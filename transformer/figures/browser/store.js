@@ -100,11 +100,18 @@ function makeSide(doc, number, part) {
     return { values: found.values.subarray(start, start + size), height, width };
   }
 
+  // The strongest looks at every word ("to") or from it ("from") in every head of a kind, and the word
+  // at their other end: as levels, one after the other for the heads of all layers.
+  function looks(kind, way) {
+    const [found, others] = ["", ".who"].map((more) => part(`${number}.pins.${kind}.${way}${more}`));
+    return { weights: found.values, top: found.top, others: others.values, words: found.shape[2] };
+  }
+
   // { query, key, value, scores, heads } of one head, each { values, shape }; null if not here.
   function vectors(kind, layer, head) {
     const found = VECTORS.map((what) => part(`${number}.${what}.${kind}.${layer}.${head}`));
     return found.every(Boolean) ? Object.fromEntries(VECTORS.map((what, i) => [what, found[i]])) : null;
   }
 
-  return { ...doc, number, labels, weights, thumb, vectors };
+  return { ...doc, number, labels, weights, thumb, looks, vectors };
 }

@@ -8,7 +8,8 @@ import { chanceOf } from "./shares.js";
 const FEW = 3; // candidates of a step until more are asked for
 const INPUTS = 9; // pieces of the decoder's input that are shown, the last ones
 
-export function translationView(root) {
+// `report({ step, id })` is called for a candidate that is taken, `report({ step })` for where a step looked.
+export function translationView(root, report) {
   let shown = "";
   const frame = el("div", { class: "hu hu-translation" });
   root.append(frame);
@@ -17,7 +18,7 @@ export function translationView(root) {
     const now = JSON.stringify(data);
     if (now === shown) return; // a rerun without news keeps what the reader has unfolded
     shown = now;
-    frame.replaceChildren(...(data.steps ? [stepTable(data.steps)] : sentence(data)));
+    frame.replaceChildren(...(data.steps ? [stepTable(data.steps, data.live ? report : null)] : sentence(data)));
   }
 
   return { show, close: () => {} };
@@ -43,14 +44,14 @@ function pieces(label, tokens) {
 
 const chip = (text) => el("span", { class: "hu-chip" }, tokenText(text));
 
-function stepTable(steps) {
+function stepTable(steps, report) {
   const body = el("tbody");
   const most = Math.max(...steps.map((step) => step.candidates.length));
   const more = el("button", { type: "button", class: "hu-more", "aria-expanded": "false" });
   const fill = (count) => {
     more.textContent = count > FEW ? "fewer candidates" : `all ${most} candidates`;
     more.setAttribute("aria-expanded", String(count > FEW));
-    body.replaceChildren(...steps.map((step) => stepRow(step, count)));
+    body.replaceChildren(...steps.map((step) => stepRow(step, count, report)));
   };
   more.addEventListener("click", () => fill(more.getAttribute("aria-expanded") === "true" ? FEW : most));
   fill(FEW);
@@ -60,11 +61,12 @@ function stepTable(steps) {
   return el("table", { class: "hu-steps" }, el("thead", {}, row), body);
 }
 
-function stepRow(step, count) {
+function stepRow(step, count, report) {
   const listed = step.candidates.slice(0, count);
   const taken = ({ id }) => id === step.chosen.id;
-  const rows = listed.map((candidate) => bar(candidate, taken(candidate)));
-  if (!listed.some(taken)) rows.push(bar(step.chosen, true));
+  const take = report && step.takes && (({ id }) => report({ step: step.step - 1, id }));
+  const rows = listed.map((candidate) => bar(candidate, taken(candidate), take));
+  if (!listed.some(taken)) rows.push(bar(step.chosen, true, take));
   const input = step.input.slice(-INPUTS).map(chip);
   if (step.input.length > INPUTS) {
     const rest = step.input.length - INPUTS;
@@ -76,18 +78,36 @@ function stepRow(step, count) {
     el("th", { scope: "row" }, String(step.step)),
     el("td", { class: "hu-input" }, ...input),
     el("td", { class: "hu-candidates" }, ...rows),
-    el("td", { class: "hu-taken" }, chip(step.chosen.token), step.last ? el("span", { class: "hu-label" }, "the end") : null),
+    el("td", { class: "hu-taken" }, chip(step.chosen.token), ...notesOf(step), report ? lookButton(step, report) : null),
   );
 }
 
-function bar({ token, probability }, taken) {
+// What there is to say of the piece that was taken.
+function notesOf({ last, forced, tail }) {
+  const notes = [
+    forced ? "you took it" : null, last ? "the end" : null,
+    tail === undefined ? null : `from the tail: ${chanceOf(tail)} of the probability lies on pieces that are more probable`,
+  ];
+  return notes.filter(Boolean).map((text) => el("span", { class: "hu-label" }, text));
+}
+
+function lookButton({ step }, report) {
+  const button = el("button", { type: "button", class: "hu-more", "aria-label": `Where the model looked in step ${step}` }, "where it looked");
+  button.addEventListener("click", () => report({ step: step - 1 }));
+  return button;
+}
+
+function bar({ token, id, probability }, taken, take) {
   const share = el("span", { class: "hu-share" });
   share.style.width = `${100 * probability}%`;
-  return el(
-    "div",
-    { class: taken ? "hu-candidate hu-this" : "hu-candidate" },
+  const takes = take && !taken;
+  const row = el(
+    takes ? "button" : "div",
+    { class: taken ? "hu-candidate hu-this" : "hu-candidate", type: takes ? "button" : null, title: takes ? "take this instead" : null },
     el("span", { class: "hu-name" }, tokenText(token)),
     el("span", { class: "hu-track" }, share),
     el("span", { class: "hu-number" }, chanceOf(probability)),
   );
+  if (takes) row.addEventListener("click", () => take({ id }));
+  return row;
 }

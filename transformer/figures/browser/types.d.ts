@@ -6,7 +6,11 @@ type Pen = CanvasRenderingContext2D; // or the one of svg-pen.js
 type Pixels = Uint32Array<ArrayBuffer>; // 256 colours, four bytes each
 
 // Pieces, the words they make, and which of them are no text.
-interface Labels { tokens: string[]; words: number[]; word_labels: string[]; special: boolean[] }
+// `plain` are the words without the signs around them; what is no word has the label "".
+interface Labels {
+  tokens: string[]; words: number[]; word_labels: string[]; special: boolean[];
+  plain: number[]; plain_labels: string[];
+}
 
 interface Head { layer: number; head: number }
 interface Cell { row: number; column: number }
@@ -32,19 +36,22 @@ interface Side {
   kinds: Kind[]; n_layers: number; n_heads: number; d_k: number; score: string;
   src: Labels; tgt: Labels; predicted: Labels;
   measures: Record<Kind, Record<string, number[][]>>;
+  clearest: Record<Kind, [number, number]>; // layer and head
   steps: { candidates: [string, number, number][]; chosen: [string, number, number] }[];
   tree: Tree | null;
   labels(kind: Kind): { rows: Labels; columns: Labels; writes: Labels | null };
   weights(kind: Kind, layer: number, head: number): Weights | null;
   thumb(kind: Kind, layer: number, head: number): Thumb;
+  looks(kind: Kind, way: "to" | "from"): { weights: Part["values"]; top: number; others: Part["values"]; words: number };
   vectors(kind: Kind, layer: number, head: number): Record<string, Part> | null;
 }
 
 // What is looked at: `FIELDS` of figures/state.py.
 interface State extends Head, Cell {
   view: string; kind: Kind; heads: string; combine: "one" | "mean" | "max"; tokens: string; zoom: number;
+  pin: string; way: "both" | "to" | "from";
   units: "pieces" | "words"; special: "shown" | "dimmed" | "hidden"; renormalise: number;
-  scale: "sqrt" | "linear" | "row"; measure: string; order: "layers" | "measure";
+  scale: "sqrt" | "linear" | "row"; more: number; measure: string; order: "layers" | "measure";
   step: number; node: number; force: string; size: "normal" | "large";
 }
 
@@ -67,9 +74,12 @@ interface Look {
 // Where the cells of a table stand, in CSS pixels: `layoutCells`.
 interface Place {
   span: Span; left: number; top: number; cell: number; high: number; slant: number; marginals: boolean;
-  limit: number; everyColumn: number; everyRow: number; size: number; right: number; bottom: number;
+  sums: boolean; limit: number; everyColumn: number; everyRow: number; size: number; right: number; bottom: number;
   height: number;
 }
+
+// One thing to notice: text, in which words of the sentence stand out, and the view that shows it.
+interface Notice { said: [string, boolean][]; label: string; look: Partial<State> }
 
 interface Figure { title: string; width: number; height: number; paint(pen: Pen): void }
 interface Table { caption: string; columns: string[]; rows: unknown[][] }
@@ -90,6 +100,6 @@ interface Context {
 interface View {
   node: HTMLElement; draw(): void; options?: string[]; kinds?: boolean; keys?: string[][];
   title?(): string; code?(): string; note?(): string; figure?(): Figure | null; table?(): Table | null;
-  choose?(head: Head): void; close?(): void;
+  choose?(head: Head): void; turn?(kind: Kind): Partial<State>; close?(): void;
 }
 interface Tab { label: string; make(ctx: Context): View; mosaic?: boolean }

@@ -3,11 +3,14 @@ another piece forced at a step."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from transformer.text.visible import is_blank
 from transformer.ui import frame, models, readings, state
 from transformer.ui.attention import Attention
+from transformer.ui.attention.edits import one_word_changed
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
@@ -15,7 +18,7 @@ from transformer.ui.readings import Reading
 def controls(model: Model) -> None:
     """What to compare with."""
     st.text_input(
-        placeholder=_like(model),
+        placeholder=suggested(model),
         live="400ms",
         help="Its attention stands beside that of the first in the Compare view.",
         **state.bound("other"),
@@ -28,7 +31,8 @@ def controls(model: Model) -> None:
             **state.bound("other_model"),
         )
     st.caption(
-        "Two sentences, or two models, side by side in **Compare**. To force another word, take "
+        "Two sentences, or two models, side by side in **Compare**, which begins with one word "
+        "changed. To force another word, take "
         "one of the candidates in **Decoding**."
     )
     view = state.view(Attention)
@@ -39,12 +43,13 @@ def controls(model: Model) -> None:
     )
 
 
-def _like(model: Model) -> str:
-    """A sentence beside the one that is looked at, in a language that the model reads."""
-    if model.about.source == "English":
-        return "She is a student."
+def suggested(model: Model) -> str:
+    """What to compare with where nothing is chosen: the sentence with one word changed, or else
+    another that the model reads."""
     here = state.view(Attention).text
-    return next((text for text in model.about.examples if text != here), "")
+    languages = model.about.languages
+    changed = one_word_changed(here, languages[0] if languages else "")
+    return changed or next((text for text in model.about.examples if text != here), "")
 
 
 def second(model: Model, reading: Reading) -> tuple[Reading | None, str]:
@@ -57,6 +62,8 @@ def second(model: Model, reading: Reading) -> tuple[Reading | None, str]:
             return readings.altered(model, view, reading, view.force), "force"
         if compared:
             return readings.other(_other_model(model), view), "other"
+        if view.view == "compare" and (text := suggested(model)):
+            return readings.other(model, replace(view, other=text)), "other"
     except (OSError, ValueError) as error:
         st.warning(frame.plain(f"Nothing to compare with: {error}"))
         return None, "refused"

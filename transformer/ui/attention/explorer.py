@@ -10,6 +10,7 @@ from transformer.figures.state import FIELDS, State
 from transformer.ui import readings, state
 from transformer.ui.attention import Attention
 from transformer.ui.attention.comparison import names
+from transformer.ui.attention.story import story
 from transformer.ui.kit import views
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
@@ -26,7 +27,7 @@ def show(model: Model, reading: Reading, second: Reading | None = None, versus: 
     parts = [
         part
         for number, one in enumerate(both)
-        for part in prefixed(one.side.layers(_layers(now)), number)
+        for part in prefixed(one.side.layers(_layers(now, reading)), number)
     ]
     if now["view"] == "query-key":
         parts += _vectors(model, reading, now)
@@ -37,15 +38,24 @@ def show(model: Model, reading: Reading, second: Reading | None = None, versus: 
     visit, opening = st.session_state["opened"]
     sides = [one.side for one in both]
     data = explorer_data(
-        sides, opening, parts, visit=visit, versus=versus, names=names(model, versus)
+        sides,
+        opening,
+        parts,
+        visit=visit,
+        versus=versus,
+        names=names(model, versus),
+        story=story(reading),
     )
     views.explorer(key="explorer", data=data, on_state_change=_explored)
 
 
-def _layers(now: State) -> list[int]:
-    """The layers that are looked at: of the chosen head, and of the heads that are on."""
+def _layers(now: State, reading: Reading) -> list[int]:
+    """The layers that are looked at: of the chosen head, of the heads that are on, and where the
+    translation is written step by step of the clearest head of each kind."""
+    found = reading.side.doc["clearest"].values() if now["view"] == "decoding" else ()
+    clearest = [layer for layer, _ in found]
     on = [head for head in str(now["heads"]).split(",") if "." in head]  # not "" and not "none"
-    return [int(now["layer"]), *(int(head.split(".")[0]) for head in on)]
+    return [int(now["layer"]), *clearest, *(int(head.split(".")[0]) for head in on)]
 
 
 def _vectors(model: Model, reading: Reading, now: State) -> list[Part]:

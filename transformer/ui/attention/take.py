@@ -12,6 +12,7 @@ import streamlit as st
 from transformer.figures import Side, explorer_page
 from transformer.ui import readings, state
 from transformer.ui.attention import Attention, comparison
+from transformer.ui.attention.story import story
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
@@ -42,14 +43,14 @@ def buttons(
 
 def _page(model: Model, reading: Reading, second: Reading | None, versus: str) -> Callable[[], str]:
     # Of this moment: what is made later runs outside the session.
-    shown = state.view(Attention).explorer()
+    shown, told = state.view(Attention).explorer(), story(reading)
     names = ("",) if second is None else comparison.names(model, versus) or ("A", "B")
 
     def made() -> str:
         sides = [Side(readings.whole(model, reading), names[0])]
         if second is not None:
             sides.append(Side(second.trace, names[1]))
-        return explorer_page(sides, shown, reading.trace.source)
+        return explorer_page(sides, shown, reading.trace.source, told)
 
     return made
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings import FINDINGS, Published
-from transformer.figures.measured import measured as drawn
+from transformer.figures.interval_chart import measured as drawn
 from transformer.jobs import Computation
 from transformer.ui import frame, models, state
 from transformer.ui.kit import tables, verdicts
@@ -51,8 +51,8 @@ def _picture(key: str, name: str, dark: bool, _table: pd.DataFrame) -> go.Figure
 
 def _verdict(model: Model, published: Published, key: str, found: dict[str, Any]) -> None:
     tested = found["verdict"] != "can't be tested here"
-    told, picture = st.columns([2, 3], gap="large") if tested else (st.container(), None)
-    with told:
+    beside, picture = st.columns([2, 3], gap="large") if tested else (st.container(), None)
+    with beside:
         verdicts.badge(found["verdict"])
         if tested:
             verdicts.effect(found)
@@ -60,7 +60,7 @@ def _verdict(model: Model, published: Published, key: str, found: dict[str, Any]
     if picture is None:
         return
     table = pd.DataFrame(found["table"])
-    with told:
+    with beside:
         st.caption(f"{found['measured']} sentences. Correction: {found['correction']}.")
         tables.csv("These figures (.csv)", lambda: table, f"{published.name}-{model.name}")
     with picture:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings import FINDINGS
-from transformer.jobs import JobError
 from transformer.ui import frame
 from transformer.ui.findings import card
 from transformer.ui.kit import tables
 from transformer.ui.kit.computed import computing
 from transformer.ui.kit.corpus import chosen
+from transformer.ui.kit.refusals import attempt, refusal
 from transformer.ui.models import Model
 from transformer.ui.server import visitor
 
@@ -44,10 +46,10 @@ def _all(model: Model, corpus: Corpus) -> None:
     """How many have been run, a button for the rest, and all verdicts as a file."""
     keys = {name: card.asked(model, corpus, name).key for name in FINDINGS}
     who = visitor.known()
-    looks = {name: computing().look(key, who) for name, key in keys.items()}
-    mine = [look.key for look in looks.values() if look.live and look.mine]
-    left = [name for name, now in looks.items() if now.status != "done" and not now.live]
-    done = [name for name, now in looks.items() if now.status == "done"]
+    standings = {name: computing().look(key, who) for name, key in keys.items()}
+    mine = [look.key for look in standings.values() if look.live and look.mine]
+    left = [name for name, now in standings.items() if now.status != "done" and not now.live]
+    done = [name for name, now in standings.items() if now.status == "done"]
     minutes = sum(FINDINGS[name].minutes for name in left)
     with st.container(horizontal=True, vertical_alignment="center"):
         if left:
@@ -73,17 +75,15 @@ def _all(model: Model, corpus: Corpus) -> None:
                 "All verdicts (.csv)", lambda: _verdicts(keys, done), f"findings-{model.name}"
             )
         st.caption(f"{len(done)} of {len(FINDINGS)} have been run.", width="content")
-    if refused := st.session_state.pop("findings-refused", ""):
-        st.warning(frame.plain(refused))
+    refusal("findings")
 
 
 def _ask(model: Model, corpus: Corpus, names: list[str]) -> None:
     who, where = visitor.known(), visitor.address()
-    try:
-        for name in names:
-            computing().ask(card.asked(model, corpus, name), visitor=who, address=where)
-    except JobError as error:
-        st.session_state["findings-refused"] = frame.sentence(error)
+    for name in names:
+        what = card.asked(model, corpus, name)
+        if not attempt("findings", partial(computing().ask, what, visitor=who, address=where)):
+            return
 
 
 def _cancel(keys: list[str], who: str) -> None:
@@ -93,5 +93,5 @@ def _cancel(keys: list[str], who: str) -> None:
 
 def _verdicts(keys: dict[str, str], done: list[str]) -> pd.DataFrame:
     """A line a finding that has been run."""
-    told = ["finding", "verdict", *Effect.COLUMNS, "measured", "reason", "claim", "source", "rule"]
-    return pd.DataFrame([computing().result(keys[name]) for name in done])[told]
+    names = ["finding", "verdict", *Effect.COLUMNS, "measured", "reason", "claim", "source", "rule"]
+    return pd.DataFrame([computing().result(keys[name]) for name in done])[names]

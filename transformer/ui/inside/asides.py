@@ -23,7 +23,7 @@ def show(model: Model, stop: Stop, trace: Trace) -> None:
         if st.toggle("The same as two convolutions", key="inside-convolutions"):
             _convolutions(convolved(model.translator.model, trace, _path(stop)), trace, stop)
     elif stop.attention and st.toggle("As a batch: B sentences, h heads", key="inside-batch"):
-        _batch(_batched(model.hash, _sources(model), _path(stop), model))
+        _batch(_batched(model, _sources(model), _path(stop)))
 
 
 def _path(stop: Stop) -> str:
@@ -67,9 +67,9 @@ def _sources(model: Model) -> tuple[str, ...]:
 
 
 @remembered()
-def _batched(digest: str, sources: tuple[str, ...], attention: str, _model: Model) -> Batched:
+def _batched(model: Model, sources: tuple[str, ...], attention: str) -> Batched:
     """Once for all who look at this attention of these sentences."""
-    translator = _model.translator
+    translator = model.translator
     said = [done.text for done in translator.translate_batch(sources)]
     return batched(translator, sources, said, attention)
 

@@ -108,8 +108,8 @@ def _line(tokens: tuple[str, ...]) -> str:
 
 
 def _chosen() -> None:
-    told = st.session_state["figure-1"]["choice"]
-    layer, place = told.get("layer"), told.get("box")
+    choice = st.session_state["figure-1"]["choice"]
+    layer, place = choice.get("layer"), choice.get("box")
     if layer is not None:
         state.change(layer=int(layer))
     elif place in STOPS:

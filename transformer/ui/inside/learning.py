@@ -11,7 +11,7 @@ from transformer.analysis.inside.regularisation import MANY, Dropped, Smoothed, 
 from transformer.figures.positions import Curve, lines, table
 from transformer.figures.results import two_distributions
 from transformer.inference import Trace
-from transformer.training.rates import Rates, rates
+from transformer.training.schedule_curve import Rates, rates
 from transformer.ui import frame, readings, state
 from transformer.ui.inside import Inside, stops
 from transformer.ui.kit import tables
@@ -19,7 +19,7 @@ from transformer.ui.kit.charts import chart, dark
 from transformer.ui.models import Model
 
 DIMENSIONS = 96
-"""Of a row that are drawn: enough to see which are gone."""
+"""Dimensions of a row that are drawn: enough to see which are gone."""
 TOKENS = 8
 BASE = (512, 4000)
 """d_model and warm-up of the paper's base model."""

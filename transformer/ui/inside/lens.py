@@ -18,9 +18,8 @@ from transformer.ui.models import Model
 def show(model: Model) -> None:
     """The whole section."""
     reading = readings.read(model, state.view())
-    done = reading.trace.translation
     trace = stops.trace(model, reading, 0)
-    found = _lens(model.hash, done.source, done.ids, model, trace)
+    found = _lens(model, trace)
     st.markdown(
         "Every state of the decoder is as wide as the last one, so each can be put through the "
         "same output matrix: what would it say if the model ended here? The first layers mostly "
@@ -89,6 +88,6 @@ def _followed() -> None:
 
 
 @remembered()
-def _lens(digest: str, source: str, ids: tuple[int, ...], _model: Model, _trace: Trace) -> Lens:
+def _lens(model: Model, trace: Trace) -> Lens:
     """Once for all who look at this translation."""
-    return look(_trace, _model.translator)
+    return look(trace, model.translator)

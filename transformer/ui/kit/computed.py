@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
 
-from transformer.jobs import Computation, Computing, JobError, Limits, runs_folder, services
+from transformer.jobs import Computation, Computing, Limits, runs_folder, services
 from transformer.jobs.limits import FILE
 from transformer.jobs.results import Standing
 from transformer.ui import frame, state
+from transformer.ui.kit.refusals import attempt, refusal
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.server import visitor
 
 EVERY = 0.7
 """Seconds between two looks at a computation that is under way."""
+PASS = "pass"
+"""What `refusal` calls a question."""
 
 
 def computing() -> Computing:
@@ -84,7 +86,7 @@ def _watched(what: Computation, live: bool, button: str, about: str) -> None:
             on_click=ask,
             args=(what,),
         )
-    refusal()
+    refusal(PASS)
 
 
 def progress(now: Standing) -> None:
@@ -93,7 +95,7 @@ def progress(now: Standing) -> None:
         before = "one measurement is" if now.place == 1 else f"{now.place} measurements are"
         text = f"In line: {before} before this one …"
     else:
-        text = f"{now.doing.capitalize()}: {now.share:.0%} …"
+        text = f"{now.stage.capitalize()}: {now.share:.0%} …"
     st.progress(min(max(now.share, 0.0), 1.0), text=text)
 
 
@@ -103,26 +105,16 @@ def cancel(now: Standing, who: str, label: str = "Cancel") -> None:
         label,
         key=f"cancel-{now.key}",
         icon=":material/close:",
-        on_click=attempt,
-        args=(lambda: computing().cancel(now.key, who),),
+        on_click=_cancel,
+        args=(now.key, who),
     )
+
+
+def _cancel(key: str, who: str) -> None:
+    attempt(PASS, lambda: computing().cancel(key, who))
 
 
 def ask(what: Computation, anew: bool = False) -> None:
     """Ask for it, in a callback; `refusal` says if that is not granted."""
     who, where = visitor.known(), visitor.address()
-    attempt(lambda: computing().ask(what, visitor=who, address=where, anew=anew))
-
-
-def attempt(act: Callable[[], object]) -> None:
-    """Do it, in a callback; a JobError is kept for `refusal`."""
-    try:
-        act()
-    except JobError as error:
-        st.session_state["pass-refused"] = frame.sentence(error)
-
-
-def refusal() -> None:
-    """Say once why the last question was not granted."""
-    if refused := st.session_state.pop("pass-refused", ""):
-        st.warning(frame.plain(refused))
+    attempt(PASS, lambda: computing().ask(what, visitor=who, address=where, anew=anew))

@@ -50,7 +50,7 @@ def layer_and_head(model: Model) -> None:
 def head(model: Model, reading: Reading) -> None:
     """Kind, layer and head; where none is chosen, the clearest one."""
     now = reading.side.resolved(state.view().explorer())
-    state.settle(layer=now["layer"], head=now["head"])
+    state.normalise(layer=now["layer"], head=now["head"])
     one_of("kind", on_change=_turned)
     layer_and_head(model)
 

@@ -45,7 +45,7 @@ def chosen(model: Model) -> Corpus | None:
     owner = visitor.owner()
     offered = _offered(model)
     if state.view().corpus not in ("", *offered):
-        state.settle(corpus="")
+        state.normalise(corpus="")
     which = state.view().corpus or offered[0]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.session_state["corpus"] = which
@@ -107,22 +107,22 @@ def _found(model: Model, which: str, owner: str, most: int) -> Corpus | None:
     if which == "linked":
         return own_sentences.linked(model, most)
     if which == "run":
-        return _of_run(str(models.checkpoints()[model.name].parent), model.hash, most)
+        return _of_run(str(models.checkpoints()[model.name].parent), model, most)
     brought = uploads().of(owner)
     if brought is None:
         st.info("Upload a file or paste sentences, a line each. No other visitor sees them.")
         return None
-    return _cut(f"{brought.name} {brought.hash}", most, brought)
+    return _cut(brought.name, brought, most)
 
 
 @remembered("Reading the run's validation pairs …")
-def _of_run(folder: str, digest: str, most: int) -> Corpus:
+def _of_run(folder: str, model: Model, most: int) -> Corpus:
     return Corpus.of_run(folder, most)
 
 
 @remembered()
-def _cut(texts: str, most: int, _corpus: Corpus) -> Corpus:
-    return _corpus.first(most)
+def _cut(name: str, corpus: Corpus, most: int) -> Corpus:
+    return corpus.first(most)
 
 
 def _bring(owner: str) -> None:
@@ -188,12 +188,12 @@ def _told(corpus: Corpus, which: str) -> None:
     name = frame.plain(
         corpus.name if which == "upload" else corpus.name[:1].upper() + corpus.name[1:]
     )
-    told = [f"{name}: {many:,} sentence{'s' if many > 1 else ''}"]
-    told.append(f"{corpus.n_gold:,} with gold links" if corpus.n_gold else "no gold links")
+    parts = [f"{name}: {many:,} sentence{'s' if many > 1 else ''}"]
+    parts.append(f"{corpus.n_gold:,} with gold links" if corpus.n_gold else "no gold links")
     if own:
-        told.append(f"{own:,} without a translation, where the model's own is taken")
+        parts.append(f"{own:,} without a translation, where the model's own is taken")
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(", ".join(told) + ".", width="content")
+        st.caption(", ".join(parts) + ".", width="content")
         with st.popover("See some", type="tertiary"):
             lines = [f"{s.source}\n    {s.target}".rstrip() for s in _spread(corpus)]
             st.code("\n".join(lines), language=None, wrap_lines=True)

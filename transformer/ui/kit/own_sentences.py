@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from transformer.analysis.corpora import Corpus, ours_for
 from transformer.analysis.corpora.own_sentences import LANGUAGES
-from transformer.text import Vocabulary
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
 
@@ -14,7 +13,7 @@ def spelling(model: Model) -> str:
     blanks; "" if it cannot."""
     if model.about.languages and model.about.languages[0] != "en":
         return ""
-    return _spelling(model.hash, model.translator.vocabulary)
+    return _spelling(model)
 
 
 def corpus(model: Model, most: int) -> Corpus:
@@ -69,10 +68,11 @@ def _written(model: Model) -> str:
 
 
 @remembered()
-def _spelling(digest: str, _vocabulary: Vocabulary) -> str:
+def _spelling(model: Model) -> str:
+    vocabulary = model.translator.vocabulary
     for name, symbols in (("text", False), ("symbols", True)):
         first = Corpus.bundled(1, symbols=symbols).sentences[0].source
-        if _vocabulary.unk_id not in _vocabulary.encode(first):
+        if vocabulary.unk_id not in vocabulary.encode(first):
             return name
     return ""
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 import streamlit as st
 
+from transformer.inference import Trace
 from transformer.ui.kit.kept import Kept
 
 ROOM = 64_000_000
@@ -28,8 +29,9 @@ def remembered(spinner: str = "") -> Callable[[Function], Function]:
     Args:
         spinner: what the page says while it takes its time.
 
-    Arguments are positional and can be hashed. Those whose names begin with "_" are not looked at:
-    others, the hash of a model among them, say what they are.
+    Arguments are positional and can be hashed; a model and a corpus are known by their `hash`, a
+    trace by its text and ids, beside the model. Those whose names begin with "_" are not looked at:
+    others say what they are.
     """
 
     def decorate(function: Function) -> Function:
@@ -39,7 +41,7 @@ def remembered(spinner: str = "") -> Callable[[Function], Function]:
 
         @functools.wraps(function)
         def call(*given: Any) -> Any:
-            key = (whole, *(given[at] for at in counts))
+            key = (whole, *(_known_by(given[at]) for at in counts))
 
             def make() -> tuple[Any]:
                 with st.spinner(spinner) if spinner else nullcontext():
@@ -50,3 +52,9 @@ def remembered(spinner: str = "") -> Callable[[Function], Function]:
         return cast(Function, call)
 
     return decorate
+
+
+def _known_by(argument: Any) -> Any:
+    if isinstance(argument, Trace):
+        return argument.source, argument.src_ids, argument.predicted_ids
+    return getattr(argument, "hash", argument)

@@ -25,22 +25,22 @@ def component(view: str) -> Callable[..., Any]:
 
 explorer = component("explorer")
 _translation = component("translation")
-_moves = component("moves")
+_contributions = component("contributions")
 
 
-def translation(reading: Reading) -> None:
-    """The translation, large, and the pieces that were read and written."""
+def translation(reading: Reading, language: str = "") -> None:
+    """The translation, large, in the language of this code, and the pieces read and written."""
     done = reading.trace.translation
-    data = translation_data(done.text, done.src_tokens, done.tokens)
+    data = translation_data(done.text, done.src_tokens, done.tokens, language=language)
     _translation(key="translation", data=data)
 
 
 def pair(key: str, data: bytes) -> None:
-    """Two tables of one head, of `figures.moves.moves_data`. The cell that is chosen in them is the
+    """Two tables of one head, of `figures.contributions`. The cell that is chosen in them is the
     view's `row` and `column`."""
 
     def chosen() -> None:
-        told = st.session_state[key]["choice"]
-        state.change(row=int(told["row"]), column=int(told["column"]))
+        choice = st.session_state[key]["choice"]
+        state.change(row=int(choice["row"]), column=int(choice["column"]))
 
-    _moves(key=key, data=data, on_choice_change=chosen)
+    _contributions(key=key, data=data, on_choice_change=chosen)

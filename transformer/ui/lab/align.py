@@ -52,7 +52,8 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     best, layer = heads.iloc[0], layers.iloc[0]
     view = state.view(Lab)
     if view.layer < 0 or view.head < 0:
-        state.settle(layer=int(best["layer"]), head=int(best["head"]), by=best["by"], to=best["to"])
+        place = {"layer": int(best["layer"]), "head": int(best["head"])}
+        state.normalise(**place, by=best["by"], to=best["to"])
     rates = table.set_index("aligner")["aer"]
     told = {
         f"Best head: layer {best['layer']:.0f}, head {best['head']:.0f}": best["aer"],

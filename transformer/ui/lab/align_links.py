@@ -19,7 +19,7 @@ def hold(trace: Trace) -> None:
     now = (trace.source, trace.text)
     before, links = st.session_state.get("links-about", (now, ""))
     if before != now and links == state.view(Lab).links:
-        state.settle(links="")
+        state.normalise(links="")
     st.session_state["links-about"] = (now, state.view(Lab).links)
 
 

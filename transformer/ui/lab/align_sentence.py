@@ -88,7 +88,7 @@ def _of_corpus(texts: Corpus | None) -> None:
 
 def _choose(model: Model) -> None:
     now = state.view(Lab)
-    state.settle(layer=max(now.layer, 0), head=max(now.head, 0))
+    state.normalise(layer=max(now.layer, 0), head=max(now.head, 0))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.layer_and_head(model)
         controls.one_of("by")

@@ -9,10 +9,9 @@ import streamlit as st
 
 from transformer.analysis.attribution.contribution import Contribution, agreement, contribution
 from transformer.analysis.attribution.gradients import Gradients, gradients
-from transformer.figures.moves import CellValues, moves_data
+from transformer.figures.contributions import CellValues, contributions_data
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
-from transformer.model import Transformer
 from transformer.ui import frame, models, state
 from transformer.ui.kit import controls, tables, views
 from transformer.ui.kit.remembered import remembered
@@ -30,7 +29,7 @@ def show(model: Model, reading: Reading, trace: Trace) -> None:
         st.selectbox(width=250, **state.chosen("beside"))
     view = state.view(Lab)
     kind, layer, head = view.kind, view.layer, view.head
-    slopes = _slopes(model.hash, trace.src_ids, trace.predicted_ids, model.translator.model, trace)
+    slopes = _slopes(model, trace)
     found = contribution(model.translator.model, trace, kind, layer, head, slopes)
     left, right = state.view(Lab).beside.split("-")
     _tables(model, trace, found, (left, right))
@@ -43,17 +42,15 @@ def show(model: Model, reading: Reading, trace: Trace) -> None:
 
 
 @remembered("Following the gradients back …")
-def _slopes(
-    digest: str, src: tuple[int, ...], written: tuple[int, ...], _model: Transformer, _trace: Trace
-) -> Gradients:
-    """Of the whole translation, by every weight; at most 19 MB each."""
-    return gradients(_model, _trace)
+def _slopes(model: Model, trace: Trace) -> Gradients:
+    """Gradients of the whole translation, by every weight; at most 19 MB each."""
+    return gradients(model.translator.model, trace)
 
 
 def _tables(model: Model, trace: Trace, found: Contribution, shown: tuple[str, str]) -> None:
     view = state.view(Lab)
     inside = 0 <= view.row < len(found.rows) and 0 <= view.column < len(found.columns)
-    data = moves_data(
+    data = contributions_data(
         [
             CellValues(
                 name,
@@ -106,9 +103,7 @@ def _ranks(found: Contribution, left: str, right: str) -> None:
 
 def _parting(model: Model, trace: Trace) -> None:
     """The head, of all kinds, in which weights and norms agree least, and the way to it."""
-    table = _agreement(
-        model.hash, trace.src_ids, trace.predicted_ids, model.translator.model, trace
-    )
+    table = _agreement(model, trace)
     if table.empty:
         return
     kind, layer, head, rank = table.iloc[0]
@@ -134,10 +129,8 @@ def _parting(model: Model, trace: Trace) -> None:
 
 
 @remembered()
-def _agreement(
-    digest: str, src: tuple[int, ...], written: tuple[int, ...], _model: Transformer, _trace: Trace
-) -> pd.DataFrame:
-    return agreement(_model, _trace)
+def _agreement(model: Model, trace: Trace) -> pd.DataFrame:
+    return agreement(model.translator.model, trace)
 
 
 def _said(rank: float) -> str:

@@ -12,9 +12,8 @@ from transformer.analysis.attribution.token_attribution import (
     source_share,
     token_attribution,
 )
-from transformer.figures.moves import answers, source_curve
+from transformer.figures.contributions import answers, source_curve
 from transformer.inference import Trace
-from transformer.model import Transformer
 from transformer.ui import state
 from transformer.ui.kit import tables
 from transformer.ui.kit.charts import chart, dark
@@ -32,14 +31,11 @@ def show(model: Model, trace: Trace) -> None:
     """The chosen output token's bars, the curve over all of them, and the numbers to take away."""
     st.subheader("The whole model: what was this token made of?")
     step = _choose(trace)
-    n_src = len(trace.src_tokens)
-    longest = max(n_src, len(trace.tgt_tokens))
+    longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
     methods = tuple(name for name in METHODS if name != "flow" or longest <= FLOWS)
-    network = model.translator.model
-    key = (model.hash, trace.src_ids, trace.predicted_ids)
-    table = _made_of(*key, step, methods, network, trace)
-    share = _source_share(*key, network, trace)
-    chart(_bars(*key, step, methods, dark(), table, n_src), "moves-answers")
+    table = _made_of(model, trace, step, methods)
+    share = _source_share(model, trace)
+    chart(_bars(model, trace, step, methods, dark(), table), "moves-answers")
     st.caption(
         "Above the gap the tokens of the source, below it what had been written so far. Each "
         "column is made to sum to 100 %, drawn to one scale; the numbers as they are stand in the "
@@ -50,14 +46,14 @@ def show(model: Model, trace: Trace) -> None:
             explain(TOKENS[name], level=share["rollout"].iloc[0], layers=model.n_layers)
             if name not in methods:
                 st.caption(f"Left out here: {longest} pieces, and it takes {FLOWS} at most.")
-    _curve(share, _line(*key, step, dark(), share))
+    _curve(share, _line(model, trace, step, dark(), share))
     _ways_on(model, trace, table, share, step)
 
 
 def _choose(trace: Trace) -> int:
     tokens = trace.predicted_tokens
     if state.view().step >= len(tokens):
-        state.settle(step=len(tokens) - 1)
+        state.normalise(step=len(tokens) - 1)
     st.selectbox(
         "Output token",
         range(len(tokens)),
@@ -75,51 +71,32 @@ def _choose(trace: Trace) -> int:
 
 
 @remembered("Asking four methods …")
-def _made_of(
-    digest: str,
-    src: tuple[int, ...],
-    written: tuple[int, ...],
-    step: int,
-    methods: tuple[str, ...],
-    _model: Transformer,
-    _trace: Trace,
-) -> pd.DataFrame:
-    return token_attribution(_model, _trace, step, methods)
+def _made_of(model: Model, trace: Trace, step: int, methods: tuple[str, ...]) -> pd.DataFrame:
+    return token_attribution(model.translator.model, trace, step, methods)
 
 
 @remembered("Following source and prefix …")
-def _source_share(
-    digest: str, src: tuple[int, ...], written: tuple[int, ...], _model: Transformer, _trace: Trace
-) -> pd.DataFrame:
-    return source_share(_model, _trace)
+def _source_share(model: Model, trace: Trace) -> pd.DataFrame:
+    return source_share(model.translator.model, trace)
 
 
 # Plotly takes longer to make a figure than all the rest of a rerun.
 @remembered()
 def _bars(
-    digest: str,
-    src: tuple[int, ...],
-    written: tuple[int, ...],
+    model: Model,
+    trace: Trace,
     step: int,
     methods: tuple[str, ...],
     dark: bool,
     _table: pd.DataFrame,
-    _n_src: int,
 ) -> Figure:
     found = shares(_table)
     parts = {TOKENS[name].title: found[name].to_numpy() for name in methods}
-    return answers(_table["token"].to_list(), _n_src, parts, dark=dark)
+    return answers(_table["token"].to_list(), len(trace.src_tokens), parts, dark=dark)
 
 
 @remembered()
-def _line(
-    digest: str,
-    src: tuple[int, ...],
-    written: tuple[int, ...],
-    step: int,
-    dark: bool,
-    _share: pd.DataFrame,
-) -> Figure:
+def _line(model: Model, trace: Trace, step: int, dark: bool, _share: pd.DataFrame) -> Figure:
     tokens, level = _share["token"].to_list(), float(_share["rollout"].iloc[0])
     return source_curve(tokens, _share["alti"].to_numpy(), level, at=step, dark=dark)
 

@@ -131,7 +131,7 @@ def _three(
     limit = float(table["shown"].abs().max()) or 1.0
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
         own = table[table["kind"] == kind]
-        figure = _picture(model.hash, corpus.hash, what, kind, limit, weights, dark(), own)
+        figure = _picture(model, corpus, what, kind, limit, weights, dark(), own)
         with column:
             st.markdown(f"**{label}**")
             chart(figure, f"{what}-{kind}")
@@ -139,8 +139,8 @@ def _three(
 
 @remembered()
 def _picture(
-    digest: str,
-    texts: str,
+    model: Model,
+    corpus: Corpus,
     what: str,
     kind: str,
     limit: float,

@@ -13,8 +13,8 @@ from transformer.analysis.findings.finding import apart, spread
 from transformer.analysis.importance.ablation import Ablation, measure_without
 from transformer.analysis.importance.pruning import budgeted, random_order
 from transformer.analysis.interventions.switching import Head, switched_off
-from transformer.figures.measured import Chart
-from transformer.figures.measured import measured as drawn
+from transformer.figures.interval_chart import Chart
+from transformer.figures.interval_chart import measured as drawn
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import LETTERS
 from transformer.inference.results import Translation
@@ -55,7 +55,7 @@ def _choose(model: Model, importance: pd.DataFrame) -> list[Head]:
     names = [f"less_{kind}" for kind in KINDS]
     for name in names:
         if getattr(state.view(Lab), name) > most:
-            state.settle(**{name: most})
+            state.normalise(**{name: most})
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
         column.slider(f"{label}: heads gone", 0, most, **state.bound(f"less_{kind}"))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -91,11 +91,11 @@ def _sentence(model: Model, heads: Sequence[Head]) -> None:
     """The visitor's sentence by the whole model and by the pruned one, both greedily."""
     text = state.view(Lab).text
     try:
-        whole = _translated(model.hash, text, "", None, model, [])
+        whole = _translated(model, text, (), None)
     except ValueError as error:
         st.warning(frame.plain(frame.sentence(error)))
         return
-    pruned = _translated(model.hash, text, written(heads), len(whole.ids) + LONGER, model, heads)
+    pruned = _translated(model, text, tuple(heads), len(whole.ids) + LONGER)
     left, right = st.columns(2)
     left.markdown(f"With all heads: **{_said(whole)}**")
     right.markdown(f"Without {len(heads)}: **{_said(pruned)}**")
@@ -110,12 +110,10 @@ def _sentence(model: Model, heads: Sequence[Head]) -> None:
 
 
 @remembered()
-def _translated(
-    digest: str, text: str, off: str, most: int | None, _model: Model, _heads: Sequence[Head]
-) -> Translation:
+def _translated(model: Model, text: str, heads: tuple[Head, ...], most: int | None) -> Translation:
     """Raises ValueError for a text that is empty or too long."""
-    hooks = switched_off(_model.translator.model.config, _heads) if _heads else None
-    return _model.translator.translate(text, hooks=hooks, candidates=1, max_len=most)
+    hooks = switched_off(model.translator.model.config, heads) if heads else None
+    return model.translator.translate(text, hooks=hooks, candidates=1, max_len=most)
 
 
 def _said(found: Translation) -> str:
@@ -133,7 +131,7 @@ def _corpus(model: Model, corpus: Corpus, heads: Sequence[Head]) -> None:
     number = turn.draw()
     with turn.lock:
         turn.check(number)  # of a slider that is dragged only the last place is measured
-        found = _without(model.hash, few.hash, off, model, few, heads)
+        found = _without(model, few, tuple(heads))
     change = found.loss_changes[0]
     st.metric(
         f"Loss over {len(few)} sentences (nats a token)",
@@ -164,10 +162,8 @@ def _corpus(model: Model, corpus: Corpus, heads: Sequence[Head]) -> None:
 
 
 @remembered()
-def _without(
-    digest: str, texts: str, off: str, _model: Model, _corpus: Corpus, _heads: Sequence[Head]
-) -> Ablation:
-    return measure_without(_model.translator, _corpus, [_heads])
+def _without(model: Model, corpus: Corpus, heads: tuple[Head, ...]) -> Ablation:
+    return measure_without(model.translator, corpus, [heads])
 
 
 def _curves(model: Model, corpus: Corpus) -> None:
@@ -190,7 +186,7 @@ def _curves(model: Model, corpus: Corpus) -> None:
         at = getattr(state.view(Lab), f"less_{kind}")
         own = table[table["kind"] == kind]
         own = own.assign(order=own["order"].map(CURVES_NAMES))
-        figure = _curve(model.hash, some.hash, kind, at, highest, dark(), own)
+        figure = _curve(model, some, kind, at, highest, dark(), own)
         with column:
             st.markdown(label)
             chart(figure, f"prune-{kind}")
@@ -203,7 +199,7 @@ def _curves(model: Model, corpus: Corpus) -> None:
 
 @remembered()
 def _curve(
-    digest: str, texts: str, kind: str, at: int, highest: float, dark: bool, _own: pd.DataFrame
+    model: Model, corpus: Corpus, kind: str, at: int, highest: float, dark: bool, _own: pd.DataFrame
 ) -> go.Figure:
     """Drawn once for all reruns that do not move this slider."""
     figure = drawn(_own, CHART, at=at, dark=dark)

@@ -66,7 +66,7 @@ def _first_choice(found: Mapping[str, Any]) -> None:
     best = max(
         found["cards"], key=lambda card: (card["role"]["share"], card["measures"]["confidence"])
     )
-    state.settle(kind=best["kind"], layer=best["layer"], head=best["head"])
+    state.normalise(kind=best["kind"], layer=best["layer"], head=best["head"])
 
 
 def _summary(found: Mapping[str, Any]) -> None:

@@ -15,8 +15,8 @@ from transformer.analysis.attribution.norms import contributions
 from transformer.analysis.interventions.blanking import Cells, blank_cells
 from transformer.analysis.interventions.switching import Head, site
 from transformer.figures.before_after import effects
-from transformer.figures.moves import CellValues, moves_data
-from transformer.inference import Trace, Translator
+from transformer.figures.contributions import CellValues, contributions_data
+from transformer.inference import Trace
 from transformer.ui import readings, state
 from transformer.ui.kit import controls, tables, views
 from transformer.ui.kit.charts import chart, dark
@@ -77,8 +77,7 @@ def _blanked(model: Model, trace: Trace, head: Head, queries: Sequence[int]) -> 
     parts = []
     bar = st.progress(0.0, "Blanking cell after cell …") if len(queries) > 1 else None
     for done, query in enumerate(queries):
-        key = (model.hash, trace.src_ids, trace.predicted_ids, head, query)
-        parts.append(_row(*key, model.translator, trace))
+        parts.append(_row(model, trace, head, query))
         if bar:
             bar.progress((done + 1) / len(queries), f"Blanked {done + 1} of {len(queries)} rows")
     if bar:
@@ -92,16 +91,8 @@ def _blanked(model: Model, trace: Trace, head: Head, queries: Sequence[int]) -> 
 
 
 @remembered()
-def _row(
-    digest: str,
-    src: tuple[int, ...],
-    written: tuple[int, ...],
-    head: Head,
-    query: int,
-    _translator: Translator,
-    _trace: Trace,
-) -> Cells:
-    return blank_cells(_translator, _trace, head, [query])
+def _row(model: Model, trace: Trace, head: Head, query: int) -> Cells:
+    return blank_cells(model.translator, trace, head, [query])
 
 
 def _draw(
@@ -125,7 +116,7 @@ def _draw(
                      "nats of the translation’s log-probability",
                      blanked, signed=True)
         )  # fmt: skip
-    data = moves_data(
+    data = contributions_data(
         quantities,
         ("weight", quantities[-1].name),
         kind=kind,

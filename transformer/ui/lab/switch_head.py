@@ -7,7 +7,7 @@ import streamlit as st
 
 from transformer.analysis.interventions.comparison import Comparison
 from transformer.analysis.interventions.switching import Head
-from transformer.figures.moves import CellValues, moves_data
+from transformer.figures.contributions import CellValues, contributions_data
 from transformer.inference import Trace
 from transformer.ui import frame, state
 from transformer.ui.kit import controls, views
@@ -39,7 +39,7 @@ def _before_after(model: Model, trace: Trace, found: Comparison, head: Head) -> 
         one.weights(kind, layer)[number].astype(np.float64) for one in (trace, found.forced)
     )
     rows, columns = trace.labels(kind)
-    data = moves_data(
+    data = contributions_data(
         [
             CellValues("before", "before", "Before", "weight", before, most=1.0),
             CellValues("after", "after", "After", "weight", after, most=1.0),

@@ -23,7 +23,7 @@ from transformer.analysis.interventions import (
 )
 from transformer.figures.switchboard import heads_of
 from transformer.hooks import Hooks
-from transformer.inference import Trace, Translator
+from transformer.inference import Trace
 from transformer.ui import readings
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.lab import Lab
@@ -96,18 +96,18 @@ def _off(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
     else:
         made.what.append(f"with {these} always writing the same")
         texts = model.about.examples or (reading.trace.source,)
-        traces = _examples(model.hash, texts, model.translator)
+        traces = _examples(model, texts)
         made.program.append(f"known = [translator.trace(text) for text in {list(texts)}]")
         made.add(to_mean(config, heads, traces), "to_mean", f"to_mean(config, {heads}, known)")
 
 
 @remembered()
-def _examples(digest: str, texts: tuple[str, ...], _translator: Translator) -> list[Trace]:
+def _examples(model: Model, texts: tuple[str, ...]) -> list[Trace]:
     """What all heads write over a few sentences."""
-    config = _translator.model.config
+    config = model.translator.model.config
     names = [site(kind, layer, "heads") for kind in ("encoder", "decoder", "cross")
              for layer in range(config.n_layers)]  # fmt: skip
-    return [_translator.trace(text, names=names) for text in texts]
+    return [model.translator.trace(text, names=names) for text in texts]
 
 
 def _away(made: Plan, model: Model, reading: Reading, view: Lab) -> None:

@@ -18,7 +18,7 @@ from transformer.inference.trace import Array
 from transformer.model import Transformer
 
 ROW = 2
-"""Of the lesson on one query: the place that has read the second piece."""
+"""The row of the lesson on one query: the place that has read the second piece."""
 
 
 def steps(trace: Trace) -> str:
@@ -74,12 +74,12 @@ def waves(trace: Trace) -> str:
     )
 
 
-def slip(trace: Trace) -> str:
+def misprint(trace: Trace) -> str:
     d_model = int(trace.config["d_model"])
     d_model += d_model % 2
     right, wrong = (
         positions.pair_residuals(form(4 * d_model, d_model), 1).max()
-        for form in (positions.sinusoidal, positions.slip)
+        for form in (positions.sinusoidal, positions.misprinted)
     )
     return (
         "Sine and cosine of a pair share the exponent $2i/d_{model}$. With another one the two "

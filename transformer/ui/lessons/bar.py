@@ -23,15 +23,15 @@ def show(page: str, model: Model | None) -> str | None:
     if not number:
         return None
     if number > len(LESSONS):
-        state.settle(lesson=0)
+        state.normalise(lesson=0)
         return f"There is no lesson {number}; the last one is {len(LESSONS)}."
     lesson = LESSONS[number - 1]
     with st.container(border=True, key="lesson"):
         section = f" · paper, section {lesson.section}" if lesson.section else ""
         st.caption(f"Lesson {number} of {len(LESSONS)}{section}")
         st.markdown(f"**{lesson.title}.** {lesson.text}")
-        if lesson.slip:
-            st.markdown(f"> As some notes have it: {lesson.slip}")
+        if lesson.misprint:
+            st.markdown(f"> As some notes have it: {lesson.misprint}")
         st.markdown(f":material/help: *{lesson.question}*")
         answer = st.container()
         with st.container(horizontal=True, vertical_alignment="center", key="lesson-ways"):
@@ -66,7 +66,7 @@ def follow(page: str) -> None:
 
 def _open(number: int) -> None:
     lesson = LESSONS[number - 1]
-    state.turn_to(lesson.page, lesson.opened(number, *_kept_model()))
+    state.replace_view(lesson.page, lesson.opened(number, *_kept_model()))
     st.session_state[_WANTED] = lesson.page
 
 

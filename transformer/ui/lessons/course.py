@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transformer.ui.lessons import answers
-from transformer.ui.lessons.lesson import Lesson, found, looked, told
+from transformer.ui.lessons.lesson import Lesson, fixed, found, looked
 
 LONG = (
     "The old man who lives next to the station has never seen the sea, but his children often go "
@@ -47,7 +47,7 @@ LESSONS = (
             "The table below is this model's own; the last thing each of its translations says is "
             "`</s>`."
         ),
-        slip=(
+        misprint=(
             "three rows teach *Je suis étudiant*: `<s>` → Je · `<s>` Je → suis · "
             "`<s>` Je suis → étudiant."
         ),
@@ -89,9 +89,9 @@ LESSONS = (
             "is a turn by one angle, the same everywhere. That is why the paper hoped that a "
             "model could learn to look k places back."
         ),
-        slip="$PE_{(pos, 2i+1)} = \\cos(pos / 10000^{(2i+1)/d_{model}})$",
+        misprint="$PE_{(pos, 2i+1)} = \\cos(pos / 10000^{(2i+1)/d_{model}})$",
         question="What is wrong in this line of some notes, and what breaks?",
-        answer=found(answers.slip),
+        answer=found(answers.misprint),
     ),
     Lesson(
         title="A query meets a key",
@@ -116,7 +116,7 @@ LESSONS = (
             "in a score, and the softmax of the scores is the weight. The open box shows what is "
             "then done with the values."
         ),
-        slip="the value of a key is its normalised weight: how much it is attended to.",
+        misprint="the value of a key is its normalised weight: how much it is attended to.",
         question="What is a number here and what a vector, and where does a value come from?",
         answer=found(answers.value),
     ),
@@ -130,7 +130,7 @@ LESSONS = (
             "In the encoder all three read the same rows, so only the matrices tell a piece that "
             "asks from a piece that is asked."
         ),
-        slip="$head_i = \\text{Attention}(QW_i^Q, KW_i^Q, VW_i^V)$",
+        misprint="$head_i = \\text{Attention}(QW_i^Q, KW_i^Q, VW_i^V)$",
         question="Which letter is wrong, and what could two pieces no longer do?",
         answer=looked(answers.shared_matrix),
     ),
@@ -176,7 +176,7 @@ LESSONS = (
             "The outputs of all heads are laid side by side, and one more matrix mixes them into "
             "a vector as wide as the model."
         ),
-        slip="$W^O \\in \\mathbb{R}^{h \\times d_{model}}$",
+        misprint="$W^O \\in \\mathbb{R}^{h \\times d_{model}}$",
         question="What is wrong with this shape? The open box shows the real one.",
         answer=found(answers.output),
     ),
@@ -189,7 +189,7 @@ LESSONS = (
             "While it learns, the decoder has the whole translation before it, and must not see "
             "the piece it is to name. The mask takes the later places away before the softmax."
         ),
-        slip="All future positions are set to $\\text{Softmax}(\\infty) = 0$.",
+        misprint="All future positions are set to $\\text{Softmax}(\\infty) = 0$.",
         question="What would an infinite score really do, and what does the mask set?",
         answer=found(answers.mask),
     ),
@@ -203,12 +203,12 @@ LESSONS = (
             "the decoder looks at the encoder's output, the memory. Change the kind above the "
             "picture and see what stands on its two sides."
         ),
-        slip=(
+        misprint=(
             "In encoder–decoder attention the queries come from the previous decoder layer and "
             "the memory."
         ),
         question="What comes from the memory, and what does not?",
-        answer=told(
+        answer=fixed(
             "Queries come from the decoder alone: the left side holds what was written. Keys and "
             "values come from the memory: the right side holds your sentence. So every place of "
             "the output can look at every place of the source."
@@ -224,7 +224,7 @@ LESSONS = (
             "are the same pieces. A decoder layer has one attention of that kind and one of "
             "another. Below is the second."
         ),
-        slip=("the decoder’s second sublayer is *self*-attention over the encoder’s output."),
+        misprint=("the decoder’s second sublayer is *self*-attention over the encoder’s output."),
         question="Which word is wrong, and how does the shape of the picture show it?",
         answer=found(answers.not_self),
     ),
@@ -237,7 +237,7 @@ LESSONS = (
             "After attention has brought places together, a small network works on each of them "
             "alone, the same at every place: widen, cut off below zero, narrow again."
         ),
-        slip="$FFN(x) = W_2 \\cdot (0, x \\cdot W_1 + b_1) + b_2$",
+        misprint="$FFN(x) = W_2 \\cdot (0, x \\cdot W_1 + b_1) + b_2$",
         question="Which word is missing, and what share of the units is not zero here?",
         answer=found(answers.units),
     ),
@@ -265,7 +265,7 @@ LESSONS = (
             "square of the length."
         ),
         question="Up to which length is self-attention cheaper than a recurrent layer, d = 512?",
-        answer=told(
+        answer=fixed(
             "It costs $n^2 \\cdot d$ against $n \\cdot d^2$: as long as n is below d, here up to "
             "511 places. Most sentences are far shorter."
         ),
@@ -280,9 +280,11 @@ LESSONS = (
             "the app: under its curves stands the update of one matrix, written out in numbers, "
             "and the film of its heads."
         ),
-        slip="$\\theta_t = \\theta_{t-1} - \\alpha \\, \\hat m_t / \\sqrt{\\hat v_t + \\epsilon}$",
+        misprint=(
+            "$\\theta_t = \\theta_{t-1} - \\alpha \\, \\hat m_t / \\sqrt{\\hat v_t + \\epsilon}$"
+        ),
         question="Where does ε belong, and what would it do under the root?",
-        answer=told(
+        answer=fixed(
             "Beside the root: $\\sqrt{\\hat v_t} + \\epsilon$ (Kingma and Ba 2015, algorithm 1). "
             "The paper takes ε = 10⁻⁹. Under the root it would count as √ε ≈ 3·10⁻⁵ where a "
             "weight has hardly any gradient, thirty thousand times more than meant."

@@ -28,7 +28,8 @@ class Lesson:
         text, question: Markdown.
         answer: see `Answer`; also what to look at for it.
         translated: whether a right translation of its sentence is the view's target.
-        slip: a line of Markdown as notes sometimes have it: the question is what is wrong with it.
+        misprint: a line of Markdown as notes sometimes have it: the question is what is wrong with
+            it.
     """
 
     title: str
@@ -38,7 +39,7 @@ class Lesson:
     question: str
     answer: Answer
     view: Mapping[str, Any] = field(default_factory=dict)
-    slip: str = ""
+    misprint: str = ""
     translated: bool = False
 
     def opened(self, number: int, model: str = "", about: About | None = None) -> View:
@@ -55,7 +56,7 @@ class Lesson:
         return view
 
 
-def told(text: str) -> Answer:
+def fixed(text: str) -> Answer:
     """An answer that is the same for every model."""
     return lambda model, view: text
 

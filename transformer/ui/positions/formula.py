@@ -8,14 +8,14 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis import positions
-from transformer.figures.clocks import hands
+from transformer.figures.clocks import clock_hands
 from transformer.figures.positions import Curve, lines, table
 from transformer.ui import readings, state
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.tables import html
 from transformer.ui.models import Model
 from transformer.ui.positions import Positions
-from transformer.ui.positions.drawing import side, tokens
+from transformer.ui.positions.sides import side, tokens
 
 ROWS, MOST_ROWS = 48, 72
 REACH = 128
@@ -232,7 +232,7 @@ def _hands(width: int, k: int) -> None:
         one, two = (row.reshape(-1, 2)[pairs] for row in (here, there))
         st.markdown(f"From place **{start}** to place **{start + k}**")
         chart(
-            hands(
+            clock_hands(
                 one,
                 two,
                 [f"pair {pair}" for pair in pairs],

@@ -11,9 +11,9 @@ from transformer.ui import state
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
-from transformer.ui.positions import SIDES, Positions, runs
-from transformer.ui.positions.drawing import side
-from transformer.ui.positions.runs import PositionModel
+from transformer.ui.positions import SIDES, Positions, position_models
+from transformer.ui.positions.position_models import PositionModel
+from transformer.ui.positions.sides import side
 
 MOST = 96
 """Positions of a learned table that are drawn."""
@@ -25,10 +25,10 @@ def show(model: Model) -> None:
         "Must it be sines? The paper also **learned** one vector for each place, and translations "
         "were nearly as good (Table 3, row E). But a learned vector knows only the places it met."
     )
-    there = [one for one in runs.learners() if one.positions == "learned"]
+    there = [one for one in position_models.learners() if one.positions == "learned"]
     if not there:
         st.info("No model here has learned positions yet. Train one, and look again.")
-        runs.offer()
+        position_models.offer()
         return
     chosen = _choose(there, model)
     which = side()
@@ -53,7 +53,7 @@ def _choose(there: list[PositionModel], model: Model) -> PositionModel:
     """The one of the address, the page's own model if it has learned positions, or the first."""
     by_name = {one.name: one for one in there}
     if state.view(Positions).learned not in by_name:
-        state.settle(learned=model.name if model.name in by_name else there[0].name)
+        state.normalise(learned=model.name if model.name in by_name else there[0].name)
     if len(there) > 1:
         st.selectbox(
             options=list(by_name),

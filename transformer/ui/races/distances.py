@@ -9,8 +9,8 @@ import streamlit as st
 
 from transformer.figures.distance import accuracy_by_distance
 from transformer.jobs import Jobs
+from transformer.jobs.race_runs import RaceRun, by_distance
 from transformer.jobs.races import Race
-from transformer.jobs.racing import RaceRun, by_distance
 from transformer.ui.kit import tables
 from transformer.ui.kit.charts import chart, dark
 
@@ -56,7 +56,7 @@ def show(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
     tables.csv(
         "Accuracy by distance as CSV",
         lambda: table,
-        f"{runs[0].race_id}-distances",
+        f"{runs[0].race.id}-distances",
         icon=":material/download:",
     )
 

@@ -9,8 +9,7 @@ import streamlit as st
 from transformer.analysis.evidence.race_verdicts import RULE, Verdict
 from transformer.figures.race_curves import race_curves
 from transformer.jobs import Jobs, RunInfo
-from transformer.jobs.races import Race, race_named
-from transformer.jobs.racing import (
+from transformer.jobs.race_runs import (
     Floats,
     RaceRun,
     cancel_race,
@@ -19,6 +18,7 @@ from transformer.jobs.racing import (
     standings,
     track,
 )
+from transformer.jobs.races import Race, race_named
 from transformer.ui import frame, state
 from transformer.ui.kit import verdicts
 from transformer.ui.kit.charts import chart, dark
@@ -47,7 +47,7 @@ def body(jobs: Jobs, owner: str, race_id: str) -> None:
     if not runs:
         st.warning(f"There is no race {frame.plain(repr(race_id))}; it may have been deleted.")
         return
-    race = race_named(runs[0].race)
+    race = race_named(runs[0].race.name)
     st.header(f"{race.title}: a race")
     st.markdown(f"**{race.question}**")
     st.write(race.look_for)
@@ -83,7 +83,7 @@ def _controls(jobs: Jobs, runs: list[RaceRun], owner: str) -> None:
     if not any(run.info.owner == owner for run in runs):
         st.caption("This is someone else's race: you may look at it; its owner controls it.")
         return
-    race_id = runs[0].race_id
+    race_id = runs[0].race.id
     with st.container(horizontal=True):
         if _is_live(runs):
             st.button(
@@ -114,8 +114,8 @@ def _watched(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
     shares = [1.0 if not run.info.live else run.info.share or 0.0 for run in runs]
     if live:
         st.progress(sum(shares) / len(shares))
-        if trouble := jobs.trouble():
-            st.error(frame.plain(frame.sentence(trouble)))
+        if startup_error := jobs.startup_error():
+            st.error(frame.plain(frame.sentence(startup_error)))
     if all(run.info.status == "finished" for run in runs):
         st.caption(f"All {len(runs)} runs are finished.")
     else:
@@ -141,12 +141,12 @@ def _charts(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
     what = str(st.session_state.get("race-shown") or "loss")
     curves: dict[str, list[Any]] = {entry: [] for entry in race.entries}
     for run in runs:
-        if run.entry in curves:
+        if run.race.entry in curves:
             seen = track(jobs, run)
             found = _smooth(seen.steps, seen.loss) if what == "loss" else None
-            curves[run.entry].append(found or (seen.look_steps, getattr(seen, what)))
+            curves[run.race.entry].append(found or (seen.evaluation_steps, getattr(seen, what)))
     # The first steps, far above all others, may leave the figure.
-    later = [y[x >= 0.05 * runs[0].steps] for seeds in curves.values() for x, y in seeds]
+    later = [y[x >= 0.05 * runs[0].info.steps] for seeds in curves.values() for x, y in seeds]
     greatest = [part.max() for part in later if len(part)]
     unit = "" if what == "accuracy" else ", nats a token"
     for place, (group, entries) in zip(
@@ -185,19 +185,19 @@ def _verdicts(every: list[Verdict], race: Race, runs: list[RaceRun]) -> None:
             st.markdown(f"**{frame.plain(said.claim.text)}**")
             st.caption(frame.plain(said.reason))
     about = (
-        f"By the validation {race.measure} after {runs[0].steps:,} steps of this task; another "
-        f"task, size or budget may say otherwise. {RULE}"
+        f"By the validation {race.measure} after {runs[0].info.steps:,} steps of this task; "
+        f"another task, size or budget may say otherwise. {RULE}"
     )
     st.caption(frame.plain(about))
 
 
 def _open_one(runs: list[RaceRun]) -> None:
     """A way to one of the runs, with its heads and its film."""
-    names = {run.info.name: f"{run.entry}, seed {run.seed}" for run in runs}
+    names = {run.info.name: f"{run.race.entry}, seed {run.race.seed}" for run in runs}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.selectbox(
             "Look at one of its runs", list(names), format_func=names.__getitem__, width=320
         )
         if chosen in names:
-            seen = "curves and examples" if runs[0].race == "layers" else "heads and its film"
+            seen = "curves and examples" if runs[0].race.name == "layers" else "heads and its film"
             frame.link("pages/train.py", f"Its {seen} →", run=chosen, race="")

@@ -6,15 +6,15 @@ import io
 
 import pandas as pd
 
+from transformer.jobs.race_runs import RaceRun
 from transformer.jobs.races import Race
-from transformer.jobs.racing import RaceRun
 from transformer.ui.kit import tables
 
 
 def grid(race: Race, runs: list[RaceRun]) -> str:
     """Where every run stands: a row an entry, a column a seed."""
-    seeds = sorted({run.seed for run in runs})
-    found = {(run.entry, run.seed): run for run in runs}
+    seeds = sorted({run.race.seed for run in runs})
+    found = {(run.race.entry, run.race.seed): run for run in runs}
     rows = [
         [entry, *(_standing(found.get((entry, seed))) for seed in seeds)] for entry in race.entries
     ]
@@ -29,7 +29,7 @@ def _standing(run: RaceRun | None) -> str:
     if run.info.status == "queued":
         return f"place {run.info.place} in line"
     if run.info.status == "running":
-        return f"step {run.info.step:,} of {run.steps:,}"
+        return f"step {run.info.step:,} of {run.info.steps:,}"
     return run.info.status
 
 
@@ -39,7 +39,7 @@ def figures(table: pd.DataFrame, runs: list[RaceRun]) -> str:
     rows = [
         [
             str(entry),
-            f"{row['n']:.0f} of {sum(run.entry == entry for run in runs)}",
+            f"{row['n']:.0f} of {sum(run.race.entry == entry for run in runs)}",
             _spread(row, "loss", "{:.3f}"),
             _spread(row, "accuracy", "{:.1%}"),
             _steps(row),
@@ -47,8 +47,8 @@ def figures(table: pd.DataFrame, runs: list[RaceRun]) -> str:
         for entry, row in table.iterrows()
     ]
     about = (
-        f"After {runs[0].steps:,} steps: mean ± standard deviation over finished seeds (least to "
-        "greatest)"
+        f"After {runs[0].info.steps:,} steps: mean ± standard deviation over finished seeds (least "
+        "to greatest)"
     )
     return tables.html(about, heads, rows)
 

@@ -7,17 +7,18 @@ from typing import Any
 import streamlit as st
 
 from transformer.analysis.evidence.race_verdicts import ENOUGH
-from transformer.jobs import JobError, Jobs
+from transformer.jobs import Jobs
+from transformer.jobs.race_runs import RaceRun, race_runs, submit_race
 from transformer.jobs.races import RACES, Race
-from transformer.jobs.racing import RaceRun, race_runs, submit_race
 from transformer.ui import frame, state
 from transformer.ui.kit import quantities
+from transformer.ui.kit.refusals import attempt, refusal
 from transformer.ui.server import visitor
 
 SEEDS = {1: "1, a first look", 3: "3", 5: "5"}
 LISTED = 20
 """Most races that are listed."""
-_REFUSED, _SEEDS = "race-refused", "race-seeds"
+_SEEDS = "race-seeds"
 
 
 def section(jobs: Jobs, owner: str) -> None:
@@ -47,8 +48,7 @@ def seeds(first: int) -> None:
         key=_SEEDS,
         help=f"A verdict needs {ENOUGH}; more of them see smaller differences.",
     )
-    if refused := st.session_state.pop(_REFUSED, ""):
-        st.warning(frame.plain(refused))
+    refusal("race")
 
 
 def card(jobs: Jobs, race: Race, owner: str) -> None:
@@ -75,14 +75,12 @@ def card(jobs: Jobs, race: Race, owner: str) -> None:
 
 def _start(jobs: Jobs, race: str, owner: str, count: int) -> None:
     where = visitor.address()
-    try:
-        state.look_at_new(
-            "race",
-            lambda: {"race": submit_race(jobs, race, owner, range(1, count + 1), address=where)},
-            already=bool(state.here().race),
-        )
-    except JobError as error:
-        st.session_state[_REFUSED] = frame.sentence(error)
+
+    def submit() -> dict[str, str]:
+        return {"race": submit_race(jobs, race, owner, range(1, count + 1), address=where)}
+
+    already = bool(state.here().race)
+    attempt("race", lambda: state.look_at_new("race", submit, already=already))
 
 
 def listed(jobs: Jobs, owner: str, file: str = "pages/train.py", only: str = "") -> None:
@@ -93,16 +91,17 @@ def listed(jobs: Jobs, owner: str, file: str = "pages/train.py", only: str = "")
     """
     found: dict[str, list[RaceRun]] = {}
     for run in race_runs(jobs):
-        if only in ("", run.race):
-            found.setdefault(run.race_id, []).append(run)
+        if only in ("", run.race.name):
+            found.setdefault(run.race.id, []).append(run)
     newest_first = sorted(found.values(), key=lambda runs: runs[0].info.created, reverse=True)
     order = sorted(newest_first, key=lambda runs: runs[0].info.owner != owner)
     for runs in order[:LISTED]:
         first = runs[0]
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(progress(runs), color=_colour(runs))
-            title = RACES[first.race].title if first.race in RACES else first.race
-            frame.link(file, f"**{frame.plain(title)}**", race=first.race_id)
+            name = first.race.name
+            title = RACES[name].title if name in RACES else name
+            frame.link(file, f"**{frame.plain(title)}**", race=first.race.id)
             whose = [] if first.info.owner == owner else ["someone else's"]
             st.caption(" · ".join([*whose, quantities.ago(first.info.created)]))
 

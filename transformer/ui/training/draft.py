@@ -15,7 +15,7 @@ from transformer.text.tasks import TASKS
 from transformer.training.recipe import PAIRS_FILE, defaults, describe
 from transformer.ui import frame, live_jobs, state
 from transformer.ui.server import visitor
-from transformer.ui.training import pairs as own
+from transformer.ui.training import own_pairs as own
 from transformer.ui.training.probes import probes
 
 _DRAFT, _REFUSED = "draft", "train-refused"

@@ -9,14 +9,14 @@ from typing import Any
 import streamlit as st
 
 from transformer.jobs import JobError, count_parameters
+from transformer.jobs.race_runs import submit_race
 from transformer.jobs.races import RACES
-from transformer.jobs.racing import submit_race
 from transformer.run_config import TrainingRun
 from transformer.training.recipe import describe
 from transformer.ui import frame, live_jobs, state
 from transformer.ui.kit import quantities
 from transformer.ui.server import visitor
-from transformer.ui.training import draft, runs
+from transformer.ui.training import draft, run_list
 from transformer.ui.training.probes import probes
 
 RACE = "scores"
@@ -94,7 +94,7 @@ def cards() -> list[tuple[Any, TrainingRun]]:
                     on_click=_open,
                     args=(idea,),
                 )
-            if trained := runs.of_task(idea.task):
+            if trained := run_list.of_task(idea.task):
                 frame.link("pages/train.py", "See one trained →", run=trained.name, race="")
     with columns[4], st.container(border=True, key="idea-race"):
         st.markdown("**:material/sports_score: Race: scaled against additive**")

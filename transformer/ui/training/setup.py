@@ -13,7 +13,7 @@ from transformer.text.tasks import TASKS
 from transformer.training.estimate import SAMPLE, Estimate
 from transformer.ui import frame, live_jobs, state
 from transformer.ui.kit import quantities
-from transformer.ui.training import bring, draft
+from transformer.ui.training import draft, upload
 from transformer.ui.training.draft import Draft
 
 OWN = "Your own sentences"
@@ -117,7 +117,7 @@ def form(now: Draft) -> None:
     left, right = st.columns([2, 3], gap="large")
     with right:  # first, for the button waits for what is chosen here
         if not now.task:
-            bring.pairs(now)
+            upload.pairs(now)
         own = _own_settings(now)
         if own:
             _group("The task", now, own)

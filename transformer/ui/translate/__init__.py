@@ -1,1 +1,18 @@
 """The parts of the page "Translate"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from transformer.ui.address import View, explored
+
+
+@dataclass(frozen=True)
+class Translate(View):
+    """What is looked at on this page.
+
+    Attributes:
+        force: a step and the piece that the visitor took there, as in `figures.state`.
+    """
+
+    force: str = explored("force")

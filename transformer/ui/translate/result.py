@@ -1,29 +1,98 @@
-"""The translation of the visitor's sentence, and how each piece of it was chosen."""
+"""The translation of the visitor's sentence, how each piece of it was chosen, and what becomes of
+it when another is taken."""
 
 from __future__ import annotations
 
 import streamlit as st
+import torch
 
 from transformer.figures import steps_data
+from transformer.inference.sampling import more_probable
 from transformer.text.visible import is_blank
-from transformer.ui import readings, state
+from transformer.ui import frame, readings, state
 from transformer.ui.kit import views
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
+from transformer.ui.translate import Translate
+
+TOP = 0.9
+"""A piece outside the fewest that have this much probability together is from the tail: the share
+that Holtzman et al. 2020 (https://arxiv.org/abs/1904.09751) draw from, from memory."""
+_ATTENTION = "pages/attention.py"
+_OF, _WHERE = "forced_of", "looked_at"
 
 
 def show(model: Model) -> Reading | None:
     """The translation; None, with what to do, where the visitor is to write one and has not."""
-    view = state.view()
+    view = state.view(Translate)
     if view.method == "forced" and is_blank(view.target):
         st.info("Write a translation of your own below, and see how probable the model finds it.")
         return None
-    reading = readings.read(model, view)
-    views.translation(reading)
+    reading = _with_the_piece(model, view, readings.read(model, view))
+    views.translation(reading, model.about.writes)
     return reading
 
 
-def steps(reading: Reading) -> None:
-    """The table of decoding steps."""
-    data = steps_data(reading.trace.translation.steps)
-    views.component("translation")(key="steps", data=data)
+def steps(model: Model, reading: Reading) -> None:
+    """The table of decoding steps. Each candidate can be taken, and each step leads to where the
+    model looked."""
+    view = state.view(Translate)
+    st.caption("Take another candidate, and the model goes on from there by itself.")
+    forced = int(view.force.split(":")[0]) if view.force else -1
+    data = steps_data(
+        reading.trace.translation.steps,
+        live=True,
+        forced=forced,
+        tails=tails(model, reading) if view.method == "sample" else {},
+    )
+    views.component("translation")(key="steps", data=data, on_choice_change=_chosen)
+    if st.session_state.pop(_WHERE, False):
+        st.switch_page(_ATTENTION, query_params=state.params(_ATTENTION))
+
+
+def tails(model: Model, reading: Reading) -> dict[int, float]:
+    """The steps that took a piece from the tail, with the probability of all that were more
+    probable, by the model's own probabilities, whatever the temperature was."""
+    trace = readings.sites(model, reading, ["hook_logits"])
+    ids = torch.tensor(trace.predicted_ids)
+    before = more_probable(torch.tensor(trace["hook_logits"]), ids).tolist()
+    return {step: share for step, share in enumerate(before) if share >= TOP}
+
+
+def _with_the_piece(model: Model, view: Translate, reading: Reading) -> Reading:
+    """The reading with the piece that the visitor took, with the way back; a piece that was taken
+    in another sentence is let go of."""
+    text, force = st.session_state.get(_OF, (view.text, ""))
+    if view.force and view.force == force and view.text != text:
+        state.normalise(force="")
+        view = state.view(Translate)
+    st.session_state[_OF] = view.text, view.force
+    if not view.force:
+        return reading
+    try:
+        altered = readings.altered(model, view, reading, view.force)
+    except ValueError as error:
+        st.warning(frame.plain(f"That piece cannot be taken: {error}"))
+        state.normalise(force="")
+        return reading
+    step = int(view.force.split(":")[0])
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            f"In step {step + 1} you took another piece. The model's own translation: "
+            f"**{frame.plain(reading.trace.text)}**"
+        )
+        st.button("Back to it", on_click=state.change, kwargs={"force": ""})
+    return altered
+
+
+def _chosen() -> None:
+    """The browser tells of a candidate that is taken, or of a step whose attention is asked for."""
+    told = st.session_state["steps"]["choice"]
+    step = int(told["step"])
+    if "id" in told:
+        state.change(force=f"{step}:{int(told['id'])}")
+        return
+    force = state.view(Translate).force
+    look = {"view": "heads", "kind": "cross", "layer": -1, "head": -1, "tokens": f"q{step}"}
+    state.change(_ATTENTION, **look, heads="", combine="one", pin="", force=force, step=step)
+    st.session_state[_WHERE] = True

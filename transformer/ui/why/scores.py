@@ -11,7 +11,7 @@ import streamlit as st
 from transformer.analysis.table1 import score_scale
 from transformer.analysis.table1.score_scale import KEYS, KINDS, ROWS, STILL, VERSIONS, WIDTHS, Draw
 from transformer.config import Score
-from transformer.figures.scores import against_width, by_head, one_row
+from transformer.figures.score_scale import against_width, by_head, one_row
 from transformer.ui import frame, models, state
 from transformer.ui.kit import controls, tables
 from transformer.ui.kit.charts import chart, dark
@@ -146,7 +146,7 @@ def _heads() -> None:
     )
     controls.sentence(model)
     controls.one_of("kind", labelled=False)
-    table = _of_heads(model.hash, state.view(Why).text, model)
+    table = _of_heads(model, state.view(Why).text)
     shown = table[table["kind"] == state.view(Why).kind]
     names = {version: _named(version, model) for version in VERSIONS}
     places = (("largest", "largest weight, mean"), ("still", "rows that stand still"))
@@ -198,10 +198,10 @@ def _drawn(d_k: int, seed: int) -> Mapping[Score, Draw]:
 
 
 @remembered("Reading the sentence …")
-def _of_heads(digest: str, text: str, _model: Model) -> pd.DataFrame:
+def _of_heads(model: Model, text: str) -> pd.DataFrame:
     """Raises ValueError if the text is empty or too long."""
-    names = [name for name in _model.translator.model.hook_names if name.endswith("hook_scores")]
-    return score_scale.heads(_model.translator.trace(text, names=names))
+    names = [name for name in model.translator.model.hook_names if name.endswith("hook_scores")]
+    return score_scale.heads(model.translator.trace(text, names=names))
 
 
 def _download(table: pd.DataFrame, name: str) -> None:

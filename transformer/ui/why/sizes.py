@@ -18,7 +18,7 @@ NAMES = {
     "dilated": "Convolutional, dilated",
 }
 PLACES = {name: place for place, name in enumerate(STACKS)}
-"""Of a layer's colour in every picture."""
+"""Place of a layer's colour in every picture."""
 _TOLD = {
     "n": "Positions: the pieces of one sentence.",
     "d": "The paper's d_model is 512, or 1024 in its big model.",

@@ -15,7 +15,8 @@ from transformer.ui import frame as page
 from transformer.ui import state
 from transformer.ui.kit import tables
 from transformer.ui.kit.charts import chart, dark
-from transformer.ui.kit.computed import EVERY, ask, cancel, computing, progress, refusal
+from transformer.ui.kit.computed import EVERY, PASS, ask, cancel, computing, progress
+from transformer.ui.kit.refusals import refusal
 from transformer.ui.server import visitor
 from transformer.ui.why.sizes import NAMES, PLACES, sliders
 
@@ -68,7 +69,7 @@ def _watched(what: Computation, owner: str, live: bool) -> None:
             st.markdown(f"**{way.capitalize()} pass**")
             chart(_figure(timings, fitted, way), f"timing-{way}")
     _table(fitted)
-    _all(timings, what.key)
+    _all(timings)
 
 
 def _controls(what: Computation, owner: str, now: Standing) -> None:
@@ -90,7 +91,7 @@ def _controls(what: Computation, owner: str, now: Standing) -> None:
         st.warning(page.plain(f"The measurement ended early: {now.reason}."))
     if now.status == "stopped":
         st.caption("Stopped before its end: slopes rest on fewer lengths.")
-    refusal()
+    refusal(PASS)
 
 
 def _figure(timings: list[Timing], fitted: dict[str, dict[str, Slope]], way: str) -> object:
@@ -144,7 +145,7 @@ def _written(law: Slope) -> str:
     return f"{law.slope:.2f}" + (f" ± {law.error:.2f}" if not math.isnan(law.error) else "")
 
 
-def _all(timings: list[Timing], key: str) -> None:
+def _all(timings: list[Timing]) -> None:
     table = frame(timings)
     with st.expander("Every measurement"):
         heads = ["Layer", "n", "Forward", "Backward", "Multiplications", "Passes"]
@@ -152,12 +153,5 @@ def _all(timings: list[Timing], key: str) -> None:
                  f"{1e3 * one.backward:.3g} ms", f"{one.products:,}", str(one.runs)]
                 for one in timings]  # fmt: skip
         st.html(tables.html("Medians; seconds of one core, waiting not counted", heads, rows))
-        st.download_button(
-            "Table (CSV)",
-            table.to_csv(index=False),
-            file_name="layers.csv",
-            mime="text/csv",
-            on_click="ignore",
-            key=f"csv-{key}",
-        )
+        tables.csv("Table (CSV)", lambda: table, "layers")
         st.caption("The same in a terminal: `python -m benchmarks.layers`")

@@ -1,0 +1,151 @@
+"""What is said to stand out on a sentence: on weights made for it, and against the trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from transformer.analysis.roles import sentence_heads
+from transformer.analysis.roles.sentence_heads import (
+    Attended,
+    StandsOut,
+    alignment,
+    stand_out,
+    strongest_pairs,
+)
+from transformer.figures.words import plain_words
+from transformer.inference import Trace
+
+LAYERS, HEADS = 2, 3
+SRC = ("▁the", "▁red", "▁um", "brella", ".", "</s>")
+TGT = ("<s>", "▁le", "▁para", "pluie", "▁rouge", ".")
+Weights = npt.NDArray[np.float32]
+
+
+@dataclass
+class Given:
+    """A trace of evenly spread weights, but for those given."""
+
+    given: dict[tuple[str, int, int], Weights]
+    src_tokens: tuple[str, ...] = SRC
+    tgt_tokens: tuple[str, ...] = TGT
+    n_layers: int = LAYERS
+
+    @property
+    def predicted_tokens(self) -> tuple[str, ...]:
+        return (*self.tgt_tokens[1:], "</s>")
+
+    def weights(self, kind: str, layer: int) -> Weights:
+        rows, columns = (
+            len(self.src_tokens if kind == "encoder" else self.tgt_tokens),
+            len(self.tgt_tokens if kind == "decoder" else self.src_tokens),
+        )
+        even = np.ones((rows, columns), np.float32)
+        even = np.tril(even) if kind == "decoder" else even
+        even /= even.sum(axis=-1, keepdims=True)
+        return np.stack([self.given.get((kind, layer, head), even) for head in range(HEADS)])
+
+
+def pointing(columns: list[int], width: int, weight: float = 0.9) -> Weights:
+    """Every row looks at its column with `weight` and shares out the rest."""
+    found = np.full((len(columns), width), (1 - weight) / (width - 1), np.float32)
+    found[range(len(columns)), columns] = weight
+    return found
+
+
+ALIGNED = pointing([0, 2, 3, 1, 4, 5], 6)  # le the, para um, pluie brella, rouge red
+BACK = pointing([5, 0, 1, 1, 5, 5], 6, 0.8)
+REST = pointing([5] * 6, 6, 0.97)
+
+
+def by_what(trace: Attended) -> dict[str, StandsOut]:
+    return {one.what: one for one in stand_out(trace)}
+
+
+def test_nothing_is_said_of_even_weights() -> None:
+    assert stand_out(Given({})) == []
+
+
+def test_each_sort_is_found_where_it_was_put() -> None:
+    trace = Given({("cross", 1, 2): ALIGNED, ("encoder", 0, 1): BACK, ("encoder", 1, 0): REST})
+    found = by_what(trace)
+    aligns = found["aligns"]
+    assert (aligns.kind, aligns.layer, aligns.head) == ("cross", 1, 2)
+    assert (aligns.word, aligns.other, aligns.rows) == ("parapluie", "umbrella", (1, 2))
+    # Two pieces at each end: 0.9 and the share of 0.02 for the other one.
+    assert aligns.weight == pytest.approx(0.92, abs=1e-6)
+    assert aligns.share == pytest.approx((0.9 + 0.92 + 0.9) / 3, abs=1e-6)
+    assert (aligns.count, aligns.of) == (3, 3)
+    back = found["back"]
+    assert (back.kind, back.layer, back.head) == ("encoder", 0, 1)
+    assert (back.word, back.other, back.rows) == ("red", "the", (1,))
+    assert (back.count, back.of, back.weight) == (2, 2, pytest.approx(0.8, abs=1e-6))
+    rests = found["rests"]
+    assert (rests.kind, rests.layer, rests.head, rests.other) == ("encoder", 1, 0, "</s>")
+    assert rests.share == pytest.approx(0.97, abs=1e-6)
+    assert (rests.count, rests.of) == (1, 3 * LAYERS * HEADS)
+
+
+def test_a_decided_head_that_does_not_align_is_not_taken_for_one_that_does() -> None:
+    # Decided, and one to one, but each word at its neighbour; the others agree on the translation.
+    astray = pointing([1, 0, 1, 2, 4, 5], 6, 0.99)
+    aligned = pointing([0, 2, 3, 1, 4, 5], 6, 0.7)
+    given = {("cross", 1, head): aligned for head in range(HEADS)}
+    given |= {("cross", 0, 0): astray, ("cross", 0, 1): aligned}
+    found = by_what(Given(given))["aligns"]
+    assert (found.layer, found.head) == (0, 1)
+
+
+def test_a_head_that_looks_at_one_word_always_does_not_align() -> None:
+    same = pointing([2] * 6, 6)
+    assert "aligns" not in by_what(Given({("cross", 0, 0): same, ("cross", 1, 1): same}))
+
+
+def test_the_decoders_first_row_has_no_choice_and_does_not_count() -> None:
+    rest = np.tril(np.full((6, 6), 1e-3, np.float32))
+    rest[:, 0] = [1, 0.4, 0.4, 0.4, 0.4, 0.4]
+    assert stand_out(Given({("decoder", 0, 0): rest})) == []
+    rest[1:, 0] = 0.6
+    [one] = stand_out(Given({("decoder", 0, 0): rest}))
+    assert (one.what, one.kind, one.other) == ("rests", "decoder", "<s>")
+    assert one.share == pytest.approx(0.6, abs=1e-6)
+
+
+@pytest.mark.parametrize("tokens", [("▁a", "</s>"), (".", "</s>"), ("▁a", ".", "▁b", "</s>")])
+def test_fewer_than_two_words_show_nothing(tokens: tuple[str, ...]) -> None:
+    trace = replace(Given({}), src_tokens=tokens, tgt_tokens=("<s>",))
+    assert {one.what for one in stand_out(trace)} <= {"rests"}
+
+
+def test_of_equal_weights_a_word_has_one_pair() -> None:
+    pairs = strongest_pairs(np.full((1, 3, 4), 0.25))
+    assert pairs.sum() == 1
+    shares, _ = alignment(np.eye(3)[None])
+    assert shares[0] == 1
+
+
+def test_what_is_said_of_a_model_is_in_its_trace(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sentence_heads, "CLEAR", 0.0)
+    found = stand_out(trace)
+    assert {one.what for one in found} == {"aligns", "back", "rests"}
+    for one in found:
+        weights = trace.weights(one.kind, one.layer)[one.head].astype(float)
+        if one.what == "rests":
+            rows = weights[1:] if one.kind == "decoder" else weights
+            column = 0 if one.kind == "decoder" else -1
+            assert one.weight == pytest.approx(rows[:, column].mean(), abs=1e-6)
+            continue
+        keys = trace.tgt_tokens if one.kind == "decoder" else trace.src_tokens
+        numbers, labels = plain_words(keys)
+        seen = [
+            sum(weights[row, i] for row in one.rows for i, n in enumerate(numbers) if n == number)
+            / len(one.rows)
+            for number, label in enumerate(labels)
+            if label == one.other
+        ]
+        assert any(abs(weight - one.weight) < 1e-6 for weight in seen)

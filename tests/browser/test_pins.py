@@ -1,0 +1,187 @@
+"""A pinned word: every head coloured by how much it looks at it; and the story above the view."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewPage
+from tests.browser.opened import opened
+from tests.figures.made import HOSTILE, made
+from transformer.figures import Side, explorer_page
+from transformer.figures.explorer import Notice
+
+pytestmark = pytest.mark.browser
+
+LAYERS, HEADS = 3, 4
+SRC = ["▁the", "▁red", "▁um", "brella", "?", *HOSTILE[:2], "</s>"]
+TGT = ["<s>", "▁le", "▁para", "pluie", "▁rouge"]
+TRACE = made(SRC, TGT, layers=LAYERS, heads=HEADS)
+NAMES = {"encoder": "Encoder", "decoder": "Decoder, masked", "cross": "Encoder–decoder"}
+
+
+def umbrella(kind: str, way: str) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """What each head is coloured by, (layers, heads), with "umbrella" (pieces 2 and 3) pinned."""
+    found = np.zeros((LAYERS, HEADS))
+    # The other words, as rows and as columns; after the sign "?" the hostile ones are one.
+    others = [[0], [1], [5, 6]] if kind == "encoder" else [[0], [1, 2], [3]]
+    for layer in range(LAYERS):
+        weights = TRACE.weights(kind, layer).astype(float)
+        if way == "to":
+            each = [weights[:, rows][:, :, [2, 3]].sum(-1).mean(-1) for rows in others]
+        else:
+            each = [weights[:, [2, 3]][:, :, rows].sum(-1).mean(-1) for rows in others]
+        found[layer] = np.max(each, axis=0)
+    return found
+
+
+def pin(page: Page, word: str) -> None:
+    page.get_by_role("toolbar", name="Pin a word").get_by_role("button", name=word).click()
+
+
+def test_every_head_has_the_colour_and_the_number_of_the_word(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, view="heads")
+    panel = page.locator(".hu-pinned")
+    expect(panel).to_be_hidden()
+    pin(page, "umbrella")
+    expect(panel).to_be_visible()
+    ways = {"Who looks at it": ["to"], "What it looks at": ["from"], "Both": ["to", "from"]}
+    for label, used in ways.items():
+        panel.get_by_role("button", name=label, exact=True).click()
+        kinds = ["encoder", "cross"] if "to" in used else ["encoder"]
+        expect(panel.locator("section[data-kind]")).to_have_count(len(kinds))
+        listed = []
+        for kind in kinds:
+            wanted = np.max(
+                [umbrella(kind, way) for way in used if (kind, way) != ("cross", "from")], axis=0
+            )
+            for layer, head in [(0, 0), (1, 2), (2, 3)]:
+                cell = panel.locator(f"section[data-kind={kind}]").get_by_role(
+                    "radio", name=f"layer {layer}, head {head}"
+                )
+                told = cell.get_attribute("title") or ""
+                assert float(told.rsplit(", ", 1)[1]) == pytest.approx(
+                    wanted[layer, head], abs=0.001
+                )
+            listed += wanted.ravel().tolist()
+        shown = [float(text) for text in panel.locator(".hu-weight").all_inner_texts()]
+        assert shown == pytest.approx(sorted(listed, reverse=True)[:5], abs=0.001)
+
+
+def test_the_clearest_opens_with_its_lines_and_a_second_click_lets_go(
+    page: Page, tmp_path: Path
+) -> None:
+    opened(page, tmp_path, TRACE, view="model", way="to")
+    pin(page, "umbrella")
+    best = page.locator(".hu-clearest button").first
+    kind, _, place = (best.get_attribute("data-head") or "").partition(" ")
+    layer, head = place.split(".")
+    best.click()
+    expect(page.get_by_role("tab", name="Heads")).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".hu-title")).to_have_text(f"Layer {layer}, head {head}")
+    expect(page.locator(f".hu-controls [data-kind={kind}]")).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    # Its columns are read out as those pinned in the picture are.
+    expect(page.locator(".hu-reading")).to_contain_text("brella")
+    pin(page, "umbrella")
+    expect(page.locator(".hu-pinned")).to_be_hidden()
+    expect(page.locator(".hu-reading")).to_contain_text("Point at a token")
+
+
+def test_words_are_pinned_and_let_go_by_keyboard(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, view="heads")
+    words = page.locator(".hu-pinword")
+    words.first.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    expect(words.nth(2)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(words.nth(2)).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Escape")
+    expect(page.locator(".hu-pinned")).to_be_hidden()
+    expect(words.nth(2)).to_be_focused()
+    page.keyboard.press("End")
+    page.keyboard.press("Space")
+    expect(words.last).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("tab", name="Heads").focus()
+    page.keyboard.press("Escape")
+    expect(page.locator(".hu-pinned")).to_be_hidden()
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_a_file_opens_with_the_pinned_word_and_fits(
+    new_page: NewPage, tmp_path: Path, width: int
+) -> None:
+    page = opened(new_page(width), tmp_path, TRACE, view="heads", pin="t3")
+    expect(page.locator(".hu-pinword[aria-pressed=true]")).to_have_text("parapluie")
+    expect(page.locator(".hu-pinned section[data-kind]")).to_have_count(2)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_story_leads_to_its_heads_and_is_text(page: Page, tmp_path: Path) -> None:
+    notices = [
+        Notice((("Here ", False), (HOSTILE[0], True)), "Encoder, layer 2, head 1", look)
+        for look in [{"view": "heads", "kind": "encoder", "layer": 2, "head": 1, "tokens": "q1"}]
+    ]
+    written = explorer_page([Side(TRACE)], {"view": "heatmap"}, story=notices)
+    (tmp_path / "story.html").write_text(written, encoding="utf-8")
+    page.goto((tmp_path / "story.html").as_uri())
+    story = page.get_by_role("region", name="What to notice on this sentence")
+    expect(story.get_by_role("listitem")).to_have_text(f"Here {HOSTILE[0]} {notices[0].label}")
+    story.get_by_role("button").press("Enter")
+    expect(page.locator(".hu-title")).to_have_text("Layer 2, head 1")
+    expect(page.locator(".hu-reading")).to_contain_text("red")
+
+
+def test_no_story_no_frame_for_one(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE)
+    expect(page.locator(".hu-story")).to_be_hidden()
+
+
+def test_the_pin_is_in_the_address_of_the_app(app: str, page: Page, new_page: NewPage) -> None:
+    page.goto(f"{app}/attention?text=The baker paints a boat.")
+    pin(page, "baker")
+    expect(page.locator(".hu-pinned section[data-kind]")).to_have_count(2)
+    page.get_by_role("button", name="Who looks at it").click()
+    page.wait_for_url("**pin=s**")
+    page.wait_for_url("**way=to**")
+    second = new_page()
+    second.goto(page.url)
+    expect(second.locator(".hu-pinword[aria-pressed=true]")).to_have_text("baker")
+    seen = [one.locator(".hu-clearest").inner_text() for one in (page, second)]
+    assert seen[0] == seen[1]
+    # Of another sentence it would be another word.
+    page.get_by_role("textbox", name="English").fill("She hides the lamp.")
+    expect(page.locator(".hu-pinwords")).to_contain_text("lamp")
+    expect(page.locator(".hu-pinned")).to_be_hidden()
+
+
+def test_options_that_few_need_are_one_click_away(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, more=0)
+    colour, more = page.get_by_label("Colour"), page.locator(".hu-moreoptions")
+    expect(page.get_by_label("Tokens")).to_be_visible()
+    expect(colour).to_have_count(0)
+    more.press("Enter")
+    expect(more).to_have_text("Fewer options")
+    colour.select_option("linear")
+    more.click()
+    expect(colour).to_be_visible()  # it is set, so it stays to be seen
+    expect(page.get_by_label("<s> and </s>")).to_have_count(0)
+
+
+def test_a_step_of_translate_leads_to_where_it_looked(app: str, page: Page) -> None:
+    page.goto(f"{app}/translate?text=The baker paints a boat.")
+    page.locator("button.hu-candidate").first.click()
+    page.wait_for_url("**force=0**")
+    expect(page.get_by_role("button", name="Back to it")).to_be_visible()
+    expect(page.locator(".hu-steps")).to_contain_text("you took it")
+    page.get_by_role("button", name="Where the model looked in step 2", exact=True).press("Enter")
+    page.wait_for_url("**/attention?**tokens=q1**")
+    expect(page.locator(".hu-reading .hu-button")).to_be_visible()  # a row is pinned
+    assert "kind" not in page.url  # the encoder–decoder's, as on a first visit

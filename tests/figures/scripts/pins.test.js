@@ -1,0 +1,69 @@
+// A pinned word in every head, held against the weights written out here.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { clearest, glances, pinnable, pinnedTokens, pinnedWord, pinOf, saidOf, seenBy } from "../../../transformer/figures/browser/pins.js";
+import { labels, side, STATE } from "./made.js";
+
+const plain = (made, words, names) => ({ ...made, plain: words, plain_labels: names });
+const SRC = plain(labels(["▁the", "▁ca", "ts", "</s>"], [0, 1, 1, 2], [false, false, false, true]), [0, 1, 1, 2], ["the", "cats", ""]);
+const TGT = plain(labels(["<s>", "▁les", "▁chat", "s"], [0, 1, 2, 2], [true, false, false, false]), [0, 1, 2, 2], ["", "les", "chats"]);
+const NEXT = plain(labels(["▁les", "▁chat", "s", "</s>"], [0, 1, 1, 2], [false, false, false, true]), [0, 1, 1, 2], ["les", "chats", ""]);
+
+// The looks are numbers of their own, known by where they stand: head i of six, word w.
+const level = (way, i, w) => 100 * (way === "to" ? 1 : 2) + 10 * i + w;
+const SIDE = {
+  ...side(), src: SRC, tgt: TGT, predicted: NEXT,
+  labels: (kind) => ({
+    rows: kind === "encoder" ? SRC : TGT, columns: kind === "decoder" ? TGT : SRC, writes: kind === "encoder" ? null : NEXT,
+  }),
+  looks: (_, way) => ({
+    top: 1000, words: 3, others: Uint16Array.from({ length: 18 }, (__, at) => at % 2),
+    weights: Uint16Array.from({ length: 18 }, (__, at) => level(way, Math.floor(at / 3), at % 3)),
+  }),
+};
+const CATS = pinnedWord(SIDE, "s2");
+
+test("words can be pinned by any of their pieces, signs cannot", () => {
+  assert.deepEqual(pinnable(SIDE).map(({ of, label }) => of + label), ["sthe", "scats", "tles", "tchats"]);
+  assert.equal(CATS.label, "cats");
+  assert.equal(pinOf(CATS), "s1");
+  for (const pin of ["", "s3", "t0", "s9", "t99"]) assert.equal(pinnedWord(SIDE, pin), null);
+  const reader = { ...SIDE, kinds: ["encoder"] };
+  assert.deepEqual(pinnable(reader).map(({ of }) => of), ["s", "s"]);
+});
+
+test("a word of the sentence is never seen by the decoder's own attention, nor one of the translation by the encoder's", () => {
+  assert.deepEqual(seenBy(SIDE, CATS, "both"), [["encoder", ["to", "from"]], ["cross", ["to"]]]);
+  assert.deepEqual(seenBy(SIDE, CATS, "from"), [["encoder", ["from"]]]);
+  assert.deepEqual(seenBy(SIDE, pinnedWord(SIDE, "t1"), "both"), [["decoder", ["to", "from"]], ["cross", ["from"]]]);
+});
+
+test("the stronger of the two ways counts, and the clearest come first", () => {
+  const all = glances(SIDE, CATS, "encoder", ["to", "from"]);
+  assert.equal(all.length, 6);
+  assert.deepEqual(all.map(({ way }) => way), Array(6).fill("from"));
+  assert.ok(Math.abs(all[3].weight - 0.231 ** 2) < 1e-12);
+  const best = clearest(SIDE, CATS, "to", 3);
+  assert.deepEqual(best.map(({ kind, layer, head }) => [kind, layer, head]), [["encoder", 1, 2], ["cross", 1, 2], ["encoder", 1, 1]]);
+});
+
+test("a word that is written is the row of the piece before it", () => {
+  const [first] = glances(SIDE, pinnedWord(SIDE, "t1"), "cross", ["from"]);
+  assert.ok(Math.abs(first.weight - 0.2 ** 2) < 1e-12); // word 0 of what is written
+  assert.equal(first.other, "the");
+  const state = { ...STATE, way: "both" };
+  assert.deepEqual(pinnedTokens(SIDE, { ...state, kind: "cross", pin: "t3" }), ["q1", "q2"]);
+  assert.deepEqual(pinnedTokens(SIDE, { ...state, kind: "cross", pin: "s1" }), ["k1", "k2"]);
+  assert.deepEqual(pinnedTokens(SIDE, { ...state, kind: "encoder", pin: "s0" }), ["k0", "q0"]);
+  assert.deepEqual(pinnedTokens(SIDE, { ...state, kind: "decoder", pin: "s0" }), []);
+  assert.deepEqual(pinnedTokens(SIDE, { ...state, pin: "" }), []);
+});
+
+test("who looks at whom is said in the order of the look", () => {
+  const one = { kind: "encoder", layer: 0, head: 0, weight: 0.5, way: "to", other: "red" };
+  assert.deepEqual(saidOf(one, "hat").map(([text]) => text), ["red", "looks at", "hat"]);
+  assert.deepEqual(saidOf({ ...one, way: "from" }, "hat").map(([text]) => text), ["hat", "looks at", "red"]);
+  assert.equal(saidOf({ ...one, weight: 0 }, "hat")[0][1], false);
+});

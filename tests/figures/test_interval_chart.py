@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from transformer.figures.interval_chart import Chart, measured
+
+TABLE = pd.DataFrame(
+    {
+        "name": ["a", "<b>x</b>", "a", "a"],
+        "who": ["one", "one", "two", "two"],
+        "value": [0.5, 0.25, 0.75, 1.0],
+        "low": [0.4, 0.2, 0.7, 0.9],
+        "high": [0.7, 0.3, 0.8, 1.0],
+    }
+)
+CHART = Chart("name", "value", "names", "share of all", by="who", mark=(0.9, "90%"), percent=True)
+
+
+def test_values_and_intervals_are_those_of_the_table() -> None:
+    figure = measured(TABLE, CHART)
+    first, second = figure.data
+    assert (first.name, second.name) == ("one", "two")
+    assert list(first.y) == [0.5, 0.25]
+    assert list(first.error_y.array) == pytest.approx([0.2, 0.05])
+    assert list(first.error_y.arrayminus) == pytest.approx([0.1, 0.05])
+    assert first.line.color != second.line.color
+    assert first.line.dash != second.line.dash
+    assert figure.layout.yaxis.title.text == "share of all"
+    assert figure.layout.shapes[0].y0 == 0.9
+
+
+def test_words_stand_at_places_and_are_never_read_as_html() -> None:
+    """Repeated words share a place, whichever group they are of."""
+    figure = measured(TABLE, CHART)
+    assert list(figure.data[0].x) == [0, 1]
+    assert list(figure.data[1].x) == [0, 0]
+    assert list(figure.layout.xaxis.ticktext) == ["a", "&lt;b&gt;x&lt;/b&gt;"]
+    assert "<b>x" not in json.dumps(figure.to_plotly_json(), default=list)
+
+
+def test_numbers_keep_their_distance_and_a_place_is_marked() -> None:
+    table = pd.DataFrame({"n": [1, 10, 100], "loss": [1.0, 2.0, 3.0]})
+    figure = measured(table, Chart("n", "loss", "heads", "loss"), at=10)
+    (line,) = figure.data
+    assert list(line.x) == [1, 10, 100]
+    assert line.error_y.array is None  # no interval is known
+    assert figure.layout.shapes[0].x0 == 10
+    assert not figure.layout.showlegend

@@ -1,0 +1,135 @@
+"""A draft in few bits, checked, gives what exact decoding gives: token for token."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+
+from tests.inference import models
+from tests.inference.test_greedy import many_sources
+from transformer.inference.decoding import SequenceDecoder
+from transformer.inference.engine import Engine
+from transformer.inference.options import Decoding
+from transformer.inference.weights import DecoderWeights, Exact, Int8
+from transformer.model.transformer import Transformer
+
+
+def with_draft(model: Transformer, weights: DecoderWeights) -> SequenceDecoder:
+    """A decoder that drafts with `weights`, as if that had been measured to be faster."""
+    decoder = SequenceDecoder(model)
+    decoder.engine._worth_it, decoder.engine._one = True, [weights]
+    return decoder
+
+
+@pytest.mark.parametrize("options", [Decoding(), Decoding(method="sample", seed=2, top_p=0.9)])
+def test_int8_drafts_change_nothing(options: Decoding) -> None:
+    model = models.copier()
+    plain, drafting = SequenceDecoder(model), with_draft(model, DecoderWeights(model, Int8, Exact))
+    confirmed = 0
+    for source in many_sources(15):
+        expected, output = plain.run([source], options)[0], drafting.run([source], options)[0]
+        assert output.decoded.ids == expected.decoded.ids
+        assert output.decoded.finished == expected.decoded.finished
+        assert output.seed == expected.seed
+        assert (output.decoded.candidate_ids[:, 0] == expected.decoded.candidate_ids[:, 0]).all()
+        torch.testing.assert_close(
+            torch.tensor(output.decoded.log_probabilities),
+            torch.tensor(expected.decoded.log_probabilities),
+            atol=1e-4,
+            rtol=0,
+        )
+        confirmed += output.passed is not None
+    assert confirmed > 10, "most drafts are right after a correction or two"
+
+
+def test_a_draft_that_is_often_wrong_is_corrected() -> None:
+    """The model's own weights, disturbed: single tokens differ, and none of that comes through."""
+    model = models.copier()
+    disturbed = copy.deepcopy(model)
+    for parameter in disturbed.decoder.parameters():
+        parameter.add_(torch.randn_like(parameter), alpha=0.03)
+    plain, drafting = SequenceDecoder(model), with_draft(model, DecoderWeights(disturbed))
+    passes: list[int] = []
+    real = drafting.logits
+    drafting.logits = lambda *given: passes.append(1) or real(*given)  # type: ignore[method-assign]
+    corrected = 0
+    for source in many_sources(8):
+        passes.clear()
+        output = drafting.run([source], Decoding())[0]
+        assert output.decoded.ids == plain.run([source], Decoding())[0].decoded.ids
+        corrected += output.passed is not None and len(passes) > 1
+    assert corrected > 2
+
+
+def test_a_draft_of_another_model_is_given_up() -> None:
+    model = models.copier()
+    stranger = models.untrained(1, d_model=32, n_heads=4, d_ff=64)
+    plain, drafting = SequenceDecoder(model), with_draft(model, DecoderWeights(stranger))
+    for source in many_sources(3):
+        output = drafting.run([source], Decoding())[0]
+        assert output.passed is None
+        assert output.decoded.ids == plain.run([source], Decoding())[0].decoded.ids
+
+
+def test_a_right_draft_takes_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = models.copier()
+    decoder, passes = with_draft(model, DecoderWeights(model)), []
+    real = decoder.logits
+    monkeypatch.setattr(decoder, "logits", lambda *a: passes.append(a) or real(*a))
+    output = decoder.run([[5, 6, 2]], Decoding())[0]
+    assert len(passes) == 1
+    assert output.passed == output.decoded.ids
+
+
+def test_the_engine_measures_once_and_only_where_it_can_pay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    small = Engine(models.untrained())
+    assert small.draft() is None
+    assert small.half(64) is None
+    monkeypatch.setattr("transformer.inference.engine.WORTH_IT", 0)
+    measured: list[float] = []
+    for ratio, drafts, halves in ((0.5, True, True), (0.7, False, True), (0.9, False, False)):
+        engine = Engine(models.untrained())
+        monkeypatch.setattr(engine, "_ratio", lambda *given, r=ratio: measured.append(r) or r)
+        assert (engine.draft() is not None) == drafts
+        assert (engine.half(8) is not None) == halves
+        assert engine.half(7) is None
+        assert engine.draft() is engine.draft()
+        assert engine.half(64) is engine.half(8)
+    assert len(measured) == 6
+    assert Engine(models.untrained(), "fp32").half(64) is None
+    assert Engine(models.untrained(score="additive")).draft() is None
+    with pytest.raises(ValueError, match="precision must be one of auto, fp32, bf16, not 'fp16'"):
+        Engine(models.untrained(), "fp16")
+
+
+def test_the_real_measurements_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever wins, there is an answer, and decoding works with it."""
+    monkeypatch.setattr("transformer.inference.engine.WORTH_IT", 0)
+    model = models.copier()
+    decoder = SequenceDecoder(model)
+    expected = [models.greedy_by_hand(model, source, 15) for source in models.SOURCES]
+    for source, ids in zip(models.SOURCES, expected, strict=True):
+        assert decoder.run([source], Decoding(max_len=15))[0].decoded.ids == ids
+    assert len(decoder.engine._one) == 1
+    decoder.run(models.SOURCES * 2, Decoding(max_len=15))
+    assert len(decoder.engine._half) == 1
+
+
+def test_a_torch_without_the_product_decodes_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer.inference.engine.WORTH_IT", 0)
+    monkeypatch.delattr(torch, "_weight_int8pack_mm")
+    decoder = SequenceDecoder(models.copier())
+    assert decoder.engine.draft() is None
+    assert decoder.run([[4, 2]], Decoding())[0].decoded.ids == [4, 4, 2]
+
+
+def test_half_precision_batches_are_near() -> None:
+    model, sources = models.copier(), many_sources(40)
+    exact = SequenceDecoder(model).run(sources, Decoding(max_len=12))
+    half = SequenceDecoder(model, "bf16").run(sources, Decoding(max_len=12))
+    same = sum(a.decoded.ids == b.decoded.ids for a, b in zip(exact, half, strict=True))
+    assert same > 30

@@ -1,0 +1,273 @@
+"""Real worker processes: begin, control, finish, be killed, and what the queue makes of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.jobs.conftest import PATIENCE, STANDIN, MakeJobs, MakeStill, asked, until, warm
+from transformer.jobs import Jobs, Limits, claims, worker
+from transformer.jobs.folder import JobFolder
+from transformer.jobs.queue import Queue
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def starts(jobs: Jobs, name: str) -> list[int]:
+    """The processes that began this run, one after the other."""
+    path = jobs.folder(name).path / "starts.txt"
+    return [int(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def steps(jobs: Jobs, name: str) -> list[int]:
+    return [line["step"] for line in jobs.folder(name).metrics()]
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jobs]:
+    """One warm worker for the tests that do not end it."""
+    root = tmp_path_factory.mktemp("shared")
+    with Jobs(root, Limits(workers=1, nice=0, runs_per_visitor=100), trainer=STANDIN) as shared:
+        yield warm(shared)
+
+
+def test_from_click_to_finished(jobs: Jobs) -> None:
+    name = jobs.submit(asked(title="Reverse, 4 heads", steps=7), "ann", {"pairs.tsv": b"a\tb\n"})
+    info = until(jobs, name, "finished")
+    assert (info.title, info.owner, info.step, info.share) == ("Reverse, 4 heads", "ann", 7, 1.0)
+    assert name.startswith("reverse-4-heads-")
+    assert steps(jobs, name) == [*range(1, 8)]
+    assert (jobs.folder(name).path / "pairs.tsv").read_bytes() == b"a\tb\n"
+    assert "the stand-in begins" in jobs.folder(name).log_path.read_text()
+    assert len(starts(jobs, name)) == 1
+    with pytest.raises(ValueError, match="is finished: there is nothing left to resume"):
+        jobs.resume(name, "ann")
+    with pytest.raises(ValueError, match="is finished: there is nothing to control any more"):
+        jobs.control(name, "ann", command="pause")
+
+
+def test_a_paused_run_gives_its_worker_to_the_next_and_goes_on(jobs: Jobs) -> None:
+    first = jobs.submit(asked(steps=60, nap=0.02), "ann")
+    second = jobs.submit(asked(steps=2), "bob")
+    assert jobs.run(second).place in (1, 2)  # the first one may not have been taken yet
+    info = until(jobs, first, lambda info: info.step >= 7)
+    assert info.seconds_left is not None
+    assert 0 < info.seconds_left < 60 * 0.02
+    jobs.control(first, "ann", command="pause", learning_rate_factor=0.5)
+    paused = until(jobs, first, "paused")
+    assert 7 <= paused.step < 60
+    until(jobs, second, "finished")
+    assert jobs.run(first).status == "paused"
+    jobs.resume(first, "ann")
+    assert until(jobs, first, "finished").step == 60
+    # It went on from where it was saved: no step is missing, none is there twice.
+    assert steps(jobs, first) == [*range(1, 61)]
+    assert len(starts(jobs, first)) == 2
+    assert jobs.folder(first).control().learning_rate_factor == 0.5
+
+
+def test_stop_and_delete_while_it_trains(jobs: Jobs) -> None:
+    stopped = jobs.submit(asked(steps=1000, nap=0.02), "ann")
+    until(jobs, stopped, lambda info: info.step >= 2)
+    jobs.control(stopped, "ann", command="stop")
+    assert until(jobs, stopped, "cancelled").step < 1000
+    deleted = jobs.submit(asked(steps=1000, nap=0.02), "ann")
+    until(jobs, deleted, lambda info: info.step >= 2)
+    path = jobs.folder(deleted).path
+    jobs.delete(deleted, "ann")
+    assert deleted not in [info.name for info in jobs.runs()]  # at once
+    last = jobs.submit(asked(), "ann")
+    until(jobs, last, "finished")  # so the worker is free
+    assert not path.exists()
+    jobs.delete(stopped, "ann")
+    assert not {stopped, deleted} & {p.name for p in path.parent.iterdir()}
+
+
+def test_a_killed_worker_is_a_reason_and_closing_leaves_none(make_jobs: MakeJobs) -> None:
+    jobs = make_jobs(nice=3)
+    name = jobs.submit(asked(steps=40, nap=0.03), "ann")
+    waiting = jobs.submit(asked(), "bob")
+    until(jobs, name, lambda info: info.step >= 7)
+    os.kill(starts(jobs, name)[0], signal.SIGKILL)
+    info = until(jobs, name, "failed")
+    saved = info.step // 5 * 5
+    assert info.reason == (
+        f"its worker was killed (signal 9) at step {info.step}; Resume goes on from step {saved}"
+    )
+    until(jobs, waiting, "finished")  # by a new worker
+    jobs.resume(name, "ann")
+    until(jobs, name, "finished")
+    assert steps(jobs, name) == [*range(1, 41)]
+    killed, again = starts(jobs, name)
+    assert killed != again
+    assert starts(jobs, waiting) == [again]
+    left = jobs.submit(asked(steps=500, nap=0.02), "ann")
+    until(jobs, left, lambda info: info.step >= 2)
+    worker = psutil.Process(again)
+    assert worker.nice() == psutil.Process().nice() + 3
+    jobs.close()
+    assert not worker.is_running()
+    state = json.loads((jobs.folder(left).path / "state.json").read_text())
+    assert (state["status"], state["step"]) == ("queued", steps(jobs, left)[-1])
+
+
+def test_what_breaks_is_told_and_the_queue_goes_on(jobs: Jobs) -> None:
+    reasons = {
+        "memory": "the memory was not enough at step 2: begin a run with a smaller model",
+        "disk": "could not be written (No space left on device) at step 2; Resume begins again",
+        "text": "the text has no pairs",
+    }
+    broken = {what: jobs.submit(asked(breaks=what, steps=9), "ann") for what in reasons}
+    fine = jobs.submit(asked(), "ann")
+    until(jobs, fine, "finished")
+    for what, reason in reasons.items():
+        assert reason in until(jobs, broken[what], "failed").reason
+    assert "line" in (jobs.folder(broken["text"]).log_path.read_text())  # the traceback is kept
+
+
+APP = """
+import sys, time
+from tests.jobs.conftest import asked
+from transformer.jobs import Jobs, Limits
+jobs = Jobs(sys.argv[1], Limits(workers=1, nice=0), trainer="tests.jobs.standin:train")
+print(jobs.submit(asked(steps=40, nap=0.03), "ann"), flush=True)
+time.sleep(600)
+"""
+
+
+@contextmanager
+def app(root: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """Another app on this folder, and the name of a run that it began."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", APP, str(root)], cwd=ROOT, stdout=subprocess.PIPE
+    )
+    assert process.stdout
+    try:
+        yield process, process.stdout.readline().decode().strip()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_the_app_is_killed_and_finds_its_runs_again(
+    make_jobs: MakeJobs, still: MakeStill, tmp_path: Path
+) -> None:
+    """Its worker saves and ends; the run waits in line, before all that came later, and goes on."""
+    with app(tmp_path / "runs") as (process, trained):
+        looking = still()
+        until(looking, trained, lambda info: info.step >= 3)
+        waiting = looking.submit(asked(), "bob")
+        worker = psutil.Process(starts(looking, trained)[0])
+        process.kill()
+        worker.wait(PATIENCE)
+    info = looking.run(trained)
+    assert (info.status, info.place) == ("queued", 1)
+    assert info.reason == f"goes on after step {info.step}, when a worker is free"
+    assert looking.run(waiting).place == 2
+    after = make_jobs()
+    after.start()
+    for name, count in ((trained, 40), (waiting, 3)):
+        until(after, name, "finished")
+        assert steps(after, name) == [*range(1, count + 1)]
+    assert len(starts(after, trained)) == 2
+
+
+def test_app_and_worker_are_killed_together(still: MakeStill, tmp_path: Path) -> None:
+    """As by a power cut: nobody could say anything, and yet the run is found."""
+    with app(tmp_path / "runs") as (process, name):
+        looking = still()
+        until(looking, name, lambda info: info.step >= 6)
+        worker = psutil.Process(starts(looking, name)[0])
+        worker.suspend()
+        process.kill()
+        process.wait()
+        assert looking.run(name).status == "running"  # somebody still holds it
+        worker.kill()
+        worker.wait(PATIENCE)
+    info = still().run(name)
+    assert info.status == "failed"
+    saved = info.step // 5 * 5
+    assert info.reason == (
+        f"its worker ended with the app at step {info.step}; Resume goes on from step {saved}"
+    )
+    looking.resume(name, "ann")
+    assert looking.run(name).place == 1
+
+
+def test_a_run_is_given_back_when_the_disk_has_room_again(
+    still: MakeStill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody else knows why it ended: a run that no word was said of would seem to train on."""
+    jobs = still()
+    name = jobs.submit(asked(), "ann")
+    queue = Queue(jobs.folder(name).path.parent)
+    claim = claims.take(queue, "worker")
+    assert claim is not None
+    tries = iter([OSError(28, "No space left on device")] * 3)
+    write = JobFolder.change_state
+
+    def full(folder: JobFolder, *said: Any) -> None:
+        for error in tries:
+            assert folder.is_held
+            raise error
+        write(folder, *said)
+
+    monkeypatch.setattr(JobFolder, "change_state", full)
+    monkeypatch.setattr(worker, "_LOOK", 0.01)
+    worker.Worker(queue, "worker")._give_back(claim, OSError(28, "No space left on device"))
+    info = jobs.run(name)
+    assert info.status == "failed"
+    assert "No space left on device" in info.reason
+    assert not jobs.folder(name).is_held
+
+
+def test_thirty_press_train_at_once_in_two_apps(make_jobs: MakeJobs) -> None:
+    """Two servers and three workers on one folder: none lost, none mixed up, none run twice."""
+    apps = [make_jobs(workers=2), make_jobs(workers=1)]
+    names: dict[int, str] = {}
+    begin = threading.Barrier(30)
+
+    def press(n: int) -> None:
+        begin.wait()
+        names[n] = apps[n % 2].submit(
+            asked(title=f"visitor {n}", steps=n % 3 + 1), f"visitor-{n}", {"mine.txt": b"%d" % n}
+        )
+
+    threads = [threading.Thread(target=press, args=(n,)) for n in range(30)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(names.values())) == 30
+    places = sorted(info.place for info in apps[0].runs() if info.place)
+    assert places == [*range(1, len(places) + 1)]
+    for n, name in names.items():
+        info = until(apps[n % 2], name, "finished")
+        assert (info.owner, info.title) == (f"visitor-{n}", f"visitor {n}")
+        assert (apps[0].folder(name).path / "mine.txt").read_bytes() == b"%d" % n
+        assert steps(apps[1], name) == [*range(1, n % 3 + 2)]
+        assert len(starts(apps[0], name)) == 1
+    assert {info.turn for info in apps[0].runs()} == {*range(1, 31)}
+
+
+def test_a_trainer_that_is_not_there_is_trouble_not_silence(make_jobs: MakeJobs) -> None:
+    jobs = make_jobs(trainer="tests.jobs.nowhere:train")
+    name = jobs.submit(asked(), "ann")
+    deadline = time.monotonic() + PATIENCE
+    while not jobs.startup_error():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert jobs.startup_error() == "no worker starts; the app's terminal says why"
+    assert jobs.run(name).status == "queued"

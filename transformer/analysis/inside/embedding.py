@@ -1,0 +1,113 @@
+"""Panels of the boxes at the bottom: embedding, positions, their sum (sections 3.4 and 3.5)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transformer.analysis.inside.context import (
+    CodeOf,
+    Context,
+    array,
+    given,
+    learned,
+    program,
+    table,
+)
+from transformer.analysis.inside.latex import Work, number, plain, signed
+from transformer.analysis.inside.panels import Array, Code, Panel
+
+
+def tokens(ctx: Context) -> list[Panel]:
+    """E[token], and the same × √d_model."""
+    d_model = ctx.config.d_model
+    ids = np.array(ctx.trace.src_ids if ctx.ids == "src" else ctx.trace.tgt_ids)
+    rows, columns = ctx.rows, ctx.model_axis
+    picked = array(ctx.model.embedding.weight[ids])
+    found = ctx.held(picked * d_model**0.5, ctx.box.site)
+    pick = f"model.embedding.weight[{ctx.ids}[0]]"
+
+    def work(row: int, column: int) -> list[str]:
+        return [
+            rf"t_{{{row},{column}}} = \sqrt{{d_{{model}}}}\; E_{{{ids[row]},{column}}}",
+            rf"= \sqrt{{{d_model}}} \cdot {signed(picked[row, column])}",
+        ]
+
+    code = program([], [f"e = {pick}", f"t = e * {d_model} ** 0.5"], "t[{r}, {c}]")
+    return [
+        learned("e", "Rows of E", "E", picked, rows, columns, pick, "embedding.weight"),
+        table("t", "Embeddings × √d_model", "t", found, rows, columns, work, code),
+    ]
+
+
+def positions(ctx: Context) -> list[Panel]:
+    """What is added, by the closed form, the learned table, or nothing."""
+    rows, columns = ctx.rows, ctx.model_axis
+    kind = ctx.config.positions
+    length = len(rows.labels)
+    if kind == "sinusoidal":
+        found = ctx.held(_waves(length, ctx.config.d_model), ctx.box.site)
+        work, code = _by_wave(ctx.config.d_model, found)
+        pe = table("pe", "Positional encodings", "PE", found, rows, columns, work, code)
+        return [pe]
+    found = ctx.held(array(ctx.block.positions(length)), ctx.box.site)
+    code = program([], [f"pe = {ctx.expression()}.positions({length})"], "pe[{r}, {c}]")
+    learns = kind == "learned"
+    title = "Learned positions" if learns else "No positions: zeros"
+    origin = f"{ctx.path}.positions.weight" if learns else ""
+    work = plain("PE", found)
+    return [table("pe", title, "PE", found, rows, columns, work, code, origin=origin)]
+
+
+def _waves(length: int, d_model: int) -> Array:
+    """Section 3.5, dimension by dimension: an even one is a sine, the next its cosine."""
+    dimension = np.arange(d_model)
+    angle = np.arange(length)[:, None] / 10000.0 ** ((dimension - dimension % 2) / d_model)
+    waves: Array = np.where(dimension % 2 == 0, np.sin(angle), np.cos(angle))
+    return waves
+
+
+def _by_wave(d_model: int, found: Array) -> tuple[Work, CodeOf]:
+    def work(row: int, column: int) -> list[str]:
+        wave, even = ("sin" if column % 2 == 0 else "cos"), column - column % 2
+        angle = row / 10000 ** (even / d_model)
+        return [
+            rf"PE_{{({row},\,{column})}} = \{wave}\left(\frac{{pos}}"
+            rf"{{10000^{{{even}/d_{{model}}}}}}\right)",
+            rf"= \{wave}\left(\frac{{{row}}}{{10000^{{{even}/{d_model}}}}}\right)",
+            rf"= \{wave}({number(angle, 8)})",
+        ]
+
+    def code(row: int, column: int) -> Code:
+        wave, even = ("sin" if column % 2 == 0 else "cos"), column - column % 2
+        lines = (f"angle = torch.tensor({row} / 10000 ** ({even} / {d_model}))",)
+        return Code((), lines, f"torch.{wave}(angle)")
+
+    return work, code
+
+
+def added(ctx: Context) -> list[Panel]:
+    """Embedding plus position."""
+    rows, columns = ctx.rows, ctx.model_axis
+    sources = [(f"{ctx.path}.hook_{step}", f"{ctx.name}.{step}") for step in _PARTS]
+    t, pe = (
+        given(ctx, name, title, symbol, source, rows, columns)
+        for (name, title, symbol), source in zip(_PARTS.values(), sources, strict=True)
+    )
+    found = ctx.held(t.values + pe.values, ctx.box.site)
+
+    def work(row: int, column: int) -> list[str]:
+        parts = t.values[row, column], pe.values[row, column]
+        return [
+            rf"x_{{{row},{column}}} = t_{{{row},{column}}} + PE_{{{row},{column}}}",
+            rf"= {number(parts[0])} + {signed(parts[1])}",
+        ]
+
+    lines = [f"t = seen[{sources[0][0]!r}]", f"pe = seen[{sources[1][0]!r}]", "x = t + pe"]
+    code = program([site for site, _ in sources], lines, "x[{r}, {c}]")
+    return [t, pe, table("x", "What the first layer reads", "x", found, rows, columns, work, code)]
+
+
+_PARTS = {
+    "tokens": ("t", "Embeddings × √d_model", "t"),
+    "positions": ("pe", "Positional encodings", "PE"),
+}

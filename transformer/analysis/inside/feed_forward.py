@@ -1,0 +1,144 @@
+"""Panels of the feed-forward network (section 3.3), unit by unit, and of the memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transformer.analysis.inside.context import (
+    ONE,
+    Axis,
+    Context,
+    array,
+    given,
+    numbered,
+    program,
+    table,
+    through,
+)
+from transformer.analysis.inside.latex import number, plain, products, signed
+from transformer.analysis.inside.panels import Array, Code, Panel
+
+STRONGEST = 16
+"""Hidden units shown of each position."""
+
+
+def hidden(ctx: Context) -> list[Panel]:
+    """x W_1 + b_1, cut off below 0; which units are live, and which are the strongest."""
+    config, source = ctx.config, ctx.before[0]
+    x = given(ctx, "x", "What comes in", "x", ctx.before, ctx.rows, ctx.model_axis)
+    w, b = ctx.block.w_1.weight, array(ctx.block.w_1.bias)
+    z = through(x.values, w) + b
+    found = ctx.held(np.maximum(z, 0), ctx.box.site)
+    units = numbered(config.d_ff, "hidden unit")
+    lines = [
+        f"x = seen[{source!r}]",
+        f"w_1 = {ctx.expression()}.w_1",
+        "z = x @ w_1.weight.T + w_1.bias",
+    ]
+
+    def before(row: int, column: int) -> list[str]:
+        return [
+            rf"z_{{{row},{column}}} = \sum_i x_{{{row},i}}\, W_{{i,{column}}} + b_{{{column}}}",
+            f"= {products(x.values[row], array(w[column]))} + {signed(b[column])}",
+        ]
+
+    def work(row: int, column: int) -> list[str]:
+        return [
+            rf"a_{{{row},{column}}} = \max(0, z_{{{row},{column}}})",
+            rf"= \max(0, {number(z[row, column])})",
+        ]
+
+    sums = table(
+        "z",
+        "Before the cut",
+        "x W_1 + b_1",
+        z,
+        ctx.rows,
+        units,
+        before,
+        program([source], lines, "z[{r}, {c}]"),
+        role="step",
+    )
+    lines.append("a = z.clamp(min=0)")
+    code = program([source], lines, "a[{r}, {c}]")
+    a = table("a", "Hidden units", "a", found, ctx.rows, units, work, code, kind="positive")
+    return [x, sums, _live(ctx, z, lines), _strongest(ctx, found, lines), a]
+
+
+def _live(ctx: Context, z: Array, lines: list[str]) -> Panel:
+    """The share of units above 0 at each position."""
+    counts = (z > 0).sum(axis=1)
+    live = counts[:, None] / z.shape[1]
+
+    def work(row: int, column: int) -> list[str]:
+        return [
+            r"\frac{|\{u : a_u > 0\}|}{d_{ff}}",
+            rf"= \frac{{{counts[row]}}}{{{z.shape[1]}}}",
+        ]
+
+    code = program([ctx.before[0]], lines, "(a[{r}] > 0).float().mean()")
+    title, symbol = "Share of live units", r"\frac{|\{u : a_u > 0\}|}{d_{ff}}"
+    return table("live", title, symbol, live, ctx.rows, ONE, work, code, role="step", kind="share")
+
+
+def _strongest(ctx: Context, a: Array, lines: list[str]) -> Panel:
+    """The units that are loudest at each position."""
+    count = min(STRONGEST, a.shape[1])
+    units = np.argsort(-a, axis=1, kind="stable")[:, :count]
+    values = np.take_along_axis(a, units, axis=1)
+
+    def work(row: int, column: int) -> list[str]:
+        return [
+            rf"a_{{{row},u}},\quad u = {units[row, column]}",
+        ]
+
+    def code(row: int, column: int) -> Code:
+        return Code((ctx.before[0],), tuple(lines), f"a[{row}, {units[row, column]}]")
+
+    return table(
+        "strongest",
+        "The strongest units",
+        "a_u",
+        values,
+        ctx.rows,
+        Axis(tuple(str(rank + 1) for rank in range(count)), "rank"),
+        work,
+        code,
+        role="step",
+        kind="positive",
+        cells=tuple(tuple(f"unit {unit}" for unit in row) for row in units),
+    )
+
+
+def output(ctx: Context) -> list[Panel]:
+    """a W_2 + b_2."""
+    site = f"{ctx.path}.hook_hidden"
+    units = numbered(ctx.config.d_ff, "hidden unit")
+    source = site, f"{ctx.name}.hidden"
+    a = given(ctx, "a", "Hidden units", "a", source, ctx.rows, units, kind="positive")
+    w, b = ctx.block.w_2.weight, array(ctx.block.w_2.bias)
+    found = ctx.held(through(a.values, w) + b, ctx.box.site)
+
+    def work(row: int, column: int) -> list[str]:
+        return [
+            rf"y_{{{row},{column}}} = \sum_u a_{{{row},u}}\, W_{{u,{column}}} + b_{{{column}}}",
+            f"= {products(a.values[row], array(w[column]), 'u')} + {signed(b[column])}",
+        ]
+
+    lines = [
+        f"a = seen[{site!r}]",
+        f"w_2 = {ctx.expression()}.w_2",
+        "y = a @ w_2.weight.T + w_2.bias",
+    ]
+    symbol, code = r"\mathrm{FFN}(x)", program([site], lines, "y[{r}, {c}]")
+    title = "What the network says"
+    return [a, table("y", title, symbol, found, ctx.rows, ctx.model_axis, work, code)]
+
+
+def memory(ctx: Context) -> list[Panel]:
+    """The last encoder layer's output, as it is."""
+    source = ctx.before
+    found = ctx.held(ctx.seen(source[0]), ctx.box.site)
+    code = program([source[0]], [f"m = seen[{source[0]!r}]"], "m[{r}, {c}]")
+    work, title = plain("m", found), "The memory"
+    return [table("m", title, "m", found, ctx.rows, ctx.model_axis, work, code, origin=source[1])]

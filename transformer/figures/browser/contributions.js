@@ -1,0 +1,190 @@
+// Two tables of one head side by side: its weights and what they contribute. They share the pointer and
+// the chosen cell, and tell all that is known of a cell. `.show(bytes)` takes what
+// figures/contributions.py makes; `report({ row, column })` is called for a chosen cell, −1 for none.
+
+import { ARROWS, colours, el, tokenText, within } from "./base.js";
+import { cellAt, cornerOf, drawTable, layoutCells } from "./cells.js";
+import { makeBar } from "./legend.js";
+import { numberText } from "./numbers.js";
+import { makeStage } from "./stage.js";
+import { unpack } from "./store.js";
+
+const CONTRIBUTION_QUIET = 150; // ms, so that a held arrow key reports once
+
+export function contributionsView(place, report) {
+  let [header, parts, m, cell, over, look, shown] = [null, null, null, null, null, null, ""];
+  let reporting = 0;
+  const tables = [0, 1].map((which) => makeMoved(which));
+  const told = el("div", { class: "hu-moved-cell", role: "status" });
+  const pair = el("div", { class: "hu-pair" }, ...tables.map(({ node }) => node));
+  const frame = el("div", { class: "hu hu-explorer hu-moves" }, pair, told);
+  place.append(frame);
+
+  function show(bytes) {
+    const found = unpack(bytes);
+    [header, parts] = [found.header, found.parts];
+    const entry = (text, i) => ({ text, written: header.writes ? header.writes[i] : null, dim: false });
+    const causal = header.kind === "decoder";
+    m = {
+      kind: header.kind,
+      rows: header.rows.map(entry),
+      columns: header.columns.map((text) => ({ text, dim: false })),
+      nRows: header.rows.length,
+      nColumns: header.columns.length,
+      masked: (row, column) => causal && column > row,
+    };
+    const asked = JSON.stringify([header.id, header.cell]);
+    if (asked !== shown) cell = header.cell && { row: header.cell[0], column: header.cell[1] };
+    [shown, over] = [asked, null];
+    redraw();
+  }
+
+  function redraw() {
+    if (!header || !frame.isConnected || !frame.clientWidth) return;
+    frame.dataset.size = header.large ? "large" : "normal";
+    look = colours(frame);
+    for (const table of tables) table.draw();
+    tell();
+  }
+
+  const valueAt = (quantity, { row, column }) => parts.get(quantity.name).values[row * m.nColumns + column];
+
+  // The place of a cell when all are put in order by the size of a quantity, the greatest first.
+  function rankOf(quantity, at) {
+    const { values } = parts.get(quantity.name);
+    const size = Math.abs(valueAt(quantity, at));
+    let [rank, count] = [1, 0];
+    for (let i = 0; i < values.length; i++) {
+      if (m.masked(Math.floor(i / m.nColumns), i % m.nColumns)) continue;
+      count++;
+      if (Math.abs(values[i]) > size) rank++;
+    }
+    return [rank, count];
+  }
+
+  function namesOf(at) {
+    const entry = m.rows[at.row];
+    const writes = entry.written === null ? [] : [" (writes ", tokenText(entry.written), ")"];
+    return [tokenText(entry.text), ...writes, " attends to ", tokenText(m.columns[at.column].text)];
+  }
+
+  // Below the tables: the cell under the pointer, else the chosen one.
+  function tell() {
+    const at = over || cell;
+    if (!at) {
+      told.replaceChildren(el("span", { class: "hu-note" }, "Point at a cell to see what is known of it; click to keep it. Arrow keys work too."));
+      return;
+    }
+    if (m.masked(at.row, at.column)) {
+      told.replaceChildren(el("strong", {}, ...namesOf(at)), el("span", {}, "Masked: it may not see the future."));
+      return;
+    }
+    const facts = header.quantities.map((quantity) => {
+      const [rank, count] = rankOf(quantity, at);
+      return el("div", { class: "hu-fact" },
+        el("span", {}, quantity.label),
+        el("strong", {}, numberText(valueAt(quantity, at), 3)),
+        el("span", {}, `${rank} of ${count}`));
+    });
+    told.replaceChildren(el("strong", {}, ...namesOf(at)), el("div", { class: "hu-facts" }, ...facts));
+  }
+
+  function choose(next) {
+    cell = next;
+    redraw();
+    clearTimeout(reporting);
+    const { row, column } = next || { row: -1, column: -1 };
+    reporting = setTimeout(() => report({ row, column }), CONTRIBUTION_QUIET);
+  }
+
+  function point(next) {
+    if (next?.row === over?.row && next?.column === over?.column) return;
+    over = next;
+    redraw();
+  }
+
+  // One of the two: a title, a table, its scale.
+  function makeMoved(which) {
+    const stage = makeStage({
+      plan: (pen, width) => layoutCells(m, { row: 0, column: 0, rows: m.nRows, columns: m.nColumns }, pen, width, look, false),
+      paint: (pen, at) => drawTable(pen, m, at, look, colourOf(quantity(), parts), {
+        ...(quantity().signed ? { ramp: look.diverging, css: look.divergingCss } : {}), cell: over, pinned: cell,
+      }),
+    });
+    const quantity = () => header.quantities.find(({ name }) => name === header.shown[which]);
+    const title = el("h3", { class: "hu-title" });
+    const bar = makeBar();
+    const words = el("span", {});
+    const node = el("figure", { class: "hu-head" }, title, stage.node, el("figcaption", { class: "hu-legend" }, bar.node, words));
+    const { canvas } = stage;
+    const under = (event) => (stage.placed ? cellAt(stage.placed, event.offsetX, event.offsetY) : null);
+    canvas.addEventListener("pointermove", (event) => {
+      point(under(event));
+      sayHere();
+    });
+    canvas.addEventListener("pointerleave", (event) => {
+      stage.say(null);
+      if (event.pointerType === "mouse") point(null);
+    });
+    canvas.addEventListener("click", (event) => {
+      const now = under(event);
+      choose(now && now.row === cell?.row && now.column === cell?.column ? null : now);
+    });
+    canvas.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") choose(null);
+      else if (event.key in ARROWS) {
+        const [right, down] = ARROWS[event.key];
+        choose(cell ? { row: within(cell.row + down, m.nRows), column: within(cell.column + right, m.nColumns) } : { row: 0, column: 0 });
+      } else return;
+      event.preventDefault();
+    });
+
+    function sayHere() {
+      if (!over || !stage.placed) return stage.say(null);
+      const [x, y] = cornerOf(stage.placed, over);
+      const lines = m.masked(over.row, over.column)
+        ? [el("strong", {}, "masked")]
+        : header.quantities.map((one) => el(one === quantity() ? "strong" : "span", {}, `${one.label} ${numberText(valueAt(one, over), 3)}`));
+      stage.say([...lines, el("span", {}, ...namesOf(over))], x + stage.placed.cell / 2, y, stage.placed.high);
+    }
+
+    function draw() {
+      const one = quantity();
+      title.textContent = one.title;
+      stage.draw(`${one.title}: ${m.nRows} rows, ${m.nColumns} columns. Arrow keys choose a cell, which is read below.`);
+      const { ramp, ticks } = movedScale(one, look);
+      bar.draw(ramp, ticks);
+      words.textContent = `${one.unit}; the colour follows the square root, so that small ones show`;
+      if (!over) stage.say(null);
+    }
+    return { node, draw };
+  }
+
+  const resized = new ResizeObserver(redraw);
+  resized.observe(frame);
+  return {
+    show,
+    close: () => {
+      resized.disconnect();
+      clearTimeout(reporting);
+    },
+  };
+}
+
+// The colour of a cell, 0 to 255: by the square root of its share of the greatest; what has a sign goes
+// both ways from the middle.
+function colourOf({ name, most, signed }, parts) {
+  const { values, shape } = parts.get(name);
+  return (row, column) => {
+    const share = Math.sqrt(Math.min(Math.abs(values[row * shape[1] + column]) / (most || 1), 1));
+    if (!signed) return Math.round(255 * share);
+    return Math.round(127.5 * (1 + Math.sign(values[row * shape[1] + column]) * share));
+  };
+}
+
+/** @param {any} given @param {Look} look */
+function movedScale({ most, signed }, look) {
+  const end = numberText(most, 2);
+  if (!signed) return { ramp: look.ramp, ticks: [[0, "0"], [0.5, numberText(most / 4, 2)], [1, end]] };
+  return { ramp: look.diverging, ticks: [[0, `−${end}`], [0.5, "0"], [1, end]] };
+}

@@ -1,0 +1,163 @@
+// Pin a word: the words of the sentence and of its translation as buttons, and for the pinned one all
+// heads of all layers coloured by how much they look at it, the clearest of them first.
+
+import { ARROWS, el, within } from "./base.js";
+import { makeBar } from "./legend.js";
+import { makeMosaic } from "./mosaic.js";
+import { KINDS } from "./options.js";
+import { clearest, glances, pinnable, pinnedWord, pinOf, saidOf, seenBy } from "./pins.js";
+
+/** @type {[State["way"], string][]} */
+const WAYS = [["both", "Both"], ["to", "Who looks at it"], ["from", "What it looks at"]];
+const UNSEEN = {
+  s: "The decoder's masked attention is not here: it sees the translation alone.",
+  t: "The encoder's attention is not here: it sees the sentence alone.",
+};
+const COUNTED = "A word of several pieces: what goes to them is added up, what comes from them averaged. The number is the greatest weight between it and another word; signs of punctuation and the ends of the sentence are left out.";
+
+/** @param {Context} ctx */
+export function makePins(ctx) {
+  const words = el("div", { class: "hu-pinwords", role: "toolbar", "aria-label": "Pin a word" });
+  const ways = el("div", { class: "hu-ways", role: "group", "aria-label": "Which way it looks" });
+  const free = el("button", { type: "button", class: "hu-button" }, "Unpin");
+  const said = el("p", { class: "hu-pinsaid", role: "status" });
+  const grids = el("div", { class: "hu-kindrow" });
+  const bar = makeBar();
+  const list = el("ol", { class: "hu-clearest" });
+  const unseen = el("p", { class: "hu-note" });
+  const found = el("div", { class: "hu-pinned" },
+    el("div", { class: "hu-pinhead" }, said, ways, free),
+    el("div", { class: "hu-pinbody" },
+      el("div", {}, grids, el("div", { class: "hu-pinscale" }, bar.node, el("span", {}, "the greatest weight between it and another word")), unseen),
+      el("section", {}, el("h4", {}, "The clearest first"), list)));
+  const node = el("section", { class: "hu-pins", "aria-label": "A word in every head" }, words, found);
+  const sections = new Map(); // kind → { mosaic, node }
+  let [built, stop] = ["", 0]; // the sentences whose words stand here, and the one that Tab enters
+
+  for (const [way, label] of WAYS) {
+    const button = el("button", { type: "button", "data-way": way }, label);
+    button.addEventListener("click", () => ctx.set({ way }));
+    ways.append(button);
+  }
+  const letGo = () => {
+    ctx.set({ pin: "" });
+    words.querySelector("[tabindex='0']")?.focus({ preventScroll: true });
+  };
+  free.addEventListener("click", letGo);
+  node.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !ctx.state.pin) return;
+    event.preventDefault();
+    event.stopPropagation();
+    letGo();
+  });
+  words.addEventListener("keydown", (event) => {
+    const [right] = ARROWS[event.key] || [0];
+    const buttons = [...words.querySelectorAll("button")];
+    const ends = { Home: 0, End: buttons.length - 1 };
+    if (!right && !(event.key in ends)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    stop = ends[event.key] ?? within(buttons.indexOf(event.target) + right, buttons.length);
+    buttons.forEach((button, i) => { button.tabIndex = i === stop ? 0 : -1; });
+    buttons[stop].focus();
+  });
+
+  // A head in the view that shows its lines, or in the one where it is enlarged already.
+  const open = ({ kind, layer, head }) => {
+    const view = ctx.state.view === "heatmap" ? "heatmap" : "heads";
+    ctx.set({ kind, layer, head, view, heads: "", combine: "one", tokens: "" });
+  };
+
+  function section(kind) {
+    if (!sections.has(kind)) {
+      const mosaic = makeMosaic((layer, head) => ctx.set({ kind, layer, head, heads: "" }), (layer, head) => open({ kind, layer, head }));
+      sections.set(kind, { mosaic, node: el("section", { "data-kind": kind }, el("h4", {}, KINDS[kind]), mosaic.node) });
+    }
+    return sections.get(kind);
+  }
+
+  // The words of the sentence, and those of its translation.
+  function build() {
+    const all = pinnable(ctx.side);
+    const button = (one) => {
+      const made = el("button", { type: "button", class: "hu-pinword", "data-pin": pinOf(one) }, el("bdi", {}, one.label));
+      if (one.members.length > 1) made.title = `${one.members.length} pieces. ${COUNTED}`;
+      made.addEventListener("click", () => {
+        stop = all.findIndex((other) => pinOf(other) === pinOf(one));
+        ctx.set({ pin: made.getAttribute("aria-pressed") === "true" ? "" : pinOf(one) });
+      });
+      return made;
+    };
+    const line = (of) => all.filter((one) => one.of === of).map(button);
+    const target = line("t");
+    words.replaceChildren(
+      el("span", { class: "hu-pincaption" }, "Pin a word:"), el("span", { class: "hu-pinline" }, ...line("s")),
+      ...(target.length ? [el("span", { "aria-hidden": "true" }, "→"), el("span", { class: "hu-pinline" }, ...target)] : []),
+    );
+    stop = within(stop, Math.max(all.length, 1));
+  }
+
+  function draw() {
+    const { side, state, look } = ctx;
+    if (built !== side.id) build();
+    built = side.id;
+    const pinned = pinnedWord(side, state.pin);
+    words.querySelectorAll("button").forEach((button, i) => {
+      button.setAttribute("aria-pressed", String(pinned !== null && button.dataset.pin === pinOf(pinned)));
+      button.tabIndex = i === stop ? 0 : -1;
+    });
+    found.hidden = !pinned;
+    if (!pinned) return;
+    for (const button of ways.children) button.setAttribute("aria-pressed", String(button.dataset.way === state.way));
+    const kinds = seenBy(side, pinned, state.way);
+    const nodes = kinds.map(([kind]) => section(kind).node);
+    if (nodes.length !== grids.children.length || nodes.some((one, i) => one !== grids.children[i])) grids.replaceChildren(...nodes);
+    grids.style.setProperty("--hu-heads", side.n_heads);
+    for (const [kind, seen] of kinds) drawKind(pinned, kind, glances(side, pinned, kind, seen));
+    bar.draw(look.ramp, [[0, "0"], [0.5, "0.5"], [1, "1"]]);
+    unseen.textContent = nodes.length ? UNSEEN[pinned.of] : "";
+    write(pinned, clearest(side, pinned, state.way));
+  }
+
+  function drawKind(pinned, kind, all) {
+    const { side, state, look } = ctx;
+    const of = ({ layer, head }) => all[layer * side.n_heads + head];
+    section(kind).mosaic.draw(side, kind, state, look, {
+      label: KINDS[kind],
+      marked: kind === state.kind,
+      of: `${state.pin} ${state.way}`,
+      described: (layer, head) => inWords(of({ layer, head }), pinned),
+      picture: (canvas, layer, head) => {
+        [canvas.width, canvas.height] = [1, 1];
+        const pen = canvas.getContext("2d");
+        pen.fillStyle = look.css(Math.round(255 * Math.min(of({ layer, head }).weight, 1)));
+        pen.fillRect(0, 0, 1, 1);
+      },
+    });
+  }
+
+  const inWords = (one, { label }) => `${saidOf(one, label).map(([text]) => text).join(" ")}${one.weight > 0 ? `, ${shownWeight(one)}` : ""}`;
+
+  function write(pinned, best) {
+    said.title = COUNTED;
+    said.replaceChildren(...(best.length
+      ? [...saidAs(best[0], pinned, true), ` with ${shownWeight(best[0])} of its attention, in layer ${best[0].layer}, head ${best[0].head}.`]
+      : ["No other word and ", el("strong", {}, el("bdi", {}, pinned.label)), " look at each other this way. Choose the other."]));
+    list.replaceChildren(...best.map((one) => {
+      const button = el("button", { type: "button", "data-head": `${one.kind} ${one.layer}.${one.head}` },
+        el("span", { class: "hu-weight" }, shownWeight(one)),
+        el("span", {}, el("strong", {}, `Layer ${one.layer}, head ${one.head}`), ` · ${KINDS[one.kind]}`, el("br"), ...saidAs(one, pinned)));
+      button.addEventListener("click", () => open(one));
+      return el("li", {}, button);
+    }));
+  }
+
+  return { node, draw };
+}
+
+// Never a whole of what is not quite that.
+const shownWeight = ({ weight }) => (weight >= 0.9995 && weight < 1 ? "> 0.999" : weight.toFixed(3));
+
+// With blanks between the words, each isolated from the direction of its letters.
+const saidAs = (one, { label }, whole = false) => saidOf(one, label, whole).flatMap(([text, word], i) =>
+  [...(i ? [" "] : []), word ? el("em", {}, el("bdi", {}, text)) : text]);

@@ -1,0 +1,85 @@
+// A pinned word: which words can be, and how much every head of every kind looks at one or from it.
+// The numbers are those of figures/pins.py.
+
+/** @typedef {{ of: "s" | "t", word: number, label: string, members: number[] }} Pinned */
+/** @typedef {{ kind: Kind, layer: number, head: number, weight: number, way: "to" | "from", other: string }} Glance */
+
+// Of the sentence ("s") and of its translation ("t"), in their order.
+/** @param {Side} side @returns {Pinned[]} */
+export function pinnable(side) {
+  const of = (which, { plain, plain_labels }) => plain_labels.flatMap((label, word) => (label
+    ? [{ of: which, word, label, members: plain.flatMap((one, position) => (one === word ? [position] : [])) }]
+    : []));
+  const target = side.kinds.some((kind) => kind !== "encoder") ? of("t", side.tgt) : [];
+  return [...of("s", side.src), ...target];
+}
+
+// The word that the state pins, by any of its pieces; null if there is none.
+/** @param {Side} side @param {string} pin @returns {Pinned | null} */
+export function pinnedWord(side, pin) {
+  const position = Number(pin.slice(1));
+  return pin ? pinnable(side).find((one) => one.of === pin[0] && one.members.includes(position)) ?? null : null;
+}
+
+/** @param {Pinned} pinned */
+export const pinOf = ({ of, members }) => `${of}${members[0]}`;
+
+// How a kind of attention sees the word: as a column that is looked at, as a row that looks.
+const SEEN = {
+  s: { encoder: ["to", "from"], cross: ["to"] },
+  t: { decoder: ["to", "from"], cross: ["from"] },
+};
+/** @param {Side} side @param {Pinned} pinned @param {State["way"]} way @returns {[Kind, ("to" | "from")[]][]} */
+export function seenBy(side, { of }, way) {
+  return side.kinds.flatMap((kind) => {
+    const ways = (SEEN[of][kind] || []).filter((one) => way === "both" || one === way);
+    return ways.length ? [[kind, ways]] : [];
+  });
+}
+
+// The strongest look of one head: at the word, from it, or the stronger of the two.
+/** @param {Side} side @param {Pinned} pinned @returns {Glance} */
+function glance(side, pinned, kind, ways, { layer, head }) {
+  const all = ways.map((way) => {
+    const { weights, others, words, top } = side.looks(kind, way);
+    // The row of a cross-attention is that of the token before: the decoder has just read that one.
+    const word = kind === "cross" && way === "from" ? side.predicted.plain[pinned.members[0] - 1] : pinned.word;
+    const at = (layer * side.n_heads + head) * words + word;
+    const { rows, columns, writes } = side.labels(kind);
+    const labels = way === "from" ? columns : kind === "cross" ? writes : rows;
+    return { kind, layer, head, way, weight: (weights[at] / top) ** 2, other: labels.plain_labels[others[at]] };
+  });
+  return all.reduce((best, one) => (one.weight > best.weight ? one : best));
+}
+
+// Every head of a kind, layer by layer.
+/** @param {Side} side @param {Pinned} pinned @param {Kind} kind @param {("to" | "from")[]} ways */
+export function glances(side, pinned, kind, ways) {
+  return Array.from({ length: side.n_layers * side.n_heads }, (_, i) =>
+    glance(side, pinned, kind, ways, { layer: Math.floor(i / side.n_heads), head: i % side.n_heads }));
+}
+
+// The clearest of all kinds; heads that do not look there at all are none.
+/** @param {Side} side @param {Pinned} pinned @param {State["way"]} way */
+export function clearest(side, pinned, way, most = 5) {
+  return seenBy(side, pinned, way).flatMap(([kind, ways]) => glances(side, pinned, kind, ways))
+    .filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight).slice(0, most);
+}
+
+// The rows ("q…") and columns ("k…") of a kind that the pinned word stands for.
+/** @param {Side} side @param {State} state */
+export function pinnedTokens(side, { pin, way, kind }) {
+  const pinned = pinnedWord(side, pin);
+  const [, ways] = pinned ? seenBy(side, pinned, way).find(([one]) => one === kind) || [] : [];
+  return (ways || []).flatMap((one) => pinned.members.map((position) =>
+    (one === "to" ? `k${position}` : `q${kind === "cross" ? position - 1 : position}`)));
+}
+
+// "parapluie looks at umbrella", as [text, whether it is a word of the sentences]; `whole` also says
+// that a word of the translation looks there before it is written.
+/** @param {Glance} given @param {string} label @returns {[string, boolean][]} */
+export function saidOf({ way, other, kind, weight }, label, whole = false) {
+  if (!(weight > 0)) return [["no other word", false]];
+  const looks = whole && kind === "cross" ? "looks, when it is written, at" : "looks at";
+  return way === "to" ? [[other, true], [looks, false], [label, true]] : [[label, true], [looks, false], [other, true]];
+}

@@ -1,0 +1,57 @@
+"""What to notice on the sentence at hand, in a few lines above the view."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from transformer.analysis.roles.sentence_heads import StandsOut, stand_out
+from transformer.figures.explorer import Notice
+from transformer.figures.state import KINDS, State
+from transformer.ui.readings import Reading
+
+_kept: WeakKeyDictionary[Reading, list[Notice]] = WeakKeyDictionary()
+_ENDS = {"</s>": "the sign that ends the sentence", "<s>": "the sign that begins the translation"}
+
+
+def story(reading: Reading) -> list[Notice]:
+    """A line for each sort of head that stands out; kept while the reading is."""
+    if reading not in _kept:
+        _kept[reading] = [_notice(one, reading) for one in stand_out(reading.trace)]
+    return _kept[reading]
+
+
+def _notice(one: StandsOut, reading: Reading) -> Notice:
+    tokens = [f"q{row}" for row in one.rows]
+    if one.what == "rests":
+        last = 0 if one.kind == "decoder" else len(reading.trace.src_tokens) - 1
+        tokens = [f"k{last}"]
+    look: State = {"view": "heads", "kind": one.kind, "layer": one.layer, "head": one.head}
+    alone: State = {"heads": "", "combine": "one", "tokens": ",".join(tokens), "pin": ""}
+    label = f"{KINDS[one.kind]}, layer {one.layer}, head {one.head}"
+    return Notice(_said(one), label, {**look, **alone})
+
+
+def _said(one: StandsOut) -> tuple[tuple[str, bool], ...]:
+    """In words, each with whether it is one of the sentence's."""
+    if one.what == "aligns":
+        more = (
+            f" with {one.weight:.2f} of its attention. So do {one.count} of the {one.of} words "
+            "written, each at its own with more than half:"
+        )
+        return (
+            ("To write ", False), (one.word, True), (", this head looks at ", False),
+            (one.other, True), (more, False),
+        )  # fmt: skip
+    if one.what == "back":
+        return (
+            ("Here ", False), (one.word, True), (" looks one word back, at ", False),
+            (one.other, True),
+            (f", with {one.weight:.2f}; so do {one.count} of {one.of} with more than half:", False),
+        )  # fmt: skip
+    end = _ENDS.get(one.other, "a sign that is no word")
+    return (
+        (
+            f"{one.count} of {one.of} heads rest: they give most of their attention to {end}, "
+            f"which says nothing; this one {one.share:.2f}:", False,
+        ),
+    )  # fmt: skip

@@ -1,0 +1,135 @@
+"""Past the lengths of training, measured: on our tasks."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from transformer.analysis.positions import Right
+from transformer.figures.positions import Curve, lines
+from transformer.jobs import Computation
+from transformer.text.tasks import TASKS
+from transformer.ui import frame, models, state
+from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.computed import computed
+from transformer.ui.kit.tables import html
+from transformer.ui.models import Model
+from transformer.ui.positions import Positions, far_sentences, position_models
+from transformer.ui.positions.position_models import PositionModel
+from transformer.ui.server import visitor
+
+MOST_MODELS = position_models.MOST_LOADED
+EACH = 48
+"""Sequences of each length."""
+
+
+def show(model: Model) -> None:
+    """Longer sequences, and far places, for models of our tasks and of a language."""
+    st.markdown(
+        "A formula has no end. The paper chose sines hoping that a model **may** go past the "
+        "lengths of its training with them (section 3.5). Does it? Measure."
+    )
+    visitor.owner()
+    if not model.about.kind:
+        far_sentences.show(model)
+    st.subheader("Longer sequences")
+    first, same = _compared(model)
+    if {"learned", "sinusoidal"} - {one.positions for one in same}:
+        st.markdown(
+            "Learned places beside sinusoids, on lengths that neither met: for this, two small "
+            "models are needed."
+        )
+        position_models.offer()
+    if first is None:
+        return
+    most = TASKS[first.task].options["longest"].greatest
+    st.markdown(
+        f"**{TASKS[first.task].title}**, learned from up to **{first.longest}** symbols, asked for "
+        f"up to {most}. Only a whole sequence is right."
+    )
+    found = computed(_question(first.task, same, most), button="Measure every length")
+    if found:
+        rows = [[Right(**one) for one in row] for row in found["right"]]
+        _draw(_names(same), rows, first.longest)
+
+
+def _compared(model: Model) -> tuple[PositionModel | None, list[PositionModel]]:
+    """The page's model if it has a task with lengths, else the learned one that is looked at, else
+    the first there is; and with it those of the same task, most telling first."""
+    there = [one for one in position_models.learners() if one.task]
+    wanted = (model.name, state.view(Positions).learned)
+    first = min(
+        there, key=lambda one: wanted.index(one.name) if one.name in wanted else 2, default=None
+    )
+    if first is None:
+        return None, []
+    same = [one for one in there if (one.task, one.options) == (first.task, first.options)]
+    kinds: dict[str, int] = {}
+    for one in (first, *same):  # one of each kind of positions before a second of any
+        kinds.setdefault(one.positions, len(kinds))
+    seen: list[PositionModel] = []
+    for kind in kinds:
+        seen += [one for one in (first, *same) if one.positions == kind and one not in seen][:1]
+    return first, [*seen, *(one for one in same if one not in seen)][:MOST_MODELS]
+
+
+def _names(same: list[PositionModel]) -> list[str]:
+    """What kind of positions each has; with its own name where two have the same."""
+    kinds = [one.positions for one in same]
+    return [
+        kind if kinds.count(kind) == 1 else f"{kind} ({one.name})"
+        for kind, one in zip(kinds, same, strict=True)
+    ]
+
+
+def _question(task: str, same: list[PositionModel], most: int) -> Computation:
+    hashes = [models.digest(one.path) for one in same]
+    given = {
+        "task": task,
+        "options": {name: value for name, value in same[0].options if name != "longest"},
+        "most": most,
+        "each": EACH,
+    }
+    folders = [str(one.path.resolve()) for one in same]
+    return Computation(
+        "transformer.analysis.positions.extrapolation_job:lengths",
+        {**given, "models": [*zip(folders, hashes, strict=True)]},
+        known_by=(hashes, given),
+    )
+
+
+def _draw(names: list[str], rows: list[list[Right]], longest: int) -> None:
+    lengths = [one.length for one in rows[0]]
+    chart(
+        lines(
+            [
+                Curve(name, lengths, [one.share for one in row])
+                for name, row in zip(names, rows, strict=True)
+            ],
+            across="symbols in the sequence",
+            down="sequences right",
+            percent=True,
+            at=(longest + 0.5, "longest in training"),
+            dark=dark(),
+        ),
+        "positions-far-tasks",
+    )
+    for name, row in zip(names, rows, strict=True):
+        if end := next((one for one in row if one.share is None), None):
+            st.markdown(
+                f"**{frame.plain(name)}** ends before {end.length} symbols. It says: "
+                f"“{frame.plain(end.why)}” That is no wrong answer: its table has no vector there."
+            )
+    st.caption(
+        f"{EACH} sequences of each length, decoded greedily. In training each sequence comes "
+        "once, so that the shortest, of which there are few, are rare there."
+    )
+    cells_of = [
+        ["no vector" if one.share is None else f"{one.share:.0%}" for one in row] for row in rows
+    ]
+    st.html(
+        html(
+            "Sequences right",
+            ["Symbols", *names],
+            [[str(length), *cells] for length, *cells in zip(lengths, *cells_of, strict=True)],
+        )
+    )

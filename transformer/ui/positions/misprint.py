@@ -1,0 +1,141 @@
+"""The misprint that circulates in notes, held against the paper's form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import streamlit as st
+
+from transformer.analysis import positions
+from transformer.figures.positions import Curve, lines
+from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.remembered import remembered
+from transformer.ui.kit.tables import html
+from transformer.ui.models import Model
+from transformer.ui.positions.formula import steps_on
+
+REACH = 64
+
+
+@remembered()
+def _measured(width: int, k: int) -> dict[str, dict[str, Any]]:
+    """The same numbers of both forms, over enough positions that no matrix fits by chance."""
+    length = max(512, 2 * width) + abs(k)
+    found = {}
+    for name, made in (("paper", positions.sinusoidal), ("slip", positions.misprinted)):
+        rows = made(length, width)
+        found[name] = {
+            "rows": rows,
+            "circle": positions.pair_lengths(rows),
+            "distances": positions.distances(rows, REACH),
+            "pairs": positions.pair_residuals(rows, k),
+            "map": positions.map_residual(rows, k),
+            "apart": _apart(rows[:512]),
+        }
+    return found
+
+
+def _apart(rows: npt.NDArray[np.float64]) -> float:
+    """The least distance between two rows."""
+    squares = (rows**2).sum(axis=1)
+    between = squares[:, None] + squares - 2 * rows @ rows.T
+    np.fill_diagonal(between, np.inf)
+    return float(np.sqrt(max(between.min(), 0.0)))
+
+
+def show(model: Model) -> None:
+    """What breaks when the cosine's exponent is (2i+1)/d_model, and what does not."""
+    width = model.translator.model.config.d_model
+    st.markdown(
+        "Some notes write the cosine with its own exponent. It looks harmless. The sine and the "
+        "cosine of a pair then turn at **different** speeds, and are no longer one clock hand."
+    )
+    left, right = st.columns(2)
+    left.latex(r"\text{paper: }PE_{(pos,\,2i+1)}=\cos\frac{pos}{10000^{2i/d_{model}}}")
+    right.latex(r"\text{slip: }PE_{(pos,\,2i+1)}=\cos\frac{pos}{10000^{(2i+1)/d_{model}}}")
+    k = steps_on()
+    found = _measured(width, k)
+    paper, slip = found["paper"], found["slip"]
+    length = len(slip["rows"])
+    st.markdown("**sin² + cos² of one pair**: 1 everywhere on a circle")
+    pair = width // 8
+    places = np.arange(256)
+    chart(
+        lines(
+            [
+                Curve("paper", places, paper["circle"][:256, pair]),
+                Curve("slip", places, slip["circle"][:256, pair]),
+            ],
+            across="position", down=f"sin² + cos² of pair {pair}", dark=dark(),
+        ),
+        "positions-slip-circle",
+    )  # fmt: skip
+    st.markdown(
+        "**Dot product by distance**: the band is from the least to the greatest over all p"
+    )
+    curves = []
+    for name, form in (("paper", paper), ("slip", slip)):
+        each = form["distances"]
+        low, high = each["least"].to_numpy(), each["most"].to_numpy()
+        curves.append(
+            Curve(name, each["k"].to_numpy(), each["mean"].to_numpy(), low=low, high=high)
+        )
+    chart(
+        lines(curves, across="distance k (places)", down="dot product", dark=dark()),
+        "positions-slip-distance",
+    )
+    st.markdown(f"**What the best 2×2 matrix of each pair leaves**, for k = {k}")
+    pairs = np.arange(width // 2)
+    chart(
+        lines(
+            [Curve(name, pairs, np.maximum(form["pairs"], 1e-17)) for name, form in found.items()],
+            across="pair i, fast to slow", down="largest error", log="y", dark=dark(),
+        ),
+        "positions-slip-pairs",
+    )  # fmt: skip
+    _table(paper, slip, length, k)
+    st.markdown(
+        "**What does not break.** Every dimension is still a wave between −1 and 1, places can be "
+        "told apart, and any place can be computed, however far. One part of the dot "
+        "product, ½Σ(cos ωk + cos ω′k), still depends on the distance alone; the other, which is "
+        "new, ½Σ(cos ω′(2p+k) − cos ω(2p+k)), moves with p. The slowest pairs turn so little that "
+        "over a few hundred places they still almost shift. A model could learn with these "
+        "positions: what is lost is the property that the paper chose its sines for."
+    )
+
+
+def _table(paper: dict[str, Any], slip: dict[str, Any], length: int, k: int) -> None:
+    def span(values: Any) -> str:
+        return f"{values.min():.3f} to {values.max():.3f}"
+
+    def at(form: dict[str, Any]) -> str:
+        row = form["distances"].iloc[min(abs(k), REACH)]
+        return f"{row['least']:.3f} to {row['most']:.3f}"
+
+    st.html(
+        html(
+            f"Over {length} positions, in float64",
+            ["", "Paper", "Slip"],
+            [
+                ["sin² + cos² of a pair", span(paper["circle"]), span(slip["circle"])],
+                [f"PE(p) · PE(p + {abs(k)}), over all p", at(paper), at(slip)],
+                [
+                    "Error of the best 2×2 matrices",
+                    f"{paper['pairs'].max():.1e}",
+                    f"{slip['pairs'].max():.2f}",
+                ],
+                [
+                    "Error of the best matrix of any kind",
+                    f"{paper['map']:.1e}",
+                    f"{slip['map']:.2f}",
+                ],
+                [
+                    "Least distance between two of 512 places",
+                    f"{paper['apart']:.3f}",
+                    f"{slip['apart']:.3f}",
+                ],
+            ],
+        )
+    )

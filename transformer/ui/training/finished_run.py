@@ -1,0 +1,173 @@
+"""A run that has ended: what can be done with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from transformer.jobs import JobError, RunInfo
+from transformer.text.tasks import TASKS
+from transformer.ui import frame, live_jobs, models, state
+from transformer.ui.about import about
+from transformer.ui.kit.refusals import attempt, refusal
+from transformer.ui.training import draft, metrics_tail
+from transformer.ui.training.curves import charts
+
+MOST = 6
+"""Runs whose curves are laid over one another."""
+
+
+def kept(info: RunInfo, owner: str) -> None:
+    """Ways on from a run that is over."""
+    mine = info.owner == owner and not info.shipped
+    _onward(info)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if mine and info.status in ("failed", "cancelled"):
+            st.button(
+                "Resume",
+                icon=":material/play_arrow:",
+                type="primary",
+                help="Goes on from its last save.",
+                on_click=_resume,
+                args=(info.name, owner),
+            )
+        _download(info)
+        if info.shipped:
+            _again(info)
+        elif not mine:
+            st.caption("Someone else's run: you may look at it; its owner controls it.")
+        if mine and info.kind == "pairs":
+            key = f"shared-{info.name}"
+            st.session_state.setdefault(key, info.shared)
+            st.toggle(
+                "Shared",
+                key=key,
+                help="Others see this run, its name, its sentences and its model. If not, nobody "
+                "does but you, in this browser, and whoever runs this server.",
+                on_change=_share,
+                args=(info.name, owner, key),
+            )
+        if mine:
+            with st.popover("Delete …", icon=":material/delete:"):
+                st.write("Its curves, its film and its model will be gone for good.")
+                st.button("Delete it", type="primary", on_click=_delete, args=(info.name, owner))
+    refusal("control")
+
+
+def _again(info: RunInfo) -> None:
+    """A run that came with the app: nobody controls it, and everybody can train another."""
+    if info.task in TASKS:
+        st.button(
+            "Train one like it",
+            icon=":material/model_training:",
+            key="train-again",
+            on_click=_begin,
+            args=(info.task,),
+        )
+    st.caption("It came with the app: it is there to be looked at, and stays as it is.")
+
+
+def _begin(task: str) -> None:
+    draft.begin(task)
+    state.change(run="", race="")
+
+
+def _onward(info: RunInfo) -> None:
+    """Links to the other pages with this run's model and a sentence that it knows."""
+    if info.layer:
+        st.caption("It labels places and translates nothing, so the other pages cannot show it.")
+        return
+    folders = models.checkpoints()
+    name = _model_of(info)
+    if name not in folders:
+        if info.shipped:
+            st.caption("The checkpoint that came of it is not among those here.")
+        elif info.status != "failed":
+            st.caption("It ended before its first save, so it left no model.")
+        return
+    examples = about(folders[name]).examples
+    given: dict[str, Any] = {"model": name, "text": examples[0] if examples else ""}
+    given |= {"method": "greedy", "target": "", "other": "", "other_model": ""}
+    look: dict[str, Any] = {
+        "layer": -1,
+        "head": -1,
+        "heads": "",
+        "tokens": "",
+        "force": "",
+        "row": -1,
+        "column": -1,
+    }
+    with st.container(horizontal=True):
+        frame.go("pages/translate.py", "Translate with it", "translate", **given)
+        frame.go("pages/attention.py", "Look into its heads", "visibility", **given, **look)
+
+
+def _model_of(info: RunInfo) -> str:
+    """The model that came of it, by the name that it has on other pages."""
+    path = live_jobs.jobs().folder(info.name).checkpoint_path
+    return info.name if path.name == "checkpoint" else path.name
+
+
+def others(info: RunInfo) -> dict[str, str]:
+    """The other runs there are, name to label."""
+    every = (*live_jobs.runs(), *live_jobs.jobs().shipped())
+    return {one.name: f"{one.title} ({one.name})" for one in every if one.name != info.name}
+
+
+def together(info: RunInfo, lines: list[dict[str, Any]], others: dict[str, str]) -> None:
+    """The curves of this run and of those that are chosen."""
+    key = f"beside-{info.name}"
+    shown = {f"{info.title} ({info.name})": lines}
+    for name in st.session_state.get(key, []):
+        try:
+            shown[others[name]] = metrics_tail.metrics(live_jobs.jobs().folder(name))
+        except (JobError, KeyError):  # deleted meanwhile
+            continue
+    charts(shown, info.name)
+    if others:
+        st.multiselect(
+            "Lay its curves over those of other runs",
+            list(others),
+            format_func=lambda name: others.get(name, name),
+            max_selections=MOST,
+            placeholder="Runs to compare with",
+            key=key,
+        )
+
+
+def _download(info: RunInfo) -> None:
+    folder = live_jobs.jobs().folder(info.name)
+    if not (folder.checkpoint_path / "config.json").is_file():
+        return
+    jobs = live_jobs.jobs()
+    st.download_button(
+        "Download as a folder (.zip)",
+        lambda: jobs.archive(info.name),
+        file_name=f"{info.name}.zip",
+        mime="application/zip",
+        icon=":material/download:",
+        on_click="ignore",
+        help="Checkpoint, settings and curves; every command of this app reads the checkpoint.",
+    )
+
+
+def _share(name: str, owner: str, key: str) -> None:
+    shared = bool(st.session_state[key])
+    attempt("control", lambda: live_jobs.jobs().share(name, owner, shared))
+
+
+def _resume(name: str, owner: str) -> None:
+    attempt("control", lambda: live_jobs.jobs().resume(name, owner))
+
+
+def _delete(name: str, owner: str) -> None:
+    if not state.here().run:  # pressed twice: the run is gone
+        return
+    if not attempt("control", lambda: live_jobs.jobs().delete(name, owner)):
+        return
+    view = state.view()
+    gone = {"model": "", "text": type(view)().text} if view.model == name else {}
+    if view.other_model == name:
+        gone["other_model"] = ""
+    state.change(run="", **gone)

@@ -1,0 +1,216 @@
+"""A run that is looked at: where it stands, its controls, its curves, what it writes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from transformer.jobs import JobError, RunInfo
+from transformer.jobs.folder import JobFolder
+from transformer.training.run import RunError
+from transformer.ui import frame, live_jobs, state
+from transformer.ui.kit import quantities, tables
+from transformer.ui.kit.refusals import attempt, refusal
+from transformer.ui.training import film, finished_run, metrics_tail, run_list
+
+EVERY = 1.0
+"""Seconds between two looks at a run that learns."""
+SOON = 0.4
+"""Seconds between two looks until there is something to see."""
+
+
+def run(name: str, owner: str) -> None:
+    """The page of one run."""
+    frame.link("pages/train.py", "← All runs, and ideas for a new one", run="", race="")
+    try:
+        info = live_jobs.look(name)
+    except JobError as error:
+        st.warning(frame.plain(frame.sentence(error)))
+        return
+    st.header(frame.plain(info.title))
+    live = info.live
+    if not live:
+        _status(info, [])
+        finished_run.kept(info, owner)
+    others = finished_run.others(info)
+    begun = bool(metrics_tail.metrics(live_jobs.jobs().folder(name)))
+    soon = info.status != "paused" and not begun and info.place in (None, 1)
+    every = (SOON if soon else EVERY) if live else None
+    watch = st.fragment(_watched, run_every=every, key="watched")
+    watch(name, owner, live, soon, others)
+
+
+def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, str]) -> None:
+    """What changes while the run learns; starts the whole page anew when its first figures are
+    there, and when its end has come."""
+    try:
+        info = live_jobs.look(name)
+        folder = live_jobs.jobs().folder(name)
+    except JobError:
+        state.start_anew()
+    if info.live != live:
+        state.start_anew()
+    lines = metrics_tail.metrics(folder)
+    if soon and lines:
+        state.start_anew()
+    if live:
+        _status(info, lines)
+        _controls(info, owner)
+    _figures(info, lines)
+    _made_with(folder)
+    finished_run.together(info, lines, others)
+    if info.layer:  # no heads of a translator to film
+        _examples(folder)
+        return
+    film.heads(folder, lines, live=live)
+    _examples(folder)
+    film.moments(folder)
+
+
+def _status(info: RunInfo, lines: list[dict[str, Any]]) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        run_list.badge(info)
+        st.caption(frame.plain(_told(info, lines)))
+    if info.live:
+        st.progress(info.share or 0.0)
+    if info.status == "failed":
+        st.error(frame.plain(frame.sentence(info.reason)))
+    if info.status == "queued" and (startup_error := live_jobs.jobs().startup_error()):
+        st.error(frame.plain(frame.sentence(startup_error)))
+
+
+def _told(info: RunInfo, lines: list[dict[str, Any]]) -> str:
+    if info.status == "queued":
+        if info.place == 1:
+            return "Next in line: it begins as soon as a worker is free."
+        return f"Place {info.place} in line; the page may be closed meanwhile."
+    if info.status == "running" and not lines:
+        return "Getting ready: text, vocabulary and model are made."
+    if info.status == "running":
+        if info.asked:
+            return f"Asked to {info.asked}; it ends its step and saves."
+        left = info.seconds_left
+        return f"Step {info.step:,}" + (
+            f", about {quantities.duration(left)} left" if left is not None else ""
+        )
+    return frame.sentence(info.reason) if info.status != "failed" else f"At step {info.step:,}."
+
+
+def _controls(info: RunInfo, owner: str) -> None:
+    if info.owner != owner:
+        st.caption("Someone else's run: you may look at it; its owner controls it.")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if info.status == "paused" or info.asked == "pause":
+            _button("Resume", "play_arrow", info, owner, resume=True)
+        else:
+            _button("Pause", "pause", info, owner, command="pause")
+        _button("Stop", "stop", info, owner, command="stop")
+        if info.status == "running":
+            _button("Save now", "save", info, owner, save=True)
+            _factor(info, owner)
+    refusal("control")
+
+
+def _button(label: str, icon: str, info: RunInfo, owner: str, **wish: Any) -> None:
+    st.button(
+        label,
+        key=f"{label}-{info.name}",
+        icon=f":material/{icon}:",
+        on_click=_wish,
+        args=(info.name, owner),
+        kwargs=wish,
+    )
+
+
+def _factor(info: RunInfo, owner: str) -> None:
+    key = f"factor-{info.name}"
+    now = live_jobs.jobs().folder(info.name).control().learning_rate_factor
+    st.select_slider(
+        "Learning rate ×",
+        FACTORS,
+        min(FACTORS, key=lambda factor: abs(factor - now)),
+        key=key,
+        width=260,
+        on_change=_faster,
+        args=(info.name, owner, key),
+    )
+
+
+def _faster(name: str, owner: str, key: str) -> None:
+    """Another learning rate, unless the run is over: as in `setup`, the slider may speak once more
+    when it is gone."""
+    with suppress(JobError):
+        if live_jobs.look(name).live:
+            _wish(name, owner, learning_rate_factor=st.session_state[key])
+
+
+FACTORS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
+
+
+def _wish(name: str, owner: str, resume: bool = False, **wish: Any) -> None:
+    jobs = live_jobs.jobs()
+    act = (
+        partial(jobs.resume, name, owner) if resume else partial(jobs.control, name, owner, **wish)
+    )
+    attempt("control", act)
+
+
+def _figures(info: RunInfo, lines: list[dict[str, Any]]) -> None:
+    """The newest numbers, side by side."""
+    shown: list[tuple[str, str, str]] = []
+
+    def add(label: str, value: Any, written: str, about: str) -> None:
+        if value is not None:
+            shown.append((label, written, about))
+
+    def newest(name: str) -> Any:
+        return metrics_tail.newest(lines, name)
+
+    loss, valid = newest("loss"), newest("valid_loss")
+    add("Loss", loss, f"{loss or 0:.3f}", "of the last step, nats a token")
+    add("Validation loss", valid, f"{valid or 0:.3f}", "of pairs it does not learn from")
+    for label, name, about in (
+        ("Tokens right", "token_accuracy", "given the right ones before"),
+        ("Sequences right", "sequence_accuracy", "whole outputs, written freely"),
+    ):
+        value = newest(name)
+        add(label, value, quantities.percent(value or 0.0), about)
+    bleu, aer = newest("bleu"), newest("aer")
+    add("BLEU", bleu, f"{bleu or 0:.1f}", "0 to 100, the higher the better")
+    add("Alignment error", aer, quantities.percent(aer or 0.0), "AER of the cross attention")
+    if info.status == "running":
+        rate, speed = newest("learning_rate"), metrics_tail.speed(lines)
+        add("Learning rate", rate, f"{rate or 0:.2g}", "of the last step")
+        add("Tokens a second", speed, f"{speed or 0:,.0f}", "source and target")
+    if shown:
+        with st.container(horizontal=True, key="figures"):
+            for label, written, about in shown:
+                st.metric(label, written, help=about, width="content")
+
+
+def _made_with(folder: JobFolder) -> None:
+    with suppress(RunError):
+        training = getattr(folder.config(), "training", None)
+        seed = training.seed if training else "?"
+        if said := quantities.made_with(folder.state(), seed):
+            st.caption(frame.plain(said))
+
+
+def _examples(folder: JobFolder) -> None:
+    """The newest look at the examples, as a table."""
+    st.subheader("What it writes")
+    looks = folder.examples()
+    if not looks:
+        st.caption("A few held-out sentences, written anew as it learns, will stand here.")
+        return
+    look = looks[-1]
+    rows = [
+        [one["src"], one["tgt"], one["output"], "right" if one["right"] else "wrong"]
+        for one in look["examples"]
+    ]
+    about = f"Held-out examples at step {look['step']:,}"
+    st.html(tables.html(about, ["Source", "Wanted", "Written", ""], rows))
