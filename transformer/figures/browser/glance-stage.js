@@ -4,7 +4,7 @@
 import { colours, el, SVG } from "./base.js";
 import { bandsOf, percent, strongest } from "./glance-steps.js";
 
-const SIZES = [[5, "xl"], [8, "l"], [13, "m"], [Infinity, "s"]]; // letters, by the number of words
+const sizeOf = (count) => (count <= 5 ? "xl" : count <= 8 ? "l" : count <= 13 ? "m" : "s"); // of letters, by the number of words
 const UNITS = { xl: 30, l: 22, m: 15, s: 11 }; // px of a band that is a whole look
 
 const svg = (tag, attributes) => {
@@ -32,7 +32,7 @@ export function makeGlanceStage({ go, point }) {
     data = found;
     const hues = huesOf(node, found);
     const most = Math.max(found.source.length, found.written.length);
-    size = SIZES.find(([limit]) => most <= limit)[1];
+    size = sizeOf(most);
     node.dataset.letters = size;
     over = null;
     rows.read.label.textContent = found.languages[0] ? found.reads : "It reads";
