@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { bandsOf, firstNew, leastSure, paceOf, percent, saidOf, spoken, strongest } from "../../../transformer/figures/browser/glance-steps.js";
+import { bandsOf, firstNew, leastSure, paceOf, percent, saidOf, inSentence, strongest } from "../../../transformer/figures/browser/glance-steps.js";
 import { random } from "./made.js";
 
 const word = (looks, p = 0.9, rest = 0, rivals = []) => ({ text: "w", p, looks, rest, rivals });
@@ -55,7 +55,7 @@ test("a sentence says where it looked, and no more than is so", () => {
 
 test("numbers and words as people say them", () => {
   assert.deepEqual([1, 0.996, 0.734, 0.01, 0.004].map(percent), ["100 %", "> 99 %", "73 %", "1 %", "< 1 %"]);
-  assert.deepEqual(["étudiant.", "?", "l'eau", "été)."].map(spoken), ["étudiant", "?", "l'eau", "été"]);
+  assert.deepEqual(["étudiant.", "?", "l'eau", "été)."].map(inSentence), ["étudiant", "?", "l'eau", "été"]);
   assert.deepEqual(strongest([0.2, 0.5, 0.2]), [1, 0, 2]);
 });
 

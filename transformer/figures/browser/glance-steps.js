@@ -50,7 +50,7 @@ export function percent(p) {
 }
 
 // A word within a sentence: without the signs that end it, unless it is made of signs.
-export const spoken = (text) => text.replace(/(?<=[^\p{P}])\p{P}+$/u, "");
+export const inSentence = (text) => text.replace(/(?<=[^\p{P}])\p{P}+$/u, "");
 
 // What is said of a step: texts, and words as { read } or { word } by their places.
 export function saidOf(data, step) {
