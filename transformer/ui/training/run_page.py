@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
+from html import escape
 from typing import Any
 
 import streamlit as st
@@ -12,7 +13,7 @@ from transformer.jobs import JobError, RunInfo
 from transformer.jobs.folder import JobFolder
 from transformer.training.run import RunError
 from transformer.ui import frame, live_jobs, state
-from transformer.ui.kit import quantities, tables
+from transformer.ui.kit import quantities
 from transformer.ui.kit.refusals import attempt, refusal
 from transformer.ui.training import film, finished_run, metrics_tail, run_list
 
@@ -208,9 +209,13 @@ def _examples(folder: JobFolder) -> None:
         st.caption("A few held-out sentences, written anew as it learns, will stand here.")
         return
     look = looks[-1]
-    rows = [
-        [one["src"], one["tgt"], one["output"], "right" if one["right"] else "wrong"]
+    rows = "".join(
+        f"<tr><td>{escape(one['src'])}</td><td>{escape(one['tgt'])}</td>"
+        f"<td>{escape(one['output'])}</td><td>{'right' if one['right'] else 'wrong'}</td></tr>"
         for one in look["examples"]
-    ]
-    about = f"Held-out examples at step {look['step']:,}"
-    st.html(tables.html(about, ["Source", "Wanted", "Written", ""], rows))
+    )
+    heads = "".join(f'<th scope="col">{head}</th>' for head in ("Source", "Wanted", "Written", ""))
+    st.html(
+        f'<table class="hu-table"><caption>Held-out examples at step {look["step"]:,}</caption>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+    )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from html import escape
 
 import streamlit as st
 
 from transformer.text.visible import is_blank
 from transformer.training.data import SET_ASIDE_EVERY, SET_ASIDE_MOST
 from transformer.ui import frame, live_jobs
-from transformer.ui.kit import tables
 from transformer.ui.kit.uploads import decoded
 from transformer.ui.training import own_pairs as own
 from transformer.ui.training.draft import Draft
@@ -61,5 +61,13 @@ def _held(size: int, name: str, most: int) -> None:
 
 def _preview(found: own.Pairs) -> None:
     aside = min(SET_ASIDE_MOST, 1 + (len(found) - 1) // SET_ASIDE_EVERY)
-    st.caption(f"{len(found):,} pairs, of which {aside:,} are set aside to judge by.")
-    st.html(tables.html("The first of them", ["Source", "Target"], found[:SHOWN]))
+    st.caption(
+        f"{len(found):,} pairs, of which {aside:,} are set aside to judge by. The first of them:"
+    )
+    rows = "".join(
+        f"<tr><td>{escape(src)}</td><td>{escape(tgt)}</td></tr>" for src, tgt in found[:SHOWN]
+    )
+    st.html(
+        '<table class="hu-table"><thead><tr><th scope="col">Source</th>'
+        f'<th scope="col">Target</th></tr></thead><tbody>{rows}</tbody></table>'
+    )
