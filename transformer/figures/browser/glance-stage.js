@@ -4,12 +4,7 @@
 import { colours, el, SVG } from "./base.js";
 import { bandsOf, wholePercent, strongest } from "./glance-steps.js";
 
-<<<<<<< HEAD
-const lettersOf = (count) => (count <= 5 ? "xl" : count <= 8 ? "l" : count <= 13 ? "m" : "s"); // of letters, by the number of words
-=======
-/** @type {[number, string][]} */
-const SIZES = [[5, "xl"], [8, "l"], [13, "m"], [Infinity, "s"]]; // letters, by the number of words
->>>>>>> main
+const lettersOf = (count) => (count <= 5 ? "xl" : count <= 8 ? "l" : count <= 13 ? "m" : "s"); // by the number of words
 const UNITS = { xl: 30, l: 22, m: 15, s: 11 }; // px of a band that is a whole look
 
 const svg = (tag, attributes) => {
