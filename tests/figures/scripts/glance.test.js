@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { bandsOf, firstNew, leastSure, paceOf, percent, saidOf, spoken, strongest } from "../../../transformer/figures/browser/glance-steps.js";
+import { bandsOf, firstNew, leastSure, paceOf, wholePercent, stepSaid, inSentence, strongest } from "../../../transformer/figures/browser/glance-steps.js";
 import { random } from "./made.js";
 
 const word = (looks, p = 0.9, rest = 0, rivals = []) => ({ text: "w", p, looks, rest, rivals });
@@ -47,15 +47,15 @@ test("bands stand side by side: none lies on another, at either end", () => {
 test("a sentence says where it looked, and no more than is so", () => {
   const text = (parts) => parts.map((part) => (typeof part === "string" ? part : "read" in part ? `<${part.read}>` : `[${part.word}]`)).join("");
   const data = { written: [word([0.1, 0.9]), word([0.5, 0.4]), word([0.2, 0.1], 0.5, 0.7), word([0.4, 0.1, 0.1]), word([0.5, 0.45, 0.05])] };
-  assert.equal(text(saidOf(data, 0)), "It writes [0] (90 %): it looked most at <1>.");
-  assert.equal(text(saidOf(data, 1)), "It writes [1] (90 %): it looked at <0> and at <1>.");
-  assert.equal(text(saidOf(data, 2)), "It writes [2] (50 %): it looked mostly at the end of the sentence.");
-  assert.equal(text(saidOf(data, 3)), "It writes [3] (90 %): it looked around, most at <0>.");
+  assert.equal(text(stepSaid(data, 0)), "It writes [0] (90 %): it looked most at <1>.");
+  assert.equal(text(stepSaid(data, 1)), "It writes [1] (90 %): it looked at <0> and at <1>.");
+  assert.equal(text(stepSaid(data, 2)), "It writes [2] (50 %): it looked mostly at the end of the sentence.");
+  assert.equal(text(stepSaid(data, 3)), "It writes [3] (90 %): it looked around, most at <0>.");
 });
 
 test("numbers and words as people say them", () => {
-  assert.deepEqual([1, 0.996, 0.734, 0.01, 0.004].map(percent), ["100 %", "> 99 %", "73 %", "1 %", "< 1 %"]);
-  assert.deepEqual(["étudiant.", "?", "l'eau", "été)."].map(spoken), ["étudiant", "?", "l'eau", "été"]);
+  assert.deepEqual([1, 0.996, 0.734, 0.01, 0.004].map(wholePercent), ["100 %", "> 99 %", "73 %", "1 %", "< 1 %"]);
+  assert.deepEqual(["étudiant.", "?", "l'eau", "été)."].map(inSentence), ["étudiant", "?", "l'eau", "été"]);
   assert.deepEqual(strongest([0.2, 0.5, 0.2]), [1, 0, 2]);
 });
 

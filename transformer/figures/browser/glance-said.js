@@ -2,7 +2,7 @@
 // buttons by which it plays.
 
 import { el } from "./base.js";
-import { leastSure, percent, saidOf, spoken } from "./glance-steps.js";
+import { leastSure, wholePercent, stepSaid, inSentence } from "./glance-steps.js";
 
 // `take(rival)` puts a rival in its word's place, `undo()` takes that back; `toggle()` plays or pauses,
 // `go(step)` goes to a step.
@@ -40,7 +40,7 @@ export function makeSaid({ take, undo, toggle, go }) {
     const asked = JSON.stringify([data.number, data.known, now, whole, quiet]);
     if (asked === shown) return; // what is pressed must not be made anew under the finger
     shown = asked;
-    says.replaceChildren(...(whole || quiet ? overall(data, one) : written(data, saidOf(data, now))));
+    says.replaceChildren(...(whole || quiet ? overall(data, one) : written(data, stepSaid(data, now))));
     close.replaceChildren(...rivals(data, one, whole || quiet));
     if (data.taken >= 0) close.append(undone(data));
   }
@@ -48,7 +48,7 @@ export function makeSaid({ take, undo, toggle, go }) {
   function written(data, parts) {
     return parts.map((part) => {
       if (typeof part === "string") return part;
-      return "word" in part ? el("strong", {}, el("bdi", {}, spoken(data.written[part.word].text))) : el("em", {}, el("bdi", {}, spoken(data.source[part.read])));
+      return "word" in part ? el("strong", {}, el("bdi", {}, inSentence(data.written[part.word].text))) : el("em", {}, el("bdi", {}, inSentence(data.source[part.read])));
     });
   }
 
@@ -57,7 +57,7 @@ export function makeSaid({ take, undo, toggle, go }) {
     const hint = "Point at a word to see where it comes from; press it to see how it was chosen.";
     if (one < 0) return [hint];
     const { text, p } = data.written[one];
-    return [hint, " It was least sure of ", el("strong", {}, el("bdi", {}, spoken(text))), ` (${percent(p)}).`];
+    return [hint, " It was least sure of ", el("strong", {}, el("bdi", {}, inSentence(text))), ` (${wholePercent(p)}).`];
   }
 
   function rivals(data, one, whole) {
@@ -69,8 +69,8 @@ export function makeSaid({ take, undo, toggle, go }) {
       ...found.map((rival) => {
         const share = el("span", { class: "hu-glance-share" });
         share.style.width = `${Math.max(100 * rival.p, 2)}%`;
-        const chip = el("button", { type: "button", class: "hu-glance-rival", "aria-label": `Write ${spoken(rival.text)} instead, ${percent(rival.p)}` },
-          el("bdi", {}, spoken(rival.text)), el("span", { class: "hu-label" }, percent(rival.p)), share);
+        const chip = el("button", { type: "button", class: "hu-glance-rival", "aria-label": `Write ${inSentence(rival.text)} instead, ${wholePercent(rival.p)}` },
+          el("bdi", {}, inSentence(rival.text)), el("span", { class: "hu-label" }, wholePercent(rival.p)), share);
         chip.addEventListener("click", () => take(rival));
         return chip;
       }),
@@ -80,7 +80,7 @@ export function makeSaid({ take, undo, toggle, go }) {
   function undone(data) {
     const button = el("button", { type: "button", class: "hu-button" }, "Its own words again");
     button.addEventListener("click", undo);
-    return el("p", { class: "hu-glance-undo" }, "You put ", el("strong", {}, el("bdi", {}, spoken(data.written[data.taken]?.text || "a word"))), " there; all after it is its own. ", button);
+    return el("p", { class: "hu-glance-undo" }, "You put ", el("strong", {}, el("bdi", {}, inSentence(data.written[data.taken]?.text || "a word"))), " there; all after it is its own. ", button);
   }
 
   return { node, draw };

@@ -2,10 +2,9 @@
 // the one to the other. A word keeps its colour; a written one has that of the word it came from.
 
 import { colours, el, SVG } from "./base.js";
-import { bandsOf, percent, strongest } from "./glance-steps.js";
+import { bandsOf, wholePercent, strongest } from "./glance-steps.js";
 
-/** @type {[number, string][]} */
-const SIZES = [[5, "xl"], [8, "l"], [13, "m"], [Infinity, "s"]]; // letters, by the number of words
+const lettersOf = (count) => (count <= 5 ? "xl" : count <= 8 ? "l" : count <= 13 ? "m" : "s"); // by the number of words
 const UNITS = { xl: 30, l: 22, m: 15, s: 11 }; // px of a band that is a whole look
 
 const svg = (tag, attributes) => {
@@ -33,7 +32,7 @@ export function makeGlanceStage({ go, point }) {
     data = found;
     const hues = huesOf(node, found);
     const most = Math.max(found.source.length, found.written.length);
-    size = SIZES.find(([limit]) => most <= limit)[1];
+    size = lettersOf(most);
     node.dataset.letters = size;
     over = null;
     rows.read.label.textContent = found.languages[0] ? found.reads : "It reads";
@@ -154,13 +153,13 @@ function huesOf(node, { source, written }) {
 
 function readLabel({ source, written }, i) {
   const [best] = strongest(written.map(({ looks }) => looks[i]));
-  const seen = best === undefined ? "" : `, looked at most for ${written[best].text}, ${percent(written[best].looks[i])}`;
+  const seen = best === undefined ? "" : `, looked at most for ${written[best].text}, ${wholePercent(written[best].looks[i])}`;
   return `${source[i]}${seen}`;
 }
 
 function wordLabel({ source, written }, i) {
   const { text, p, looks } = written[i];
   const [best] = strongest(looks);
-  const seen = best === undefined ? "" : `, looked most at ${source[best]}, ${percent(looks[best])}`;
-  return `${text}, step ${i + 1}, sure by ${percent(p)}${seen}`;
+  const seen = best === undefined ? "" : `, looked most at ${source[best]}, ${wholePercent(looks[best])}`;
+  return `${text}, step ${i + 1}, sure by ${wholePercent(p)}${seen}`;
 }

@@ -43,19 +43,19 @@ export function bandsOf(written, least = LEAST_BAND) {
 }
 
 // Whole per cents, and never 100 % or 0 % of what is not quite that.
-export function percent(p) {
+export function wholePercent(p) {
   if (p < 0.01) return "< 1 %";
   if (p >= 0.995 && p < 1) return "> 99 %";
   return `${Math.round(100 * p)} %`;
 }
 
 // A word within a sentence: without the signs that end it, unless it is made of signs.
-export const spoken = (text) => text.replace(/(?<=[^\p{P}])\p{P}+$/u, "");
+export const inSentence = (text) => text.replace(/(?<=[^\p{P}])\p{P}+$/u, "");
 
 // What is said of a step: texts, and words as { read } or { word } by their places.
-export function saidOf(data, step) {
+export function stepSaid(data, step) {
   const { p, looks, rest } = data.written[step];
-  return ["It writes ", { word: step }, ` (${percent(p)}): `, ...lookedAt(looks, rest), "."];
+  return ["It writes ", { word: step }, ` (${wholePercent(p)}): `, ...lookedAt(looks, rest), "."];
 }
 
 function lookedAt(looks, rest) {
