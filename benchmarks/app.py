@@ -75,7 +75,7 @@ def open_home(browser: Browser, address: str) -> float:
 
     def visit() -> None:
         page.goto(address)
-        page.locator(".hu-canvas").wait_for()
+        page.locator(".hu-glance-word").first.wait_for()
 
     spent = milliseconds(visit)
     context.close()

@@ -44,6 +44,7 @@ NEVER_IN = {"transformer.figures": {"torch", "streamlit", "transformer.model"}}
 # Folders of transformer/ui that are one page's, by its file; all else there is shared.
 PAGES = {
     **{page: page for page in ("attention", "findings", "inside", "lab", "positions", "why")},
+    "app": "home",
     "train": "training",
     "translate": "translate",
 }
@@ -62,7 +63,7 @@ def ours(name: str) -> bool:
 def page_folder(module: str) -> str:
     """The folder of the page that a file or a module belongs to; "" for what all pages share."""
     parts = module.split(".")
-    if parts[0] == "pages":
+    if parts[0] in ("pages", "app"):
         return PAGES.get(parts[-1], "")
     inner = parts[2] if parts[:2] == ["transformer", "ui"] and len(parts) > 2 else ""
     return inner if inner in PAGES.values() else ""

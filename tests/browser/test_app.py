@@ -207,7 +207,8 @@ def test_the_sentence_stays_when_the_page_changes(app: str, page: Page) -> None:
     wait_for_address(page, "/attention", text=TEXT)
     page.get_by_role("link", name="Heads Up").click()
     expect(page.get_by_role("heading", name="See attention")).to_be_visible()
-    wait_for_address(page, "/")
+    wait_for_address(page, "/", text=TEXT)
+    expect(box).to_have_value(TEXT)
     page.get_by_role("link", name="Attention", exact=True).click()
     expect(box).to_have_value(TEXT)
 

@@ -67,7 +67,9 @@ def test_every_head_has_the_colour_and_the_number_of_the_word(page: Page, tmp_pa
                     wanted[layer, head], abs=0.001
                 )
             listed += wanted.ravel().tolist()
-        shown = [float(text) for text in panel.locator(".hu-weight").all_inner_texts()]
+        shown = [
+            float(text.strip("> ")) for text in panel.locator(".hu-pinweight").all_inner_texts()
+        ]
         assert shown == pytest.approx(sorted(listed, reverse=True)[:5], abs=0.001)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from transformer.figures.modules import Joined, join_modules
 
 COMPONENTS = (
+    "glance",
     "explorer",
     "translation",
     "film",

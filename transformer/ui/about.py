@@ -54,11 +54,6 @@ class About:
     languages: Languages | None = None
 
     @property
-    def heading(self) -> str:
-        """Above a translation; the text takes the place of the braces."""
-        return f"“{{}}” in {self.target}" if self.languages else "What it makes of “{}”"
-
-    @property
     def writes(self) -> str:
         """The code of the language that it writes; "" if there is none or nobody says."""
         return self.languages[1] if self.languages else ""

@@ -71,7 +71,8 @@ def _frame(file: str) -> Iterator[list[str]]:
     st.html(_STYLE)
     with cancelled_by(WhileWanted()):
         yield problems
-    if not home:
+    # The bare address of the app is nobody's view yet, and stays what one goes back to.
+    if not home or st.query_params:
         state.write_address()
 
 
@@ -100,7 +101,7 @@ def link(file: str, label: str, **changes: Any) -> None:
     """A link to one of our pages, with its view in the address, but for `changes` of its own
     fields."""
     view = replace(state.view(PAGES[file].view), **changes)
-    st.page_link(file, label=label, query_params=view.to_params() if file != HOME else None)
+    st.page_link(file, label=label, query_params=view.to_params())
 
 
 def go(file: str, label: str, icon: str, key: str = "", **changes: Any) -> None:

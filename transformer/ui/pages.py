@@ -40,7 +40,7 @@ class Page:
 
 HOME = "app.py"
 PAGES = {
-    HOME: Page("Heads Up", heading="See attention"),
+    HOME: Page("Heads Up", heading="Heads Up: see attention"),
     "pages/lessons.py": Page(
         "Lessons",
         way="**Lessons**: a way through the paper, step by step →",

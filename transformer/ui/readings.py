@@ -101,6 +101,19 @@ def read(model: Model, view: View) -> Reading:
     return _once(model, view.text, view.decoding(), _weights(model), turn)
 
 
+def greedy(model: Model, text: str, prefix: tuple[int, ...] = ()) -> Reading:
+    """The most probable piece at every step, after those of `prefix`.
+
+    Raises:
+        ValueError: as `read`, and for pieces that cannot begin a translation.
+    """
+    turn: Turn = st.session_state.setdefault("turn", Turn())
+    options: dict[str, Any] = {"method": "greedy"}
+    if prefix:
+        options["prefix"] = prefix
+    return _once(model, text, options, _weights(model), turn)
+
+
 def other(model: Model, view: View) -> Reading:
     """The view's other sentence, or the same one, by `model`.
 

@@ -19,8 +19,8 @@ from transformer.inference import Translator
 
 Test = Callable[[Translator, Corpus, Progress], Finding]
 FLOOR = 0.05
-"""A difference of rank correlations. Abnar and Zuidema 2020, table 1, are far above: rollout leads by
-0.42 in the last layer."""
+"""A difference of rank correlations. Abnar and Zuidema 2020, table 1, are far above: rollout leads
+by 0.42 in the last layer."""
 _RHO = "of Spearman's ρ"
 
 

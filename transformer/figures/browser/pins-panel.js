@@ -145,7 +145,7 @@ export function makePins(ctx) {
       : ["No other word and ", el("strong", {}, el("bdi", {}, pinned.label)), " look at each other this way. Choose the other."]));
     list.replaceChildren(...best.map((one) => {
       const button = el("button", { type: "button", "data-head": `${one.kind} ${one.layer}.${one.head}` },
-        el("span", { class: "hu-weight" }, shownWeight(one)),
+        el("span", { class: "hu-pinweight" }, shownWeight(one)),
         el("span", {}, el("strong", {}, `Layer ${one.layer}, head ${one.head}`), ` · ${KINDS[one.kind]}`, el("br"), ...saidAs(one, pinned)));
       button.addEventListener("click", () => open(one));
       return el("li", {}, button);

@@ -35,23 +35,28 @@ def _said(one: StandsOut) -> tuple[tuple[str, bool], ...]:
     """In words, each with whether it is one of the sentence's."""
     if one.what == "aligns":
         more = (
-            f" with {one.weight:.2f} of its attention. So do {one.count} of the {one.of} words "
-            "written, each at its own with more than half:"
+            f" with {_written(one.weight)} of its attention. So do {one.count} of the {one.of} "
+            "words written, each at its own with more than half:"
         )
         return (
             ("To write ", False), (one.word, True), (", this head looks at ", False),
             (one.other, True), (more, False),
         )  # fmt: skip
     if one.what == "back":
+        more = f", with {_written(one.weight)}; so do {one.count} of {one.of} with more than half:"
         return (
             ("Here ", False), (one.word, True), (" looks one word back, at ", False),
-            (one.other, True),
-            (f", with {one.weight:.2f}; so do {one.count} of {one.of} with more than half:", False),
+            (one.other, True), (more, False),
         )  # fmt: skip
     end = _ENDS.get(one.other, "a sign that is no word")
     return (
         (
             f"{one.count} of {one.of} heads rest: they give most of their attention to {end}, "
-            f"which says nothing; this one {one.share:.2f}:", False,
+            f"which says nothing; this one {_written(one.share)}:", False,
         ),
     )  # fmt: skip
+
+
+def _written(weight: float) -> str:
+    """With two digits, and never a whole of what is not quite that."""
+    return "more than 0.99" if 0.995 <= weight < 1 else f"{weight:.2f}"

@@ -8,8 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.figures import explorer_data, module, prefixed, style, translation_data
-from transformer.figures.state import State
+from transformer.figures import module, style, translation_data
 from transformer.ui import state
 from transformer.ui.readings import Reading
 
@@ -27,15 +26,6 @@ def component(view: str) -> Callable[..., Any]:
 explorer = component("explorer")
 _translation = component("translation")
 _contributions = component("contributions")
-
-
-def head(reading: Reading, kind: str) -> None:
-    """The clearest head of a kind alone, as a picture that answers to the pointer."""
-    layer, number = reading.side.clearest(kind)
-    start: State = {"view": "heatmap", "kind": kind, "layer": layer, "head": number}
-    part = reading.side.layer(kind, layer)
-    data = explorer_data([reading.side], start, prefixed([part], 0), alone=True)
-    explorer(key="head", data=data)
 
 
 def translation(reading: Reading, language: str = "") -> None:

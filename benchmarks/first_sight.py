@@ -1,0 +1,91 @@
+"""The first screen in a real browser: from a key to the moving picture, and until it is there.
+
+    python -m benchmarks.first_sight [CHECKPOINTS]
+
+CHECKPOINTS is a folder of checkpoints, `checkpoints` if left out. Medians in milliseconds, with the
+slowest in parentheses; the pause in typing that the field waits for is in them.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from statistics import median
+
+from playwright.sync_api import Browser, Page
+
+from benchmarks.browser import ROOT, chromium, served, settled
+
+SENTENCES = (
+    "The black cat sleeps under the table.",
+    "My sister bought a new car.",
+    "We waited for the train all night.",
+    "Do you know where he lives?",
+    "Nobody wanted to open the window.",
+    "The children are playing in the garden.",
+    "I have never read this book.",
+)
+
+# From the last letter to the frame after the one in which the first band of its translation grows.
+KEY = """(text) => new Promise((done) => {
+  const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
+  const root = views.find((view) => view && view.querySelector(".hu-glance"));
+  const [area, read] = [root.querySelector("textarea"), root.querySelector(".hu-glance-words")];
+  area.focus();
+  area.value = text;
+  const start = performance.now();
+  area.dispatchEvent(new Event("input", { bubbles: true }));
+  const look = () => {
+    const words = [...read.children].map((word) => word.textContent).join(" ");
+    const grows = words === text && root.querySelector(".hu-glance-lines .now");
+    requestAnimationFrame(grows ? () => done(performance.now() - start) : look);
+  };
+  look();
+})"""
+
+
+def typed(page: Page, text: str) -> tuple[float, float]:
+    """Milliseconds from the last letter to the picture, for a sentence that nobody has typed yet
+    and for one letter more."""
+    first = float(page.evaluate(KEY, text[:-1]))
+    last = float(page.evaluate(KEY, text))
+    return first, last
+
+
+def opened(browser: Browser, address: str) -> float:
+    """A visitor with nothing in the browser's cache, until the first word is being written."""
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    page = context.new_page()
+    start = time.perf_counter()
+    page.goto(address)
+    page.locator(".hu-glance-lines .now").first.wait_for(state="attached")
+    spent = 1000 * (time.perf_counter() - start)
+    context.close()
+    return spent
+
+
+def report(what: str, times: list[float], limit: float) -> None:
+    slowest = f"({max(times):.0f})"
+    print(
+        f"{what:<58} {median(times):6.0f} {slowest:>8}   (at most {limit:.0f} wanted)", flush=True
+    )
+
+
+def main(checkpoints: Path) -> None:
+    with served(checkpoints) as (address, _), chromium() as browser:
+        report(
+            "open the app, the first visitor (model not loaded)", [opened(browser, address)], 3000
+        )
+        report("open the app, later visitors", [opened(browser, address) for _ in range(5)], 1000)
+        page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
+        page.goto(address)
+        page.locator(".hu-glance-word").first.wait_for()
+        settled(page)
+        page.evaluate(KEY, "Good morning.")
+        times = [time for text in SENTENCES for time in typed(page, text)]
+        report("from a key to the moving picture", times, 300)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "checkpoints")

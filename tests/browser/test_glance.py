@@ -1,0 +1,319 @@
+"""The first screen: a field, and the translation as it is written below it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from benchmarks.browser import ROOT, served, settled, wait_until
+from tests.browser.conftest import NewPage
+from tests.browser.test_app import wait_for_address
+from transformer import Translator
+from transformer.figures.glance import glance_data
+from transformer.inference.rivals import rival_words
+
+pytestmark = pytest.mark.browser
+
+TEXT = "She has never seen the sea."
+TRAINED = ROOT / "checkpoints" / "en-fr"
+CALM = {"reduced_motion": "reduce"}
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """With a model that has learned: an untrained one writes nothing that could move."""
+    folder = tmp_path_factory.mktemp("glance") / "checkpoints"
+    shutil.copytree(TRAINED, folder / "en-fr")
+    with served(folder, HEADS_UP_RUNS=str(folder.parent / "runs")) as (address, _):
+        yield address
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    return Translator.load(TRAINED, device="cpu")
+
+
+def words(page: Page, which: str = "last") -> list[str]:
+    return getattr(page.locator(".hu-glance-row"), which).locator("button").all_inner_texts()
+
+
+def tile(page: Page, number: int, which: str = "last") -> Locator:
+    return getattr(page.locator(".hu-glance-row"), which).locator("button").nth(number)
+
+
+def wanted(translator: Translator, text: str, **more: object) -> list[str]:
+    found = glance_data(translator.trace(text, method="greedy", **more))  # type: ignore[arg-type]
+    return [one["text"] for one in found["written"]]
+
+
+def opened(page: Page, app: str, query: str = "") -> Page:
+    page.goto(f"{app}/{query}")
+    expect(tile(page, 0)).to_be_attached()
+    settled(page)
+    return page
+
+
+def whole(page: Page) -> None:
+    """Until all words stand there."""
+    expect(page.get_by_role("button", name="Play again")).to_be_visible()
+
+
+def test_it_moves_by_itself_and_comes_to_rest(app: str, page: Page, translator: Translator) -> None:
+    opened(page, app, f"?text={TEXT}")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(page.locator(".hu-glance-lines path.now").first).to_be_attached()
+    assert words(page, "first") == TEXT.split()
+    assert words(page) == wanted(translator, TEXT)
+    whole(page)
+    expect(page.locator(".hu-glance-lines path.whole").first).to_be_attached()
+    assert page.locator(".hu-glance-lines path.away").count() == 0
+    bands = page.locator(".hu-glance-lines path").count()
+    looks = [
+        one["looks"] for one in glance_data(translator.trace(TEXT, method="greedy"))["written"]
+    ]
+    assert bands == sum(weight >= 0.04 for row in looks for weight in row)
+
+
+def test_what_is_typed_is_translated_at_once_and_never_replaced(
+    app: str, page: Page, translator: Translator
+) -> None:
+    opened(page, app)
+    box = page.get_by_label("English")
+    box.fill("")
+    box.press_sequentially(TEXT, delay=30)
+    expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
+    assert box.input_value() == TEXT
+    assert words(page) == wanted(translator, TEXT)
+    expect(box).to_be_focused()
+    wait_for_address(page, "/", text=TEXT)
+    # It is the session's sentence: the other pages have it too.
+    page.get_by_role("link", name="Translate", exact=True).click()
+    expect(page.get_by_label("English")).to_have_value(TEXT)
+    expect(page.locator(".hu-text")).to_have_text(translator.translate(TEXT).text.strip())
+
+
+def test_what_cannot_be_translated_is_said_and_the_picture_stays(app: str, page: Page) -> None:
+    opened(page, app, f"?text={TEXT}")
+    box, said = page.get_by_label("English"), page.locator(".hu-glance-problem")
+    for text, told in (
+        ("", "Type a few words"),
+        ("?! …", "signs"),
+        ("the lamp " * 300, "at most 512"),
+    ):
+        box.fill(text)
+        expect(said).to_contain_text(told)
+        expect(box).to_have_attribute("aria-invalid", "true")
+        assert box.input_value() == text
+        assert words(page, "first") == TEXT.split()
+    box.fill("She hides.")
+    expect(said).to_be_hidden()
+    expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(["She", "hides."])
+
+
+def test_play_pause_and_every_step_by_click_and_by_key(app: str, page: Page) -> None:
+    opened(page, app, f"?text={TEXT}")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    count = len(words(page))
+    label = page.locator(".hu-glance-controls .hu-label")
+    tile(page, 1).click()
+    expect(label).to_have_text(f"word 2 of {count}")
+    expect(tile(page, 1)).to_have_attribute("aria-current", "step")
+    expect(page.locator(".hu-glance-says")).to_contain_text("It writes")
+    page.keyboard.press("ArrowRight")
+    expect(label).to_have_text(f"word 3 of {count}")
+    expect(tile(page, 2)).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(tile(page, 2, "first")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Home")
+    expect(label).to_have_text(f"word 1 of {count}")
+    page.get_by_role("button", name="One step on").click()
+    expect(label).to_have_text(f"word 2 of {count}")
+    page.get_by_role("button", name="Play", exact=True).click()
+    whole(page)
+    page.get_by_role("button", name="Play again").click()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+
+
+def test_a_word_that_is_pointed_at_shows_its_bands_alone(
+    app: str, new_page: NewPage, translator: Translator
+) -> None:
+    page = opened(new_page(**CALM), app, f"?text={TEXT}")
+    rows = glance_data(translator.trace(TEXT, method="greedy"))["written"]
+    tile(page, 1, "first").hover()
+    meant = sum(one["looks"][1] >= 0.04 for one in rows)
+    expect(page.locator(".hu-glance-lines path.now")).to_have_count(meant)
+    tile(page, 0).hover()
+    meant = sum(weight >= 0.04 for weight in rows[0]["looks"])
+    expect(page.locator(".hu-glance-lines path.now")).to_have_count(meant)
+
+
+def test_a_word_that_came_close_is_taken_and_the_rest_written_anew(
+    app: str, new_page: NewPage, translator: Translator
+) -> None:
+    page = opened(new_page(**CALM), app, f"?text={TEXT}")
+    trace = translator.trace(TEXT, method="greedy")
+    rivals = rival_words(translator, trace.translation)
+    word = next(i for i, found in enumerate(rivals) if found)
+    one = rivals[word][0]
+    tile(page, word).click()
+    chips = page.locator(".hu-glance-rival")
+    expect(chips).to_have_count(len(rivals[word]))
+    chips.first.click()
+    prefix = (*trace.translation.ids[: one.step], *one.ids)
+    expect(page.get_by_role("button", name="Its own words again")).to_be_visible()
+    assert words(page) == wanted(translator, TEXT, prefix=prefix)
+    page.get_by_role("button", name="Its own words again").click()
+    expect(page.locator(".hu-glance-undo")).to_have_count(0)
+    assert words(page) == wanted(translator, TEXT)
+
+
+def test_who_asks_for_less_motion_sees_the_whole_at_once(app: str, new_page: NewPage) -> None:
+    page = new_page(**CALM)
+    page.add_init_script(
+        "window.moved = 0; addEventListener('transitionrun', () => moved++, true);"
+    )
+    opened(page, app, f"?text={TEXT}")
+    whole(page)
+    expect(page.locator(".hu-glance-lines path.whole").first).to_be_attached()
+    assert page.locator(".hu-glance-lines path.away").count() == 0
+    page.get_by_label("English").fill("She hides the lamp.")
+    expect(page.locator(".hu-glance-row").first.locator("button")).to_have_count(4)
+    whole(page)
+    assert page.locator(".hu-away").count() == 0
+
+
+def test_an_example_is_one_click_and_hostile_text_stays_text(app: str, page: Page) -> None:
+    opened(page, app)
+    page.get_by_role("button", name=TEXT).click()
+    expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
+    expect(page.get_by_label("English")).to_have_value(TEXT)
+    page.get_by_label("English").fill("<b>x</b> <img/src=x>")
+    expect(page.locator(".hu-glance-row").first.locator("button").first).to_have_text("<b>x</b>")
+    assert page.locator(".hu b, .hu img").count() == 0
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1920, "dark")])
+def test_the_picture_is_in_the_first_screen(
+    app: str, new_page: NewPage, width: int, scheme: str
+) -> None:
+    page = new_page(width, scheme, **CALM)
+    opened(page, app, f"?text={TEXT}")
+    high = 844 if width == 390 else 1080
+    page.set_viewport_size({"width": width, "height": high})
+    page.wait_for_timeout(300)
+    box = page.locator(".hu-glance-stage").bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] <= high
+    body = page.locator(".hu-glance").bounding_box()
+    assert body is not None
+    assert body["width"] >= (340 if width == 390 else 1500)
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+    ends = page.evaluate(ENDS)
+    assert ends
+    assert max(ends) < 6  # px between a band's end and its word
+
+
+# How far the bands' ends are from the words that they belong to: across, outside of the tile.
+ENDS = """() => {
+  const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
+  const root = views.find((view) => view && view.querySelector(".hu-glance"));
+  const boxes = (row) => [...row.children].map((one) => one.getBoundingClientRect());
+  const rows = [...root.querySelectorAll(".hu-glance-words")].map(boxes);
+  const frame = root.querySelector(".hu-glance-lines").getBoundingClientRect();
+  const away = (path, end) => {
+    const { x, y } = path.getPointAtLength(end * path.getTotalLength());
+    return Math.min(...rows[end].map((box) => {
+      const outside = Math.max(box.left - frame.left - x, x - (box.right - frame.left), 0);
+      return outside + Math.abs((end ? box.top : box.bottom) - frame.top - y);
+    }));
+  };
+  const paths = [...root.querySelectorAll(".hu-glance-lines path")];
+  return paths.flatMap((path) => [away(path, 0), away(path, 1)]);
+}"""
+
+
+def test_colours_of_bands_are_seen_and_words_are_read_in_both_themes(
+    app: str, new_page: NewPage
+) -> None:
+    """3 : 1 for signs and 4.5 : 1 for text (WCAG 1.4.11 and 1.4.3), for every colour of the row."""
+    for scheme in ("light", "dark"):
+        page = opened(new_page(1400, scheme, **CALM), app, "?text=the the the the the the the the")
+        for hue, tint, ink, ground in page.evaluate(COLOURS):
+            assert contrast(hue, ground) >= 3, (scheme, hue)
+            assert contrast(ink, tint) >= 4.5, (scheme, tint)
+
+
+COLOURS = """() => {
+  const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
+  const root = views.find((view) => view && view.querySelector(".hu-glance"));
+  const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const rgb = (colour) => {
+    pen.clearRect(0, 0, 1, 1);
+    pen.fillStyle = colour;
+    pen.fillRect(0, 0, 1, 1);
+    return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const probe = document.createElement("i");
+  root.querySelector(".hu-glance").append(probe);
+  const seen = (value) => {
+    probe.style.color = value;
+    return rgb(getComputedStyle(probe).color);
+  };
+  const ground = seen("var(--hu-ground)");
+  return [...root.querySelector(".hu-glance-words").children].map((one) => {
+    const style = getComputedStyle(one);
+    const hue = seen(one.style.getPropertyValue("--hue"));
+    return [hue, rgb(style.backgroundColor), rgb(style.color), ground];
+  });
+}"""
+
+
+def contrast(one: list[int], other: list[int]) -> float:
+    """WCAG 2.2's contrast ratio."""
+
+    def light(rgb: list[int]) -> float:
+        parts = [c / 255 for c in rgb]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    high, low = sorted((light(one), light(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_a_newcomers_first_minute(app: str, page: Page, translator: Translator) -> None:
+    """The recorded walk: from the address to an own sentence, a word of it, the head, a lesson; in
+    four clicks, and without a sign of the trade before the third."""
+    opened(page, app)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Heads Up")
+    page.get_by_label("English").fill(TEXT)  # typed, no click
+    expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
+    whole(page)
+    shown = page.locator(".stMain").inner_text() + page.locator(".hu-glance").inner_text()
+    assert not re.search(r"▁|</?s>|trace\.|layer \d|head \d|<unk>", shown, re.I)
+    tile(page, 0).click()  # 1: how was this word chosen?
+    expect(page.locator(".hu-glance-says")).to_contain_text("it looked")
+    drawn = glance_data(translator.trace(TEXT, method="greedy"))
+    page.get_by_role("button", name="Look into it").click()  # 2: the head among all the others
+    wait_until(page, "location.pathname === '/attention'")
+    expect(page.get_by_label("English")).to_have_value(TEXT)
+    settled(page)
+    params = {"text": TEXT, "layer": str(drawn["layer"]), "head": str(drawn["head"])}
+    wait_for_address(page, "/attention", **params)
+    page.get_by_role("link", name="Heads Up").first.click()  # 3: and back, to be led
+    expect(tile(page, 0)).to_be_attached()
+    assert words(page, "first") == TEXT.split()
+    page.get_by_role("button", name="Begin here").click()  # 4
+    expect(page.get_by_text("Lesson 1 of")).to_be_visible()
+
+
+def test_a_room_opens_by_a_click_anywhere_on_its_card(app: str, page: Page) -> None:
+    opened(page, app)
+    page.locator(".st-key-room-positions .hu-room").click(force=True)
+    wait_until(page, "location.pathname === '/positions'")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Positions")

@@ -1,0 +1,67 @@
+// The steps of the first picture: which word is new, where the bands stand, and what is said.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { bandsOf, firstNew, leastSure, paceOf, percent, saidOf, spoken, strongest } from "../../../transformer/figures/browser/glance-steps.js";
+import { random } from "./made.js";
+
+const word = (looks, p = 0.9, rest = 0, rivals = []) => ({ text: "w", p, looks, rest, rivals });
+
+test("the first new word is where two translations part", () => {
+  assert.equal(firstNew([], ["Je"]), 0);
+  assert.equal(firstNew(["Je", "suis"], ["Je", "vais"]), 1);
+  assert.equal(firstNew(["Je", "suis"], ["Je", "suis"]), 2);
+  assert.equal(firstNew(["Je", "suis"], ["Je"]), 1);
+});
+
+test("many words come faster, and faster still while somebody types", () => {
+  for (const count of [0, 1, 3, 10, 40, 200]) assert.ok(paceOf(count, true) < paceOf(count, false));
+  assert.ok(paceOf(30, false) < paceOf(3, false));
+});
+
+test("bands stand side by side: none lies on another, at either end", () => {
+  const draw = random(5);
+  const written = Array.from({ length: 5 }, () => {
+    const raw = Array.from({ length: 6 }, draw);
+    const sum = raw.reduce((a, b) => a + b);
+    return word(raw.map((x) => x / sum));
+  });
+  const bands = bandsOf(written, 0.1);
+  assert.ok(bands.length > 5);
+  assert.ok(bands.every(({ weight, word: w, read }) => weight >= 0.1 && weight === written[w].looks[read]));
+  for (const [by, end] of [["word", "below"], ["read", "above"]]) {
+    for (let i = 0; i < 6; i++) {
+      const group = bands.filter((band) => band[by] === i).sort((a, b) => a[end] - b[end]);
+      const whole = group.reduce((sum, { weight }) => sum + weight, 0);
+      let edge = -whole / 2;
+      for (const band of group) {
+        assert.ok(Math.abs(band[end] - band.weight / 2 - edge) < 1e-12);
+        edge = band[end] + band.weight / 2;
+      }
+      assert.ok(Math.abs(edge - whole / 2) < 1e-12);
+    }
+  }
+});
+
+test("a sentence says where it looked, and no more than is so", () => {
+  const text = (parts) => parts.map((part) => (typeof part === "string" ? part : "read" in part ? `<${part.read}>` : `[${part.word}]`)).join("");
+  const data = { written: [word([0.1, 0.9]), word([0.5, 0.4]), word([0.2, 0.1], 0.5, 0.7), word([0.4, 0.1, 0.1]), word([0.5, 0.45, 0.05])] };
+  assert.equal(text(saidOf(data, 0)), "It writes [0] (90 %): it looked most at <1>.");
+  assert.equal(text(saidOf(data, 1)), "It writes [1] (90 %): it looked at <0> and at <1>.");
+  assert.equal(text(saidOf(data, 2)), "It writes [2] (50 %): it looked mostly at the end of the sentence.");
+  assert.equal(text(saidOf(data, 3)), "It writes [3] (90 %): it looked around, most at <0>.");
+});
+
+test("numbers and words as people say them", () => {
+  assert.deepEqual([1, 0.996, 0.734, 0.01, 0.004].map(percent), ["100 %", "> 99 %", "73 %", "1 %", "< 1 %"]);
+  assert.deepEqual(["étudiant.", "?", "l'eau", "été)."].map(spoken), ["étudiant", "?", "l'eau", "été"]);
+  assert.deepEqual(strongest([0.2, 0.5, 0.2]), [1, 0, 2]);
+});
+
+test("the least sure word is one that has rivals and was its own choice", () => {
+  const written = [word([1], 0.2), word([1], 0.6, 0, [{}]), word([1], 0.4, 0, [{}])];
+  assert.equal(leastSure(written), 2);
+  assert.equal(leastSure(written, 2), 1);
+  assert.equal(leastSure([word([1], 0.2)]), -1);
+});

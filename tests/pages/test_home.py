@@ -1,0 +1,120 @@
+"""The first page: what its picture is given, what is refused, and the ways to the rooms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+
+from tests.pages.conftest import Visit, shown, view
+from transformer import Translator
+from transformer.figures.glance import glance_data
+from transformer.figures.rooms import PICTURES
+from transformer.ui import models, readings
+from transformer.ui.home import glance
+from transformer.ui.home.glance import Asked
+from transformer.ui.models import Model
+from transformer.ui.pages import HOME, PAGES, path
+
+TEXT = "The baker hides books."
+
+
+def picture(app: Any) -> dict[str, Any]:
+    found: dict[str, Any] = next(one for one in shown(app) if one and "examples" in one)
+    return found
+
+
+def test_the_picture_is_the_greedy_translation_of_the_sessions_sentence(
+    visit: Visit, checkpoints: Path
+) -> None:
+    app = visit("app.py", text=TEXT, method="beam")
+    data = picture(app)
+    trace = Translator.load(checkpoints / "tiny", device="cpu").trace(TEXT, method="greedy")
+    wanted = glance_data(trace)
+    assert data["text"] == view(app).text == TEXT
+    assert (data["layer"], data["head"]) == (wanted["layer"], wanted["head"])
+    assert [one["text"] for one in data["written"]] == [one["text"] for one in wanted["written"]]
+    for one, other in zip(data["written"], wanted["written"], strict=True):
+        assert one["looks"] == pytest.approx(other["looks"], abs=2e-4)
+    assert not data["problem"]
+    assert not data["known"]  # what came close is asked for after the picture
+
+
+def test_a_link_with_a_text_that_cannot_be_read_says_why(visit: Visit) -> None:
+    data = picture(visit("app.py", text="   "))
+    assert "no text to translate" in data["problem"]
+    assert "written" not in data
+
+
+def test_every_room_has_a_card_in_the_order_of_the_way_around(visit: Visit) -> None:
+    assert [*PICTURES] == [path(file) for file in PAGES if file != HOME]
+    links = [link.proto.label for link in visit("app.py").get("page_link")]
+    assert links[len(PAGES) :] == [one.way for file, one in PAGES.items() if file != HOME]
+
+
+@pytest.fixture
+def model(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
+    """With a session of its own, without a browser."""
+    monkeypatch.setattr(st, "session_state", {"page": HOME})
+    return models.load("tiny", checkpoints / "tiny")
+
+
+def ask(model: Model, **told: Any) -> Asked:
+    """What is remembered of what the browser says."""
+    st.session_state[glance.KEY] = {"choice": told}
+    glance._take(model)
+    return glance._asked()
+
+
+def test_what_is_typed_becomes_the_sentence_if_it_can_be_translated(model: Model) -> None:
+    assert ask(model, text=TEXT, number=3).number == 3
+    assert glance.state.view().text == TEXT
+    for text, told in (
+        ("", "Type a few words"),
+        (" \u200b", "Type a few words"),
+        ("?! …", "signs alone"),
+        ("the lamp " * 400, "at most 512"),
+        ("x" * 30_000, "30,000 letters"),
+    ):
+        assert told in ask(model, text=text, number=4).problem
+        assert glance.state.view().text == TEXT
+    assert not ask(model, text="She hides.", number=5).problem
+    assert glance.state.view().text == "She hides."
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {"text": TEXT},
+        {"text": TEXT, "number": "x"},
+        {"text": TEXT, "number": 1, "prefix": "ab"},
+        {"text": TEXT, "number": 1, "prefix": 5},
+        {"look": [1]},
+        {"look": "ab"},
+    ],
+)
+def test_what_makes_no_sense_is_not_heard(model: Model, told: dict[str, Any]) -> None:
+    before = glance.state.view().text
+    assert ask(model, **told) == Asked(before)
+    assert glance.state.view().text == before
+
+
+def test_a_word_that_is_put_there_begins_this_sentences_translation_alone(model: Model) -> None:
+    first = readings.greedy(model, TEXT).trace.translation
+    other = next(c.id for c in first.steps[0].candidates if c.id != first.ids[0] and c.id > 3)
+    asked = ask(model, text=TEXT, number=1, prefix=[other])
+    data = glance._picture(model, asked)
+    assert data["ids"][0] == other
+    assert data["taken"] == 0
+    glance.state.change(text="She hides.")
+    assert glance._asked() == Asked("She hides.")
+
+
+@pytest.mark.parametrize("prefix", [(10**9,), (1,), (-5,), (5,) * 5000])
+def test_pieces_that_cannot_begin_it_are_a_sentence(model: Model, prefix: tuple[int, ...]) -> None:
+    data = glance._picture(model, ask(model, text=TEXT, number=1, prefix=list(prefix)))
+    assert data["problem"]
+    assert "written" not in data

@@ -1,0 +1,72 @@
+// The field of the first picture: what is typed is told after the shortest of pauses, and nothing that
+// comes from elsewhere takes its place while somebody types.
+
+import { el } from "./base.js";
+
+const TYPING = 100; // ms without a key, until what is typed is told
+
+// `ask()` is called when there is a new text to translate.
+export function makeField(ask) {
+  const name = el("span", { class: "hu-label" });
+  const area = el("textarea", { rows: 1, spellcheck: "false", autocapitalize: "sentences", "aria-describedby": "hu-glance-problem" });
+  const label = el("label", { class: "hu-glance-field" }, name, area);
+  const examples = el("div", { class: "hu-glance-examples", role: "group", "aria-label": "Sentences to try" });
+  const problem = el("p", { class: "hu-glance-problem", id: "hu-glance-problem", role: "alert" });
+  const node = el("div", {}, label, examples, problem);
+  let [timer, offered] = [0, ""];
+
+  area.addEventListener("input", () => {
+    grow();
+    clearTimeout(timer);
+    timer = setTimeout(tell, TYPING);
+  });
+  area.addEventListener("blur", () => timer && tell());
+  area.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing) return;
+    event.preventDefault(); // one sentence, and the key that people end it with
+    tell();
+  });
+
+  function tell() {
+    clearTimeout(timer);
+    timer = 0;
+    mark();
+    ask();
+  }
+
+  function grow() {
+    area.style.height = "auto";
+    if (area.scrollHeight) area.style.height = `${area.scrollHeight + 4}px`;
+  }
+
+  function mark() {
+    for (const button of examples.children) button.setAttribute("aria-pressed", String(button.textContent === area.value));
+  }
+
+  // `fresh`: the text is the server's own, and not an answer to what was typed.
+  function draw(data, fresh) {
+    name.textContent = data.languages[0] ? `Your sentence, in ${data.reads}` : "Yours to read";
+    area.placeholder = data.hint;
+    if (data.languages[0]) area.lang = data.languages[0];
+    if (fresh && !timer && area.value !== data.typed) area.value = data.typed;
+    if (JSON.stringify(data.examples) !== offered) {
+      offered = JSON.stringify(data.examples);
+      examples.replaceChildren(...data.examples.map((text) => {
+        const button = el("button", { type: "button", class: "hu-button" }, text);
+        button.addEventListener("click", () => {
+          area.value = text;
+          grow();
+          tell();
+        });
+        return button;
+      }));
+    }
+    const unread = data.unknown.length ? `It never saw ${data.unknown.join(", ")}, and reads a blank there.` : "";
+    problem.textContent = data.problem || unread;
+    area.setAttribute("aria-invalid", String(Boolean(data.problem)));
+    mark();
+    grow();
+  }
+
+  return { node, area, draw, grow, close: () => clearTimeout(timer) };
+}

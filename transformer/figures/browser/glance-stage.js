@@ -1,0 +1,165 @@
+// The stage of the first picture: the words read, the words written below them, and bands that grow from
+// the one to the other. A word keeps its colour; a written one has that of the word it came from.
+
+import { colours, el, SVG } from "./base.js";
+import { bandsOf, percent, strongest } from "./glance-steps.js";
+
+const SIZES = [[5, "xl"], [8, "l"], [13, "m"], [Infinity, "s"]]; // letters, by the number of words
+const UNITS = { xl: 30, l: 22, m: 15, s: 11 }; // px of a band that is a whole look
+
+const svg = (tag, attributes) => {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  return node;
+};
+
+// `go(step)` is called for a step that is chosen, `point()` when another word is pointed at.
+export function makeGlanceStage({ go, point }) {
+  const lines = svg("svg", { class: "hu-glance-lines", "aria-hidden": "true" });
+  const rows = { read: makeRow(), word: makeRow() };
+  const node = el("div", { class: "hu-glance-stage" }, lines, rows.read.node, el("div", { class: "hu-glance-air" }), rows.word.node);
+  let [data, bands, over, size] = [null, [], null, "l"];
+  let tiles = { read: [], word: [] };
+
+  function makeRow() {
+    const label = el("span", { class: "hu-label" });
+    const words = el("div", { class: "hu-glance-words", role: "group" });
+    return { label, words, node: el("div", { class: "hu-glance-row" }, label, words) };
+  }
+
+  // Another translation.
+  function set(found) {
+    data = found;
+    const hues = huesOf(node, found);
+    const most = Math.max(found.source.length, found.written.length);
+    size = SIZES.find(([limit]) => most <= limit)[1];
+    node.dataset.letters = size;
+    over = null;
+    rows.read.label.textContent = found.languages[0] ? found.reads : "It reads";
+    rows.word.label.textContent = found.languages[1] ? found.writes : "It writes";
+    rows.read.words.setAttribute("aria-label", "The words it read. Arrow keys go from word to word.");
+    rows.word.words.setAttribute("aria-label", "The words it wrote. Arrow keys go from step to step.");
+    rows.read.words.lang = found.languages[0];
+    rows.word.words.lang = found.languages[1];
+    tiles = {
+      read: found.source.map((text, i) => tile("read", i, text, hues.read[i], readLabel(found, i))),
+      word: found.written.map(({ text }, i) => tile("word", i, text, hues.word[i], wordLabel(found, i))),
+    };
+    for (const row of ["read", "word"]) {
+      rows[row].words.replaceChildren(...tiles[row]);
+      tiles[row].forEach((one, i) => { one.tabIndex = i ? -1 : 0; });
+    }
+    bands = bandsOf(found.written).map((band) => {
+      const path = svg("path", { pathLength: "1", fill: "none" });
+      path.style.stroke = hues.read[band.read];
+      return { ...band, path };
+    });
+    lines.replaceChildren(...bands.map(({ path }) => path));
+    place();
+  }
+
+  function tile(row, i, text, hue, label) {
+    const one = el("button", { type: "button", class: "hu-glance-word", "aria-label": label }, el("bdi", {}, text));
+    one.style.setProperty("--hue", hue);
+    const at = { row, i };
+    const look = (to) => () => {
+      over = to;
+      point();
+    };
+    one.addEventListener("pointerenter", look(at));
+    one.addEventListener("pointerleave", look(null));
+    one.addEventListener("focus", () => one.matches(":focus-visible") && look(at)());
+    one.addEventListener("blur", look(null));
+    one.addEventListener("click", () => (row === "word" ? go(i) : look(at)()));
+    one.addEventListener("keydown", (event) => walk(event, row, i));
+    return one;
+  }
+
+  function walk(event, row, i) {
+    const last = tiles[row].length - 1;
+    const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: last }[event.key];
+    const across = { ArrowUp: "read", ArrowDown: "word" }[event.key];
+    if (to === undefined && !across) return;
+    event.preventDefault();
+    if (across) return focusOn(across, Math.min(i, tiles[across].length - 1));
+    focusOn(row, Math.min(Math.max(to, 0), last));
+    if (row === "word") go(Math.min(Math.max(to, 0), last));
+  }
+
+  function focusOn(row, i) {
+    tiles[row].forEach((one, number) => { one.tabIndex = number === i ? 0 : -1; });
+    tiles[row][i]?.focus();
+  }
+
+  // Where the bands go, after the words have found their places.
+  function place() {
+    if (!data || !node.isConnected || !node.clientWidth) return;
+    const frame = node.getBoundingClientRect();
+    const box = (one) => {
+      const found = one.getBoundingClientRect();
+      return { x: found.left - frame.left + found.width / 2, top: found.top - frame.top, bottom: found.bottom - frame.top, wide: found.width };
+    };
+    const boxes = { read: tiles.read.map(box), word: tiles.word.map(box) };
+    const unit = Math.min(UNITS[size], node.clientWidth / 24);
+    const most = bands.reduce((sums, { read, weight }) => sums.set(read, (sums.get(read) || 0) + weight), new Map());
+    for (const { path, read, word, weight, above, below } of bands) {
+      const [from, to] = [boxes.read[read], boxes.word[word]];
+      const tight = Math.min(1, (from.wide * 0.9) / (most.get(read) * unit));
+      const [x, end] = [from.x + above * unit * tight, to.x + below * Math.min(unit, to.wide * 0.9)];
+      const [y, foot] = [from.bottom - 2, to.top + 2];
+      const middle = (y + foot) / 2;
+      path.setAttribute("d", `M${x.toFixed(1)} ${y.toFixed(1)}C${x.toFixed(1)} ${middle.toFixed(1)} ${end.toFixed(1)} ${middle.toFixed(1)} ${end.toFixed(1)} ${foot.toFixed(1)}`);
+      path.style.strokeWidth = String(Math.max(weight * unit, 1.4));
+    }
+  }
+
+  // The step that is written now, one more than there are for the whole; what comes after it is not there
+  // yet while it plays, and faint where somebody only looks back.
+  function draw(step, playing, pace) {
+    if (!data) return;
+    node.style.setProperty("--pace", `${Math.round(pace * 0.62)}ms`);
+    const whole = step >= data.written.length;
+    const at = over || (whole ? null : { row: "word", i: step });
+    const looks = at && at.row === "word" ? data.written[at.i].looks : null;
+    for (const band of bands) {
+      const meant = at && band[at.row] === at.i;
+      const hidden = playing && band.word > step && !(over && meant);
+      const state = hidden ? "away" : meant ? "now" : at ? (over ? "faint" : band.word < step ? "past" : "faint") : "whole";
+      band.path.setAttribute("class", state);
+    }
+    tiles.word.forEach((one, i) => {
+      one.classList.toggle("hu-away", playing && i > step);
+      one.classList.toggle("hu-ahead", !playing && !whole && i > step);
+      one.classList.toggle("hu-taken", i === data.taken);
+      one.style.setProperty("--look", String(at?.row === "read" ? data.written[i].looks[at.i] : at?.row === "word" && at.i === i ? 1 : 0));
+      if (i === step) one.setAttribute("aria-current", "step");
+      else one.removeAttribute("aria-current");
+    });
+    tiles.read.forEach((one, i) => {
+      one.style.setProperty("--look", String(looks ? looks[i] : at?.row === "read" && at.i === i ? 1 : 0));
+    });
+  }
+
+  return { node, set, place, draw, focusOn, get over() { return over; } };
+}
+
+// A colour for each word read, clear enough on light and on dark; of each word written that of the word
+// that it looked at most.
+function huesOf(node, { source, written }) {
+  const { series } = colours(node);
+  const read = source.map((_, i) => `color-mix(in srgb, ${series[i % series.length]} 72%, var(--hu-text))`);
+  return { read, word: written.map(({ looks }) => read[strongest(looks)[0]] || "var(--hu-muted)") };
+}
+
+function readLabel({ source, written }, i) {
+  const [best] = strongest(written.map(({ looks }) => looks[i]));
+  const seen = best === undefined ? "" : `, looked at most for ${written[best].text}, ${percent(written[best].looks[i])}`;
+  return `${source[i]}${seen}`;
+}
+
+function wordLabel({ source, written }, i) {
+  const { text, p, looks } = written[i];
+  const [best] = strongest(looks);
+  const seen = best === undefined ? "" : `, looked most at ${source[best]}, ${percent(looks[best])}`;
+  return `${text}, step ${i + 1}, sure by ${percent(p)}${seen}`;
+}

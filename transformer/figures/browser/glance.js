@@ -1,0 +1,150 @@
+// The first picture: a field, and below it the translation as it is written, word by word, with bands
+// from the words that the model looked at. `.show(data)` takes what figures/glance.py makes, with what
+// ui/home/glance.py puts around it; `report({ text, number, prefix, rivals })` asks for
+// another, `report({ look: [layer, head] })` for that head among all.
+
+import { writeAddress } from "./address.js";
+import { el } from "./base.js";
+import { makeField } from "./glance-field.js";
+import { makeSaid } from "./glance-said.js";
+import { makeGlanceStage } from "./glance-stage.js";
+import { firstNew, paceOf } from "./glance-steps.js";
+
+const RIVALS_AFTER = 350; // ms that a picture stands before the words that came close are asked for
+const BUSY_AFTER = 500; // ms without an answer, until the old picture is dimmed
+
+export function glanceView(root, report) {
+  let [data, step, pace, hurry] = [null, 0, 400, false];
+  let [timer, wanting, busy, framing] = [0, 0, 0, 0];
+  let [number, asked] = [0, null]; // of the last asking, and its text while there is no answer
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  const field = makeField(() => ask());
+  const stage = makeGlanceStage({ go, point: () => draw() });
+  const said = makeSaid({
+    take: (rival) => ask({ prefix: [...data.ids.slice(0, rival.step), ...rival.ids] }),
+    undo: () => ask(),
+    toggle: () => (timer ? pause() : play(step >= data.written.length ? 0 : step)),
+    go,
+  });
+  const legend = el("p", { class: "hu-note" });
+  const body = el("div", { class: "hu-glance-body" }, stage.node, said.node);
+  const frame = el("div", { class: "hu hu-glance" }, field.node, body, legend);
+  root.append(frame);
+
+  function ask({ prefix = [], rivals = false } = {}) {
+    clearTimeout(wanting);
+    number += 1;
+    asked = rivals ? asked : field.area.value;
+    hurry = !rivals && frame.getRootNode().activeElement === field.area;
+    if (!rivals) {
+      clearTimeout(busy);
+      busy = setTimeout(() => frame.classList.add("hu-busy"), BUSY_AFTER);
+      if (asked.trim()) writeAddress(/** @type {any} */ ({ model: data.model, text: asked }), { model: "", text: data.first });
+    }
+    report({ text: rivals ? data.text : asked, number, prefix, rivals });
+  }
+
+  function show(found) {
+    const fresh = asked === null;
+    if (found.number < number && !fresh) return; // an answer to what has been typed over
+    number = Math.max(number, found.number);
+    if (found.number >= number) settle();
+    const before = data;
+    data = found;
+    field.draw(data, fresh);
+    frame.classList.toggle("hu-glance-wrong", Boolean(data.problem));
+    body.hidden = legend.hidden = !data.written;
+    if (!data.written) return;
+    if (!before || pictureOf(before) !== pictureOf(data)) begin(before);
+    else draw();
+    if (!data.known && !data.problem) {
+      clearTimeout(wanting);
+      wanting = setTimeout(() => asked === null && ask({ prefix: data.prefix, rivals: true }), RIVALS_AFTER);
+    }
+  }
+
+  function settle() {
+    asked = null;
+    clearTimeout(busy);
+    frame.classList.remove("hu-busy");
+  }
+
+  const pictureOf = (one) => JSON.stringify([one.source, one.taken, one.layer, one.head, (one.written || []).map(({ text, looks }) => [text, looks])]);
+  const textsOf = (one) => (one && one.written ? one.written.map(({ text }) => text) : []);
+
+  // Another translation is written from its first new word on.
+  function begin(before) {
+    const look = el("button", { type: "button", class: "hu-glance-look" }, "Look into it →");
+    look.addEventListener("click", () => report({ look: [data.layer, data.head] }));
+    legend.replaceChildren(...howToRead(data), look);
+    stage.set(data);
+    const texts = textsOf(data);
+    if (calm.matches || !texts.length) return go(texts.length);
+    const first = firstNew(textsOf(before), texts);
+    play(first < texts.length ? first : 0);
+  }
+
+  function play(from) {
+    clearTimeout(timer);
+    step = from;
+    pace = paceOf(data.written.length, hurry);
+    timer = setTimeout(next, pace);
+    draw(true);
+  }
+
+  function next() {
+    step += 1;
+    timer = step < data.written.length ? setTimeout(next, pace) : 0;
+    if (!timer) hurry = false;
+    draw(true);
+  }
+
+  function pause() {
+    clearTimeout(timer);
+    timer = 0;
+    hurry = false;
+    draw();
+  }
+
+  function go(to) {
+    step = Math.min(Math.max(to, 0), data.written.length);
+    pause();
+  }
+
+  function draw(anew = false) {
+    if (!data || !data.written) return;
+    frame.classList.toggle("hu-playing", Boolean(timer));
+    stage.draw(step, Boolean(timer), pace);
+    if (anew || !timer) said.draw(data, step, Boolean(timer), hurry);
+  }
+
+  const resized = new ResizeObserver(() => {
+    cancelAnimationFrame(framing);
+    framing = requestAnimationFrame(() => {
+      stage.place();
+      field.grow();
+    });
+  });
+  resized.observe(stage.node);
+  document.fonts.ready.then(() => stage.place());
+
+  return {
+    show,
+    close: () => {
+      for (const one of [timer, wanting, busy]) clearTimeout(one);
+      timer = 0;
+      resized.disconnect();
+      cancelAnimationFrame(framing);
+      field.close();
+    },
+  };
+}
+
+function howToRead({ heads }) {
+  const one = el("span", { class: "hu-glance-sample", "aria-hidden": "true" });
+  return [
+    one,
+    "The wider a band, the more it looked at that word when it wrote this one. ",
+    heads > 1 ? `It looks with ${heads} “heads” at once; this is the one that agrees most with all of them together. ` : "",
+  ];
+}

@@ -1,0 +1,112 @@
+"""A translation at one glance, for `glance.js`: in whole words, each with where the model looked as
+it wrote it, how sure it was, and what nearly stood there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float
+
+from transformer.figures.side import Traced
+from transformer.figures.words import merge, word_labels, words
+
+END = "</s>"
+UNKNOWN = "<unk>"
+BLANK = "▯"
+"""Stands for a word that the model has no piece for, where the visitor's own is not known."""
+
+
+@runtime_checkable
+class RivalLike(Protocol):
+    """A word that nearly stood there; `inference.rivals.Rival` is one."""
+
+    @property
+    def step(self) -> int: ...
+    @property
+    def ids(self) -> Sequence[int]: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def probability(self) -> float: ...
+
+
+def glance_data(
+    traced: Traced, rivals: Iterable[Sequence[RivalLike]] = (), taken: int = 0
+) -> dict[str, Any]:
+    """Words read and written, with the attention of the head that is chosen by `agreeing`.
+
+    A word is what blanks stand around. To a word goes the sum of the weights to its pieces, from a
+    word the mean of its pieces' rows (`words.merge`); how sure the model was of it is the product
+    of its pieces' probabilities. `</s>` is no word: what went to it is `rest`.
+
+    Args:
+        rivals: for each word those that came close.
+        taken: pieces that the translation was made to begin with; the last of them is in the word
+            that somebody put there.
+
+    Returns:
+        source: the words read; heads, layer, head: how many there are, and which is shown; ids: of
+        the translation; taken: the word that was put there, or -1; written: for each word `text`,
+        `p`, `looks` (a weight for each word of the source), `rest`, and `rivals` (`text`, `p`, and
+        the `step` and the `ids` to take).
+    """
+    done = traced.translation
+    read, wrote = words(traced.src_tokens), words(traced.predicted_tokens)
+    ends = traced.predicted_tokens[-1:] == (END,)
+    count = (wrote[-1] + 1 - ends) if wrote else 0
+    weights = np.stack([traced.weights("cross", i) for i in range(int(traced.config["n_layers"]))])
+    merged = merge(weights, wrote, read)[:, :, :count]
+    looks, rest = merged[..., :-1], merged[..., -1]
+    layer, head = agreeing(looks)
+    labels, beside = word_labels(traced.predicted_tokens), [*rivals]
+    return {
+        "source": _source(done.source, word_labels(traced.src_tokens)[:-1]),
+        "heads": int(weights.shape[0] * weights.shape[1]),
+        "layer": layer,
+        "head": head,
+        "ids": list(done.ids),
+        "taken": wrote[taken - 1] if 0 < taken <= len(wrote) else -1,
+        "written": [
+            {
+                "text": labels[number].replace(UNKNOWN, BLANK),
+                "p": math.prod(
+                    step.probability
+                    for step, word in zip(done.steps, wrote, strict=True)
+                    if word == number
+                ),
+                "looks": np.round(looks[layer, head, number], 4).tolist(),
+                "rest": round(float(rest[layer, head, number]), 4),
+                "rivals": [
+                    {"text": r.text, "p": r.probability, "step": r.step, "ids": list(r.ids)}
+                    for r in (beside[number] if number < len(beside) else ())
+                ],
+            }
+            for number in range(count)
+        ],
+    }
+
+
+def agreeing(looks: Float[np.ndarray, "layers heads written source"]) -> tuple[int, int]:
+    """Layer and head that agree most with all heads together.
+
+    The mean of all heads looks roughly where the words belong together, but faintly. Of each head
+    the products of its weights and the mean's are summed: it is the head that looks most where all
+    of them look most. A choice for a first sight, made on this sentence alone, and no measure of
+    what a head is for.
+    """
+    if not looks.size:
+        return 0, 0
+    marks = (looks * looks.mean(axis=(0, 1))).sum(axis=(2, 3))
+    layer, head = np.unravel_index(int(marks.argmax()), marks.shape)
+    return int(layer), int(head)
+
+
+def _source(text: str, labels: Sequence[str]) -> list[str]:
+    """The words as the visitor wrote them, if they are as many as the model read."""
+    own = text.split()
+    if len(own) == len(labels):
+        return own
+    return [label.replace(UNKNOWN, BLANK) for label in labels]

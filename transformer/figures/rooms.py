@@ -1,0 +1,143 @@
+"""A small picture for each room of the app, as SVG in the colours of the page.
+
+Its ink is `currentColor`, its one accent the theme's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+
+WIDE, HIGH = 160, 56
+ACCENT = "var(--st-primary-color, #0072b2)"
+"""For shapes; of lines too thin for it on a dark page, the ink is the colour."""
+STYLE = ".hu-room { display: block; width: 100%; height: 4.4rem; color: var(--st-text-color); }"
+
+
+def room_picture(name: str) -> str:
+    """The picture of the room `name`, one of `PICTURES`. It says nothing to a screen reader: the
+    card around it has words.
+
+    Raises:
+        KeyError: for a room without a picture.
+    """
+    return (
+        f'<svg class="hu-room" viewBox="0 0 {WIDE} {HIGH}" aria-hidden="true" focusable="false" '
+        'fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round">'
+        f"{''.join(PICTURES[name]())}</svg>"
+    )
+
+
+def _lessons() -> Iterable[str]:
+    """A way with stations, the first of them reached."""
+    places = [(12 + 34 * i, 40 - 12 * (i % 2) - 3 * i) for i in range(5)]
+    yield _line(places, "opacity='0.5' stroke-dasharray='3 4'")
+    for i, (x, y) in enumerate(places):
+        yield _dot(x, y, 7 if i == 0 else 5, solid=i == 0)
+
+
+def _translate() -> Iterable[str]:
+    """Candidates with bars, the longest taken."""
+    for row, (share, tile) in enumerate([(0.9, 26), (0.35, 20), (0.16, 30)]):
+        y = 12 + 16 * row
+        yield _box(34 - tile, y - 5, tile, 10, row == 0, 0.3)
+        yield _box(44, y - 4, 104 * share, 8, row == 0, 0.3)
+
+
+def _attention() -> Iterable[str]:
+    """Bands from words to words, one of them crossing."""
+    tops, feet = (4, 44, 82, 122), (10, 52, 84, 128)
+    for i, j, width in [(0, 0, 6), (1, 2, 5), (2, 1, 6), (3, 3, 6), (1, 1, 1.2), (2, 3, 1.6)]:
+        x, to = tops[i] + 15, feet[j] + 12
+        colour = f'stroke="{ACCENT}"' if (i, j) == (2, 1) else 'opacity="0.35"'
+        yield f'<path d="M{x} 11C{x} 28 {to} 28 {to} 45" stroke-width="{width}" {colour}/>'
+    for x, to in zip(tops, feet, strict=True):
+        yield _box(x, 3, 30, 8, False, 0.4)
+        yield _box(to, 45, 24, 8, False, 0.4)
+
+
+def _lab() -> Iterable[str]:
+    """Switches, two of them off."""
+    for i in range(12):
+        x, y, off = 16 + 22 * (i % 6), 12 + 24 * (i // 6), i in (3, 7)
+        yield _box(x, y, 18, 10, not off, 0.3, 5)
+        yield f'<circle cx="{x + (5 if off else 13)}" cy="{y + 5}" r="3" {_KNOB}/>'
+
+
+def _inside() -> Iterable[str]:
+    """The two towers of the paper's Figure 1."""
+    for x, boxes in ((42, 2), (96, 3)):
+        for i in range(boxes):
+            yield _box(x, 38 - 14 * i, 30, 9, i == boxes - 1, 0.3)
+        yield _line([(x + 15, 54), (x + 15, 47)], "")
+    yield _line([(57, 22), (57, 15), (84, 15), (84, 29), (95, 29)], "opacity='0.7'")
+    yield _line([(111, 9), (111, 3)], "")
+
+
+def _positions() -> Iterable[str]:
+    """Waves from short to long."""
+    for row, length in enumerate((14, 30, 70)):
+        wave = [(8 + x, 12 + 16 * row - 5 * math.sin(2 * math.pi * x / length)) for x in range(145)]
+        yield _line(wave, f'opacity="{0.9 - 0.2 * row}"')
+    yield f'<path d="M86 3V53" stroke="{ACCENT}" stroke-width="3"/>'
+
+
+def _why() -> Iterable[str]:
+    """Two laws that cross."""
+    yield _line([(20, 4), (20, 50), (146, 50)], "opacity='0.5'")
+    yield _line([(20 + x, 44 - 0.16 * x) for x in range(0, 121, 4)], "stroke-dasharray='4 4'")
+    square = [(20 + x, 49 - 42 * (x / 120) ** 2) for x in range(0, 121, 4)]
+    yield _line(square, f'stroke="{ACCENT}" stroke-width="3"')
+
+
+def _train() -> Iterable[str]:
+    """A loss that falls, and a head that takes shape."""
+    fall = [(8 + x, 50 - 40 * math.exp(-x / 22) + 2 * math.sin(x * 1.7)) for x in range(0, 81, 2)]
+    yield _line(fall, 'stroke-width="2"')
+    for i in range(25):
+        row, column = divmod(i, 5)
+        yield _box(104 + 10 * column, 4 + 10 * row, 8, 8, row + column == 4, 0.22, 1)
+
+
+def _findings() -> Iterable[str]:
+    """A list with verdicts."""
+    for row, (mark, long) in enumerate([("M0 4l4 4l8-9", 96), ("M0 0l9 9m0-9l-9 9", 70), ("", 84)]):
+        y = 10 + 16 * row
+        accent = f'stroke="{ACCENT}" stroke-width="3"' if row == 0 else 'stroke-width="2"'
+        yield f'<path transform="translate(20 {y - 3})" d="{mark or "M0 4h11"}" {accent}/>'
+        yield _box(44, y - 3, long, 7, False, 0.3)
+
+
+PICTURES: dict[str, Callable[[], Iterable[str]]] = {
+    "lessons": _lessons,
+    "translate": _translate,
+    "attention": _attention,
+    "lab": _lab,
+    "inside": _inside,
+    "positions": _positions,
+    "why": _why,
+    "train": _train,
+    "findings": _findings,
+}
+"""By the room's name in the address."""
+
+_KNOB = 'fill="var(--st-background-color, #fff)" stroke="none"'
+
+
+def _line(places: Iterable[tuple[float, float]], more: str) -> str:
+    points = " ".join(f"{x:g},{y:.1f}" for x, y in places)
+    return f'<polyline points="{points}" {more}/>'
+
+
+def _dot(x: float, y: float, size: float, *, solid: bool) -> str:
+    colour = f'fill="{ACCENT}" stroke="none"' if solid else 'fill="currentColor" fill-opacity="0.2"'
+    return f'<circle cx="{x}" cy="{y}" r="{size}" {colour}/>'
+
+
+def _box(
+    x: float, y: float, wide: float, high: float, chosen: bool, strength: float, round_: float = 2
+) -> str:
+    colour = f'fill="{ACCENT}"' if chosen else f'fill="currentColor" fill-opacity="{strength}"'
+    return (
+        f'<rect x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}" rx="{round_}" '
+        f'stroke="none" {colour}/>'
+    )

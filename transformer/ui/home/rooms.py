@@ -1,0 +1,33 @@
+"""The ways to the rooms: a card for each, with a picture, and all of it to be clicked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import streamlit as st
+
+from transformer.figures.rooms import STYLE, room_picture
+from transformer.ui import frame
+from transformer.ui.lessons.course import LESSONS
+from transformer.ui.pages import HOME, PAGES, path
+
+
+def show() -> None:
+    """The cards, in the order of the way around."""
+    with st.container(horizontal=True, key="rooms"):
+        for file, one in PAGES.items():
+            if file == HOME:
+                continue
+            with st.container(border=True, gap="xsmall", key=f"room-{path(file)}"):
+                _picture(path(file))(key=f"picture-{path(file)}", data={})
+                # Its link covers the whole card: `frame.css`.
+                frame.link(file, one.way)
+                st.caption(one.what.format(lessons=len(LESSONS)))
+
+
+@cache
+def _picture(name: str) -> Callable[..., Any]:
+    """What mounts the picture: HTML of a page may hold none that is drawn."""
+    return st.components.v2.component(f"heads_up.room-{name}", html=room_picture(name), css=STYLE)
