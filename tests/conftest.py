@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import random
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 # One thread, here and in every process a test starts: tiny tensors gain nothing from more, and sums
@@ -50,6 +51,17 @@ _WHO = {"The baker": "Le boulanger", "My aunt": "Ma tante", "A pilot": "Un pilot
 _DOES = {"paints": "peint", "sells": "vend", "hides": "cache", "finds": "trouve"}
 _WHAT = {"a boat": "un bateau", "the lamp": "la lampe", "bread": "du pain", "books": "des livres"}
 _WHEN = {"today": "aujourd'hui", "at night": "la nuit", "again": "encore", "first": "d'abord"}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported here stays to the end: nobody looks for garbage in it, now or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -7,15 +7,74 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request, expect
 
 from benchmarks.browser import chromium, served
 
 # Opened by a deep link, Streamlit asks for these two beside the page before it asks at the root.
 ASKED_IN_VAIN = ("/_stcore/health", "/_stcore/host-config")
+OURS = ("http://localhost:", "ws://localhost:", "data:", "blob:", "file:")
 PATIENCE = 60_000  # ms, for a busy machine; what is there is seen at once
 expect.set_options(timeout=PATIENCE)
 NewPage = Callable[..., Page]
+FORGET = "() => { try { localStorage.clear(); sessionStorage.clear(); } catch { /* no origin */ } }"
+
+
+class Windows:
+    """Pages that one test after the other uses, each in a context of its own.
+
+    What the browser has fetched and compiled of the app stays from test to test, for that is most
+    of what a page costs; who the visitor was, what they stored and where they pointed does not.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self._free: list[tuple[Page, list[str]]] = []
+
+    def opened(self, **more: Any) -> tuple[Page, list[str]]:
+        """A page in a new context; and what goes wrong on it, as it goes on."""
+        wrong: list[str] = []
+        page = self.browser.new_context(**more).new_page()
+        page.set_default_timeout(PATIENCE)
+
+        def heard(message: ConsoleMessage) -> None:
+            probing = message.location["url"].endswith(ASKED_IN_VAIN)
+            if message.type in ("error", "warning") and not probing:
+                wrong.append(f"console: {message.text}")
+
+        def asked(request: Request) -> None:
+            if not request.url.startswith(OURS):
+                wrong.append(f"asked {request.url}")
+
+        def stopped(dialog: Dialog) -> None:
+            wrong.append(f"dialog: {dialog.message}")
+            dialog.dismiss()
+
+        page.on("console", heard)
+        page.on("pageerror", lambda error: wrong.append(f"thrown: {error}"))
+        page.on("dialog", stopped)
+        page.on("request", asked)
+        return page, wrong
+
+    def taken(self) -> tuple[Page, list[str]]:
+        """A page that nobody uses, with an empty list."""
+        page, wrong = self._free.pop() if self._free else self.opened()
+        wrong.clear()
+        return page, wrong
+
+    def give_back(self, page: Page, wrong: list[str]) -> None:
+        """Leave nothing of this visitor on the page, for the next who takes it."""
+        if page.is_closed():
+            page.context.close()
+            return
+        for other in page.context.pages:
+            if other is not page:
+                other.close()
+        page.evaluate(FORGET)
+        page.goto("about:blank")
+        page.mouse.move(0, 0)
+        page.context.clear_cookies()
+        self._free.append((page, wrong))
 
 
 @pytest.fixture(scope="session")
@@ -25,44 +84,39 @@ def app(checkpoints: Path) -> Iterator[str]:
         yield address
 
 
-# For a module, not the session: while it runs, so does an event loop that other tests trip over.
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+# For this folder, not the session: while it runs, so does an event loop that other tests trip over.
+@pytest.fixture(scope="package")
+def windows() -> Iterator[Windows]:
     with chromium() as started:
-        yield started
+        yield Windows(started)
 
 
 @pytest.fixture
-def new_page(browser: Browser) -> Iterator[NewPage]:
+def new_page(windows: Windows) -> Iterator[NewPage]:
     """Pages 1400 wide and light, unless asked otherwise. What they say in the console or throw,
-    and what they ask of anyone but the app, fails the test."""
-    contexts, wrong = [], []
+    and what they ask of anyone but the app, fails the test.
 
-    def heard(message: ConsoleMessage) -> None:
-        probing = message.location["url"].endswith(ASKED_IN_VAIN)
-        if message.type in ("error", "warning") and not probing:
-            wrong.append(f"console: {message.text}")
+    `alone`, or any other setting of a context: in one of its own, which ends with the test. Whoever
+    sets a page's clock or scripts, which stay, asks for that.
+    """
+    taken, own = [], []
 
-    def open_page(width: int = 1400, scheme: Any = "light", **more: Any) -> Page:
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, **more
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(PATIENCE)
-        page.on("console", heard)
-        page.on("pageerror", lambda error: wrong.append(f"thrown: {error}"))
-        page.on("dialog", lambda dialog: wrong.append(f"dialog: {dialog.message}"))
-        page.on("request", lambda request: asked.append(request.url))
+    def open_page(
+        width: int = 1400, scheme: Any = "light", *, alone: bool = False, **more: Any
+    ) -> Page:
+        one = windows.opened(**more) if alone or more else windows.taken()
+        (own if alone or more else taken).append(one)
+        page = one[0]
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
         return page
 
-    asked: list[str] = []
     yield open_page
-    for context in contexts:
-        context.close()
-    ours = ("http://localhost:", "ws://localhost:", "data:", "blob:", "file:")
-    wrong += [f"asked {url}" for url in asked if not url.startswith(ours)]
-    assert not wrong
+    for page, wrong in taken:
+        windows.give_back(page, wrong)
+    for page, _ in own:
+        page.context.close()
+    assert not [each for _, wrong in taken + own for each in wrong]
 
 
 @pytest.fixture

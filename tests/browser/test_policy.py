@@ -19,8 +19,9 @@ WATCH = """
 """
 
 
-def test_no_page_breaks_the_policy(app: str, page: Page) -> None:
+def test_no_page_breaks_the_policy(app: str, new_page: NewPage) -> None:
     """A module, a style, a font or a picture that it forbids: the console would say so as well."""
+    page = new_page(alone=True)
     page.add_init_script(WATCH)
     for file in PAGES:
         page.goto(f"{app}/{path(file)}")

@@ -1,0 +1,1 @@
+"""The app, and every view of it, in a real browser."""
