@@ -178,9 +178,7 @@ def test_the_keyboard_steps_and_reads(page: Page, tmp_path: Path, made: Made) ->
     at_step(page, end - 1, made.plain)
 
 
-def test_it_plays_a_step_a_second_and_stops(
-    new_page: NewPage, tmp_path: Path, made: Made
-) -> None:
+def test_it_plays_a_step_a_second_and_stops(new_page: NewPage, tmp_path: Path, made: Made) -> None:
     page = new_page(alone=True)
     page.clock.install()
     opened(page, tmp_path, made.plain)
