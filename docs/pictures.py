@@ -28,6 +28,7 @@ PAGES = {
     "attention": f"attention?{RAIN}&layer=3&head=2",
 }
 VIEWS = {
+    "pin": "attention?text=Who gave you that red umbrella?&pin=s5",
     "model": f"attention?{RAIN}&view=model&measure=entropy",
     "heatmap": f"attention?{RAIN}&view=heatmap&layer=3&head=2&row=5&column=5",
     "query-key": f"attention?{RAIN}&view=query-key&layer=3&head=2&row=3&column=3",
@@ -61,7 +62,7 @@ def photograph(
     browser: Browser, address: str, target: Path, look: dict[str, object], *, whole: bool = False
 ) -> None:
     """One page, from its top to the end of the window; or the explorer alone, to its end."""
-    context = browser.new_context(**look)
+    context = browser.new_context(**look, reduced_motion="reduce")  # nothing half written
     page = context.new_page()
     page.goto(address)
     page.get_by_role("heading", level=1).wait_for()

@@ -181,12 +181,12 @@ def test_a_notebook_s_frame_is_used_like_the_page(page: Page, tmp_path: Path) ->
     assert page.evaluate("document.querySelector('iframe').contentDocument") is None
 
 
-def in_the_shadow(page: Page, folder: Path, trace: Made, *, alone: bool) -> Page:
+def in_the_shadow(page: Page, folder: Path, trace: Made) -> Page:
     """As Streamlit mounts it."""
     side = Side(trace)
     parts = prefixed(side.layers([0]), 0)
     start = {"view": "heatmap", "layer": 0, "head": 0}
-    data = base64.b64encode(explorer_data([side], start, parts, alone=alone)).decode()
+    data = base64.b64encode(explorer_data([side], start, parts)).decode()
     return scripted(
         page,
         folder,
@@ -203,7 +203,7 @@ import {{ explorerView }} from "./explorer.js";
 
 
 def test_keys_menu_and_help_work_in_a_shadow_root(page: Page, tmp_path: Path) -> None:
-    in_the_shadow(page, tmp_path, TRACE, alone=False)
+    in_the_shadow(page, tmp_path, TRACE)
     title = page.locator(".hu-title")
     expect(title).to_have_text("Layer 0, head 0")
     page.locator(".hu-canvas").focus()
@@ -215,16 +215,3 @@ def test_keys_menu_and_help_work_in_a_shadow_root(page: Page, tmp_path: Path) ->
     expect(page.locator(".hu-canvas")).to_be_focused()
     assert taken(page, CSV, tmp_path)[0].endswith("-cross-0-1.csv")
     expect(page.get_by_role("button", name="Take it with you")).to_be_focused()
-
-
-def test_a_head_alone_has_no_tools_and_no_keys(page: Page, tmp_path: Path) -> None:
-    in_the_shadow(page, tmp_path, TRACE, alone=True)
-    canvas = page.locator(".hu-canvas")
-    label = canvas.get_attribute("aria-label")
-    for name in (".hu-tools", ".hu-sheet", ".hu-controls"):
-        expect(page.locator(name)).to_be_hidden()
-    canvas.focus()
-    for key in ("h", "?", "1", "k"):
-        page.keyboard.press(key)
-    expect(page.get_by_role("dialog")).to_be_hidden()
-    assert canvas.get_attribute("aria-label") == label

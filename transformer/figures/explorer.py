@@ -38,7 +38,6 @@ def explorer_data(
     parts: Sequence[Part],
     *,
     visit: int = 0,
-    alone: bool = False,
     versus: str = "",
     later: Sequence[Part] = (),
     names: Sequence[str] = (),
@@ -51,7 +50,6 @@ def explorer_data(
         start: the state, or where it differs from `state.DEFAULTS`. A view that is on screen
             already keeps its own state until `visit` changes.
         parts: weights of layers and vectors of heads, named by `prefixed`.
-        alone: one heatmap without anything around it.
         versus: what the second side is, "other" (sentence or checkpoint) or "force" (a
             piece); "refused" if that could not be.
         names: of the sides, in place of their own.
@@ -67,7 +65,6 @@ def explorer_data(
     head = {
         **header(sides, state_of(start), names),
         "visit": visit,
-        "alone": alone,
         "versus": versus,
         "story": [notice.data() for notice in story],
         "later": [part.meta() for part in later],

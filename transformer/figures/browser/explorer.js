@@ -29,7 +29,6 @@ export function explorerView(root, report, views, live = false) {
   /** @type {Look} */
   let look = null;
   let defaults = null;
-  let alone = false; // a heatmap with nothing around it
   let versus = ""; // what a second side is: "other" or "force"
   let reporting = 0;
   let framing = 0;
@@ -70,7 +69,6 @@ export function explorerView(root, report, views, live = false) {
     get versus() { return versus; },
     get state() { return state; },
     get look() { return look; },
-    get alone() { return alone; },
     get sides() { return store.sides; },
     get side() { return store.sides[0]; },
     get pairs() { return store.pairs; },
@@ -117,19 +115,17 @@ export function explorerView(root, report, views, live = false) {
     } else if (state.pin && before !== header.sides[0].source) {
       set({ pin: "" }); // it would be another word
     }
-    ({ defaults, alone, versus } = header);
+    ({ defaults, versus } = header);
     Object.assign(MEASURES, header.measures);
     const labels = Object.entries(header.measures).map(([name, { label }]) => [name, label]);
     controls.offer("measure", { none: "none", ...Object.fromEntries(labels) });
-    story.show(alone ? [] : header.story);
-    frame.classList.toggle("hu-alone", alone);
+    story.show(header.story);
     redraw();
   }
 
   function set(changes) {
     state = { ...state, ...changes };
     redraw();
-    if (alone) return;
     clearTimeout(reporting);
     reporting = setTimeout(() => report({ ...state }, defaults), REPORT_AFTER);
   }
@@ -150,7 +146,7 @@ export function explorerView(root, report, views, live = false) {
     if (place.firstChild !== shown.node) place.replaceChildren(shown.node);
     const kinds = shown.kinds === false ? [] : side.kinds;
     controls.draw(state, shown.options || [], kinds, defaults);
-    aside.hidden = alone || !views[state.view].mosaic;
+    aside.hidden = !views[state.view].mosaic;
     if (!aside.hidden) mosaic.draw(side, state.kind, state, look, { label: KINDS[state.kind] });
     title.textContent = shown.title ? shown.title() : ctx.title();
     code.textContent = shown.code ? shown.code() : codeOf(state);

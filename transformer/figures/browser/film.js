@@ -33,7 +33,6 @@ export function filmView(root) {
     get look() { return look; },
     get side() { return side; },
     get sides() { return [side]; },
-    alone: false,
     matrix: () => matrixOf(side, now),
     title: () => `Step ${stepName(film.steps[frame])} · layer ${now.layer}, head ${now.head}`,
     onPaper: (make) => {

@@ -17,7 +17,7 @@ export function heatmapView(ctx) {
   let cell = null; // under the pointer
   let m = null;
   const stage = makeStage({
-    plan: (pen, width) => layoutCells(m, spanOf(m, ctx.state), pen, width, ctx.look, !ctx.alone),
+    plan: (pen, width) => layoutCells(m, spanOf(m, ctx.state), pen, width, ctx.look, true),
     paint: (pen, place) => paintHeatmap(pen, place, m, ctx, cell),
   });
   const legend = makeLegend();

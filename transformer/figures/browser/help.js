@@ -70,7 +70,7 @@ export function makeLarger(ctx) {
 /** @param {Context} ctx */
 export function listenForKeys(frame, ctx, help, refocus) {
   frame.addEventListener("keydown", (event) => {
-    if (ctx.alone || help.dialog.open || event.defaultPrevented || event.isComposing) return;
+    if (help.dialog.open || event.defaultPrevented || event.isComposing) return;
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (event.target.closest("input, select, textarea")) return;
     const { key } = event;
