@@ -38,8 +38,7 @@ def test_one_drawing_holds_labels_small_pictures_and_the_parts_given(trace: Made
         "0.weights.cross.1",
     ]
     assert head["start"] == {**DEFAULTS, "layer": 1, "head": 2}
-    assert head["defaults"] == DEFAULTS
-    assert (head["visit"], head["alone"], head["pairs"]) == (7, False, None)
+    assert (head["defaults"], head["visit"], head["pairs"]) == (DEFAULTS, 7, None)
     assert head["sides"][0]["src"]["tokens"] == HOSTILE
     error = np.abs(weights_of(found["0.weights.cross.1"]) - trace.weights("cross", 1))
     assert error.max() <= rounding_error(1.0, FINE)
