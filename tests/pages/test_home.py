@@ -14,7 +14,7 @@ from transformer.figures.glance import glance_data
 from transformer.figures.rooms import PICTURES
 from transformer.ui import models, readings
 from transformer.ui.home import glance
-from transformer.ui.home.glance import Asked
+from transformer.ui.home.glance import Wish
 from transformer.ui.models import Model
 from transformer.ui.pages import HOME, PAGES, path
 
@@ -61,7 +61,7 @@ def model(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
     return models.load("tiny", checkpoints / "tiny")
 
 
-def ask(model: Model, **told: Any) -> Asked:
+def ask(model: Model, **told: Any) -> Wish:
     """What is remembered of what the browser says."""
     st.session_state[glance.KEY] = {"choice": told}
     glance._take(model)
@@ -98,7 +98,7 @@ def test_what_is_typed_becomes_the_sentence_if_it_can_be_translated(model: Model
 )
 def test_what_makes_no_sense_is_not_heard(model: Model, told: dict[str, Any]) -> None:
     before = glance.state.view().text
-    assert ask(model, **told) == Asked(before)
+    assert ask(model, **told) == Wish(before)
     assert glance.state.view().text == before
 
 
@@ -110,7 +110,7 @@ def test_a_word_that_is_put_there_begins_this_sentences_translation_alone(model:
     assert data["ids"][0] == other
     assert data["taken"] == 0
     glance.state.change(text="She hides.")
-    assert glance._asked() == Asked("She hides.")
+    assert glance._asked() == Wish("She hides.")
 
 
 @pytest.mark.parametrize("prefix", [(10**9,), (1,), (-5,), (5,) * 5000])

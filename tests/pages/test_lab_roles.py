@@ -28,6 +28,7 @@ from transformer.jobs.computation_service import FOLDER
 from transformer.jobs.results import FAILED, RESULT
 from transformer.measures import MEASURES
 from transformer.text.files import write_json
+from transformer.training.recipe import describe
 from transformer.ui.lab import COLOURS
 from transformer.ui.lab.roles_head import said
 
@@ -255,8 +256,7 @@ def test_a_run_is_measured_over_its_own_validation_pairs(
 ) -> None:
     run = tmp_path / "runs" / "mine"
     shutil.copytree(checkpoints / "tiny", run / "checkpoint")
-    data = {"task": "copy", "options": {"n_train": 20, "n_valid": 5}}
-    asked = {"data": data, "training": {"seed": 3}, "owner": "", "title": "Mine"}
+    asked = describe("copy", options={"n_train": 20, "n_valid": 5}, title="Mine").to_dict()
     (run / "config.json").write_text(json.dumps(asked), encoding="utf-8")
     app = opened(visit, model="mine")
     assert "Validation pairs of the run: 5 sentences, 5 with gold links." in texts(app)

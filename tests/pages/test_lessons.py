@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import ROOT, Visit, messages, view
 from transformer.languages import front_matter
 from transformer.ui.about import about
-from transformer.ui.address import View
 from transformer.ui.lessons import LESSONS
 from transformer.ui.pages import HOME, PAGES, made, values_of
+from transformer.ui.translate import Translate
 
 NUMBERS = range(1, len(LESSONS) + 1)
 
@@ -110,7 +110,7 @@ def test_closed_it_is_gone_and_the_view_stays(visit: Visit) -> None:
     app = visit("pages/translate.py", lesson="1", text="She hides books.")
     app.button("lesson-close").click().run()
     assert "Lesson 1" not in told(app)
-    assert view(app) == View(text="She hides books.")
+    assert view(app) == Translate(text="She hides books.")
 
 
 @pytest.mark.parametrize("number", ["77", "-1", "two"])

@@ -59,8 +59,8 @@ def tables(pieces: Sequence[str], gold: Gold | None) -> dict[str, Table]:
         word = np.array([*owners, -1])
         for name, (relation, down) in RELATIONS.items():
             table = np.zeros((n, n), dtype=bool)
-            for name, governor, dependent in gold.dependencies:
-                if name == relation:
+            for called, governor, dependent in gold.dependencies:
+                if called == relation:
                     row, column = (governor, dependent) if down else (dependent, governor)
                     table |= (word == row)[:, None] & (word == column)
             found[name] = table

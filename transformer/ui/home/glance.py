@@ -33,7 +33,7 @@ LONGEST = 20_000
 
 
 @dataclass(frozen=True)
-class Asked:
+class Wish:
     """What the browser asked for last.
 
     Attributes:
@@ -88,7 +88,7 @@ def show(model: Model) -> None:
     )
 
 
-def _picture(model: Model, asked: Asked) -> dict[str, Any]:
+def _picture(model: Model, asked: Wish) -> dict[str, Any]:
     """The session's sentence as it is drawn; the problem with the one in the field, if any."""
     data: dict[str, Any] = {"text": state.view().text}
     problem = {"problem": asked.problem} if asked.problem else {}
@@ -103,12 +103,12 @@ def _picture(model: Model, asked: Asked) -> dict[str, Any]:
     return data | problem
 
 
-def _asked() -> Asked:
+def _asked() -> Wish:
     """What was asked for last, as far as it is still true: the sentence may be another by now."""
     text, now = state.view().text, (state.visit(), state.view().model)
-    asked: Asked = st.session_state.get(_ASKED, Asked(text))
+    asked: Wish = st.session_state.get(_ASKED, Wish(text))
     over = (asked.visit, asked.model) != now or (asked.text != text and not asked.problem)
-    return Asked(text) if over else asked
+    return Wish(text) if over else asked
 
 
 def _take(model: Model) -> None:
@@ -120,7 +120,7 @@ def _take(model: Model) -> None:
             state.change(LOOKED, kind="cross", layer=layer, head=head)
             st.session_state[_LOOK] = True
             return
-        asked = Asked(
+        asked = Wish(
             text=str(told["text"]),
             number=int(told["number"]),
             prefix=tuple(int(one) for one in told.get("prefix", ())),
