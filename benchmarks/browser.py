@@ -64,7 +64,7 @@ def served(
             server.wait()
 
 
-def wait_for(address: str, server: subprocess.Popen[bytes], patience: float = 60) -> None:
+def wait_for(address: str, server: subprocess.Popen[bytes], patience: float = 180) -> None:
     """Until the server answers. Raises RuntimeError if it ends or stays silent."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline and server.poll() is None:
@@ -90,7 +90,7 @@ def settled(page: Page) -> None:
     page.locator(f"[data-test-script-state={QUIET}]").wait_for()
 
 
-def wait_until(page: Page, script: str, arg: Any = None, patience: float = 60) -> None:
+def wait_until(page: Page, script: str, arg: Any = None, patience: float = 180) -> None:
     """Until this expression, or function of `arg`, is true in the page.
 
     Playwright's own `wait_for_function` evaluates text in the page, which the app's policy forbids.

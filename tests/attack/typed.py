@@ -21,7 +21,7 @@ from transformer import Hooks, Trace, Translator
 from transformer.cli import main
 from transformer.figures import heatmap
 
-PATIENCE = 60.0  # seconds for one command or call, on a busy machine
+PATIENCE = 180.0  # seconds for one command or call, on a busy machine
 MEMORY = 2_000_000_000  # bytes that one command may take beside what is there
 
 OPTIONS: dict[str, tuple[str, ...]] = {

@@ -14,7 +14,7 @@ from benchmarks.browser import chromium, served
 # Opened by a deep link, Streamlit asks for these two beside the page before it asks at the root.
 ASKED_IN_VAIN = ("/_stcore/health", "/_stcore/host-config")
 OURS = ("http://localhost:", "ws://localhost:", "data:", "blob:", "file:")
-PATIENCE = 60_000  # ms, for a busy machine; what is there is seen at once
+PATIENCE = 180_000  # ms, for a machine whose host gives it little; what is there is seen at once
 expect.set_options(timeout=PATIENCE)
 NewPage = Callable[..., Page]
 FORGET = "() => { try { localStorage.clear(); sessionStorage.clear(); } catch { /* no origin */ } }"

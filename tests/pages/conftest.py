@@ -63,7 +63,7 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 
     def open_page(page: str, folder: Path = checkpoints, **params: str) -> AppTest:
         monkeypatch.setenv("HEADS_UP_CHECKPOINTS", str(folder))
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
         if page != "app.py":
             app.switch_page(page)
         for name, value in params.items():

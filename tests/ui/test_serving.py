@@ -33,7 +33,7 @@ from transformer.ui.server.visitor import COOKIE, new_id
 SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
 STREAM = "/_stcore/stream"
 STEPS = 400
-PATIENCE = 120.0  # seconds, for a busy machine
+PATIENCE = 180.0  # seconds, for a busy machine
 
 
 @pytest.fixture(scope="module")
