@@ -21,6 +21,7 @@ from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import Computation, Computing
 from transformer.jobs.computation import LANES, of_report
 from transformer.jobs.computation_service import FOLDER
+from transformer.jobs.latest import Latest
 from transformer.jobs.results import FAILED, RESULT
 from transformer.text.files import write_json
 from transformer.ui.kit.verdicts import BADGES
@@ -36,12 +37,13 @@ def results(checkpoints: Path) -> dict[str, dict[str, Any]]:
     return {name: report(translator, corpus, f"finding-{name}").to_dict() for name in DONE}
 
 
-def put(checkpoints: Path, runs: Path, name: str, made: dict[str, Any], file: str = RESULT) -> None:
+def put(checkpoints: Path, runs: Path, name: str, made: dict[str, Any], file: str = RESULT) -> str:
     digest = checkpoint_hash(checkpoints / "tiny")
     asked = of_report(checkpoints / "tiny", digest, f"finding-{name}", Corpus.bundled(N))
     folder = runs / FOLDER / asked.key
     folder.mkdir(parents=True)
     write_json(folder / file, made)
+    return asked.key
 
 
 def texts(app: AppTest) -> str:
@@ -52,16 +54,29 @@ def texts(app: AppTest) -> str:
 def test_nothing_is_known_beforehand(visit: Visit) -> None:
     app = visit(PAGE, sentences=str(N))
     assert not messages(app)
-    labels = [button.label for button in app.button]
-    assert labels.count("Run") == len(FINDINGS)
+    labels = [re.sub(r"\\(.)", r"\1", button.label) for button in app.button]
     assert "Run all" in labels
+    assert "Run" not in labels  # no card is open
     assert not app.get("plotly_chart")
     told = texts(app)
+    assert told.count("not yet run here") == len(FINDINGS)
     for published in FINDINGS.values():
-        assert published.claim in told
+        assert published.claim in labels
         assert published.source in told
+
+
+def test_a_row_opens_its_card_and_closes_it(visit: Visit) -> None:
+    app = visit(PAGE, sentences=str(N))
+    for name in ("single", "rare"):
+        app.button(key=f"open-{name}").click().run()
+        told, published = texts(app), FINDINGS[name]
         assert published.rule in told
         assert f"{min(N, published.most)} sentences, about" in told
+        assert [button.label for button in app.button].count("Run") == 1
+        assert app.query_params["finding"] == name
+    app.button(key="open-rare").click().run()
+    assert "finding" not in app.query_params
+    assert FINDINGS["rare"].rule not in texts(app)
 
 
 def test_verdicts_with_reason_figures_and_files(
@@ -73,26 +88,46 @@ def test_verdicts_with_reason_figures_and_files(
     assert not messages(app)
     told = texts(app)
     assert f"{len(DONE)} of {len(FINDINGS)} have been run" in told
-    for made in results.values():
-        assert made["reason"] in told
     verdicts = [made["verdict"] for made in results.values()]
     assert verdicts == ["refuted", *verdicts[1:2], *["can't be tested here"] * 2]
     for word in verdicts:
         assert f"{BADGES[word][1]} {word.capitalize()}" in told
-    shown = [box.proto.body for box in app.get("html") if 'class="hu-effect"' in box.proto.body]
-    assert len(shown) == 2  # of what could be measured
-    assert "The claim needs &gt; 90% of the rows" in shown[0]
-    assert "% of the loss" in shown[1]
-    assert results["last-cross"]["correction"] in told
-    charts = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
-    assert len(charts) == 2  # what cannot be tested has nothing to draw
-    rows = pd.DataFrame(results["last-cross"]["table"])
-    drawn = [trace["name"] for trace in charts[1]["data"]]
-    assert drawn == list(rows["kind"].unique())
-    files = [box.proto.label for box in app.get("download_button")]
-    assert files == ["All verdicts (.csv)", *["These figures (.csv)"] * 2]
-    assert [button.label for button in app.button].count("Run") == len(FINDINGS) - len(DONE)
+    assert "the claim needs > 90" in told
+    assert results["norms-input"]["reason"] in told  # no figures: why there are none
+    assert f"{N} sentences of {results['positional']['corpus']['name']}" in told
+    assert told.count("not yet run here") == len(FINDINGS) - len(DONE)
     assert f"Run the other {len(FINDINGS) - len(DONE)}" in [b.label for b in app.button]
+    assert [b.proto.label for b in app.get("download_button")] == ["All verdicts (.csv)"]
+    app.button(key="open-last-cross").click().run()
+    made, told = results["last-cross"], texts(app)
+    assert made["reason"] in told
+    assert made["correction"] in told
+    (shown,) = (box.proto.body for box in app.get("html") if 'class="hu-effect"' in box.proto.body)
+    assert "% of the loss" in shown
+    (chart,) = (json.loads(chart.proto.spec) for chart in app.get("plotly_chart"))
+    rows = pd.DataFrame(made["table"])
+    assert [trace["name"] for trace in chart["data"]] == list(rows["kind"].unique())
+    files = [box.proto.label for box in app.get("download_button")]
+    assert files == ["All verdicts (.csv)", "These figures (.csv)"]
+    app.button(key="open-norms-input").click().run()
+    assert not app.get("plotly_chart")  # what cannot be tested has nothing to draw
+
+
+def test_the_last_figures_are_shown_with_their_day_whatever_is_chosen_now(
+    visit: Visit, checkpoints: Path, tmp_path: Path, results: dict[str, dict[str, Any]]
+) -> None:
+    runs, name = tmp_path / "runs", "positional"
+    key = put(checkpoints, runs, name, results[name])
+    about = f"finding-{name} {checkpoint_hash(checkpoints / 'tiny')}"
+    Latest(runs, runs / FOLDER).note(about, key)
+    (noted,) = (runs / ".last").iterdir()
+    write_json(noted, {"key": key, "when": 86400.0 * 31})  # 31 days after 1 January 1970
+    app = visit(PAGE, sentences=str(N + 1))  # another question
+    told = texts(app)
+    assert f"0 of {len(FINDINGS)} have been run over these sentences" in told
+    assert f"1 Feb 1970, {N} sentences of {results[name]['corpus']['name']}" in told
+    assert f"{BADGES['refuted'][1]} Refuted" in told
+    assert "Run all" in [b.label for b in app.button]
 
 
 def test_what_failed_says_why(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
@@ -104,6 +139,8 @@ def test_what_failed_says_why(visit: Visit, checkpoints: Path, tmp_path: Path) -
         FAILED,
     )
     app = visit(PAGE, sentences=str(N))
+    assert "could not be measured: open it for the reason" in texts(app)
+    app.button(key="open-single").click().run()
     (message,) = messages(app)
     assert "sentence 3 of runs/x.arrow is" in message.replace("\\", "")
     assert str(tmp_path) not in message.replace("\\", "")
@@ -124,9 +161,12 @@ def test_run_all_asks_for_all_of_them(
     visit: Visit, monkeypatch: pytest.MonkeyPatch, checkpoints: Path, tmp_path: Path
 ) -> None:
     asked: list[str] = []
+    subjects: list[str] = []
+    digest = checkpoint_hash(checkpoints / "tiny")
 
     def ask(self: Computing, what: Computation, **more: str) -> str:
-        assert what.given["hash"] == checkpoint_hash(checkpoints / "tiny")
+        assert what.given["hash"] == digest
+        subjects.append(what.subject)
         assert more["visitor"]
         asked.append(what.given["what"])
         return what.key
@@ -136,3 +176,21 @@ def test_run_all_asks_for_all_of_them(
     next(b for b in app.button if b.label == "Run all").click().run()
     assert not app.exception
     assert asked == [f"finding-{name}" for name in FINDINGS]
+    assert len(set(subjects)) == len(FINDINGS)
+    assert all(digest in one for one in subjects)
+
+
+def test_what_a_visitor_brought_is_nobody_elses(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subjects: list[str] = []
+
+    def ask(self: Computing, what: Computation, **more: str) -> str:
+        subjects.append(what.subject)
+        return what.key
+
+    monkeypatch.setattr(Computing, "ask", ask)
+    app = visit(PAGE, corpus="upload")
+    app.text_area(key="corpus-text").set_value("I sleep .\nShe paints .").run()
+    next(b for b in app.button if b.label == "Run all").click().run()
+    assert subjects == [""] * len(FINDINGS)

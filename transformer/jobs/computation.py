@@ -83,12 +83,15 @@ class Computation:
         given: what JSON can hold.
         lane: one of `LANES`.
         known_by: what tells it from other questions, if that is not all of `given`.
+        subject: what it is one of several questions about; `Computing.last` finds the last answer.
+            "": nobody may be shown it who does not ask the same.
     """
 
     function: str
     given: Mapping[str, Any]
     lane: str = "corpus"
     known_by: Sequence[Any] = ()
+    subject: str = ""
 
     @property
     def key(self) -> str:

@@ -22,6 +22,7 @@ from transformer.jobs.errors import JobError, sentence
 from transformer.jobs.executors import LaneExecutor
 from transformer.jobs.lane_queue import Asked
 from transformer.jobs.lane_thread import LaneThread
+from transformer.jobs.latest import Last, Latest
 from transformer.jobs.limits import Limits
 from transformer.jobs.processes import LaneProcess
 from transformer.jobs.results import FAILED, PROGRESS, RESULT, Standing, clear, read
@@ -61,8 +62,9 @@ class Computing:
             self._folder.mkdir(parents=True, exist_ok=True)
             for folder in self._folder.iterdir():
                 clear(folder)
+        self._latest = Latest(Path(root).resolve(), self._folder)
         self._lanes = {
-            name: LaneThread(name, lane, limits, self._folder, executor(lane, limits))
+            name: LaneThread(name, lane, limits, self._folder, executor(lane, limits), self._latest)
             for name, lane in lanes.items()
         }
 
@@ -84,6 +86,7 @@ class Computing:
                     return key
                 if anew:
                     result.unlink(missing_ok=True)
+                    self._latest.forget(what.subject)
                     if asked is not None and asked.kill is not None:
                         asked.killed = True  # its thread has yet to see its end, and begins again
             if asked is None:
@@ -108,6 +111,8 @@ class Computing:
                 lane.line.drop_left()
             unwritten = lane.unwritten.get(key, "")
         if (folder / RESULT).is_file():
+            if asked is not None:  # who sees it done sees since when: its thread is yet to wake
+                self._latest.note(asked.what.subject, key)
             return Standing(key, "done", 1.0)
         # Read before `failed.json`, which is written before this is removed.
         reported = read(folder / PROGRESS) if asked is not None else {}
@@ -132,6 +137,10 @@ class Computing:
         with suppress(OSError):
             os.utime(path)  # it was looked at last
         return found
+
+    def last(self, subject: str) -> Last | None:
+        """The last that was found on a subject, by any of its questions; None if nothing is."""
+        return self._latest.find(subject)
 
     def cancel(self, key: str, visitor: str) -> None:
         """Take back one's own question; it ends when nobody waits for it any more."""

@@ -10,6 +10,7 @@ from transformer.jobs.computation import Lane
 from transformer.jobs.errors import JobError
 from transformer.jobs.executors import LaneExecutor
 from transformer.jobs.lane_queue import Asked, Line
+from transformer.jobs.latest import Latest
 from transformer.jobs.limits import Limits
 from transformer.jobs.results import (
     ASK,
@@ -40,12 +41,19 @@ class LaneThread:
     """
 
     def __init__(
-        self, name: str, lane: Lane, limits: Limits, folder: Path, executor: LaneExecutor
+        self,
+        name: str,
+        lane: Lane,
+        limits: Limits,
+        folder: Path,
+        executor: LaneExecutor,
+        latest: Latest,
     ) -> None:
         self.guard = threading.Condition()
         self.line = Line(lane)
         self.unwritten: dict[str, str] = {}
         self._name, self._lane, self._folder, self._executor = name, lane, folder, executor
+        self._latest = latest
         self._seconds = lane.seconds or 60 * limits.pass_minutes
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
@@ -93,6 +101,8 @@ class LaneThread:
                 reason = self._make(folder, asked)
             except OSError as error:
                 reason = f"it could not be made: {error.strerror or error}"
+            if (folder / RESULT).is_file():
+                self._latest.note(asked.what.subject, key)
             with suppress(OSError):  # another app may be at it
                 forget([*self._folder.glob(f"{self._name}-*")], self._lane.kept, new=folder)
             with self.guard:

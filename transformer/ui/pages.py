@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from transformer.ui.address import View
 from transformer.ui.attention import Attention
+from transformer.ui.findings import Findings
 from transformer.ui.inside import Inside
 from transformer.ui.lab import Lab
 from transformer.ui.positions import Positions
@@ -91,6 +92,7 @@ PAGES = {
     ),
     "pages/findings.py": Page(
         "Findings",
+        Findings,
         way="**Findings** of papers, repeated →",
         what="What was published about heads: does it hold for the model you look at?",
     ),

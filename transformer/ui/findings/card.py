@@ -1,7 +1,8 @@
-"""The card of one finding: its claim, its rule, its verdict, and the figures behind it."""
+"""The card of one finding: its rule, its verdict, and the figures behind it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -15,32 +16,38 @@ from transformer.jobs import Computation
 from transformer.ui import frame, models, state
 from transformer.ui.kit import tables, verdicts
 from transformer.ui.kit.charts import chart, dark
-from transformer.ui.kit.computed import computing
+from transformer.ui.kit.computed import computed, computing
 from transformer.ui.kit.remembered import remembered
-from transformer.ui.kit.reports import measured, question
+from transformer.ui.kit.reports import question
 from transformer.ui.models import Model
 
 
+def subject(model: Model, name: str) -> str:
+    """What all questions are about that put this model to the finding, over whatever sentences."""
+    return f"finding-{name} {model.hash}"
+
+
 def asked(model: Model, corpus: Corpus, name: str) -> Computation:
-    """What is computed to put this model to the finding."""
-    return question(model, corpus, f"finding-{name}")
+    """What is computed to put this model to the finding.
+
+    What a visitor brought stays between the two: its name and its figures are nobody else's.
+    """
+    own = state.view().corpus == "upload"
+    found = question(model, corpus, f"finding-{name}")
+    return found if own else replace(found, subject=subject(model, name))
 
 
 def show(model: Model, corpus: Corpus, published: Published) -> None:
-    """Draw it, with a way to run it."""
-    st.markdown(f"#### {frame.plain(published.claim)}")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(published.source, width="content")
-        with st.popover("The rule", type="tertiary"):
-            st.markdown(frame.plain(published.rule))
-        n = min(len(corpus), published.most)
-        seconds = max(5, 5 * round(60 * published.minutes * n / published.most / 5))
-        key = asked(model, corpus, published.name).key
-        if computing().look(key).status != "done":
-            st.caption(f"{n} sentences, about {seconds} seconds for the checkpoint en-fr")
-    found = measured(model, corpus, f"finding-{published.name}", button="Run")
+    """Draw it over the chosen sentences, with a way to run it."""
+    st.markdown(f"**The rule.** {frame.plain(published.rule)}")
+    what = asked(model, corpus, published.name)
+    n = min(len(corpus), published.most)
+    seconds = max(5, 5 * round(60 * published.minutes * n / published.most / 5))
+    if computing().look(what.key).status != "done":
+        st.caption(f"{n} sentences, about {seconds} seconds for the checkpoint en-fr")
+    found = computed(what, button="Run")
     if found is not None:
-        _verdict(model, published, key, found)
+        _verdict(model, published, what.key, found)
 
 
 @remembered()

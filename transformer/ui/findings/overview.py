@@ -1,19 +1,20 @@
-"""All findings for the chosen model and corpus: how many have been run, and a card for each."""
+"""All findings for the chosen model as a table, and one button to run them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from transformer.analysis.corpora import Corpus
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings import FINDINGS
-from transformer.ui import frame
-from transformer.ui.findings import card
+from transformer.jobs import Computation, Standing
+from transformer.ui import frame, state
+from transformer.ui.findings import card, row
 from transformer.ui.kit import tables
-from transformer.ui.kit.computed import computing
+from transformer.ui.kit.computed import EVERY, computing, progress
 from transformer.ui.kit.corpus import chosen
 from transformer.ui.kit.refusals import attempt, refusal
 from transformer.ui.models import Model
@@ -24,42 +25,55 @@ def show(model: Model) -> None:
     """All findings for the chosen model and corpus."""
     frame.lead(
         "What papers say about heads was measured on *their* models. Does it hold for this one? "
-        "Each rule and its floor stand beside the result, nothing here was computed beforehand "
-        "(but what early saves of a training scored), and a finding that fails tells as much as "
-        "one that holds."
-    )
-    st.caption(
-        "A claim **holds** if all of the effect's 95% interval lies on its side of a floor, the "
-        "smallest effect that would matter. It is **refuted** if all of it lies on the other "
-        "side. While the floor is inside, nothing is **shown**, and more sentences may tell."
+        "**Run all**, then open a row for its rule and its figures: a finding that fails tells as "
+        "much as one that holds."
     )
     corpus = chosen(model)
     if corpus is None:
         return
-    _all(model, corpus)
-    for published in FINDINGS.values():
-        with st.container(border=True):
-            card.show(model, corpus, published)
-
-
-def _all(model: Model, corpus: Corpus) -> None:
-    """How many have been run, a button for the rest, and all verdicts as a file."""
-    keys = {name: card.asked(model, corpus, name).key for name in FINDINGS}
+    asked = {name: card.asked(model, corpus, name) for name in FINDINGS}
     who = visitor.known()
-    standings = {name: computing().look(key, who) for name, key in keys.items()}
+    standings = {name: computing().look(what.key, who) for name, what in asked.items()}
+    done = [name for name, now in standings.items() if now.status == "done"]
+    _all(model, asked, standings, done)
+    _watch(asked, done, any(now.live for now in standings.values()))
+    with st.container(key="findings", gap="small"):
+        row.head()
+        for published in FINDINGS.values():
+            row.show(model, published, standings[published.name])
+            if state.here().finding == published.name:
+                with st.container(border=True):
+                    card.show(model, corpus, published)
+    st.caption(
+        "A claim **holds** if all of the effect's 95% interval lies on its side of a floor, the "
+        "smallest effect that would matter. It is **refuted** if all of it lies on the other "
+        "side. While the floor is inside, nothing is **shown**, and more sentences may tell. "
+        "Figures are those that were measured last on this server; what early saves of a training "
+        "scored came with the checkpoint."
+    )
+
+
+def _all(
+    model: Model,
+    asked: Mapping[str, Computation],
+    standings: Mapping[str, Standing],
+    done: list[str],
+) -> None:
+    """A button for all that are left, and all verdicts as a file."""
+    who = visitor.known()
     mine = [look.key for look in standings.values() if look.live and look.mine]
     left = [name for name, now in standings.items() if now.status != "done" and not now.live]
-    done = [name for name, now in standings.items() if now.status == "done"]
-    minutes = sum(FINDINGS[name].minutes for name in left)
+    minutes = max(1, round(sum(FINDINGS[name].minutes for name in left)))
     with st.container(horizontal=True, vertical_alignment="center"):
         if left:
             st.button(
                 "Run all" if len(left) == len(FINDINGS) else f"Run the other {len(left)}",
                 key="run-all",
+                type="primary",
                 icon=":material/playlist_play:",
                 on_click=_ask,
-                args=(model, corpus, left),
-                help=f"About {max(1, round(minutes))} min of one core for the checkpoint that "
+                args=([asked[name] for name in left],),
+                help=f"About {minutes} min of one core for the checkpoint that "
                 "comes with this app; you may leave the page meanwhile.",
             )
         if len(mine) > 1:
@@ -71,17 +85,36 @@ def _all(model: Model, corpus: Corpus) -> None:
                 args=(mine, who),
             )
         if done:
-            tables.csv(
-                "All verdicts (.csv)", lambda: _verdicts(keys, done), f"findings-{model.name}"
-            )
-        st.caption(f"{len(done)} of {len(FINDINGS)} have been run.", width="content")
+            keys = [asked[name].key for name in done]
+            tables.csv("All verdicts (.csv)", lambda: _verdicts(keys), f"findings-{model.name}")
+        st.caption(
+            f"{len(done)} of {len(FINDINGS)} have been run over these sentences.", width="content"
+        )
     refusal("findings")
 
 
-def _ask(model: Model, corpus: Corpus, names: list[str]) -> None:
+def _watch(asked: Mapping[str, Computation], done: list[str], live: bool) -> None:
+    """The one that is being measured, and the page anew whenever one has been."""
+    st.fragment(_watched, run_every=EVERY if live else None, key="findings-watch")(
+        asked, done, live
+    )
+
+
+def _watched(asked: Mapping[str, Computation], done: list[str], live: bool) -> None:
+    who = visitor.known()
+    now = {name: computing().look(what.key, who) for name, what in asked.items()}
+    ended = [name for name, one in now.items() if one.status == "done"]
+    if ended != done or live != any(one.live for one in now.values()):
+        state.start_anew()
+    for name, one in now.items():
+        if one.status == "running" and name != state.here().finding:  # its card says it
+            st.caption(frame.plain(FINDINGS[name].claim))
+            progress(one)
+
+
+def _ask(wanted: list[Computation]) -> None:
     who, where = visitor.known(), visitor.address()
-    for name in names:
-        what = card.asked(model, corpus, name)
+    for what in wanted:
         if not attempt("findings", partial(computing().ask, what, visitor=who, address=where)):
             return
 
@@ -91,7 +124,7 @@ def _cancel(keys: list[str], who: str) -> None:
         computing().cancel(key, who)
 
 
-def _verdicts(keys: dict[str, str], done: list[str]) -> pd.DataFrame:
+def _verdicts(keys: list[str]) -> pd.DataFrame:
     """A line a finding that has been run."""
     names = ["finding", "verdict", *Effect.COLUMNS, "measured", "reason", "claim", "source", "rule"]
-    return pd.DataFrame([computing().result(keys[name]) for name in done])[names]
+    return pd.DataFrame([computing().result(key) for key in keys])[names]
