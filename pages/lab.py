@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transformer.ui import frame, state
 from transformer.ui.kit import controls
-from transformer.ui.lab import Lab, align, attribution, importance, roles, switch
+from transformer.ui.lab import LABS, Lab, align, attribution, importance, roles, switch
 
 SHOWN = {
     "switch": switch.show,
@@ -15,5 +15,6 @@ SHOWN = {
 }
 
 with frame.page("pages/lab.py") as model:
-    controls.one_of("lab", labelled=False)
+    state.normalise(lab=state.view(Lab).part)
+    controls.one_of("lab", labelled=False, options=[*LABS])
     SHOWN[state.view(Lab).lab](model)

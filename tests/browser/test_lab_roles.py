@@ -79,7 +79,7 @@ def test_a_telephone_in_the_dark_can_align_a_sentence(app: str, new_page: NewPag
     expect(page.get_by_text("Nobody has said yet")).to_be_visible()
     settled(page)
     page.get_by_role("button", name="0: She").click()
-    expect(page.get_by_text("AER of this head")).to_be_visible()
+    expect(page.get_by_text("Agreement, this head")).to_be_visible()
     settled(page)
     assert "links=0-0" in page.url
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -45,17 +45,17 @@ def test_the_leaderboard_is_that_of_the_pass(visit: Visit, measured: dict[str, A
     rates = {line["aligner"]: line["aer"] for line in reversed(measured["table"])}
     assert "Linked by hand** has real" in texts(app)
     told = {metric.label.split(":")[0]: metric.value for metric in app.metric}
-    assert told["Best head"] == f"{rates['head']:.3f}"
-    assert told["The diagonal"] == f"{rates['diagonal']:.3f}"
-    assert told["A word by chance"] == f"{rates['chance']:.3f}"
+    assert told["Best head"] == f"{100 * (1 - rates['head']):.1f} %"
+    assert told["The diagonal"] == f"{100 * (1 - rates['diagonal']):.1f} %"
+    assert told["A word by chance"] == f"{100 * (1 - rates['chance']):.1f} %"
     data = grid(app)
     assert data["chosen"] == ["norms-input", 1, 2]
     for line in measured["table"]:
         if line["aligner"] == "head":
             own = next(one for one in data["grids"] if one["name"] == f"{line['by']}-{line['to']}")
             at = int(line["layer"]), int(line["head"])
-            assert own["told"][at[0]][at[1]].endswith(f"{line['aer']:.3f}")
-            assert own["marks"][at[0]][at[1]] == f"{100 * line['aer']:.0f}"
+            assert own["told"][at[0]][at[1]].endswith(f"{100 * (1 - line['aer']):.1f} % agreement")
+            assert own["marks"][at[0]][at[1]] == f"{100 * (1 - line['aer']):.0f}"
 
 
 def test_the_lines_of_python_find_the_same(visit: Visit, measured: dict[str, Any]) -> None:
@@ -83,7 +83,7 @@ def test_real_sentences_linked_by_hand_are_a_corpus_too(
     assert not messages(app)
     assert "Our sentences linked by hand, English to French: 12 sentences, 12 with" in texts(app)
     best = next(line for line in found["table"] if line["aligner"] == "head")
-    assert app.metric[0].value == f"{best['aer']:.3f}"
+    assert app.metric[0].value == f"{100 * (1 - best['aer']):.1f} %"
     assert "Corpus.linked('fr').first(12)" in next(
         code.value for code in app.code if "leaderboard(" in code.value
     )
@@ -98,6 +98,37 @@ def test_a_first_visit_opens_the_best_head(visit: Visit, measured: dict[str, Any
     now = view(opened(visit))
     found = (now.by, now.to, now.layer, now.head)
     assert found == (best["by"], best["to"], best["layer"], best["head"])
+
+
+def test_a_head_of_another_kind_is_not_taken_for_one_that_aligns(
+    visit: Visit, measured: dict[str, Any]
+) -> None:
+    best = next(line for line in measured["table"] if line["aligner"] == "head")
+    now = view(opened(visit, kind="encoder", layer="0", head="1"))
+    found = (now.kind, now.by, now.to, now.layer, now.head)
+    assert found == ("cross", best["by"], best["to"], best["layer"], best["head"])
+
+
+def test_the_board_and_the_drawing_go_by_the_same_line(
+    visit: Visit, measured: dict[str, Any]
+) -> None:
+    heads = [line for line in measured["table"] if line["aligner"] == "head"]
+    app = opened(visit, **HEAD)
+    own = next(
+        one for one in heads
+        if (one["by"], one["to"], one["layer"], one["head"]) == ("norms", "input", 1, 2)
+    )  # fmt: skip
+    assert "Drawn below: **layer 1, head 2**, read by norms, off the row that reads it" in texts(
+        app
+    )
+    assert f"{100 * (1 - own['aer']):.1f} % agreement" in texts(app)
+    button(app, "Draw the best").click().run()
+    now = view(app)
+    assert (now.by, now.to, now.layer, now.head) == tuple(
+        heads[0][name] for name in ("by", "to", "layer", "head")
+    )
+    assert "Draw the best" not in [one.label for one in app.button]
+    assert grid(app)["chosen"] == [f"{now.by}-{now.to}", now.layer, now.head]
 
 
 def test_without_gold_links_there_is_a_sentence_all_the_same(visit: Visit) -> None:
@@ -116,7 +147,7 @@ def test_typed_links_are_what_the_head_is_scored_by(visit: Visit, checkpoints: P
     found = aligned(translator.model, trace, 1, 2, "norms", "input")
     sure = frozenset({(0, 0), (1, 1), (3, 3)})
     gold = Gold(found.source, found.target, sure, frozenset({(2, 2)}))
-    assert app.metric[0].value == f"{found.error(gold):.3f}"
+    assert app.metric[0].value == f"{100 * (1 - found.error(gold)):.1f} %"
     names = [trace["name"] for trace in json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
              if "name" in trace]  # fmt: skip
     assert names[:2] == ["gold links", "possible gold links"]
@@ -154,7 +185,7 @@ def test_a_sentence_of_the_corpus_brings_its_gold_links(
     box = next(one for one in app.selectbox if f"{len(held)} sentences" in one.label)
     box.set_value(1).run()
     assert (view(app).text, view(app).target) == (held[1].source, held[1].target)
-    assert "AER of this head, this sentence" in [metric.label for metric in app.metric]
+    assert "Agreement, this head, this sentence" in [metric.label for metric in app.metric]
     button(app, "Let the model translate").click().run()
     assert (view(app).method, view(app).target) == ("greedy", "")
 

@@ -13,6 +13,8 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import Visit, messages, view
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
+from transformer.analysis.findings.finding import spread
+from transformer.analysis.importance.by_gradient import gradient_importances
 from transformer.analysis.importance.pruning import random_order
 from transformer.analysis.interventions.switching import switched_off
 from transformer.analysis.reports import report
@@ -57,12 +59,57 @@ def texts(app: AppTest) -> str:
     return "\n".join(box.value for box in [*app.markdown, *app.caption])
 
 
-def test_before_anything_is_measured_one_button_says_what_to_do(visit: Visit) -> None:
-    app = opened(visit)
+def test_the_game_is_there_before_anything_is_measured(visit: Visit, checkpoints: Path) -> None:
+    app = visit("pages/lab.py", text=TEXT, sentences=str(N))  # the lab begins with it
     assert not messages(app)
+    assert view(app).lab == "matter"
     assert "Measure the heads" in [button.label for button in app.button]
     assert not app.get("plotly_chart")
-    assert not app.slider
+    app.slider[1].set_value(3).run()
+    translator, corpus = Translator.load(checkpoints / "tiny", "cpu"), Corpus.bundled(N)
+    few = gradient_importances(translator, spread(corpus, 8))["sentence"].normalised()
+    gone = [head for head in few.order() if head[0] == "decoder"][:3]
+    next(b for b in app.button if b.label == "See what these heads changed").click().run()
+    assert sorted(view(app).off.split(",")) == sorted(f"d{layer}.{h}" for _, layer, h in gone)
+
+
+def test_an_old_address_with_switches_opens_them(visit: Visit) -> None:
+    app = visit("pages/lab.py", text=TEXT, off="c1")
+    assert view(app).lab == "switch"
+    assert not messages(app)
+
+
+@pytest.mark.usefixtures("measured")
+def test_a_button_takes_away_as_many_as_change_the_translation(
+    visit: Visit, checkpoints: Path, results: dict[str, dict[str, Any]]
+) -> None:
+    app = opened(visit)
+    translator = Translator.load(checkpoints / "tiny", "cpu")
+    table = next(made["table"] for made in results.values() if made["what"] == "importance")
+    rising = sorted(table, key=lambda row: row["normalised"])
+    whole = translator.translate(TEXT, candidates=1)
+
+    def said(kind: str, gone: int) -> str:
+        order = [(row["kind"], row["layer"], row["head"]) for row in rising if row["kind"] == kind]
+        hooks = switched_off(translator.model.config, order[:gone])
+        most = len(whole.ids) + LONGER
+        return translator.translate(TEXT, hooks=hooks, candidates=1, max_len=most).text
+
+    broken = 0
+    for kind in ("encoder", "decoder", "cross"):
+        app.button(key=f"break-{kind}").click().run()
+        assert not app.exception
+        left = {one: getattr(view(app), f"less_{one}") for one in ("encoder", "decoder", "cross")}
+        gone = left.pop(kind)
+        assert not any(left.values())
+        if said(kind, gone) != whole.text:
+            broken += 1
+            assert gone == 1 or said(kind, gone - 1) == whole.text
+            assert "It says something else" in texts(app)
+        else:
+            assert gone == 8
+            assert "Not one word is another" in texts(app)
+    assert broken
 
 
 def test_what_was_measured_is_three_pictures_and_curves(

@@ -18,6 +18,7 @@ from transformer.analysis.interventions.comparison import Comparison, compare
 from transformer.analysis.interventions.patches import hidden, painted, patched, without_pieces
 from transformer.analysis.interventions.switching import switched_off, to_mean, uniform
 from transformer.figures.packing import split
+from transformer.figures.switchboard import heads_of
 from transformer.inference import Trace
 from transformer.ui.address import EXAMPLES
 from transformer.ui.lab import MEANS, switch_written
@@ -34,7 +35,9 @@ def translator(checkpoints: Path) -> Translator:
 
 
 def opened(visit: Visit, **params: str) -> AppTest:
-    return visit(PAGE, **{"text": TEXT, "method": "forced", "target": OURS, **params})
+    return visit(
+        PAGE, **{"lab": "switch", "text": TEXT, "method": "forced", "target": OURS, **params}
+    )
 
 
 def whole(translator: Translator) -> Trace:
@@ -233,3 +236,16 @@ def test_what_the_address_writes_is_read_back() -> None:
     assert switch_written.patch_of(patch.written()) == patch
     assert switch_written.row_of("") is None
     assert switch_written.patch_of("") is None
+
+
+def test_a_button_finds_what_changes_a_word(visit: Visit, translator: Translator) -> None:
+    app = visit(PAGE, lab="switch", text=TEXT)
+    next(b for b in app.button if b.label == "The least that changes a word").click().run()
+    assert not app.exception
+    assert "nothing is changed" not in said(app).lower()
+    config = translator.model.config
+    found, _ = heads_of(view(app).off, config.n_layers, config.n_heads)
+    whole = translator.translate(TEXT, candidates=1)
+    most = len(whole.ids) + 12
+    hooks = switched_off(config, found)
+    assert translator.translate(TEXT, hooks=hooks, max_len=most).text != whole.text

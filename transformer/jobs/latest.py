@@ -48,8 +48,8 @@ class Latest:
                     path.unlink(missing_ok=True)
 
     def note(self, subject: str, key: str) -> None:
-        """There is a result, just now; nothing where that is known already, for no subject, or where
-        the disk takes no word."""
+        """There is a result, just now; nothing where that is known already or there is no subject,
+        and where the disk takes no word."""
         if subject and read(self._path(subject)).get("key") != key:
             with suppress(OSError):
                 write_json(self._path(subject), {"key": key, "when": time.time()})

@@ -14,6 +14,7 @@ from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.importance.ablation import leave_one_out, measure_without, without_heads
 from transformer.analysis.importance.pruning import (
     budgeted,
+    first_change,
     kinds_pruned,
     pruning_curve,
     random_order,
@@ -173,3 +174,23 @@ def test_kinds_are_pruned_alone_in_order_and_by_chance(
     assert at.loc["one", "low"] <= losses[0] <= at.loc["one", "high"]
     none = table.query("off == 0")
     assert none[["loss"]].to_numpy() == pytest.approx(found.loss)
+
+
+@pytest.mark.parametrize("at", range(1, 22))
+def test_the_first_change_is_found_by_halves(at: int) -> None:
+    asked: list[int] = []
+
+    def said(gone: int) -> str:
+        asked.append(gone)
+        return "else" if gone >= at else "so"
+
+    assert first_change(said, 20, 8) == (at if at <= 20 else None)
+    assert len(asked) <= 1 + 3 + 3  # none, three steps, and three halves of eight
+
+
+def test_a_change_that_goes_again_is_still_a_change() -> None:
+    said = "aabaaabb".__getitem__
+    found = first_change(said, 7, 7)
+    assert found is not None
+    assert said(found) != said(0)
+    assert said(found - 1) == said(0)

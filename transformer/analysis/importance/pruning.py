@@ -11,7 +11,7 @@ of importance, by their equation and by their program: see `by_gradient`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -50,6 +50,28 @@ def budgeted(order: Sequence[Head], budgets: Mapping[str, int]) -> list[Head]:
             left[head[0]] -= 1
             chosen.append(head)
     return chosen
+
+
+def first_change(said: Callable[[int], str], most: int, step: int) -> int | None:
+    """How many heads must go until a model says something else; None if it never does.
+
+    What is said with that many differs from what is said with none, and with one head fewer it does
+    not. There may be a lower such number between two steps: of a curve that goes to and fro, steps
+    see only where they fall.
+
+    Args:
+        said: what is said with so many heads gone.
+        most: of them; step: heads at a time, before the place is looked for by halves.
+    """
+    whole, low = said(0), 0
+    for high in [*range(step, most, step), most]:
+        if said(high) != whole:
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (low, middle) if said(middle) != whole else (middle, high)
+            return high
+        low = high
+    return None
 
 
 def random_order(heads: Sequence[Head], seed: int) -> list[Head]:

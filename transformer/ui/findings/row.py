@@ -24,7 +24,9 @@ COLUMNS = {"What was claimed": 6, "Here": 2, "Measured": 4, "When, and over what
 def head() -> None:
     """What the columns hold; on a phone they stand one below the other, and need no names."""
     with st.container(key="findings-head"):
-        for name, column in zip(COLUMNS, st.columns(list(COLUMNS.values())), strict=True):
+        for name, column in zip(
+            COLUMNS, st.columns(list(COLUMNS.values()), gap="medium"), strict=True
+        ):
             column.markdown(f"**{name}**")
 
 

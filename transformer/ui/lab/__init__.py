@@ -8,10 +8,10 @@ from transformer.measures import MEASURES
 from transformer.ui.address import View, field
 
 LABS = {
+    "matter": "The pruning game",
     "switch": "Switch heads off",
     "moves": "What a weight moves",
     "cards": "What each head does",
-    "matter": "Which heads matter",
     "align": "Word alignment",
 }
 BESIDE = {
@@ -62,6 +62,7 @@ class Lab(View):
     """A part of the lab, and what is changed in it.
 
     Attributes:
+        lab: the part; "" is the first, or the switches where the address says what they change.
         beside: the two pictures of a head that stand side by side.
         off: heads that are switched off, by kind, layer and head; means: what that does to them.
         paint: a row of one head with the weights of its keys.
@@ -75,7 +76,7 @@ class Lab(View):
             visitor's own.
     """
 
-    lab: str = field("switch", "What to look at", choices=LABS)
+    lab: str = field("", "What to look at", choices={"": "What fits", **LABS})
     beside: str = field("weight-norm", "Side by side", choices=BESIDE)
     off: str = field(form=OFF)
     means: str = field("zero", "A head that is off …", choices=MEANS)
@@ -92,3 +93,9 @@ class Lab(View):
     by: str = field("weights", "Scores", choices=BY)
     to: str = field("output", "Of a word", choices=TO)
     links: str = field(form=LINKS)
+
+    @property
+    def part(self) -> str:
+        """The part that is looked at, one of `LABS`."""
+        changed = self.off or self.paint or self.away or self.patch
+        return self.lab or ("switch" if changed else next(iter(LABS)))

@@ -51,9 +51,9 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     heads, layers = (table[table["aligner"] == name] for name in ("head", "layer"))
     best, layer = heads.iloc[0], layers.iloc[0]
     view = state.view(Lab)
-    if view.layer < 0 or view.head < 0:
+    if view.layer < 0 or view.head < 0 or view.kind != "cross":  # of another kind it was another
         place = {"layer": int(best["layer"]), "head": int(best["head"])}
-        state.normalise(**place, by=best["by"], to=best["to"])
+        state.normalise(**place, kind="cross", by=best["by"], to=best["to"])
     rates = table.set_index("aligner")["aer"]
     told = {
         f"Best head: layer {best['layer']:.0f}, head {best['head']:.0f}": best["aer"],
@@ -64,11 +64,12 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     }
     with st.container(horizontal=True, key="figures"):
         for name, rate in told.items():
-            st.metric(name, f"{rate:.3f}", width="content")
+            st.metric(name, f"{100 * (1 - rate):.1f} %", width="content")
     left_out = len(found["left_out"])
     st.caption(
-        "Alignment error rate (AER, Och and Ney 2003), 0 is best: each target word is linked to "
-        f"the source word that gets most, over {found['counted']:,} sentences with gold links"
+        "How far its links agree with the gold links: 100 % less the alignment error rate (AER, "
+        "Och and Ney 2003). Each target word is linked to the source word that gets most, over "
+        f"{found['counted']:,} sentences with gold links"
         + (
             f"; {left_out:,} were left out, spelled otherwise than their links. "
             if left_out
@@ -84,6 +85,7 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
             "both languages. **Linked by hand** has real sentences, with more that crosses."
         )
     _grids(model, heads)
+    _drawn(heads)
     with st.expander(f"All {len(table)} aligners as a table"):
         st.dataframe(table, hide_index=True, height=420)
     tables.csv("The leaderboard (.csv)", lambda: table, f"aligners-{model.name}")
@@ -106,9 +108,12 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
     for by, to in WAYS:
         own = heads[(heads["by"] == by) & (heads["to"] == to)].sort_values(["layer", "head"])
         rates = own["aer"].to_numpy(dtype=np.float64).reshape(model.n_layers, model.n_heads)
-        marks = [[f"{100 * rate:.0f}" for rate in line] for line in rates]
+        marks = [[f"{100 * (1 - rate):.0f}" for rate in line] for line in rates]
         told = [
-            [f"Layer {at}, head {head}: AER {rate:.3f}" for head, rate in enumerate(line)]
+            [
+                f"Layer {at}, head {head}: {100 * (1 - rate):.1f} % agreement"
+                for head, rate in enumerate(line)
+            ]
             for at, line in enumerate(rates)
         ]
         grids.append(Grid(f"{by}-{to}", f"{BY[by]}, {TO[to]}".capitalize(), 1 - rates, marks, told))
@@ -116,12 +121,40 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
         grids,
         low=0.0,
         high=max(float(grid.values.max()) for grid in grids) or 1.0,
-        legend="1 − AER: the darker on white, or the brighter on black, the better. In the cell "
-        "the AER in percent; layers down, heads across. Choose one for the sentence below",
+        legend="Agreement with the gold links, in percent in the cell: the more colour, the "
+        "better; layers down, heads across. Choose one for the sentence below",
         chosen=(f"{view.by}-{view.to}", view.layer, view.head),
         large=view.size == "large",
     )
     _grid(key="aligners", data=data, on_choice_change=_taken)
+
+
+def _drawn(heads: pd.DataFrame) -> None:
+    """Which line of the board is drawn below, and a way to the best."""
+    view, best = state.view(Lab), heads.iloc[0]
+    lines = heads[(heads["by"] == view.by) & (heads["to"] == view.to)]
+    own = lines[(lines["layer"] == view.layer) & (lines["head"] == view.head)]
+    if own.empty:
+        return
+    right = 100 * (1 - own.iloc[0]["aer"])
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            f"Drawn below: **layer {view.layer}, head {view.head}**, read {BY[view.by]}, "
+            f"{TO[view.to]}: {right:.1f} % agreement.",
+            width="content",
+        )
+        if int(own.index[0]) != int(heads.index[0]):
+            st.button(
+                "Draw the best",
+                icon=":material/trophy:",
+                on_click=state.change,
+                kwargs={
+                    "layer": int(best["layer"]),
+                    "head": int(best["head"]),
+                    "by": best["by"],
+                    "to": best["to"],
+                },
+            )
 
 
 def _taken() -> None:

@@ -36,7 +36,7 @@ def given(made: Aligned, known: Gold | None) -> Gold | None:
 
 
 def show(made: Aligned, gold: Gold | None, known: Gold | None) -> None:
-    """The error rate, the links as a table, and how to give others."""
+    """The agreement, the links as a table, and how to give others."""
     if gold is None:
         st.info(
             "Nobody has said yet which words belong together here. Say it below, and the head is "
@@ -44,7 +44,9 @@ def show(made: Aligned, gold: Gold | None, known: Gold | None) -> None:
         )
     else:
         st.metric(
-            "AER of this head, this sentence", f"{made.error(gold):.3f}", help=_formula(made, gold)
+            "Agreement, this head, this sentence",
+            f"{100 * (1 - made.error(gold)):.1f} %",
+            help=_formula(made, gold),
         )
     with st.expander("Your gold links", expanded=gold is None):
         _click(made, gold)
@@ -65,7 +67,7 @@ def _formula(made: Aligned, gold: Gold) -> str:
     found = made.links()
     sure, possible = len(found & gold.sure), len(found & gold.possible)
     return (
-        f"1 − (|A∩S| + |A∩P|) / (|A| + |S|) = 1 − ({sure} + {possible}) / ({len(found)} + "
+        f"1 − AER = (|A∩S| + |A∩P|) / (|A| + |S|) = ({sure} + {possible}) / ({len(found)} + "
         f"{len(gold.sure)}), with A the head's links, S the sure and P the possible ones."
     )
 

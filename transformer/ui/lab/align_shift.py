@@ -60,17 +60,17 @@ def show(made: Aligned, by: By, found: Mapping[str, Any] | None) -> None:
 
 def _over_corpus(found: Mapping[str, Any]) -> None:
     view = state.view(Lab)
-    rates = {
-        line["to"]: line["aer"]
+    agreement = {
+        line["to"]: 100 * (1 - line["aer"])
         for line in found["table"]
         if (line["aligner"], line["by"], line["layer"], line["head"])
         == ("head", view.by, view.layer, view.head)
     }
-    better = min(rates, key=rates.__getitem__)
+    better = max(agreement, key=agreement.__getitem__)
     told = {"output": "what it is about to write", "input": "what it has just read"}
     st.markdown(
-        f"Over the whole corpus this head's AER is **{rates['output']:.3f}** read off the row that "
-        f"writes a word, **{rates['input']:.3f}** off the row that reads it: it aligns "
+        f"Over the whole corpus this head's links agree to **{agreement['output']:.1f} %** read "
+        f"off the row that writes a word, **{agreement['input']:.1f} %** off the row that reads it: it aligns "
         f"{told[better]}. Chen et al. (2020, section 3) found low layers better at the word that "
         "came in, and higher ones at the word that goes out."
     )

@@ -9,7 +9,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
+from transformer.analysis.corpora.passes import silent
 from transformer.analysis.findings.finding import spread
+from transformer.analysis.reports import REPORTS
 from transformer.figures.positions import table as coloured
 from transformer.figures.state import KINDS
 from transformer.ui import frame
@@ -32,16 +34,23 @@ ABOUT = {
     "position": "E|∂L/∂ξ| of a gate ξ on what each head writes at each position, mean over "
     "positions: what the program of Michel et al. 2019 computes. Nothing cancels.",
 }
+FEW = 8
+"""Sentences that the game goes by until all are measured: en-fr takes 0.2 s for them."""
 ONE_BY_ONE = 40
 """Sentences of the corpus over which every head is left out in its turn."""
 
 
 def show(model: Model) -> None:
-    """Importance of all heads, and the pruning game."""
+    """The pruning game, then what it goes by: the importance of all heads over a corpus."""
     frame.lead(
-        "A head may look busy and change nothing. Two ways to ask whether it **matters**: how "
-        "steeply the loss would move if it were turned down a little, and what happens if it "
-        "really goes."
+        "A head may look busy and change nothing. Take heads away, the least important first, "
+        "until the translation **breaks**: which kind can spare most?"
+    )
+    game = st.container()
+    st.subheader("Which heads matter?")
+    st.markdown(
+        "Two ways to ask: how steeply the loss would move if a head were turned down a little, and "
+        "what happens if it really goes."
     )
     corpus = chosen(model)
     if corpus is None:
@@ -54,12 +63,28 @@ def show(model: Model) -> None:
         about="Every head of the model gets a number, from one pass forward and back over the "
         "sentences: about half a minute of one core for 300 sentences and the checkpoint en-fr.",
     )
-    if found is None:
-        return
-    table = pd.DataFrame(found["table"])
-    _gradients(model, corpus, table)
-    _left_out(model, corpus, table)
-    pruning.show(model, corpus, table)
+    table = pd.DataFrame(found["table"]) if found else None
+    with game:
+        pruning.show(
+            model, corpus, _guessed(model, spread(corpus, FEW)) if table is None else table
+        )
+        if table is None:
+            st.caption(
+                f"Who goes first was worked out just now, over {min(FEW, len(corpus))} sentences. "
+                "**Measure the heads** below and it goes by all of them."
+            )
+    if table is not None:
+        _gradients(model, corpus, table)
+        _left_out(model, corpus, table)
+        pruning.curves(model, corpus)
+        pruning.gates(model)
+
+
+@remembered()
+def _guessed(model: Model, corpus: Corpus) -> pd.DataFrame:
+    """Importance over a few sentences, a fraction of a second."""
+    table, _ = REPORTS["importance"](model.translator, corpus, silent)
+    return table
 
 
 def _gradients(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
@@ -118,7 +143,8 @@ def _left_out(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
         told += f" Rank correlation with the gradient's importance: {each}."
     st.markdown(told.replace("-", "−"))
     st.caption(
-        "Blue: worse without the head, orange: better without it. Intervals of 95% (paired "
+        "Blue: worse without the head, the darker the worse (in dark colours, the "
+        "brighter); orange: better without it. Intervals of 95% (paired "
         "bootstrap over sentences), in the hover text."
     )
     _csv(left, "left-out", model)

@@ -11,7 +11,7 @@ import streamlit as st
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.finding import apart, spread
 from transformer.analysis.importance.ablation import Ablation, measure_without
-from transformer.analysis.importance.pruning import budgeted, random_order
+from transformer.analysis.importance.pruning import budgeted, first_change, random_order
 from transformer.analysis.interventions.switching import Head, switched_off
 from transformer.figures.interval_chart import Chart
 from transformer.figures.interval_chart import measured as drawn
@@ -38,18 +38,61 @@ CURVES_NAMES = {"sentence": "by sentences", "position": "by positions", "random"
 
 
 def show(model: Model, corpus: Corpus, importance: pd.DataFrame) -> None:
-    """Budgets, what becomes of a sentence and of the corpus, and the curves."""
-    st.subheader("The pruning game")
-    st.markdown("Take heads away until the translation breaks. Which kind can spare most?")
-    chosen = _choose(model, importance)
+    """The sentence, how many heads of each kind go, and what becomes of it and of the corpus."""
     controls.sentence(model)
+    order = _order(importance)
+    _find(model, order)
+    chosen = _choose(model, order)
     _sentence(model, chosen)
     _corpus(model, corpus, chosen)
-    _curves(model, corpus)
-    _gates(model)
 
 
-def _choose(model: Model, importance: pd.DataFrame) -> list[Head]:
+def _order(importance: pd.DataFrame) -> list[Head]:
+    """All heads, those first that go first."""
+    view = state.view(Lab)
+    measure = "position_normalised" if view.pruned == "position" else "normalised"
+    rising = importance.sort_values(measure, kind="stable")
+    order: list[Head] = list(rising[["kind", "layer", "head"]].itertuples(index=False, name=None))
+    return random_order(sorted(order), view.seed) if view.pruned == "random" else order
+
+
+def _find(model: Model, order: Sequence[Head]) -> None:
+    """A button for each kind: as many heads of it as change this sentence's translation."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            "Where does it break? Take away, until the translation changes:", width="content"
+        )
+        for kind, label in KINDS.items():
+            st.button(
+                f"{label} heads",
+                key=f"break-{kind}",
+                icon=":material/search:",
+                type="primary" if kind == "cross" else "secondary",
+                on_click=_until_it_breaks,
+                args=(model, order, kind),
+            )
+
+
+def _until_it_breaks(model: Model, order: Sequence[Head], kind: str) -> None:
+    """Take away as few heads of this kind alone as change the translation, or all of them."""
+    text, most = state.view(Lab).text, sum(head[0] == kind for head in order)
+    try:
+        whole = _translated(model, text, (), None)
+    except ValueError:
+        return  # the page says what is wrong with the text
+    longest = len(whole.ids) + LONGER
+
+    def said(gone: int) -> str:
+        if not gone:
+            return whole.text
+        return _translated(model, text, tuple(budgeted(order, {kind: gone})), longest).text
+
+    gone = first_change(said, most, model.n_heads)
+    others = {f"less_{one}": 0 for one in KINDS}
+    state.change(**{**others, f"less_{kind}": most if gone is None else gone})
+
+
+def _choose(model: Model, order: Sequence[Head]) -> list[Head]:
     """The heads that go: sliders, and who goes first."""
     most = model.n_layers * model.n_heads
     names = [f"less_{kind}" for kind in KINDS]
@@ -79,11 +122,6 @@ def _choose(model: Model, importance: pd.DataFrame) -> list[Head]:
             on_click=state.change,
             kwargs=dict.fromkeys(names, 0),
         )
-    measure = "position_normalised" if view.pruned == "position" else "normalised"
-    rising = importance.sort_values(measure, kind="stable")
-    order: list[Head] = list(rising[["kind", "layer", "head"]].itertuples(index=False, name=None))
-    if view.pruned == "random":
-        order = random_order(sorted(order), view.seed)
     return budgeted(order, {kind: getattr(view, f"less_{kind}") for kind in KINDS})
 
 
@@ -99,6 +137,9 @@ def _sentence(model: Model, heads: Sequence[Head]) -> None:
     left, right = st.columns(2)
     left.markdown(f"With all heads: **{_said(whole)}**")
     right.markdown(f"Without {len(heads)}: **{_said(pruned)}**")
+    if heads:
+        same = whole.text == pruned.text
+        right.caption("Not one word is another." if same else "It says something else.")
     st.button(
         "See what these heads changed",
         icon=":material/toggle_off:",
@@ -166,7 +207,7 @@ def _without(model: Model, corpus: Corpus, heads: tuple[Head, ...]) -> Ablation:
     return measure_without(model.translator, corpus, [heads])
 
 
-def _curves(model: Model, corpus: Corpus) -> None:
+def curves(model: Model, corpus: Corpus) -> None:
     """Every kind pruned alone, held against chance."""
     some = spread(corpus, CURVES)
     st.markdown("**Each kind alone, the least important first, by either measure, and by chance**")
@@ -207,7 +248,8 @@ def _curve(
     return figure
 
 
-def _gates(model: Model) -> None:
+def gates(model: Model) -> None:
+    """How a model chooses by itself which heads it needs."""
     with st.expander("Let the model choose: learned gates"):
         st.markdown(
             "Voita et al. 2019 give every head a gate that learns to be 0 or 1, and every open "

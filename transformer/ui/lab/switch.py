@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import streamlit as st
 
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.importance.by_gradient import gradient_importances
+from transformer.analysis.interventions.switching import Head, switched_off
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.ui import frame, readings, state
 from transformer.ui.kit import controls
+from transformer.ui.kit.remembered import remembered
 from transformer.ui.kit.views import component
-from transformer.ui.lab import OFF, Lab, switch_further, switch_head, switch_result
+from transformer.ui.lab import OFF, Lab, pruning, switch_further, switch_head, switch_result
 from transformer.ui.lab.switch_plan import compared, plan
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
+SINGLE = 6
+"""Heads that are tried one by one before whole layers are."""
 MAX_PIECES = 128
 """Pieces of the longer side: of longer texts the tables say little and cost much."""
 _board = component("switchboard")
@@ -79,6 +85,7 @@ def _switched() -> None:
 
 
 def _nothing_yet(model: Model, reading: Reading) -> None:
+    """What to begin with: what really changes this sentence first."""
     last = model.n_layers - 1
     layer, head = reading.side.clearest("cross")
     st.info(
@@ -86,6 +93,16 @@ def _nothing_yet(model: Model, reading: Reading) -> None:
         "Switch a head off above, or begin with one of these."
     )
     with st.container(horizontal=True):
+        if state.view(Lab).method == "greedy":
+            st.button(
+                "The least that changes a word",
+                icon=":material/search:",
+                type="primary",
+                on_click=_change_a_word,
+                args=(model,),
+                help="Looks for it: the six encoder–decoder heads that this sentence needs most, "
+                "each alone, then whole layers, then all of that kind.",
+            )
         for label, off in (
             (f"The clearest encoder–decoder head, {layer}.{head}", f"c{layer}.{head}"),
             ("The last encoder–decoder layer", f"c{last}"),
@@ -94,3 +111,28 @@ def _nothing_yet(model: Model, reading: Reading) -> None:
             st.button(
                 label, icon=":material/toggle_off:", on_click=state.change, kwargs={"off": off}
             )
+
+
+def _change_a_word(model: Model) -> None:
+    """Switch off the first that changes the translation; if nothing does, all that look across."""
+    state.change(off=_telling(model, state.view(Lab).text), means="zero")
+
+
+@remembered("Looking for heads that this sentence needs …")
+def _telling(model: Model, text: str) -> str:
+    """Heads as the address has them. For a text that has been translated."""
+    translator, config = model.translator, model.translator.model.config
+    needed = gradient_importances(translator, Corpus.of_lines([text], "one sentence"))["sentence"]
+    heads = [head for head in reversed(needed.order()) if head[0] == "cross"][:SINGLE]
+    layers = range(config.n_layers)
+    sets: list[list[Head]] = [[head] for head in heads]
+    for kind in ("cross", "decoder", "encoder"):
+        sets += [[(kind, n, head) for head in range(config.n_heads)] for n in reversed(layers)]
+    sets.append([("cross", n, head) for n in layers for head in range(config.n_heads)])
+    whole = translator.translate(text, candidates=1)
+    for off in sets:
+        hooks = switched_off(config, off)
+        found = translator.translate(text, hooks=hooks, candidates=1, max_len=len(whole.ids) + 12)
+        if found.text != whole.text:
+            break
+    return pruning.written(off)
