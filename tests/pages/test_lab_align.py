@@ -100,6 +100,21 @@ def test_a_first_visit_opens_the_best_head(visit: Visit, measured: dict[str, Any
     assert found == (best["by"], best["to"], best["layer"], best["head"])
 
 
+def test_the_best_head_takes_the_place_of_one_that_nobody_chose(
+    visit: Visit, sixty: tuple[dict[str, Any], str], tmp_path: Path
+) -> None:
+    app = opened(visit)  # nothing is measured yet
+    assert (view(app).layer, view(app).head) == (0, 0)
+    kept(tmp_path / "runs", *sixty)
+    app.run()
+    best = next(line for line in sixty[0]["table"] if line["aligner"] == "head")
+    now = view(app)
+    found = (now.by, now.to, now.layer, now.head)
+    assert found == (best["by"], best["to"], best["layer"], best["head"])
+    app.run()
+    assert (view(app).layer, view(app).head) == found[2:]
+
+
 def test_a_head_of_another_kind_is_not_taken_for_one_that_aligns(
     visit: Visit, measured: dict[str, Any]
 ) -> None:

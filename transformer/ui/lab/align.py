@@ -51,7 +51,9 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     heads, layers = (table[table["aligner"] == name] for name in ("head", "layer"))
     best, layer = heads.iloc[0], layers.iloc[0]
     view = state.view(Lab)
-    if view.layer < 0 or view.head < 0 or view.kind != "cross":  # of another kind it was another
+    unasked = st.session_state.pop(align_sentence.UNASKED, None) == align_sentence.drawn(view)
+    # A head of another kind was chosen elsewhere, and is another.
+    if unasked or view.layer < 0 or view.head < 0 or view.kind != "cross":
         place = {"layer": int(best["layer"]), "head": int(best["head"])}
         state.normalise(**place, kind="cross", by=best["by"], to=best["to"])
     rates = table.set_index("aligner")["aer"]

@@ -23,6 +23,9 @@ from transformer.ui.models import Model
 MAX_WORDS = 64
 """Words of a side: more cannot be drawn so that anybody reads it."""
 
+UNASKED = "align-unasked"
+"""The line that is drawn because nobody has chosen one: the best takes its place once known."""
+
 
 def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) -> None:
     """The visitor's sentence or one of the corpus; `found` is the leaderboard, if there is one."""
@@ -62,6 +65,11 @@ def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) ->
     _away(model, made, trace, words)
 
 
+def drawn(view: Lab) -> tuple[object, ...]:
+    """The line of the leaderboard that is drawn."""
+    return view.kind, view.layer, view.head, view.by, view.to
+
+
 def _of_corpus(texts: Corpus | None) -> None:
     """A way to the corpus's sentences that have gold links."""
     held = [s for s in texts.sentences if s.gold is not None] if texts is not None else []
@@ -88,7 +96,9 @@ def _of_corpus(texts: Corpus | None) -> None:
 
 def _choose(model: Model) -> None:
     now = state.view(Lab)
-    state.normalise(layer=max(now.layer, 0), head=max(now.head, 0))
+    if now.layer < 0 or now.head < 0:
+        state.normalise(layer=max(now.layer, 0), head=max(now.head, 0))
+        st.session_state[UNASKED] = drawn(state.view(Lab))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.layer_and_head(model)
         controls.one_of("by")

@@ -70,7 +70,7 @@ def _over_corpus(found: Mapping[str, Any]) -> None:
     told = {"output": "what it is about to write", "input": "what it has just read"}
     st.markdown(
         f"Over the whole corpus this head's links agree to **{agreement['output']:.1f} %** read "
-        f"off the row that writes a word, **{agreement['input']:.1f} %** off the row that reads it: it aligns "
-        f"{told[better]}. Chen et al. (2020, section 3) found low layers better at the word that "
+        f"off the row that writes a word, **{agreement['input']:.1f} %** off the row that reads "
+        f"it: it aligns {told[better]}. Chen et al. (2020, section 3) found low layers better at the word that "
         "came in, and higher ones at the word that goes out."
     )
