@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from transformer.figures.film_captions import captions
 from transformer.figures.packing import COARSE, Part, join, levels
 from transformer.figures.roles import LEAST_ROWS, NONE, POSITIONAL, SINK, Role, roles
 from transformer.figures.side import labels_of
@@ -87,14 +88,16 @@ def film_data(
     listed: list[Role] = [NONE]
     docs = []
     for number, kinds in enumerate(probes if steps else []):
-        clearest = {}
+        clearest, told = {}, {}
         for kind in kinds:
             stacked = np.stack([whole[step][f"{number}.{kind}"] for step in steps])
             clearest[kind] = _clearest(stacked[-1])
             keys = labels[number]["tgt" if kind == "decoder" else "src"]
-            parts += _packed(f"{number}.{kind}", stacked, roles(stacked, kind, keys), listed)
+            done = roles(stacked, kind, keys)
+            told[kind] = captions(stacked, done, steps)
+            parts += _packed(f"{number}.{kind}", stacked, done, listed)
         tokens = {name: labels_of(labels[number][name]) for name in _LABELS}
-        docs.append({**tokens, "kinds": list(kinds), "clearest": clearest})
+        docs.append({**tokens, "kinds": list(kinds), "clearest": clearest, "captions": told})
     header = {
         "steps": steps,
         "notes": [(notes or {}).get(step, "") for step in steps],

@@ -89,10 +89,12 @@ export function makeFilm(header, parts) {
     return found;
   }
 
+  // What can be seen at a frame, in words.
+  const caption = ({ probe, kind }, frame) => probes[probe].captions[kind][frame];
   const plain = (tokens) => tokens.word_labels.filter((_, word) => !tokens.special[tokens.words.indexOf(word)]).join(" ");
   const sentence = (number) => `${plain(probes[number].src)} → ${plain(probes[number].predicted)}`;
 
-  return { steps, notes: header.notes, choices, rule, fitted, side, role, changes, sentence };
+  return { steps, notes: header.notes, choices, rule, fitted, side, role, changes, sentence, caption };
 }
 
 // Why a head counts as what it does, with the number.

@@ -52,6 +52,7 @@ export function filmView(root) {
   const scrubber = makeScrubber({ go, toggle: () => (playing ? pause() : play()) });
   const mosaic = makeMosaic((layer, head) => set({ layer, head }));
   const heat = heatmapView(ctx);
+  const caption = el("p", { class: "hu-caption", role: "status" });
   const title = el("h3", { class: "hu-title" });
   const changes = makeChanges((changed) => set(changed));
   const sheet = makeSheet(() => heat);
@@ -61,6 +62,7 @@ export function filmView(root) {
     "div", { class: "hu-film-body" },
     el("div", { class: "hu-top" }, el("div", { class: "hu-controls" }, controls.node, probe.node), el("div", { class: "hu-tools" }, take.node, larger.node)),
     scrubber.node,
+    caption,
     changes.now,
     el("div", { class: "hu-split" }, el("section", { class: "hu-mosaic" }, mosaic.node), main, changes.node),
   );
@@ -132,6 +134,8 @@ export function filmView(root) {
     probe.draw(film, now.probe);
     larger.draw();
     scrubber.draw(film, frame, now, look, Boolean(playing));
+    caption.setAttribute("aria-live", playing ? "off" : "polite");
+    caption.textContent = film.caption(now, frame);
     const role = (layer, head) => film.role(now, frame, layer, head);
     mosaic.draw(side, now.kind, now, look, {
       label: KINDS[now.kind],

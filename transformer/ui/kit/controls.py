@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.ui import frame, state
+from transformer.ui.kit import toy
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
@@ -30,6 +31,7 @@ def sentence(model: Model) -> None:
     words = dict.fromkeys(state.view().text.split())
     if unknown := [word for word in words if vocabulary.unk_id in vocabulary.encode(word)]:
         st.caption(f"It never saw {frame.plain(', '.join(unknown[:5]))} and reads `<unk>` there.")
+    toy.told(model)
 
 
 def one_of(field: str, *, labelled: bool = True, **more: Any) -> None:

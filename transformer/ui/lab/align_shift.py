@@ -71,6 +71,6 @@ def _over_corpus(found: Mapping[str, Any]) -> None:
     st.markdown(
         f"Over the whole corpus this head's links agree to **{agreement['output']:.1f} %** read "
         f"off the row that writes a word, **{agreement['input']:.1f} %** off the row that reads "
-        f"it: it aligns {told[better]}. Chen et al. (2020, section 3) found low layers better at the word that "
-        "came in, and higher ones at the word that goes out."
+        f"it: it aligns {told[better]}. Chen et al. (2020, section 3) found low layers better at "
+        "the word that came in, and higher ones at the word that goes out."
     )

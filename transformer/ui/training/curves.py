@@ -12,6 +12,8 @@ from transformer.ui.kit.charts import chart, dark
 
 FIRST = ("loss", "sequence_accuracy")
 """What the two charts show until something else is chosen."""
+STACKED = 250
+"""Pixels of a chart, where two stand one below the other beside the heads."""
 _LABELS = {
     "loss": "Loss",
     "smoothed_loss": "Loss with label smoothing",
@@ -26,9 +28,10 @@ _LABELS = {
 }
 
 
-def charts(runs: Mapping[str, list[dict[str, Any]]], key: str) -> None:
-    """Two quantities of the runs, each to be chosen, over their steps."""
-    for place, (column, first) in enumerate(zip(st.columns(2), _firsts(runs), strict=True)):
+def charts(runs: Mapping[str, list[dict[str, Any]]], key: str, *, stacked: bool = False) -> None:
+    """Two quantities of the runs, each to be chosen, over their steps; side by side or stacked."""
+    places = [st.container() for _ in FIRST] if stacked else st.columns(2)
+    for place, (column, first) in enumerate(zip(places, _firsts(runs), strict=True)):
         with column:
             what = st.selectbox(
                 "Left curve" if place == 0 else "Right curve",
@@ -39,7 +42,7 @@ def charts(runs: Mapping[str, list[dict[str, Any]]], key: str) -> None:
                 key=f"curve-{place}-{key}",
             )
             figure = curves(runs, what, dark=dark())
-            figure.update_layout(height=340)
+            figure.update_layout(height=STACKED if stacked else 340)
             chart(figure, f"chart-{place}-{key}")
 
 

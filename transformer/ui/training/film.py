@@ -20,26 +20,25 @@ _film, _moments = component("film"), component("moments")
 
 
 def heads(folder: JobFolder, lines: list[dict[str, Any]], *, live: bool) -> None:
-    """The film of the heads; its last steps while the run learns."""
-    st.subheader("Where its heads look")
+    """The film of the heads: from its beginning, or following a run while it learns."""
     steps = folder.snapshots()
     if not steps:
-        st.caption("The attention of a few sentences, kept again and again as it learns.")
+        st.caption("Its heads will stand here: the first picture is taken before the first step.")
         return
     if live:
         steps = sorted({*film_steps(steps, WHILE_LIVE - 1), steps[-1]})
     notes = {line["step"]: f"loss {line['loss']:.2f}" for line in lines if "loss" in line}
     told = tuple((step, notes.get(step, "")) for step in steps)
-    data = _data(str(folder.path), told)
+    data = _data(str(folder.path), told, -1 if live else steps[0])
     _film(key=f"film-{folder.name}", data=data)
 
 
 @remembered()
-def _data(path: str, steps: tuple[tuple[int, str], ...]) -> bytes:
-    """The film of these steps, made once for all who look."""
+def _data(path: str, steps: tuple[tuple[int, str], ...], first: int) -> bytes:
+    """The film of these steps, opened at step `first` (-1: the newest), made once for all."""
     folder = JobFolder(Path(path))
     frames = {step: folder.snapshot(step) for step, _ in steps}
-    return film_data(frames, folder.labels(), notes=dict(steps))
+    return film_data(frames, folder.labels(), {"step": first}, notes=dict(steps))
 
 
 def moments(folder: JobFolder) -> None:

@@ -21,8 +21,8 @@ MOST = 6
 def kept(info: RunInfo, owner: str) -> None:
     """Ways on from a run that is over."""
     mine = info.owner == owner and not info.shipped
-    _onward(info)
     with st.container(horizontal=True, vertical_alignment="center"):
+        _onward(info)
         if mine and info.status in ("failed", "cancelled"):
             st.button(
                 "Resume",
@@ -98,9 +98,8 @@ def _onward(info: RunInfo) -> None:
         "row": -1,
         "column": -1,
     }
-    with st.container(horizontal=True):
-        frame.go("pages/translate.py", "Translate with it", "translate", **given)
-        frame.go("pages/attention.py", "Look into its heads", "visibility", **given, **look)
+    frame.go("pages/translate.py", "Translate with it", "translate", **given)
+    frame.go("pages/attention.py", "Look into its heads", "visibility", **given, **look)
 
 
 def _model_of(info: RunInfo) -> str:
@@ -115,8 +114,10 @@ def others(info: RunInfo) -> dict[str, str]:
     return {one.name: f"{one.title} ({one.name})" for one in every if one.name != info.name}
 
 
-def together(info: RunInfo, lines: list[dict[str, Any]], others: dict[str, str]) -> None:
-    """The curves of this run and of those that are chosen."""
+def together(
+    info: RunInfo, lines: list[dict[str, Any]], others: dict[str, str], *, stacked: bool = False
+) -> None:
+    """The curves of this run and of those that are chosen; `stacked` as `curves.charts` has it."""
     key = f"beside-{info.name}"
     shown = {f"{info.title} ({info.name})": lines}
     for name in st.session_state.get(key, []):
@@ -124,7 +125,7 @@ def together(info: RunInfo, lines: list[dict[str, Any]], others: dict[str, str])
             shown[others[name]] = metrics_tail.metrics(live_jobs.jobs().folder(name))
         except (JobError, KeyError):  # deleted meanwhile
             continue
-    charts(shown, info.name)
+    charts(shown, info.name, stacked=stacked)
     if others:
         st.multiselect(
             "Lay its curves over those of other runs",

@@ -11,6 +11,7 @@ import streamlit as st
 
 from transformer.jobs import JobError, RunInfo
 from transformer.jobs.folder import JobFolder
+from transformer.text.tasks import TASKS
 from transformer.training.run import RunError
 from transformer.ui import frame, live_jobs, state
 from transformer.ui.kit import quantities
@@ -31,7 +32,7 @@ def run(name: str, owner: str) -> None:
     except JobError as error:
         st.warning(frame.plain(frame.sentence(error)))
         return
-    st.header(frame.plain(info.title))
+    st.subheader(frame.plain(info.title))
     live = info.live
     if not live:
         _status(info, [])
@@ -60,15 +61,32 @@ def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, st
     if live:
         _status(info, lines)
         _controls(info, owner)
-    _figures(info, lines)
-    _made_with(folder)
-    finished_run.together(info, lines, others)
     if info.layer:  # no heads of a translator to film
+        _figures(info, lines)
+        _made_with(folder)
+        finished_run.together(info, lines, others)
         _examples(folder)
         return
-    film.heads(folder, lines, live=live)
+    _look_for(info)
+    heads, curves = st.columns([3, 2], gap="large")
+    with heads:
+        film.heads(folder, lines, live=live)
+    with curves:
+        finished_run.together(info, lines, others, stacked=True)
+    _figures(info, lines)
+    _made_with(folder)
     _examples(folder)
     film.moments(folder)
+
+
+def _look_for(info: RunInfo) -> None:
+    """What there is to be seen in the heads and the curves beside each other."""
+    if info.task in TASKS:
+        st.markdown(f"**Look for:** {TASKS[info.task].look_for}")
+    st.caption(
+        "Left, every small picture is a head: blurred before it has learned, a clear pattern once "
+        "it knows where to look. Right, the loss falls; see at which step both change."
+    )
 
 
 def _status(info: RunInfo, lines: list[dict[str, Any]]) -> None:

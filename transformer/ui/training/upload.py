@@ -34,7 +34,7 @@ def pairs(now: Draft) -> None:
         key=f"pasted-{now.turn}",
     )
     file = st.file_uploader(
-        f"or upload a .tsv or .csv file, UTF-8, at most {most / 1e6:g} MB",
+        "or upload a .tsv or .csv file, UTF-8",  # its size stands in the field itself
         type=["tsv", "csv", "txt"],
         max_upload_size=max(1, math.ceil(most / 1e6)),
         key=f"uploaded-{now.turn}",
