@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import streamlit as st
+
 from transformer.ui import frame, state
 from transformer.ui.kit import controls
 from transformer.ui.positions import (
+    TABS,
     Positions,
     embedding_sum,
     extrapolation,
     formula,
     learned,
     misprint,
+    order,
 )
 
 SHOWN = {
+    "order": order.order,
+    "clocks": order.clocks,
     "matrix": formula.matrix,
     "waves": formula.waves,
     "distance": formula.distance,
@@ -24,10 +30,27 @@ SHOWN = {
     "far": extrapolation.show,
     "slip": misprint.show,
 }
-OF_A_SENTENCE = ("matrix", "added", "parts")
+OF_A_SENTENCE = ("clocks", "matrix", "added", "parts")
+
+
+def turned() -> None:
+    """Another heading was chosen: its first topic."""
+    if (tab := st.session_state["positions-tab"]) is not None:
+        state.change(topic=TABS[tab][0])
+
 
 with frame.page("pages/positions.py") as model:
-    controls.one_of("topic", labelled=False)
+    tab = st.session_state["positions-tab"] = state.view(Positions).tab
+    st.segmented_control(
+        "Topics",
+        list(TABS),
+        required=True,
+        key="positions-tab",
+        label_visibility="collapsed",
+        on_change=turned,
+    )
+    if len(TABS[tab]) > 1:
+        controls.one_of("topic", labelled=False, options=TABS[tab])
     if state.view(Positions).topic in OF_A_SENTENCE:
         controls.sentence(model)
     SHOWN[state.view(Positions).topic](model)

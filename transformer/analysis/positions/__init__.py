@@ -26,6 +26,7 @@ from transformer.analysis.positions.formula import (
     sinusoidal,
     wavelengths,
 )
+from transformer.analysis.positions.order import Reordered, reordered
 from transformer.analysis.positions.tables import (
     SIDES,
     STACKS,
@@ -41,6 +42,7 @@ __all__ = [
     "SIDES",
     "STACKS",
     "Fit",
+    "Reordered",
     "Right",
     "added",
     "apart",
@@ -54,6 +56,7 @@ __all__ = [
     "noise_like",
     "pair_lengths",
     "pair_residuals",
+    "reordered",
     "sentences",
     "shift_errors",
     "shift_matrix",

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from transformer.ui.address import View, field
 
 TOPICS = {
-    "matrix": "The matrix",
+    "order": "Dog bites man",
+    "clocks": "Clocks",
+    "matrix": "All numbers",
     "waves": "Waves",
     "distance": "Distance",
     "shift": "Shift",
@@ -17,6 +19,13 @@ TOPICS = {
     "far": "Far places",
     "slip": "A slip",
 }
+TABS = {
+    "Why they are needed": ("order",),
+    "What they are": ("clocks", "matrix", "waves", "distance", "shift", "slip"),
+    "In this model": ("added", "parts"),
+    "Learned, and far": ("learned", "far"),
+}
+"""The topics under a few plain headings."""
 SIDES = {"source": "Source", "target": "Target"}
 
 
@@ -31,9 +40,14 @@ class Positions(View):
         run: one with sinusoids to stand beside it.
     """
 
-    topic: str = field("matrix", "Topic", choices=TOPICS)
+    topic: str = field("order", "Topic", choices=TOPICS)
     side: str = field("source", "Side", choices=SIDES)
     waves: str = field()
     shift: int = field(1, "k, places to go on", bounds=(-64, 64))
     learned: str = field(label="Model with learned positions")
     run: str = field()
+
+    @property
+    def tab(self) -> str:
+        """The heading that the topic stands under."""
+        return next(tab for tab, topics in TABS.items() if self.topic in topics)

@@ -38,12 +38,9 @@ SAID = {
 def matrix(model: Model) -> None:
     """PE(pos, dim) with the sentence on it."""
     st.markdown(
-        "Attention alone cannot tell *dog bites man* from *man bites dog*. So each **place** has a "
-        "vector of its own, and it is added to the vector of the **token** that stands there."
+        "A row is what is added to the word at that place: the clocks, all of them, as numbers. "
+        "Fast ones stand at the left, where neighbours differ; at the right hardly anything turns."
     )
-    sine, cosine = st.columns(2)
-    sine.latex(r"PE_{(pos,\,2i)}=\sin\frac{pos}{10000^{2i/d_{model}}}")
-    cosine.latex(r"PE_{(pos,\,2i+1)}=\cos\frac{pos}{10000^{2i/d_{model}}}")
     which = side()
     reading = readings.read(model, state.view(Positions))
     words = tokens(reading.trace, which)
@@ -73,6 +70,9 @@ def matrix(model: Model) -> None:
             else "; below it the places go on."
         )
     )
+    sine, cosine = st.columns(2)
+    sine.latex(r"PE_{(pos,\,2i)}=\sin\frac{pos}{10000^{2i/d_{model}}}")
+    cosine.latex(r"PE_{(pos,\,2i+1)}=\cos\frac{pos}{10000^{2i/d_{model}}}")
 
 
 def waves(model: Model) -> None:

@@ -1,0 +1,95 @@
+"""Positions begins with a picture: dog bites man, and clocks, before any formula."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.pages.conftest import Visit, messages, view
+from transformer import Translator
+from transformer.analysis.positions import reordered
+from transformer.ui.positions import TABS, TOPICS
+from transformer.ui.positions.order import BITES
+
+PAGE = "pages/positions.py"
+
+
+@pytest.fixture(scope="module")
+def translator(checkpoints: Path) -> Translator:
+    return Translator.load(checkpoints / "tiny", "cpu")
+
+
+def test_without_positions_an_encoder_cannot_tell_the_order(translator: Translator) -> None:
+    found = reordered(translator, *BITES)
+    # Sums in another order: a few roundings of float32, against differences of the order of one.
+    assert found.apart["without"] < 1e-4 < found.apart["with"]
+    np.testing.assert_allclose(found.alike["without"], 1.0, atol=1e-6)
+    assert min(found.alike["with"]) < 0.999
+    model, ids = translator.model, translator.vocabulary.encode(BITES[0])
+    with torch.no_grad():  # with positions, by the model alone
+        memory = model.encode(torch.tensor([[*ids, model.config.eos_id]]))[0].numpy()
+        other = translator.vocabulary.encode(BITES[1])
+        second = model.encode(torch.tensor([[*other, model.config.eos_id]]))[0].numpy()
+    piece = found.pieces[1]
+    at, to = (
+        ids.index(translator.vocabulary.id(piece)),
+        other.index(translator.vocabulary.id(piece)),
+    )
+    a, b = memory[at].astype(float), second[to].astype(float)
+    cosine = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+    assert found.alike["with"][1] == pytest.approx(cosine, abs=1e-5)
+    assert found.written["with"][0] == translator.translate(BITES[0]).text
+
+
+def test_sentences_of_other_words_are_refused(translator: Translator) -> None:
+    with pytest.raises(ValueError, match="same pieces"):
+        reordered(translator, "The dog bites.", "The man bites.")
+
+
+def test_it_opens_with_both_sentences_and_no_formula(visit: Visit) -> None:
+    app = visit(PAGE)
+    assert not messages(app)
+    assert view(app).topic == "order"
+    table = "\n".join(one.proto.body for one in app.get("html"))
+    assert all(text in table for text in BITES)
+    (chart,) = (json.loads(one.proto.spec) for one in app.get("plotly_chart"))
+    assert [trace["name"] for trace in chart["data"]] == ["with positions", "without"]
+    assert not app.latex
+    assert len(app.button_group[0].options) == len(TABS) <= 5
+
+
+def test_every_topic_stands_under_one_heading() -> None:
+    assert sorted(topic for topics in TABS.values() for topic in topics) == sorted(TOPICS)
+
+
+def test_a_heading_opens_its_first_topic(visit: Visit) -> None:
+    app = visit(PAGE, topic="slip")
+    for tab, topics in TABS.items():
+        app.button_group[0].set_value(tab).run()
+        assert view(app).topic == topics[0]
+        assert not messages(app)
+
+
+def test_clocks_turn_over_the_sentence_and_again(visit: Visit) -> None:
+    app = visit(PAGE, topic="clocks", text="The baker <i>paints</i>.")
+    assert not messages(app)
+
+    def drawn() -> str:
+        found = [one.proto.body for one in app.get("html")]
+        return next(body for body in found if "data-turn" in body)
+
+    assert "<i>paints" not in drawn()
+    assert 'data-turn="0"' in drawn()
+    next(one for one in app.button if one.label == "Turn them again").click().run()
+    assert 'data-turn="1"' in drawn()
+
+
+def test_the_formula_stands_below_the_picture(visit: Visit) -> None:
+    app = visit(PAGE, topic="matrix")
+    kinds = [one.type for one in app.main]  # all elements, in the order of the page
+    assert kinds.index("plotly_chart") < kinds.index("latex")
+    assert len(app.latex) == 2
