@@ -14,7 +14,7 @@ from transformer.ui import frame
 from transformer.ui.kit import tables
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.why import Why
-from transformer.ui.why.sizes import NAMES, PLACES, short, sliders
+from transformer.ui.why.sizes import NAMES, PLACES, see, short, sliders
 
 LONGEST = 128
 """Positions of a stack that is measured; with k = 3 it needs a layer for each."""
@@ -39,6 +39,7 @@ def show() -> None:
 
 def _waiting(found: pd.DataFrame, n: int) -> None:
     st.subheader("Operations that wait for each other")
+    see("One line climbs: the recurrent layer's steps wait for each other. The others lie flat.")
     layers = found[found["chain"].notna()]
     drawn = [
         Law(NAMES[str(name)], PLACES[str(name)], seen_x=list(rows["n"]), seen_y=list(rows["chain"]))
@@ -66,6 +67,10 @@ def _waiting(found: pd.DataFrame, n: int) -> None:
 
 def _layers(found: pd.DataFrame, n: int, view: Why) -> None:
     st.subheader("Layers until the last position hears of the first")
+    see(
+        "The lower, the fewer layers a signal must pass. Self-attention stays at 1 for any length, "
+        "contiguous kernels climb with n, dilated ones only with its logarithm."
+    )
     finite = found[np.isfinite(found["measured"]) & (found["measured"] > 0)]
     law = np.unique(np.geomspace(2, max(view.n, 4 * LONGEST), 80).round()).astype(int).tolist()
     drawn = []
@@ -106,7 +111,7 @@ def _layers(found: pd.DataFrame, n: int, view: Why) -> None:
 
 
 def _picture(n: int, view: Why) -> None:
-    st.caption(
+    see(
         "Each row is a stack one layer deeper; filled is every input whose gradient at the last "
         "position's output is not zero. A position further back than the colour cannot matter to "
         "it, whatever is learned."
@@ -134,13 +139,13 @@ def _rivals(view: Why) -> None:
     linear, logarithmic = (path_length(name, view.n, view.k, view.r)
                            for name in ("convolutional", "dilated"))  # fmt: skip
     st.markdown(
-        "The notes name two models that came before. In **ConvS2S** (Gehring et al. 2017) kernels "
-        "are contiguous, and the operations between two positions grow **linearly** with their "
-        f"distance: here {short(linear)} layers for n = {view.n:,}. **ByteNet** (Kalchbrenner et "
+        "Two models that came before (section 2 of the paper). In **ConvS2S** (Gehring et al. "
+        "2017) kernels are contiguous, and the operations between two positions grow **linearly** "
+        f"with their distance: here {short(linear)} layers for n = {view.n:,}. **ByteNet** (Kalchbrenner et "
         "al. 2016) doubles the dilation from layer to layer, and they grow **logarithmically**: "
-        f"{short(logarithmic)} layers. In a Transformer it is one, wherever the two words stand: "
-        "“constant”, as the notes put it. The price, says the paper (section 2), is that attention "
-        "averages over positions; many heads are its answer."
+        f"{short(logarithmic)} layers. In a Transformer it is one, wherever the two words stand. "
+        "The price, says the paper (section 2), is that attention averages over positions; many "
+        "heads are its answer."
     )
 
 

@@ -9,6 +9,7 @@ from transformer.figures.results import score_and_cost
 from transformer.ui import frame
 from transformer.ui.kit import tables
 from transformer.ui.kit.charts import chart, dark
+from transformer.ui.why.sizes import see
 
 KINDS = {"single": "Single models", "ensemble": "Ensembles", "ours": "The Transformer"}
 LANGUAGES = {"de": "English → German", "fr": "English → French"}
@@ -20,6 +21,10 @@ def show() -> None:
         "Was it worth it? The paper’s answer is its Table 2: **better translations for a fraction "
         "of the work**. Upwards is BLEU on newstest2014, to the right what the training cost, in "
         "floating-point operations; each line is ten times the one before."
+    )
+    see(
+        "Higher is better, further left is cheaper. Find the Transformer's marks: does anything "
+        "stand higher, and does anything stand further left?"
     )
     columns = st.columns(2, gap="large")
     for column, (language, title) in zip(columns, LANGUAGES.items(), strict=True):

@@ -18,6 +18,7 @@ from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
 from transformer.ui.why import Why
+from transformer.ui.why.sizes import see
 
 SWEPT = 1  # seed of the curves over all widths
 # Plotly takes most of a rerun; what depends on no slider is drawn once for all sessions.
@@ -56,6 +57,11 @@ def show() -> None:
 def _row(d_k: int, seed: int) -> None:
     """One row by each score function, from the score to the gradient."""
     st.subheader(f"One query and {KEYS} keys")
+    see(
+        "From top to bottom: the scores, the weights that a softmax makes of them, and how far "
+        "each weight moves when the query does. Draw d_k to the right: under q·k one weight takes "
+        "all and nothing moves any more; under q·k / √d_k the row stays as lively as it was."
+    )
     drawn = _drawn(d_k, seed)
     tops = (
         max(float(abs(one.scores).max()) for one in drawn.values()),
@@ -108,6 +114,10 @@ def _figures(table: pd.DataFrame, d_k: int) -> None:
 
 def _curves(at: int) -> None:
     st.subheader("From narrow to wide")
+    see(
+        "The wider a head, the larger the scores of q·k vary, the nearer the largest weight is to "
+        "1, and the smaller the gradient; divided by √d_k, nothing depends on the width."
+    )
     table = _measured(WIDTHS, SWEPT)
     names = {str(kind): name for kind, name in KINDS.items()}
     shown: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -147,6 +157,7 @@ def _heads() -> None:
     controls.sentence(model)
     controls.one_of("kind", labelled=False)
     table = _of_heads(model, state.view(Why).text)
+    see("Compare the three marks of a head: how much nearer to 1, without the scale? What stands?")
     shown = table[table["kind"] == state.view(Why).kind]
     names = {version: _named(version, model) for version in VERSIONS}
     places = (("largest", "largest weight, mean"), ("still", "rows that stand still"))

@@ -70,3 +70,8 @@ def _steps(letter: str) -> list[int]:
         ]
     powers = [2**p for p in range(high.bit_length()) if low <= 2**p <= high]
     return sorted({*powers, *(3 * p // 2 for p in powers if low <= 3 * p // 2 <= high)})
+
+
+def see(text: str) -> None:
+    """What there is to be seen in the picture beside it."""
+    st.markdown(f"**What to see.** {text}")

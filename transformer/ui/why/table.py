@@ -20,7 +20,7 @@ from transformer.ui import frame
 from transformer.ui.kit import tables
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.why import Why
-from transformer.ui.why.sizes import NAMES, PLACES, short, sliders
+from transformer.ui.why.sizes import NAMES, PLACES, see, short, sliders
 
 COUNTED = {"n": 256, "d": 512}
 """Largest sizes that are counted; what is counted is also computed, and must not take long."""
@@ -43,6 +43,11 @@ def show() -> None:
     view = sliders("n", "d", "k", "r")
     _evaluated(view)
     _told(view)
+    see(
+        "Both axes grow by factors, so a power of n is a straight line, and its slope is the "
+        "power: self-attention's is the steepest. Rings stand where two layers cost the same, the "
+        "dotted line at your n."
+    )
     chart(_costs(view), "costs")
     st.subheader("Counted in the real layers")
     _counted(view)
@@ -89,8 +94,8 @@ def _told(view: Why) -> None:
         f"**n = {view.n:,} {sign} d = {view.d:,}: {said}.** They meet at n = d, and self-attention "
         f"meets the convolution at n = k·d = {met:,.0f}. Cheapest now: "
         f"**{NAMES[str(costs.idxmin())].lower()}**. Sentences are mostly shorter than d, which is "
-        "the paper's first argument. The notes add the one of distance: attention connects all "
-        "positions by a constant number of operations (see *Paths*)."
+        "the paper's first argument. Another is distance: attention connects all positions by a "
+        "constant number of operations (see *Paths*)."
     )
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.table1.timing import FITTED, PASSES, Slope, Timing, frame, slopes
+from transformer.analysis.table1.complexity import TABLE_1
+from transformer.analysis.table1.timing import FITTED, LENGTHS, PASSES, Slope, Timing, frame, slopes
 from transformer.figures.complexity import Law, laws
 from transformer.jobs import Computation, Standing
 from transformer.jobs.computation import of_timing
@@ -18,7 +21,7 @@ from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.computed import EVERY, PASS, ask, cancel, computing, progress
 from transformer.ui.kit.refusals import refusal
 from transformer.ui.server import visitor
-from transformer.ui.why.sizes import NAMES, PLACES, sliders
+from transformer.ui.why.sizes import NAMES, PLACES, see, sliders
 
 WIDEST = 512
 """d that is measured at most."""
@@ -58,12 +61,21 @@ def _watched(what: Computation, owner: str, live: bool) -> None:
             st.info(
                 "Nothing is measured at these sizes yet. Press **Measure**: it takes about 20 "
                 "seconds of one core, and whoever looks at these sizes later sees it at once. For "
-                "a clear n², choose a small d."
+                "a clear n², choose a small d. Until then, what Table 1 foretells:"
             )
+            see(
+                "The steeper a line, the worse that layer bears long sequences; where two cross, "
+                "they cost the same. Will the clock say so too?"
+            )
+            chart(_foretold(what.given), "timing-foretold")
         return
     if not now.live and max(one.n for one in timings) < SHORT:
         st.caption("The machine was busy, and only short sequences got their turn: measure again.")
     fitted = slopes(timings)
+    see(
+        "Marks are measured, lines are fitted to the long ones: the steeper, the worse that layer "
+        "bears long sequences. A mark high up at the left costs much however short the sequence."
+    )
     for way, column in zip(PASSES[:2], st.columns(2), strict=True):
         with column:
             st.markdown(f"**{way.capitalize()} pass**")
@@ -92,6 +104,17 @@ def _controls(what: Computation, owner: str, now: Standing) -> None:
     if now.status == "stopped":
         st.caption("Stopped before its end: slopes rest on fewer lengths.")
     refusal(PASS)
+
+
+def _foretold(sizes: Mapping[str, Any]) -> object:
+    """Table 1's complexity per layer at these sizes, over the lengths that would be measured."""
+    d, k, r = (int(sizes[name]) for name in ("d", "k", "r"))
+    drawn = [
+        Law(NAMES[name], PLACES[name], LENGTHS, [TABLE_1[name].cost(n, d, k, r) for n in LENGTHS])
+        for name in EXPECTED
+    ]
+    across, down = "n, length of the sequence", "multiplications, by formula"
+    return laws(drawn, across=across, down=down, dark=dark())
 
 
 def _figure(timings: list[Timing], fitted: dict[str, dict[str, Slope]], way: str) -> object:
