@@ -3,12 +3,13 @@
 // takes what figures/figure1.py makes; `report({ box or layer })` is called when one is chosen.
 
 import { colours, el, SVG, within } from "./base.js";
+import { sendVectors, waysInto } from "./figure1-travel.js";
 import { unpack } from "./store.js";
 
 const TOWARDS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }; // the figure goes upwards
 
 export function figure1View(place, report) {
-  let [header, parts, drawing, step] = [null, null, null, null];
+  let [header, parts, drawing, step, arrived] = [null, null, null, null, null];
   const canvas = el("div", { class: "hu-figure1", role: "group" });
   const frame = el("div", { class: "hu hu-figure1-place" }, canvas);
   place.append(frame);
@@ -16,6 +17,8 @@ export function figure1View(place, report) {
   function show(bytes) {
     ({ header, parts } = unpack(bytes));
     draw();
+    if (arrived !== null && arrived !== header.opened) arrive();
+    arrived = header.opened;
     const [shown, place] = header.leads || [];
     if (step && place && step !== place) bringIntoView(shown);
     step = place;
@@ -42,6 +45,15 @@ export function figure1View(place, report) {
     mark(header.opened);
     paint();
     if (held) canvas.querySelector("[aria-current]")?.focus({ preventScroll: true });
+  }
+
+  // Vectors come along the arrows, in the colours of what the box holds.
+  function arrive() {
+    const root = canvas.querySelector("svg");
+    if (!root) return;
+    const ramp = (header.signed.includes(header.opened) ? colours(frame).diverging : colours(frame).ramp);
+    const levels = Array.from(parts.get(header.opened)?.values.slice(0, 5) || [64, 224, 128, 192, 32]);
+    sendVectors(root, waysInto(drawing, header.opened), levels.map((level) => tintOf(ramp[level])));
   }
 
   function mark(id) {
@@ -116,6 +128,9 @@ export function figure1View(place, report) {
 
   return { show, close: () => resized.disconnect() };
 }
+
+// A colour of a ramp, as it stands in a picture's bytes, for a style.
+const tintOf = (value) => `rgb(${value & 255} ${(value >> 8) & 255} ${(value >> 16) & 255})`;
 
 const COVERED = 60; // pixels at the top, where the way on stays
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,8 @@ def _button(model: Model, stop: Stop, trace: Trace, place: str) -> Button:
     hint = box.shape.rpartition(" = ")[2] if box.step in _HINTED else ""
     for name, length in lengths.items():
         hint = hint.replace(name, str(length))
+    if place == STOPS[-1]:
+        hint = _winner(model, trace)
     picture = _picture(trace, box.site, stop.head) if box.step not in ("add", "sum") else None
     return Button(
         place, _NAMES.get(place, box.title), _SORTS[box.step], hint, picture, box.step != "hidden"
@@ -103,7 +106,14 @@ def _picture(trace: Trace, site: str, head: int) -> npt.NDArray[np.floating[Any]
     return found[head] if found.ndim == 3 else found
 
 
-def _line(tokens: tuple[str, ...]) -> str:
+def _winner(model: Model, trace: Trace) -> str:
+    """The word that wins at the output that is looked at, in a few letters."""
+    logits = trace["hook_logits"]
+    at = min(max(state.view().row, 0), len(logits) - 1)
+    return _line(model.translator.vocabulary.tokens([int(logits[at].argmax())]))
+
+
+def _line(tokens: Sequence[str]) -> str:
     return " ".join(token.replace("▁", "") or "▁" for token in tokens)
 
 

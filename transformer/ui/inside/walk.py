@@ -9,7 +9,7 @@ import streamlit as st
 from transformer.analysis.inside import opened
 from transformer.figures.places import STOPS
 from transformer.ui import frame, readings, state
-from transformer.ui.inside import asides, figure, stops, tables
+from transformer.ui.inside import asides, ending, figure, stops, tables
 from transformer.ui.inside.stops import Stop
 from transformer.ui.models import Model
 
@@ -40,6 +40,8 @@ def show(model: Model) -> None:
         with st.container(key=f"inside-words-{state.view().size}"):
             st.latex(stop.box.equation)
             st.markdown(_symbols(stop.box.words))
+        if stop.place == STOPS[-1]:
+            ending.show(model, trace)
         st.caption(f"Paper, section {stop.box.section}. Shape: {_symbols(found.shape)}")
         if found.head is not None and model.n_heads > 1:
             _heads(model, found.head)

@@ -141,11 +141,11 @@ def _rivals(view: Why) -> None:
     st.markdown(
         "Two models that came before (section 2 of the paper). In **ConvS2S** (Gehring et al. "
         "2017) kernels are contiguous, and the operations between two positions grow **linearly** "
-        f"with their distance: here {short(linear)} layers for n = {view.n:,}. **ByteNet** (Kalchbrenner et "
-        "al. 2016) doubles the dilation from layer to layer, and they grow **logarithmically**: "
-        f"{short(logarithmic)} layers. In a Transformer it is one, wherever the two words stand. "
-        "The price, says the paper (section 2), is that attention averages over positions; many "
-        "heads are its answer."
+        f"with their distance: here {short(linear)} layers for n = {view.n:,}. **ByteNet** "
+        "(Kalchbrenner et al. 2016) doubles the dilation from layer to layer, and they grow "
+        f"**logarithmically**: {short(logarithmic)} layers. In a Transformer it is one, wherever "
+        "the two words stand. The price, says the paper (section 2), is that attention averages "
+        "over positions; many heads are its answer."
     )
 
 
