@@ -26,9 +26,10 @@ export function copylinkView(root) {
     clearTimeout(timer);
     said.replaceChildren(...parts);
     const { right, bottom } = button.getBoundingClientRect();
-    said.style.top = `${bottom + 8}px`;
-    said.style.right = `${Math.max(8, document.documentElement.clientWidth - right)}px`;
     said.showPopover(); // above the row of links, which scrolls on a phone and would cut it
+    const most = document.documentElement.clientWidth - said.offsetWidth - 8;
+    said.style.left = `${Math.max(8, Math.min(right - said.offsetWidth, most))}px`;
+    said.style.top = `${bottom + 8}px`;
     if (!said.querySelector("input")) timer = setTimeout(hush, SAID_FOR);
   }
 
