@@ -12,7 +12,7 @@ from transformer.figures.places import STOPS
 
 pytestmark = pytest.mark.browser
 
-# From when the page opens on, every vector that is ever made is counted; they live in a shadow root.
+# Every vector that is made since the page opened is counted; they live in a shadow root.
 COUNT = """
 window.travelled = 0;
 const set = Element.prototype.setAttribute;

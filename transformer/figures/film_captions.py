@@ -59,7 +59,7 @@ def _caption(now: float, before: float | None, does: str, step: int, *, last: bo
 
 def _roles(found: npt.NDArray[np.object_]) -> str:
     """How many heads do what, of all of one kind."""
-    heads: list[Role] = list(found.flat)
+    heads: list[Role] = found.ravel().tolist()
     counts = {group: sum(one.group == group for one in heads) for group in DOES}
     parts = [f"{count} {DOES[group][count > 1]}" for group, count in counts.items() if count]
     if not parts:

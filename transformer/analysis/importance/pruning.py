@@ -63,7 +63,7 @@ def first_change(said: Callable[[int], str], most: int, step: int) -> int | None
         said: what is said with so many heads gone.
         most: of them; step: heads at a time, before the place is looked for by halves.
     """
-    whole, low = said(0), 0
+    whole, low, high = said(0), 0, 0
     for high in [*range(step, most, step), most]:
         if said(high) != whole:
             while high - low > 1:
