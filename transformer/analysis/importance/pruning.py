@@ -63,14 +63,18 @@ def first_change(said: Callable[[int], str], most: int, step: int) -> int | None
         said: what is said with so many heads gone.
         most: of them; step: heads at a time, before the place is looked for by halves.
     """
-    whole, low, high = said(0), 0, 0
-    for high in [*range(step, most, step), most]:
-        if said(high) != whole:
+    whole, low = said(0), 0
+    for reached in [*range(step, most, step), most]:
+        if said(reached) != whole:
+            high = reached
             while high - low > 1:
                 middle = (low + high) // 2
-                low, high = (low, middle) if said(middle) != whole else (middle, high)
+                if said(middle) == whole:
+                    low = middle
+                else:
+                    high = middle
             return high
-        low = high
+        low = reached
     return None
 
 
