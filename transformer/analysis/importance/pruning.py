@@ -66,7 +66,7 @@ def first_change(said: Callable[[int], str], most: int, step: int) -> int | None
     whole, low = said(0), 0
     for reached in [*range(step, most, step), most]:
         if said(reached) != whole:
-            high = reached
+            high: int = reached
             while high - low > 1:
                 middle = (low + high) // 2
                 if said(middle) == whole:
