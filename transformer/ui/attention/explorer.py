@@ -44,7 +44,8 @@ def show(model: Model, reading: Reading, second: Reading | None = None, versus: 
         visit=visit,
         versus=versus,
         names=names(model, versus),
-        story=story(reading),
+        # In a lesson it would tell what is to be guessed or found.
+        story=[] if state.view().lesson else story(reading),
     )
     views.explorer(key="explorer", data=data, on_state_change=_explored)
 

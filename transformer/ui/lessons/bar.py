@@ -31,16 +31,24 @@ def show(page: str) -> str | None:
         state.normalise(lesson="")
         return f"There is no lesson {name!r}; the first one is {course.LESSONS[0].name!r}."
     one = prepared(course.BY_NAME[name])
-    st.html(_STYLE)
+    style()
     with st.container(border=True, key="lesson"):
         _head(one)
         if one.question is None:
+            _asking(one)
             st.info(f"No model here shows it: {escaped(one.missing)}.", icon=":material/block:")
         elif one.question.found is not None:
             _search(one, one.question, page)
+        elif progress.over(name):
+            _verdict(one, one.question)
         else:
+            _asking(one)
             _choice(one, one.question)
         _ways(page, one)
+        if one.question and progress.over(name):
+            with st.expander("The question again"):
+                _asking(one)
+                _marked(one, one.question)
     return None
 
 
@@ -72,7 +80,9 @@ def follow(page: str) -> None:
     name = course.OLD.get(name, name)
     if _SEEN not in st.session_state and name in course.BY_NAME:
         lesson = course.BY_NAME[name]
-        wanted |= page == lesson.page != lesson.asked_on and not progress.over(name)
+        bare = st.query_params.keys() <= {"lesson", "model"}  # written by hand: no view in it
+        early = page != lesson.asked_on and not progress.over(name)
+        wanted |= page == lesson.page and (bare or early)
     st.session_state[_SEEN] = True
     if not wanted or name not in course.BY_NAME:
         st.session_state.pop(_WANTED, None)
@@ -100,52 +110,72 @@ def _open(name: str) -> None:
     st.session_state[_WANTED] = name
 
 
+def style() -> None:
+    """How the card and the list are laid out."""
+    st.html(_STYLE)
+
+
 def _head(one: Prepared) -> None:
+    """Where in the course this is."""
     lesson = one.lesson
     walk = course.group(lesson)
     done, right = progress.count(walk)
     more = "More, " if lesson.more else "Lesson "
-    section = f" · paper, section {lesson.section}" if lesson.section else ""
     so_far = f" · {right} of {done} right so far" if done else ""
-    st.caption(f"{more}{course.place(lesson)} of {len(walk)}{so_far}{section}")
+    st.caption(f"{more}{course.place(lesson)} of {len(walk)}{so_far}")
     st.progress(done / len(walk))
     end = "" if lesson.title.endswith("?") else "."
-    st.markdown(f"**{lesson.title}{end}** {lesson.text}")
-    if lesson.misprint:
-        st.markdown(f"> As some notes have it: {lesson.misprint}")
+    section = f"  :small[Paper, section {lesson.section}]" if lesson.section else ""
+    st.markdown(f"**{lesson.title}{end}**{section}")
+
+
+def _asking(one: Prepared) -> None:
+    """What is said before the question, and the question."""
+    st.markdown(one.lesson.text)
+    if one.lesson.misprint:
+        st.markdown(f"> As some notes have it: {one.lesson.misprint}")
     if one.question and one.question.exhibit:
         with st.container(key="lesson-exhibit"):
             st.markdown(one.question.exhibit)
-    st.markdown(f":material/help: **{lesson.question}**")
+    st.markdown(f":material/help: **{one.lesson.question}**")
     if one.asked_of and one.missing:
         name = escaped(one.asked_of.name)
         st.caption(f"Asked of {name}; of the model you looked at, {escaped(one.missing)}.")
 
 
 def _choice(one: Prepared, question: Question) -> None:
-    name, guessed = one.lesson.name, progress.guess(one.lesson.name)
+    """The answers to choose from."""
+    name = one.lesson.name
     with st.container(key="lesson-options", gap="xsmall"):
-        if guessed is None:
-            for number, option in enumerate(question.options):
-                st.button(
-                    option.label,
-                    key=f"guess-{name}-{number}",
-                    width="stretch",
-                    on_click=_guess,
-                    args=(name, option.label, number == question.right),
-                )
-            return
         for number, option in enumerate(question.options):
-            taken = option.label == guessed.label
-            sign = ":material/check:" if number == question.right else ":material/remove:"
-            st.markdown(f"{sign} {option.label}{' ← your guess' if taken else ''}")
-    right = question.options[question.right]
-    if guessed.label == right.label:
+            st.button(
+                option.label,
+                key=f"guess-{name}-{number}",
+                width="stretch",
+                on_click=_guess,
+                args=(name, option.label, number == question.right),
+            )
+
+
+def _verdict(one: Prepared, question: Question) -> None:
+    """Right, or why not; and the answer. What was asked of another model says the answer alone."""
+    guessed = progress.guess(one.lesson.name)
+    label = guessed.label if guessed else ""
+    if label == question.options[question.right].label:
         st.success(f"**Right.** {question.answer}", icon=":material/check:")
         return
-    why = next((each.why_not for each in question.options if each.label == guessed.label), "")
-    said = f"**Not quite.** {why} " if why else ""
+    why = next((each.why_not for each in question.options if each.label == label), "")
+    said = f"**Not {label}.** {why} " if why else ""
     st.info(f"{said}{question.answer}", icon=":material/lightbulb:")
+
+
+def _marked(one: Prepared, question: Question) -> None:
+    """The answers again, with the right one and the one that was taken."""
+    guessed = progress.guess(one.lesson.name)
+    for number, option in enumerate(question.options):
+        yours = " ← your guess" if guessed and guessed.label == option.label else ""
+        sign = "check" if number == question.right else "remove"
+        st.markdown(f":material/{sign}: {option.label}{yours}")
 
 
 def _guess(name: str, label: str, right: bool) -> None:
@@ -156,6 +186,8 @@ def _guess(name: str, label: str, right: bool) -> None:
 def _search(one: Prepared, question: Question, page: str) -> None:
     """Something is to be found on the page: asked as often as one likes, or given up."""
     name = one.lesson.name
+    if not progress.over(name):
+        _asking(one)
     with st.container(horizontal=True, key="lesson-search"):
         asked = st.button("Is it this?", key=f"check-{name}", type="primary")
         if not progress.over(name):
@@ -163,9 +195,8 @@ def _search(one: Prepared, question: Question, page: str) -> None:
     here = page == one.lesson.page and state.view().text == one.text
     if asked and here and question.found and one.asked_of:
         right, said = question.found(one.asked_of, state.here())
-        over = right or progress.over(name)
-        progress.keep(name, Guess("", right, over, said))
-        (st.success if right else st.warning)(said)
+        progress.keep(name, Guess("", right, right or progress.over(name)))
+        (st.success if right else st.warning)(f"{'**Right.** ' if right else ''}{said}")
     elif asked:
         st.warning("The page shows another sentence now; go back to the lesson's view first.")
     if progress.over(name):
@@ -197,7 +228,9 @@ def _ways(page: str, one: Prepared) -> None:
             label = "Next →" if ready else "Skip →"
             go(after, label, "lesson-next", primary=ready)
         if page != LIST:
-            st.button("All lessons", key="lesson-all", on_click=leave, args=(LIST,))
-        st.button("Close", key="lesson-close", on_click=leave, args=(page,))
+            st.button(
+                "All lessons", key="lesson-all", type="tertiary", on_click=leave, args=(LIST,)
+            )
+        st.button("Close", key="lesson-close", type="tertiary", on_click=leave, args=(page,))
         if one.question:
             sheet.one(lesson)

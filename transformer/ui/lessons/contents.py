@@ -8,13 +8,14 @@ import streamlit as st
 
 from transformer.ui import frame
 from transformer.ui.lessons import course, progress, sheet
-from transformer.ui.lessons.bar import go
+from transformer.ui.lessons.bar import go, style
 from transformer.ui.lessons.lesson import Lesson
 from transformer.ui.pages import PAGES
 
 
 def show(now: str) -> None:
     """All of them, each a button to it; `now` is the one that is looked at, if any."""
+    style()
     done, right = progress.count(course.CORE)
     if now == course.END:
         end()

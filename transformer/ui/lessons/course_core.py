@@ -102,8 +102,8 @@ CORE = (
         sentences=(*EVERYDAY, "I am a student."),
         text=(
             "One attention is one mixture. So there are many side by side, the **heads**, each "
-            "with queries, keys and values of its own. Below is a small picture of each: rows look "
-            "at columns."
+            "with queries, keys and values of its own. On the page is a small picture of each: rows "
+            "look at columns."
         ),
         question=(
             "One of them looks at the word before: its dark cells run just below the diagonal. "
@@ -206,7 +206,7 @@ CORE = (
         view={"lab": "switch"},
         in_place=True,
         sentences=EVERYDAY,
-        text="That a head looks somewhere does not say that it matters. Below each is a switch.",
+        text="That a head looks somewhere does not say that it matters. Each has a switch here.",
         question="Switch off as few heads as you can, until it writes something else. Then ask.",
         learnt="Many heads can go and nothing happens; whether one is needed is an experiment.",
         ask=head_questions.off,

@@ -58,6 +58,7 @@ def umbrella(looked: Looked) -> Question:
             f"Writing {word(said.target[asked])}, all heads together look at "
             f"{word(said.source[first])} most: {about(mean[asked, first])} of their attention, "
             f"against {about(mean[asked, second])} for {word(said.source[second])}. {because} "
+            f"The head that is marked gives it {about(said.cross[layer, head, asked, first])}. "
             f"{_exchanged(looked, whose)}"
         ),
         seen=_pinned(said, asked, layer, head),

@@ -23,13 +23,11 @@ class Guess:
     Attributes:
         label: the option that was taken; "" for what was found on the page, or given up.
         right: whether it was, the first time; over: whether the answer may be seen.
-        said: of what was found on the page, why it is right or not.
     """
 
     label: str
     right: bool
     over: bool = True
-    said: str = ""
 
 
 _of_visitors: Kept[dict[str, Guess]] = Kept(ROOM)
@@ -58,7 +56,7 @@ def keep(name: str, one: Guess) -> None:
     """The first answer counts: whoever was wrong before is not right now."""
     before = guess(name)
     right = one.right and (before is None or before.right)
-    _put({**guesses(), name: Guess(one.label, right, one.over, one.said)})
+    _put({**guesses(), name: Guess(one.label, right, one.over)})
 
 
 def start_anew() -> None:

@@ -38,6 +38,7 @@ def _button(label: str, lessons: Sequence[Lesson], name: str, *, answers: bool) 
         mime="text/html",
         on_click="ignore",
         key=f"sheet-{name}",
+        type="tertiary" if len(lessons) == 1 else "secondary",
         help="A page that opens without a network, to be printed from the browser.",
     )
 
