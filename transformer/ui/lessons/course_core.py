@@ -102,8 +102,8 @@ CORE = (
         sentences=(*EVERYDAY, "I am a student."),
         text=(
             "One attention is one mixture. So there are many side by side, the **heads**, each "
-            "with queries, keys and values of its own. On the page is a small picture of each: rows "
-            "look at columns."
+            "with queries, keys and values of its own. On the page is a small picture of each: "
+            "rows look at columns."
         ),
         question=(
             "One of them looks at the word before: its dark cells run just below the diagonal. "

@@ -135,8 +135,8 @@ def row(looked: Looked) -> Question:
 def steps(looked: Looked) -> Question:
     """How often is the decoder asked?"""
     *wrote, last = looked.trace.translation.steps
-    if last.chosen.token != "</s>" or len(wrote) < 2:
-        raise Lacks("its translation does not come to an end")
+    if len(wrote) < 2:
+        raise Lacks("its translation is shorter than two pieces")
     n = len(wrote)
     chosen = [step.chosen.token for step in wrote]
     return Question(

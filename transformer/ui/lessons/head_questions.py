@@ -247,8 +247,9 @@ def off(looked: Looked) -> Question:
         exhibit=f"With all {total} heads: {escaped(before)}",
         answer=(
             f"The whole of one layer is enough: without its {config.n_heads} heads it writes "
-            f"{word(after.rstrip('.')) if after else 'nothing'}. A head that is looked at and a head that is "
-            "needed are two things: many can go alone, for others do the same; some cannot. That "
+            f"{word(after.rstrip('.')) if after else 'nothing'}. A head that is looked at and a "
+            "head that is needed are two things: many can go alone, for others do the same; some "
+            "cannot. That "
             "is asked by switching off, not by looking."
         ),
         opened={"off": ""},
@@ -292,7 +293,7 @@ def reverse(looked: Looked) -> Question:
         right=2,
         answer=(
             f"At {word(symbols[-1])}: the heads of its last layer give it {about(last)} on "
-            "average. The film on this page shows how that came: a table of grey at the beginning, a "
+            "average. The film on this page shows how that came: grey at the beginning, a "
             "diagonal that falls the other way at the end."
         ),
         seen={"run": looked.model.name},

@@ -56,7 +56,7 @@ class Shelf:
                 yield models.load(name, self.folders[name])
 
     def written(self, name: str, lesson: Lesson) -> str:
-        """A checkpoint's name as an address has it; a lesson on a task leaves the model as it is."""
+        """A checkpoint's name for an address; a lesson on a task leaves the model as it is."""
         if lesson.reads:
             return self.now
         return "" if name == next(iter(self.folders), "") else name
