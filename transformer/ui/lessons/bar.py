@@ -15,7 +15,9 @@ from transformer.ui.lessons.progress import Guess
 from transformer.ui.lessons.wording import escaped
 
 _WANTED, _LEAVE, _SEEN = "lesson_wanted", "lesson_leave", "lesson_opened"
-# Of the session: a lesson whose view is to be opened, a page to go to, and whether any page was.
+_CHECK = "lesson_check"
+# Of the session: a lesson whose view is to be opened, a page to go to, whether any page was opened,
+# and the lesson in which somebody asks whether this is it.
 _STYLE = Path(__file__).with_name("lessons.css")
 
 
@@ -32,13 +34,15 @@ def show(page: str) -> str | None:
         return f"There is no lesson {name!r}; the first one is {course.LESSONS[0].name!r}."
     one = prepared(course.BY_NAME[name])
     style()
+    asked = st.session_state.pop(_CHECK, "") == name
+    checked = _checked(one, page) if asked else None
     with st.container(border=True, key="lesson"):
         _head(one)
         if one.question is None:
             _asking(one)
             st.info(f"No model here shows it: {escaped(one.missing)}.", icon=":material/block:")
         elif one.question.found is not None:
-            _search(one, one.question, page)
+            _search(one, one.question, checked)
         elif progress.over(name):
             _verdict(one, one.question)
         else:
@@ -183,24 +187,37 @@ def _guess(name: str, label: str, right: bool) -> None:
     _open(name)
 
 
-def _search(one: Prepared, question: Question, page: str) -> None:
+def _search(one: Prepared, question: Question, checked: tuple[bool, str] | None) -> None:
     """Something is to be found on the page: asked as often as one likes, or given up."""
-    name = one.lesson.name
-    if not progress.over(name):
+    name, over = one.lesson.name, progress.over(one.lesson.name)
+    if not over:
         _asking(one)
     with st.container(horizontal=True, key="lesson-search"):
-        asked = st.button("Is it this?", key=f"check-{name}", type="primary")
-        if not progress.over(name):
+        kind: Literal["primary", "secondary"] = "secondary" if over else "primary"
+        st.button("Is it this?", key=f"check-{name}", type=kind, on_click=_ask, args=(name,))
+        if not over:
             st.button("Show me", key=f"show-{name}", on_click=_give_up, args=(name,))
-    here = page == one.lesson.page and state.view().text == one.text
-    if asked and here and question.found and one.asked_of:
-        right, said = question.found(one.asked_of, state.here())
-        progress.keep(name, Guess("", right, right or progress.over(name)))
+    if checked:
+        right, said = checked
         (st.success if right else st.warning)(f"{'**Right.** ' if right else ''}{said}")
-    elif asked:
-        st.warning("The page shows another sentence now; go back to the lesson's view first.")
-    if progress.over(name):
+    if over:
         st.info(question.answer, icon=":material/lightbulb:")
+
+
+def _checked(one: Prepared, page: str) -> tuple[bool, str] | None:
+    """Whether what is chosen on the page is what was to be found, and why (not)."""
+    if one.question is None or one.question.found is None or one.asked_of is None:
+        return None
+    if page != one.lesson.page or state.view().text != one.text:
+        return False, "The page shows something else now; go back to the lesson's view first."
+    right, said = one.question.found(one.asked_of, state.here())
+    progress.keep(one.lesson.name, Guess("", right, right or progress.over(one.lesson.name)))
+    return right, said
+
+
+def _ask(name: str) -> None:
+    state.change()
+    st.session_state[_CHECK] = name
 
 
 def _give_up(name: str) -> None:
