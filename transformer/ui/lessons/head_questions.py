@@ -226,11 +226,12 @@ def _crossed(looked: Looked, at: tuple[int, int], asked: int) -> Question:
 def off(looked: Looked) -> Question:
     """Switch heads off until the translation is another."""
     config, before = looked.model.translator.model.config, looked.trace.text
-    layers = [f"{kind}{n}" for n in reversed(range(config.n_layers)) for kind in "ce"]
+    # Between the languages alone: those break a translation soonest, and each is one to make.
+    layers = [f"c{n}" for n in reversed(range(config.n_layers))]
     changed = ((one, _without(looked.model, looked.text, one)) for one in layers)
     enough, after = next(((one, text) for one, text in changed if text != before), ("", ""))
     if not enough:
-        raise Lacks("it writes the same whichever layer of attention is switched off")
+        raise Lacks("it writes the same whichever layer between the languages is switched off")
     source = looked.text
 
     def check(model: Model, view: Any) -> tuple[bool, str]:
