@@ -67,6 +67,8 @@ def _vectors(model: Model, reading: Reading, now: State) -> list[Part]:
 
 def _explored() -> None:
     """The browser tells what the user looks at now; what it may not hold is left out."""
+    if "explorer" not in st.session_state:
+        return  # the visitor has left the page since
     told = st.session_state["explorer"]["state"]
     values: State = {}
     for name, field in FIELDS.items():

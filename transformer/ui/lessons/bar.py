@@ -27,6 +27,8 @@ def show(page: str) -> str | None:
     Its question comes before its answer; on another page than its own there is a way back.
     """
     name = state.view().lesson
+    if name == course.END and page != LIST:
+        state.normalise(lesson="")  # it is over
     if not name or name == course.END:
         return None
     if name not in course.BY_NAME:
