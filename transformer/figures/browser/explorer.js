@@ -94,7 +94,7 @@ export function explorerView(root, report, views, live = false) {
   const take = makeTake(ctx, () => view());
   const help = makeHelp(ctx, () => view());
   const larger = makeLarger(ctx);
-  tools.append(take.node, larger.node, help.button);
+  tools.append(take.node, ...(live ? [] : [larger.node]), help.button); // the app has one for all of its page
   frame.append(help.dialog);
   listenForKeys(frame, ctx, help, () => tabs.querySelector("[aria-selected=true]").focus());
 
