@@ -82,7 +82,7 @@ class View:
     size: str = explored("size")
     corpus: str = field("", "Measured over", choices=CORPORA)
     sentences: int = field(300, "Sentences, at most", bounds=(1, 5000))
-    lesson: str = field(form=(r"([a-z]{1,20}|\d{1,2})?", 'a lesson\'s name, like "umbrella"'))
+    lesson: str = field(form=(r"[a-z0-9]{0,20}", 'a lesson\'s name, like "umbrella"'))
 
     @classmethod
     @cache
