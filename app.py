@@ -17,7 +17,7 @@ def home() -> None:
     with frame.page(HOME) as model:
         frame.lead("A model translates what you type. Watch where it looks for every word.")
         glance.show(model)
-        lessons.go(1, "What is it doing? Begin here →", "begin", primary=True)
+        lessons.go(lessons.LESSONS[0].name, "What is it doing? Begin here →", "begin", primary=True)
         st.subheader("Where to go from here")
         rooms.show()
 

@@ -39,7 +39,7 @@ VIEWS = {
 
 LAB = "text=She has never seen the sea."
 ROOMS = {
-    "lessons": "positions?lesson=6&topic=slip",
+    "lessons": "lessons?lesson=umbrella",
     "inside": f"inside?{RAIN}&box=encoder.self_attn.softmax&layer=2&head=3",
     "positions": f"positions?{RAIN}&topic=parts&head=0",
     "why": "why?part=table&n=64&d=512",

@@ -1,74 +1,190 @@
-"""The course in a browser: from lesson to lesson, and by an address that somebody was sent."""
+"""The course in a browser: walked from its first step to its end by clicks, printed, and the card
+beside what it speaks of; on the checkpoints that come with the app."""
 
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import settled
+from benchmarks.browser import ROOT, served, settled
 from tests.browser.conftest import NewPage
-from transformer.ui.lessons import LESSONS
+from tests.browser.test_accessible import findings
+from transformer.ui.lessons.course import BY_NAME, CORE
 from transformer.ui.pages import PAGES, path
 
 pytestmark = pytest.mark.browser
 
 
-def at_lesson(page: Page, number: int) -> None:
-    """Until its words stand above its page, and its number in the address."""
-    one = LESSONS[number - 1]
-    bar = page.locator(".st-key-lesson")
-    expect(bar).to_contain_text(f"Lesson {number} of {len(LESSONS)}")
-    expect(page.get_by_role("heading", level=1)).to_have_text(PAGES[one.page].title)
-    expect(page).to_have_url(re.compile(rf"/{path(one.page)}\?(.*&)?lesson={number}(&|$)"))
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the app with the checkpoints that come with it."""
+    runs = tmp_path_factory.mktemp("course")
+    with served(ROOT / "checkpoints", HEADS_UP_RUNS=str(runs)) as (address, _):
+        yield address
+
+
+def card(page: Page, number: int) -> None:
+    """Until this step of the course is there, and drawn to its end."""
+    expect(page.locator(".st-key-lesson")).to_contain_text(f"Lesson {number} of {len(CORE)}")
     settled(page)
 
 
-def test_from_the_list_through_two_pages_and_by_the_address(
-    app: str, page: Page, new_page: NewPage
-) -> None:
-    page.goto(f"{app}/lessons")
-    expect(page.locator(".st-key-course button")).to_have_count(len(LESSONS))
-    page.get_by_role("button", name="Begin").click()
-    at_lesson(page, 1)
-    for number in (2, 3, 4, 5):  # to another page, on the same one, and to a third
+def answer(page: Page) -> bool:
+    """Guess, or have it shown; whether there was anything to guess."""
+    options = page.locator(".st-key-lesson-options button")
+    shown = page.locator(".st-key-lesson").get_by_role("button", name="Show me")
+    missing = page.locator(".st-key-lesson").get_by_text("No model here shows it")
+    options.or_(shown).or_(missing).first.wait_for()
+    if missing.count():
+        return False
+    (options.first if options.count() else shown).click()
+    # Right, or why not; both with the answer.
+    expect(page.locator(".st-key-lesson").get_by_test_id("stAlert")).to_have_count(1)
+    settled(page)
+    return True
+
+
+def test_from_the_first_step_to_the_end_by_clicks(course: str, page: Page) -> None:
+    page.goto(course)
+    page.get_by_role("button", name="Begin here").click()
+    asked = 0
+    for number, one in enumerate(CORE, start=1):
+        card(page, number)
+        expect(page.locator(".st-key-lesson")).to_contain_text(one.title)
+        expect(page.locator(".st-key-lesson").get_by_test_id("stAlert")).to_have_count(0)
+        if answer(page):
+            asked += 1
+            expect(page.get_by_role("heading", level=1)).to_have_text(PAGES[one.page].title)
+            expect(page).to_have_url(
+                re.compile(rf"/{path(one.page)}\?(.*&)?lesson={one.name}(&|$)")
+            )
+            expect(page.locator(".st-key-lesson")).to_contain_text(f"of {asked} right so far")
         page.locator(".st-key-lesson-next button").click()
-        at_lesson(page, number)
-    answer = page.locator(".st-key-lesson").get_by_test_id("stAlert")
-    expect(answer).to_have_count(0)
-    page.get_by_text("Show the answer").click()
-    expect(answer).to_contain_text("2π")
+    expect(page.get_by_role("heading", name="The end of the course")).to_be_visible()
+    expect(page.get_by_text(f"{asked} of {len(CORE)} steps done")).to_be_visible()
+    expect(page.get_by_text(CORE[0].learnt)).to_be_visible()
+    # A reload is another session of the same visitor.
+    page.reload()
+    expect(page.get_by_text(f"{asked} of {len(CORE)} steps done")).to_be_visible()
+    page.get_by_role("button", name="Forget my guesses").click()
+    expect(page.get_by_text(f"0 of {len(CORE)} steps done")).to_be_visible()
+
+
+def place(page: Page, what: str) -> dict[str, float]:
+    found: dict[str, float] = page.locator(what).first.evaluate(
+        "(node) => { const { top, bottom, left, right } = node.getBoundingClientRect();"
+        " return { top, bottom, left, right }; }"
+    )
+    return found
+
+
+def scroll(page: Page, down: int) -> None:
+    page.locator(".stMain").evaluate("(node, down) => node.scrollTo(0, down)", down)
+    page.wait_for_timeout(300)
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_the_card_stays_in_view_and_leaves_the_picture_room(
+    course: str, new_page: NewPage, width: int
+) -> None:
+    page = new_page(width)
+    page.goto(f"{course}/lessons?lesson=norm")
+    assert answer(page)
+    page.locator(".st-key-inside-map").wait_for()
+    scroll(page, 500)
+    shown = place(page, ".st-key-lesson")
+    assert 0 <= shown["top"] <= 120
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if width > 1100:
+        map_ = place(page, ".st-key-inside-map")
+        assert shown["right"] <= map_["left"]
+        assert map_["top"] < 300  # which stays in view too, beside the box
+        assert map_["right"] <= place(page, ".st-key-inside-top")["left"]
+    else:
+        box = page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-lesson)').bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 0.55 * 900  # the rest is the picture's
+
+
+def test_inside_keeps_its_map_beside_the_box(course: str, page: Page) -> None:
+    page.goto(f"{course}/inside?box=encoder.ffn.hidden&layer=0")
+    page.locator(".st-key-inside-map").wait_for()
+    settled(page)
+    at_first = place(page, ".st-key-inside-map")
+    scroll(page, 600)
+    later = place(page, ".st-key-inside-map")
+    assert later["top"] > at_first["top"] - 600 + 200  # it does not go along
+    assert 0 <= later["top"] < 300
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_before_and_after_a_guess_there_is_no_serious_finding(
+    course: str, new_page: NewPage, scheme: str
+) -> None:
+    page = new_page(scheme=scheme)
+    for name in ("umbrella", "cosine"):
+        page.goto(f"{course}/lessons?lesson={name}")
+        page.locator(".st-key-lesson").wait_for()
+        settled(page)
+        assert not findings(page), name
+        answer(page)
+        page.mouse.move(0, 0)
+        page.wait_for_timeout(500)
+        assert not findings(page), name
+    page.goto(f"{course}/lessons?lesson=end")
+    expect(page.get_by_role("heading", name="The end of the course")).to_be_visible()
+    settled(page)
+    assert not findings(page)
+
+
+def test_a_link_brings_somebody_else_to_the_question(course: str, new_page: NewPage) -> None:
+    page = new_page()
+    page.goto(f"{course}/lessons?lesson=scale")
+    assert answer(page)
+    expect(page).to_have_url(re.compile(r"/why\?"))
     colleague = new_page()
     colleague.goto(page.url)
-    at_lesson(colleague, 5)
+    expect(colleague.get_by_role("heading", level=1)).to_have_text("Lessons")
+    expect(colleague.locator(".st-key-lesson-options button").first).to_be_visible()
     page.get_by_role("button", name="Close").click()
     expect(page.locator(".st-key-lesson")).to_have_count(0)
     expect(page).not_to_have_url(re.compile("lesson="))
 
 
-def test_a_lesson_on_the_page_it_is_already_on_opens_its_own_view(app: str, page: Page) -> None:
-    places = [
-        n
-        for n, (one, after) in enumerate(pairwise(LESSONS), start=1)
-        if one.page == after.page == "pages/inside.py"
-        and {"box"} <= one.view.keys() & after.view.keys()
-        and one.view["box"] != after.view["box"]
-    ]
-    number = places[-1]
-    page.goto(f"{app}/inside?lesson={number}&box={LESSONS[number - 1].view['box']}&layer=0")
-    at_lesson(page, number)
-    page.locator(".st-key-lesson-next button").click()
-    at_lesson(page, number + 1)
-    expect(page).to_have_url(re.compile(f"box={LESSONS[number].view['box']}"))
+def test_a_sheet_is_a_page_that_prints(course: str, page: Page, tmp_path: Path) -> None:
+    page.goto(f"{course}/lessons?lesson=umbrella")
+    page.locator(".st-key-lesson").wait_for()
+    with page.expect_download() as one:
+        page.get_by_role("button", name="Print it").click()
+    page.get_by_text("All lessons").click()
+    with page.expect_download() as whole:
+        page.get_by_role("button", name="The course as a sheet").click()
+    for download, count in ((one.value, 1), (whole.value, len(CORE))):
+        file = tmp_path / download.suggested_filename
+        download.save_as(file)
+        page.goto(file.as_uri())
+        page.emulate_media(media="print")
+        expect(page.locator("section")).to_have_count(count)
+        expect(page.locator("section h2").first).to_contain_text(BY_NAME["umbrella"].title)
+        assert page.locator(".lines").count() >= 2 * count
+        # A4 at 96 dots an inch, without its margins: nothing is cut off at the right.
+        page.set_viewport_size({"width": 672, "height": 1000})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 672
+        wide = "[...document.querySelectorAll('svg')].map((one) => one.clientWidth)"
+        assert min(page.evaluate(wide)) > 50
+        page.emulate_media(media="screen")
+        page.goto(f"{course}/lessons?lesson=umbrella")
 
 
 @pytest.mark.parametrize("width", [1400, 390])
-def test_nothing_is_wider_than_the_window(app: str, new_page: NewPage, width: int) -> None:
+def test_nothing_is_wider_than_the_window(course: str, new_page: NewPage, width: int) -> None:
     page = new_page(width)
-    for where in ("lessons", "positions?lesson=6&topic=slip"):
-        page.goto(f"{app}/{where}")
+    for where in ("lessons", "lessons?lesson=end", "lessons?lesson=keys", "attention?lesson=back"):
+        page.goto(f"{course}/{where}")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         settled(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -58,7 +58,7 @@ class View:
         kind … size: as in `figures.state`; layer and head are counted from 0, as in
             `trace.weights(kind, layer)`; `step` is the output token that is asked about.
         corpus: what heads are measured over, "" is what fits the model; sentences: at most.
-        lesson: of the course, from 1; 0 is none.
+        lesson: of the course, by its name; "" is none. (Once it was a number.)
     """
 
     model: str = field(label="Model")
@@ -82,7 +82,7 @@ class View:
     size: str = explored("size")
     corpus: str = field("", "Measured over", choices=CORPORA)
     sentences: int = field(300, "Sentences, at most", bounds=(1, 5000))
-    lesson: int = field(0, bounds=(0, 99))
+    lesson: str = field(form=(r"[a-z0-9]{0,20}", 'a lesson\'s name, like "umbrella"'))
 
     @classmethod
     @cache

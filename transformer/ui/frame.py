@@ -99,7 +99,7 @@ def _way_around(file: str) -> Iterator[None]:
 
 def _begin(file: str, model: Model | None, problems: list[str]) -> None:
     """What the visitor's lesson says, above the page it looks at; what is wrong; the heading."""
-    if file not in (HOME, "pages/lessons.py") and (problem := lessons.show(file, model)):
+    if file not in (HOME, "pages/lessons.py") and (problem := lessons.show(file)):
         problems.append(problem)
     _warn(problems)
     st.title(PAGES[file].heading or PAGES[file].title)

@@ -86,6 +86,12 @@ def replace_view(page: str, new: View) -> None:
     st.session_state[_VISIT] = visit() + 1
 
 
+def open_view(page: str, new: View) -> None:
+    """As `replace_view`, before anything is drawn, by the app."""
+    normalise(page, **{field.name: getattr(new, field.name) for field in fields(new)})
+    st.session_state[_VISIT] = visit() + 1
+
+
 def bound(name: str) -> dict[str, Any]:
     """Arguments that tie a widget to the field `name` of the open page's view, with its label.
 

@@ -44,7 +44,8 @@ def show(model: Model, reading: Reading, second: Reading | None = None, versus: 
         visit=visit,
         versus=versus,
         names=names(model, versus),
-        story=story(reading),
+        # In a lesson it would tell what is to be guessed or found.
+        story=[] if state.view().lesson else story(reading),
     )
     views.explorer(key="explorer", data=data, on_state_change=_explored)
 
@@ -66,6 +67,8 @@ def _vectors(model: Model, reading: Reading, now: State) -> list[Part]:
 
 def _explored() -> None:
     """The browser tells what the user looks at now; what it may not hold is left out."""
+    if "explorer" not in st.session_state:
+        return  # the visitor has left the page since
     told = st.session_state["explorer"]["state"]
     values: State = {}
     for name, field in FIELDS.items():

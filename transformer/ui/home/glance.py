@@ -113,8 +113,9 @@ def _asked() -> Wish:
 
 def _take(model: Model) -> None:
     """The browser asks: `text`, perhaps `prefix` and `rivals`; or for the head to `look` into."""
-    told: Mapping[str, Any] = st.session_state[KEY]["choice"]
     try:
+        # A KeyError where the visitor has left the page since: it is heard after it is gone.
+        told: Mapping[str, Any] = st.session_state[KEY]["choice"]
         if "look" in told:
             layer, head = map(int, told["look"])
             state.change(LOOKED, kind="cross", layer=layer, head=head)

@@ -1,4 +1,4 @@
-"""A way through all pages: each lesson is a prepared view, a few words and a question."""
+"""A course through all pages: each lesson asks, waits for a guess, and shows what there is."""
 
 from transformer.ui.lessons.bar import follow, go, show
 from transformer.ui.lessons.course import LESSONS

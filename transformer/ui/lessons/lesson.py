@@ -1,78 +1,144 @@
-"""What a lesson is."""
+"""What a lesson is: a question that is asked before it is answered, worked out on a sentence."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+from transformer.figures.lesson_sheet import Picture
 from transformer.inference import Trace
-from transformer.model import Transformer
 from transformer.ui import readings
-from transformer.ui.about import About
-from transformer.ui.address import View
+from transformer.ui.address import EXAMPLE, View
+from transformer.ui.lessons.said import Said
 from transformer.ui.models import Model
 from transformer.ui.pages import PAGES
+from transformer.ui.readings import Reading
 
-Answer = Callable[[Model | None, View], str]
-"""Markdown, worked out for the model and the lesson's own view whenever somebody asks."""
+LIST = "pages/lessons.py"
+"""Where a lesson is asked whose own page would give the answer away."""
+
+
+class Lacks(Exception):
+    """This model does not show it on this sentence; the message says what is missing."""
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A model and one of a lesson's sentences."""
+
+    model: Model
+    text: str
+
+    @cached_property
+    def trace(self) -> Trace:
+        """What the model makes of it, every site of it. Raises Lacks if it never ends."""
+
+        def read() -> Reading:
+            return Reading(self.model.translator.trace(self.text, method="greedy"))
+
+        found = readings.kept(("lesson", self.model.hash, self.text), read).trace
+        if found.predicted_tokens[-1:] != ("</s>",):
+            raise Lacks("its translation does not come to an end")
+        return found
+
+    @cached_property
+    def said(self) -> Said:
+        """The same in whole words."""
+        return Said(self.trace)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One of the answers to choose from; `why_not` is said to whoever takes a wrong one."""
+
+    label: str
+    why_not: str = ""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of one model and one sentence; all of it Markdown.
+
+    Attributes:
+        options: two to four, in the order in which they are shown; none where something is to be
+            found on the page. right: the one that holds, by its place.
+        answer: what is said of it once somebody has guessed, worked out.
+        exhibit: what there is to go by.
+        opened: fields of the page from the beginning; seen: those that show the answer.
+        picture: for the printed sheet.
+        found: for what is to be found on the page: whether the view has it, of this model, and why
+            (not). It keeps no model: that is given anew.
+    """
+
+    answer: str
+    options: tuple[Option, ...] = ()
+    right: int = 0
+    exhibit: str = ""
+    opened: Mapping[str, Any] = field(default_factory=dict)
+    seen: Mapping[str, Any] = field(default_factory=dict)
+    picture: Picture | None = None
+    found: Callable[[Model, Any], tuple[bool, str]] | None = None
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A prepared view with two or three sentences and a question that it answers.
+    """One step of the course.
 
     Attributes:
-        section: of the paper, where it says so.
-        page: the file of the page that shows it; `view` is what differs from a first visit.
+        name: by which addresses know it; it never changes.
+        part: of the course; minutes: that it takes.
+        page: the file of the page that shows the answer; `view` is what differs from a first visit.
         text, question: Markdown.
-        answer: see `Answer`; also what to look at for it.
-        translated: whether a right translation of its sentence is the view's target.
-        misprint: a line of Markdown as notes sometimes have it: the question is what is wrong with
-            it.
+        learnt: what stays, a sentence for the end.
+        ask: works the question out. Raises Lacks where there is nothing to be seen.
+        section: of the paper, where it says so.
+        sentences: of which the first is taken that has it. reads: "" for sentences in English, or
+            the task whose models are asked.
+        misprint: a line of Markdown as notes sometimes have it: the question is what is wrong.
+        in_place: it is asked on its own page, which does not give the answer away.
+        more: it is not among those that everybody walks through.
+        exact: it needs pieces and their signs rather than whole words.
     """
 
+    name: str
     title: str
-    section: str
+    part: str
+    minutes: float
     page: str
     text: str
     question: str
-    answer: Answer
+    learnt: str
+    ask: Callable[[Looked], Question]
+    section: str = ""
     view: Mapping[str, Any] = field(default_factory=dict)
+    sentences: tuple[str, ...] = (EXAMPLE,)
+    reads: str = ""
     misprint: str = ""
-    translated: bool = False
+    in_place: bool = False
+    more: bool = False
+    exact: bool = False
 
-    def opened(self, number: int, model: str = "", about: About | None = None) -> View:
-        """What is looked at in it.
+    @property
+    def asked_on(self) -> str:
+        """The page where it is asked."""
+        return self.page if self.in_place else LIST
+
+    def opened(self, model: str, text: str, question: Question | None, guessed: bool) -> View:
+        """What is looked at in it, on its own page or where it is asked.
 
         Args:
-            number: its place in the course, from 1.
-            model: that the visitor looks at, which the lesson keeps; "" is the first there is.
-            about: what that model reads and writes.
+            model: whose name the address has; "" is the first there is.
+            text: the sentence; question: as worked out on it.
+            guessed: whether the answer may be seen.
         """
-        view = PAGES[self.page].view(lesson=number, model=model, **self.view)
-        if self.translated and about is not None:
-            view = replace(view, target=about.translation(view.text))
-        return view
-
-
-def fixed(text: str) -> Answer:
-    """An answer that is the same for every model."""
-    return lambda model, view: text
-
-
-def looked(find: Callable[[Transformer, Trace], str]) -> Answer:
-    """An answer that takes the model and what it makes of the lesson's sentence."""
-
-    def answer(model: Model | None, view: View) -> str:
-        if model is None:
-            return "There is no model here to look into: open the lesson's own view."
-        trace = readings.whole(model, readings.read(model, view))
-        return find(model.translator.model, trace)
-
-    return answer
-
-
-def found(find: Callable[[Trace], str]) -> Answer:
-    """An answer that stands in what the model makes of the lesson's sentence."""
-    return looked(lambda model, trace: find(trace))
+        shared: dict[str, Any] = {"lesson": self.name, "model": model}
+        if not guessed and not self.in_place:
+            return PAGES[LIST].view(**shared)
+        fields = dict(self.view) | dict(question.opened if question else {})
+        if guessed and question:
+            fields |= question.seen
+        if not self.reads:
+            shared["text"] = text
+        return PAGES[self.page].view(**{**shared, **fields})

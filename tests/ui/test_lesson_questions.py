@@ -1,0 +1,289 @@
+"""Every lesson's question, on the checkpoints that come with the app: what it says holds, worked
+out a second way; or it says what is missing."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from transformer.figures.words import words
+from transformer.inference import Translator
+from transformer.ui.about import about
+from transformer.ui.address import View
+from transformer.ui.lessons.course import (
+    BY_NAME,
+    CORE,
+    END,
+    LESSONS,
+    MORE,
+    OLD,
+    before,
+    following,
+    minutes,
+    place,
+)
+from transformer.ui.lessons.lesson import Lacks, Lesson, Looked, Question
+from transformer.ui.lessons.prepared import Shelf, prepared
+from transformer.ui.models import Model
+from transformer.ui.pages import HOME, PAGES
+
+SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints"
+FOLDERS = {
+    **{name: SHIPPED / name for name in ("en-fr", "en-de")},
+    "toy-reverse": SHIPPED / "runs/toy-reverse/checkpoint",
+}
+
+
+@pytest.fixture(scope="module")
+def models() -> dict[str, Model]:
+    return {
+        name: Model(name, name, Translator.load(path), about(path))
+        for name, path in FOLDERS.items()
+    }
+
+
+_asked: dict[tuple[str, str], tuple[Looked, Question] | str] = {}
+
+
+def asked(lesson: Lesson, model: Model) -> tuple[Looked, Question] | str:
+    """The first sentence of the lesson that shows it, and the question; or what is missing."""
+    if (lesson.name, model.name) not in _asked:
+        _asked[lesson.name, model.name] = _ask(lesson, model)
+    return _asked[lesson.name, model.name]
+
+
+def _ask(lesson: Lesson, model: Model) -> tuple[Looked, Question] | str:
+    missing = ""
+    for text in lesson.sentences:
+        looked = Looked(model, text)
+        try:
+            return looked, lesson.ask(looked)
+        except Lacks as reason:
+            missing = missing or str(reason)
+    return missing
+
+
+def of(lesson: Lesson, models: dict[str, Model]) -> list[Model]:
+    return [one for one in models.values() if one.about.kind == lesson.reads]
+
+
+def test_the_course_begins_with_a_puzzle_and_ends_with_mistakes_in_twenty_minutes() -> None:
+    assert (CORE[0].part, CORE[-1].part) == ("The puzzle", "Mistakes of notes")
+    assert 18 <= minutes(CORE) <= 22
+    assert not any(one.more for one in CORE)
+    assert all(one.more for one in MORE)
+    assert len(BY_NAME) == len(LESSONS) == len({one.title for one in LESSONS})
+    assert sum(bool(one.misprint) for one in LESSONS) >= 9
+    assert {one.page for one in LESSONS} <= PAGES.keys() - {HOME, "pages/lessons.py"}
+    assert len({one.page for one in LESSONS}) >= 6
+    pattern = View.fields()["lesson"].form[0]
+    assert all(re.fullmatch(pattern, name) for name in (*BY_NAME, *OLD, END))
+    assert not {END, ""} & BY_NAME.keys()
+
+
+def test_one_step_leads_to_the_next_and_the_last_to_the_end() -> None:
+    for walk in (CORE, MORE):
+        assert [place(one) for one in walk] == [*range(1, len(walk) + 1)]
+        assert [following(one.name) for one in walk] == [*(one.name for one in walk[1:]), END]
+        assert [before(one.name) for one in walk] == ["", *(one.name for one in walk[:-1])]
+
+
+def test_a_mistake_is_never_asked_beside_its_answer() -> None:
+    assert all(one.asked_on == "pages/lessons.py" for one in LESSONS if one.misprint)
+    assert all(one.asked_on in (one.page, "pages/lessons.py") for one in LESSONS)
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.name)
+def test_a_question_is_whole_or_says_what_is_missing(
+    lesson: Lesson, models: dict[str, Model]
+) -> None:
+    assert of(lesson, models)
+    for model in of(lesson, models):
+        found = asked(lesson, model)
+        if isinstance(found, str):
+            assert re.fullmatch(r"[a-z].*[^.]", found)  # goes on a sentence, which ends it
+            continue
+        looked, question = found
+        assert looked.text in lesson.sentences
+        assert re.search(r"\w{3}", question.answer)
+        assert "nan" not in question.answer.split()
+        labels = [option.label for option in question.options]
+        assert len(labels) == len(set(labels))
+        if question.found is None:
+            assert 2 <= len(labels) <= 4
+            whys = [n for n, one in enumerate(question.options) if not one.why_not]
+            assert whys in ([question.right], [])  # all wrong ones say why not
+        else:
+            assert not labels
+        for fields in (question.opened, question.seen):
+            view = PAGES[lesson.page].view(**{**lesson.view, **fields})
+            known = view.fields()
+            assert all(known[name].read(getattr(view, name)) is not None for name in fields)
+
+
+def test_each_lesson_is_there_on_some_checkpoint_that_comes_with_the_app(
+    models: dict[str, Model],
+) -> None:
+    missing = {
+        one.name: [asked(one, model) for model in of(one, models)]
+        for one in LESSONS
+        if all(isinstance(asked(one, model), str) for model in of(one, models))
+    }
+    assert not missing
+
+
+def test_right_answers_do_not_all_stand_at_one_place(models: dict[str, Model]) -> None:
+    rights = [
+        found[1].right
+        for one in LESSONS
+        if not isinstance(found := asked(one, of(one, models)[0]), str) and found[1].options
+    ]
+    assert max(rights.count(n) for n in set(rights)) <= 0.6 * len(rights)
+
+
+def word_weights(looked: Looked, row: int) -> dict[str, float]:
+    """Of the mean of all heads, the weight of this row on every word of the source, by hand."""
+    trace = looked.trace
+    mean = np.mean([trace.weights("cross", i).mean(axis=0) for i in range(trace.n_layers)], axis=0)
+    found: dict[str, float] = {}
+    for column, token in enumerate(trace.src_tokens):
+        if token not in (".", "?", "</s>"):
+            number = words(trace.src_tokens)[column]
+            name = "".join(
+                piece
+                for piece, one in zip(trace.src_tokens, words(trace.src_tokens), strict=True)
+                if one == number and piece not in (".", "?")
+            ).strip("▁")
+            found[name] = found.get(name, 0.0) + float(mean[row, column])
+    return found
+
+
+def test_the_word_of_the_puzzle_is_looked_at_most(models: dict[str, Model]) -> None:
+    seen = 0
+    for model in of(BY_NAME["umbrella"], models):
+        found = asked(BY_NAME["umbrella"], model)
+        if isinstance(found, str):
+            continue
+        looked, question = found
+        row = int(str(question.seen["tokens"]).removeprefix("q").split(",")[0])
+        assert question.seen["pin"] == f"t{row + 1}"
+        weights = word_weights(looked, row)
+        label = question.options[question.right].label
+        assert label == max(weights, key=weights.__getitem__)
+        assert {one.label for one in question.options} <= weights.keys()
+        assert label in ("umbrella", "her", "his")
+        seen += 1
+    assert seen
+
+
+def test_the_missing_number_of_a_row_is_what_the_others_leave(models: dict[str, Model]) -> None:
+    for model in of(BY_NAME["row"], models):
+        found = asked(BY_NAME["row"], model)
+        if isinstance(found, str):
+            continue
+        shown = [float(one) for one in re.findall(r"(\d+\.\d) %", found[1].exhibit)]
+        said = float(re.findall(r"is (\d+\.\d) %", found[1].answer)[0])
+        assert sum(shown) + said == pytest.approx(100, abs=0.05 * (len(shown) + 1) + 1e-9)
+
+
+def test_the_softmax_of_the_scores_that_are_shown_is_the_answer(models: dict[str, Model]) -> None:
+    for model in of(BY_NAME["meeting"], models):
+        found = asked(BY_NAME["meeting"], model)
+        if isinstance(found, str):
+            continue
+        scores = [float(one) for one in re.findall(r"` (-?\d+\.\d)", found[1].exhibit)]
+        shares = [math.exp(one) for one in scores]
+        right = float(found[1].options[found[1].right].label.rstrip(" %"))
+        # Each score is rounded by up to 0.05: the odds of the best by up to e^0.1.
+        odds = max(shares) / (sum(shares) - max(shares))
+        low, high = (100 * o / (1 + o) for o in (odds / math.exp(0.1), odds * math.exp(0.1)))
+        assert low - 0.5 <= right <= high + 0.5
+
+
+def test_a_translation_takes_one_step_more_than_it_has_pieces(models: dict[str, Model]) -> None:
+    for model in of(BY_NAME["steps"], models):
+        found = asked(BY_NAME["steps"], model)
+        if isinstance(found, str):
+            continue
+        looked, question = found
+        count = len(model.translator.translate(looked.text).steps)
+        assert question.options[question.right].label.startswith(f"{count} times")
+
+
+def test_crossing_lines_cross_in_the_weights_themselves(models: dict[str, Model]) -> None:
+    for model in of(BY_NAME["crossing"], models):
+        found = asked(BY_NAME["crossing"], model)
+        if isinstance(found, str):
+            continue
+        looked, question = found
+        seen = question.seen
+        rows = [int(one) for one in str(seen["tokens"]).replace("q", "").split(",")]
+        weights = looked.trace.weights("cross", int(seen["layer"]))[int(seen["head"])]
+        assert weights[rows[0]].argmax() > weights[rows[-1]].argmax()
+
+
+@pytest.mark.parametrize("name", ["back", "off"])
+def test_what_is_to_be_found_is_not_there_at_first_and_there_when_shown(
+    name: str, models: dict[str, Model]
+) -> None:
+    lesson = BY_NAME[name]
+    for model in of(lesson, models):
+        found = asked(lesson, model)
+        if isinstance(found, str):
+            continue
+        question = found[1]
+        assert question.found is not None
+        view = PAGES[lesson.page].view(**{**lesson.view, **question.opened})
+        assert question.found(model, view)[0] is False
+        right, said = question.found(model, replace(view, **question.seen))
+        assert right, said
+
+
+def test_a_head_between_the_languages_is_not_one_that_looks_back(models: dict[str, Model]) -> None:
+    found = next(
+        one
+        for model in of(BY_NAME["back"], models)
+        if not isinstance(one := asked(BY_NAME["back"], model), str)
+    )
+    assert found[1].found is not None
+    right, said = found[1].found(found[0].model, SimpleNamespace(kind="cross", layer=0, head=0))
+    assert not right
+    assert "joins the two languages" in said
+
+
+def test_the_longest_wave_is_that_of_the_formula(models: dict[str, Model]) -> None:
+    for model in of(BY_NAME["waves"], models):
+        found = asked(BY_NAME["waves"], model)
+        assert not isinstance(found, str)
+        d_model = model.translator.model.config.d_model
+        longest = 2 * math.pi * 10000 ** ((d_model - 2) / d_model)  # section 3.5
+        said = found[1].options[found[1].right].label
+        # The angle is about 1e-4 in numbers of 24 bits: six digits of it are sure.
+        assert float(re.sub(r"[^\d]", "", said)) == pytest.approx(longest, rel=1e-4)
+
+
+def test_the_checkpoint_that_is_looked_at_comes_first_and_another_where_it_lacks_it(
+    checkpoints: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = {"en-fr": SHIPPED / "en-fr", "tiny": checkpoints / "tiny"}
+    lesson = BY_NAME["back"]
+    assert prepared(lesson, Shelf(folders, "en-fr")).model == ""  # the first is not named
+    other = prepared(BY_NAME["umbrella"], Shelf(folders, "tiny"))  # which was never trained
+    assert other.missing
+    assert other.question is None or (other.asked_of is not None and other.asked_of.name == "en-fr")
+    nobody = prepared(BY_NAME["reverse"], Shelf(folders, ""))
+    assert nobody.question is None
+    assert "no model here" in nobody.missing
+
+
+def test_questions_fit_any_model(checkpoints: Path) -> None:
+    for lesson in LESSONS:
+        found = prepared(lesson, Shelf({"tiny": checkpoints / "tiny"}, "tiny"))
+        assert (found.question is None) == (found.asked_of is None)
+        assert found.question is not None or found.missing

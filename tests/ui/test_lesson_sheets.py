@@ -1,0 +1,76 @@
+"""The course on paper and the teacher's guide hold what the course itself does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from transformer.ui.lessons.course import CORE, LESSONS, MORE, minutes, place
+from transformer.ui.lessons.lesson import Lesson
+from transformer.ui.lessons.prepared import Prepared, Shelf, prepared
+from transformer.ui.lessons.sheet import page
+from transformer.ui.pages import PAGES
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = (ROOT / "docs/teaching.md").read_text(encoding="utf-8")
+FOLDERS = {
+    "en-fr": ROOT / "checkpoints/en-fr",
+    "toy-reverse": ROOT / "checkpoints/runs/toy-reverse/checkpoint",
+}
+
+
+@pytest.fixture(scope="module")
+def ready() -> list[Prepared]:
+    return [prepared(one, Shelf(FOLDERS, "")) for one in LESSONS]
+
+
+def test_a_sheet_has_every_question_its_choices_and_room(ready: list[Prepared]) -> None:
+    whole = page(ready, answers=False)
+    assert whole.count("<section>") == len(LESSONS)
+    assert 'class="answer"' not in whole
+    choices = sum(len(one.question.options) for one in ready if one.question)
+    assert whole.count("<li>") == choices > 0
+    pictures = sum(one.question.picture is not None for one in ready if one.question)
+    assert whole.count("<svg") == pictures > 0
+    assert ":material" not in whole
+    assert "$" not in whole
+    for one in ready:
+        alone = page([one], answers=False)
+        assert f"<title>{place(one.lesson)}. " in alone
+        assert alone.count('class="lines"') >= 2
+
+
+def test_the_answers_are_on_the_teachers_sheet_alone(ready: list[Prepared]) -> None:
+    told = page(ready, answers=True)
+    assert told.count('class="answer"') == len(LESSONS)
+    assert "$" not in told
+    silent = page(ready, answers=False)
+    for one in ready:
+        if one.question:
+            words = re.findall(r"[A-Za-z]{4,}(?: [a-z]{2,}){3,}", one.question.answer)
+            assert any(each in told for each in words)
+            assert not all(each in silent for each in words)
+
+
+def rows(section: str) -> list[tuple[str, str, str]]:
+    found = re.findall(r"^\| (\d+\. [^|]+) \| ([\d.]+) \| ([^|]+) \|", section, flags=re.M)
+    return [(a.strip(), b, c.strip()) for a, b, c in found]
+
+
+def listed(lessons: tuple[Lesson, ...]) -> list[tuple[str, str, str]]:
+    return [
+        (f"{place(one)}. {one.title}", f"{one.minutes:g}", PAGES[one.page].title) for one in lessons
+    ]
+
+
+def test_the_teachers_guide_has_the_steps_and_times_of_the_course() -> None:
+    core, more = GUIDE.split("\n## The course\n")[1].split("\n## More\n")
+    assert rows(core) == listed(CORE)
+    assert rows(more) == listed(MORE)
+    numbers = {11: "eleven", 12: "twelve", 13: "thirteen", 14: "fourteen", 15: "fifteen"}
+    numbers |= {20: "twenty", 21: "twenty-one", 22: "twenty-two"}
+    opening = re.sub(r"\s+", " ", GUIDE)
+    assert f"is {numbers[len(CORE)]} steps of about {numbers[round(minutes(CORE))]}" in opening
+    assert f"; {numbers[len(MORE)]} more steps, {numbers[round(minutes(MORE))]} min" in opening

@@ -1,0 +1,151 @@
+"""Lessons on paper: questions, room for answers and a picture, in a page that needs no network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+from jaxtyping import Float
+
+from transformer.figures.marked import html_of
+
+_CELL, _LETTER = 26, 7.2
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 11.5pt/1.5 system-ui, sans-serif; color: #1b1f24; background: #fff; max-width: 46rem;
+  margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; margin: 0 0 0.3rem; } h2 { font-size: 1.2rem; margin: 0 0 0.2rem; }
+.meta { color: #555; font-size: 0.9em; margin: 0 0 0.8rem; }
+.who span { display: inline-block; min-width: 16rem; border-bottom: 1px solid #777; }
+section { break-inside: avoid; padding: 1rem 0 0.6rem; border-top: 1px solid #bbb; }
+section.own { border: 0; }
+blockquote { margin: 0.5rem 0; padding-left: 0.8rem; border-left: 3px solid #888; }
+.question { font-weight: 600; }
+ul.options { list-style: none; padding-left: 0.3rem; } .options li::before { content: "☐  "; }
+.lines { height: 1.9rem; border-bottom: 1px solid #999; } .lines + .lines { margin-top: 0.1rem; }
+.answer { border: 1px solid #999; border-radius: 4px; padding: 0.3rem 0.7rem; margin-top: 0.5rem; }
+svg { max-width: 100%; height: auto; display: block; margin: 0.5rem 0 0; }
+figure { margin: 0.6rem 0; break-inside: avoid; } figcaption { font-size: 0.9em; color: #444; }
+code { font-size: 0.95em; } .math { font-family: serif; font-style: italic; }
+@page { margin: 16mm; }
+@media print { body { margin: 0; max-width: none; padding: 0; } }
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """Attention between words, to be printed.
+
+    Attributes:
+        weights: darker where more; rows, columns: their words.
+        lit: the row that is asked about, or None.
+        caption: plain text.
+    """
+
+    weights: Float[np.ndarray, "rows columns"]
+    rows: Sequence[str]
+    columns: Sequence[str]
+    caption: str
+    lit: int | None = None
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A lesson as it is printed; texts are Markdown.
+
+    Attributes:
+        meta: a line below the title; notes: paragraphs before the question; quote: a line to
+            find the mistake in. lines: of room to write. answer: "" on the sheet to be filled in.
+    """
+
+    title: str
+    meta: str
+    notes: Sequence[str]
+    question: str
+    options: Sequence[str] = ()
+    quote: str = ""
+    picture: Picture | None = None
+    lines: int = 3
+    answer: str = ""
+
+
+def sheet_page(title: str, exercises: Sequence[Exercise], about: str = "") -> str:
+    """The whole page; `about` is a plain line below its title."""
+    own = ' class="own"' if len(exercises) == 1 else ""
+    body = "".join(f"<section{own}>{_exercise(one)}</section>" for one in exercises)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><main>"
+        f'<h1>{escape(title)}</h1><p class="meta">{escape(about)}</p>'
+        '<p class="who">Name <span></span> Date <span style="min-width: 8rem"></span></p>'
+        f"{body}</main></body></html>\n"
+    )
+
+
+def _exercise(one: Exercise) -> str:
+    found = [f"<h2>{html_of(one.title)}</h2>", f'<p class="meta">{html_of(one.meta)}</p>']
+    found += [f"<p>{html_of(note)}</p>" for note in one.notes]
+    if one.quote:
+        found.append(f"<blockquote>{html_of(one.quote)}</blockquote>")
+    if one.picture is not None:
+        caption = f"<figcaption>{escape(one.picture.caption)}</figcaption>"
+        found.append(f"<figure>{weights_drawing(one.picture)}{caption}</figure>")
+    found.append(f'<p class="question">{html_of(one.question)}</p>')
+    if one.options:
+        listed = "".join(f"<li>{html_of(option)}</li>" for option in one.options)
+        found.append(f'<ul class="options">{listed}</ul>')
+    if one.answer:
+        found.append(f'<div class="answer">{html_of(one.answer)}</div>')
+    else:
+        found += ['<div class="lines"></div>'] * one.lines
+    return "".join(found)
+
+
+def weights_drawing(picture: Picture) -> str:
+    """The weights as squares that are larger and darker the greater they are, as SVG: so a printer
+    without colours shows them too. Every square says its weight."""
+    weights = np.clip(np.nan_to_num(picture.weights), 0, 1)
+    left = 12 + _LETTER * max((len(word) for word in picture.rows), default=0)
+    top = 12 + _LETTER * 0.75 * max((len(word) for word in picture.columns), default=0)
+    wide, high = len(picture.columns) * _CELL, len(picture.rows) * _CELL
+    width = left + wide + top + 4  # the last word leans over the edge
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {top + high + 4:.0f}" '
+        f'width="{width:.0f}" role="img" aria-label="{escape(picture.caption)}" '
+        'font-family="system-ui, sans-serif" font-size="13" fill="#1b1f24">'
+    ]
+    for column, word in enumerate(picture.columns):
+        x = left + (column + 0.5) * _CELL
+        turn = f'transform="rotate(-45 {x:.1f} {top - 5:.1f})"'
+        parts.append(f'<text x="{x:.1f}" y="{top - 5:.1f}" {turn}>{escape(word)}</text>')
+    for row, word in enumerate(picture.rows):
+        y, bold = top + row * _CELL, ' font-weight="700"' if row == picture.lit else ""
+        parts.append(
+            f'<text x="{left - 7:.1f}" y="{y + _CELL * 0.67:.1f}" text-anchor="end"{bold}>'
+            f"{escape(word)}</text>"
+        )
+        parts += [
+            _cell(left + column * _CELL, y, float(weights[row, column]))
+            for column in range(len(picture.columns))
+        ]
+        if row == picture.lit:
+            parts.append(
+                f'<rect x="{left - 2:.1f}" y="{y - 2:.1f}" width="{wide + 4}" height="{_CELL + 4}" '
+                'fill="none" stroke="#1b1f24" stroke-width="2.5"/>'
+            )
+    return "".join([*parts, "</svg>"])
+
+
+def _cell(x: float, y: float, weight: float) -> str:
+    """A frame, and within it a square whose area is the weight."""
+    side = (_CELL - 4) * weight**0.5
+    inset = (_CELL - side) / 2
+    return (
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{_CELL}" height="{_CELL}" fill="none" '
+        'stroke="#ccc"/>'
+        f'<rect x="{x + inset:.1f}" y="{y + inset:.1f}" width="{side:.1f}" height="{side:.1f}" '
+        f'fill="#08519c"><title>{weight:.2f}</title></rect>'
+    )
