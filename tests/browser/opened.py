@@ -27,10 +27,12 @@ _COPY = """
 
 def opened(page: Page, folder: Path, *traces: Made, **state: Any) -> Page:
     """A file with this explorer, on screen; the heatmap unless another view is asked for, with all
-    options."""
+    options, exactly."""
     names = "AB" if len(traces) > 1 else " "
     sides = [Side(trace, name.strip()) for trace, name in zip(traces, names, strict=False)]
-    written = explorer_page(sides, {"view": "heatmap", "layer": 0, "head": 0, "more": 1, **state})
+    written = explorer_page(
+        sides, {"view": "heatmap", "layer": 0, "head": 0, "more": 1, "exact": 1, **state}
+    )
     (folder / "explorer.html").write_text(written, encoding="utf-8")
     page.goto((folder / "explorer.html").as_uri())
     page.locator(".hu-view > *").first.wait_for()

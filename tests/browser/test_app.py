@@ -113,7 +113,7 @@ def test_heads_that_were_looked_at_are_no_steps_back(app: str, page: Page) -> No
     [
         "view=heads&kind=decoder&layer=1&head=3&heads=1.3,0.2&tokens=q2,k1",
         "view=model&measure=entropy&order=measure",
-        "view=heatmap&kind=encoder&layer=1&head=0&combine=mean&units=words&special=hidden&scale=row",
+        "view=heatmap&kind=encoder&layer=1&head=0&combine=mean&exact=1&special=hidden&scale=row",
         "view=query-key&layer=0&head=1&row=2&column=1",
         "view=decoding&layer=0&head=1&step=2&method=beam",
         "view=compare&layer=0&head=1&other=A pilot finds bread.&size=large",

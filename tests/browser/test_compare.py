@@ -270,7 +270,7 @@ def test_two_of_the_same_do_not_differ(page: Page, tmp_path: Path) -> None:
 
 
 def test_words_pair_whatever_punctuation_ends_them(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, A, B, view="compare", kind="encoder", units="words", layer=1, head=1)
+    opened(page, tmp_path, A, B, view="compare", kind="encoder", exact=0, layer=1, head=1)
     a, b = (one.weights("encoder", 1)[1] for one in (A, B))
     names, rows = table(page)
     keys = dict.fromkeys(row[names.index("key")] for row in rows)
@@ -285,7 +285,7 @@ def test_words_pair_whatever_punctuation_ends_them(page: Page, tmp_path: Path) -
 
 
 def test_words_of_cross_attention_pair_by_what_is_written(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, A, B, view="compare", kind="cross", units="words", combine="mean")
+    opened(page, tmp_path, A, B, view="compare", kind="cross", exact=0, combine="mean")
     a, b = (one.weights("cross", 0).mean(0) for one in (A, B))
     _, rows = table(page)
     queries = list(dict.fromkeys(row[0] for row in rows))

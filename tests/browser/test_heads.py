@@ -27,7 +27,15 @@ Rows = npt.NDArray[np.float32]
 
 
 def opened(page: Page, folder: Path, trace: Traced, **start: int | str) -> Page:
-    begin = {"view": "heads", "kind": "cross", "layer": 1, "head": 2, "more": 1, **start}
+    begin = {
+        "view": "heads",
+        "kind": "cross",
+        "layer": 1,
+        "head": 2,
+        "more": 1,
+        "exact": 1,
+        **start,
+    }
     written = explorer_page([Side(trace)], begin)
     made_known = written.replace(
         "const view = explorerView", "const view = window.view = explorerView"

@@ -128,16 +128,18 @@ def test_a_file_opens_with_the_pinned_word_and_fits(
 
 def test_the_story_leads_to_its_heads_and_is_text(page: Page, tmp_path: Path) -> None:
     notices = [
-        Notice((("Here ", False), (HOSTILE[0], True)), "Encoder, layer 2, head 1", look)
+        Notice((("Here ", False), (HOSTILE[0], True)), look)
         for look in [{"view": "heads", "kind": "encoder", "layer": 2, "head": 1, "tokens": "q1"}]
     ]
     written = explorer_page([Side(TRACE)], {"view": "heatmap"}, story=notices)
     (tmp_path / "story.html").write_text(written, encoding="utf-8")
     page.goto((tmp_path / "story.html").as_uri())
     story = page.get_by_role("region", name="What to notice on this sentence")
-    expect(story.get_by_role("listitem")).to_have_text(f"Here {HOSTILE[0]} {notices[0].label}")
+    expect(story.get_by_role("listitem")).to_have_text(
+        f"Here {HOSTILE[0]} Encoder, layer 3, head 2"
+    )
     story.get_by_role("button").press("Enter")
-    expect(page.locator(".hu-title")).to_have_text("Layer 2, head 1")
+    expect(page.locator(".hu-title")).to_have_text("Layer 3, head 2")
     expect(page.locator(".hu-reading")).to_contain_text("red")
 
 

@@ -162,7 +162,7 @@ def merged(values: Numbers, rows: list[list[int]], columns: list[list[int]]) -> 
 
 def test_pieces_are_put_together_to_words(page: Page, tmp_path: Path) -> None:
     trace = made(["▁un", "believ", "able", "▁the", "▁the", "</s>"], ["<s>", "▁in", "croy", "▁le"])
-    opened(page, tmp_path, trace, kind="cross", layer=1, head=3, units="words")
+    opened(page, tmp_path, trace, kind="cross", layer=1, head=3, exact=0)
     # Rows go by what is written from them: ▁in croy | ▁le | </s>.
     rows, columns = [[0, 1], [2], [3]], [[0, 1, 2], [3], [4], [5]]
     heads, lines = table(page)

@@ -202,9 +202,17 @@ def test_an_example_is_taken_with_one_click(visit: Visit, page: str) -> None:
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_the_explorer_opens_where_the_address_says(visit: Visit, kind: str) -> None:
-    app = visit("pages/attention.py", kind=kind, head="1", layer="0", view="heatmap", units="words")
+    app = visit(
+        "pages/attention.py", kind=kind, head="1", layer="0", view="heatmap", units="pieces"
+    )
     header = shown(app)[0]
-    asked = {"kind": kind, "head": 1, "layer": 0, "view": "heatmap", "units": "words"}
+    asked = {
+        "kind": kind,
+        "head": 1,
+        "layer": 0,
+        "view": "heatmap",
+        "exact": 1,
+    }  # as old links said
     assert header["start"] == {**DEFAULTS, **asked}
     side = header["sides"][0]
     assert (side["n_layers"], side["n_heads"]) == (2, 4)

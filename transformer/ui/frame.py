@@ -15,6 +15,7 @@ from transformer.cancellation import cancelled_by
 from transformer.ui import lessons, models, state
 from transformer.ui.about import About, about
 from transformer.ui.address import EXAMPLE
+from transformer.ui.kit import exact
 from transformer.ui.models import Model
 from transformer.ui.pages import HOME, PAGES
 from transformer.ui.readings import WhileWanted
@@ -82,6 +83,8 @@ def _way_around() -> Iterator[None]:
         for file, one in PAGES.items():
             link(file, one.title)
         yield
+        if st.session_state.get("page") != HOME:  # there all is in whole words
+            exact.switch()
 
 
 def _begin(file: str, model: Model | None, problems: list[str]) -> None:

@@ -216,6 +216,8 @@ def _put(news: Values) -> None:
 
 def _take(name: str, key: str) -> None:
     value = st.session_state[key]
+    if isinstance(value, bool):
+        value = int(value)  # of a switch; a field is a number or a word
     # What it says once more when it is gone, on a slow machine, is no news.
     if value is not None and value != getattr(here(), name, value):
         change(**{name: value})

@@ -1,5 +1,7 @@
 // What all views share. Text from outside reaches the page through textContent alone.
 
+import { isSign, tokenName } from "./naming.js";
+
 export const SVG = "http://www.w3.org/2000/svg";
 
 /** @param {string} tag @param {Record<string, string | number | null | undefined>} [attributes] @returns {any} */
@@ -12,16 +14,17 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
-// A piece as people read it: the "▁" that begins a word is drawn faintly. Isolated with <bdi>, so
-// that right-to-left text does not turn the sentence around it.
+// A token as it is called: of a piece the "▁" that begins a word is drawn faintly. Isolated with <bdi>,
+// so that right-to-left text does not turn the sentence around it.
 export function tokenText(text) {
   const node = el("bdi", { class: "hu-token" });
-  if (text.length > 1 && text.startsWith("▁")) {
-    node.append(el("span", { class: "hu-word" }, "▁"), text.slice(1));
+  const name = tokenName(text);
+  if (name.length > 1 && name.startsWith("▁")) {
+    node.append(el("span", { class: "hu-word" }, "▁"), name.slice(1));
   } else {
-    node.append(text);
+    node.append(name);
   }
-  if (/^<\/?[a-z]+>$/.test(text)) node.classList.add("hu-special");
+  if (isSign(text)) node.classList.add("hu-special");
   return node;
 }
 

@@ -3,7 +3,7 @@
 
 import { ARROWS, el, within } from "./base.js";
 import {
-  allOf, codeOfHeads, headName, headsOn, makeHeadChips, readBetween, readFocus, tableOfHeads,
+  allOf, codeOfHeads, headKey, headsOn, makeHeadChips, readBetween, readFocus, tableOfHeads,
 } from "./heads-chips.js";
 import {
   drawFocus, drawHeadLegend, drawLines, drawTokens, FADED, headStyle, layoutLines, legendHeight,
@@ -11,6 +11,7 @@ import {
 } from "./heads-lines.js";
 import { writeHeads } from "./matrix.js";
 import { sinkOf } from "./measures.js";
+import { headName, layerName, sentenceCase, shortName } from "./naming.js";
 import { pinnedTokens } from "./pins.js";
 import { makeStage } from "./stage.js";
 
@@ -37,14 +38,14 @@ function headsView(ctx) {
 
   // One head's table. Kept, since at 512 tokens it takes time and a click on a token changes nothing.
   function matrix(one) {
-    const { kind, units, special, renormalise } = ctx.state;
-    const now = [ctx.side.id, kind, units, special, renormalise].join();
+    const { kind, exact, special, renormalise } = ctx.state;
+    const now = [ctx.side.id, kind, exact, special, renormalise].join();
     if (now !== keptFor) {
       kept.clear();
       at = null; // its number is now another token's
     }
     keptFor = now;
-    const name = headName(one);
+    const name = headKey(one);
     if (!kept.has(name)) kept.set(name, ctx.matrix(ctx.side, { combine: "one", ...one }));
     const found = kept.get(name);
     if (!found) kept.delete(name); // still on its way
@@ -56,10 +57,10 @@ function headsView(ctx) {
     const here = wanted.map((one) => [one, matrix(one)]);
     [on, ms] = [wanted, here.map(([, m]) => m)];
     chips.draw(on, styles());
-    const away = here.filter(([, m]) => !m).map(([one]) => headName(one));
+    const away = here.filter(([, m]) => !m).map(([one]) => shortName(one));
     const nothing = ms[0] && (!ms[0].nRows || !ms[0].nColumns);
     const ready = on.length > 0 && !away.length && !nothing;
-    empty.textContent = nothing ? "All tokens are hidden. Show <s> and </s> to see them."
+    empty.textContent = nothing ? "Nothing is left: start and end are hidden."
       : away.length ? `On their way: the weights of ${away.join(", ")} …`
         : on.length ? "" : "No head is on. Choose one above, or a small picture of one.";
     for (const part of [reading, stage.node, legend]) part.hidden = !ready;
@@ -214,9 +215,9 @@ function headsView(ctx) {
   });
 
   function title() {
-    if (on.length === 1) return `Layer ${on[0].layer}, head ${on[0].head}`;
-    if (on.length && writeHeads(on) === writeHeads(allOf(ctx.side, on[0].layer))) return `Layer ${on[0].layer}, all heads`;
-    return on.length ? `${on.length} heads: ${on.map(headName).join(", ")}` : "No head";
+    if (on.length === 1) return sentenceCase(headName(on[0]));
+    if (on.length && writeHeads(on) === writeHeads(allOf(ctx.side, on[0].layer))) return `${sentenceCase(layerName(on[0].layer))}, all heads`;
+    return on.length ? `${on.length} heads: ${on.map(shortName).join(", ")}` : "No head";
   }
 
   function figure() {
@@ -251,7 +252,7 @@ function headsView(ctx) {
       const [one, more] = headsOn(ctx.side, ctx.state);
       return one && !more ? sinkOf(ctx.side, { ...ctx.state, ...one, combine: "one" }) : "";
     },
-    options: ["units", "special", "renormalise"],
+    options: ["special", "renormalise"],
     keys: [
       ["↑ and ↓", "go through the tokens"],
       ["← and →", "to the queries, to the keys"],

@@ -5,8 +5,7 @@ import { el } from "./base.js";
 export const KINDS = { encoder: "Encoder", decoder: "Decoder, masked", cross: "Encoder–decoder" };
 
 const OPTIONS = {
-  units: { label: "Tokens", choices: { pieces: "pieces", words: "whole words" } },
-  special: { label: "<s> and </s>", choices: { shown: "shown", dimmed: "dimmed", hidden: "hidden" } },
+  special: { label: "Start and end", choices: { shown: "shown", dimmed: "dimmed", hidden: "hidden" } },
   renormalise: { label: "Rows", choices: { 0: "as they are", 1: "back to a sum of 1" } },
   combine: { label: "Heads", choices: { one: "the chosen one", mean: "mean", max: "greatest" } },
   scale: { label: "Colour", choices: { sqrt: "square root", linear: "linear", row: "each row to its greatest" } },
@@ -16,7 +15,7 @@ const OPTIONS = {
 };
 
 // What a newcomer has a use for; the others are one click away, and there if they are set already.
-const FIRST = ["units", "measure", "order", "zoom"];
+const FIRST = ["measure", "order", "zoom"];
 
 // `set(changes)` is called with what the user chose.
 export function makeControls(set) {

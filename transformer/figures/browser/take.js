@@ -2,6 +2,7 @@
 
 import { el } from "./base.js";
 import { shorten } from "./lettering.js";
+import { shortName } from "./naming.js";
 import { KINDS } from "./options.js";
 import { A_NUMBER } from "./sheet.js";
 import { LONGEST } from "./stage.js";
@@ -150,8 +151,8 @@ export function fileName({ side, state }) {
   const plain = side.source.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
   const words = plain.match(/[a-z0-9]+/g) || [];
   const sentence = words.slice(0, 6).join("-").slice(0, 50);
-  const head = state.combine === "one" ? state.head : state.combine;
-  return ["attention", sentence, state.kind, state.layer, head].filter((part) => part !== "").join("-");
+  const head = state.combine === "one" ? shortName(state) : `${shortName(state).split("·")[0]}-${state.combine}`;
+  return ["attention", sentence, state.kind, head.replace("·", "-")].filter((part) => part !== "").join("-");
 }
 
 function download(blob, name) {

@@ -45,6 +45,7 @@ def show(model: Model, reading: Reading, second: Reading | None = None, versus: 
         versus=versus,
         names=names(model, versus),
         story=story(reading),
+        exact=int(now["exact"]),
     )
     views.explorer(key="explorer", data=data, on_state_change=_explored)
 

@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 
 from transformer.analysis.roles.sentence_heads import StandsOut, stand_out
 from transformer.figures.explorer import Notice
-from transformer.figures.state import KINDS, State
+from transformer.figures.state import State
 from transformer.ui.readings import Reading
 
 _kept: WeakKeyDictionary[Reading, list[Notice]] = WeakKeyDictionary()
@@ -27,8 +27,7 @@ def _notice(one: StandsOut, reading: Reading) -> Notice:
         tokens = [f"k{last}"]
     look: State = {"view": "heads", "kind": one.kind, "layer": one.layer, "head": one.head}
     alone: State = {"heads": "", "combine": "one", "tokens": ",".join(tokens), "pin": ""}
-    label = f"{KINDS[one.kind]}, layer {one.layer}, head {one.head}"
-    return Notice(_said(one), label, {**look, **alone})
+    return Notice(_said(one), {**look, **alone})
 
 
 def _said(one: StandsOut) -> tuple[tuple[str, bool], ...]:

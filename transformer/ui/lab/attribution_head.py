@@ -158,7 +158,6 @@ def _ways_on(model: Model, trace: Trace, found: Contribution) -> None:
             view="query-key",
             layer=layer,
             head=head,
-            units="pieces",
             special="shown",
         )
         if chosen:

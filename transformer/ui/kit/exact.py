@@ -1,0 +1,53 @@
+"""Words as people read them, or exactly what the model has: one switch for all pages, and the names
+of tokens, layers and heads as it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from transformer.figures import naming
+from transformer.ui import state
+
+HELP = (
+    "The model's own pieces of words and signs, layers and heads counted from 0, and the code that "
+    "reads them in Python. Off: whole words, and numbers from 1."
+)
+PIECES = "These numbers belong to pieces of words: one that goes on with a word begins with “…”."
+"""Said where whole words cannot be shown."""
+
+
+def on() -> bool:
+    """Whether this session names everything exactly."""
+    return bool(state.view().exact)
+
+
+def switch() -> None:
+    """For the frame of a page."""
+    st.toggle(help=HELP, **state.bound("exact"))
+
+
+def tokens(pieces: Sequence[str]) -> list[str]:
+    """`naming.token_names` for this session."""
+    return naming.token_names(pieces, on())
+
+
+def layer(number: int) -> str:
+    """`naming.layer_name` for this session."""
+    return naming.layer_name(number, on())
+
+
+def head(layer: int, head: int) -> str:
+    """`naming.head_name` for this session."""
+    return naming.head_name(layer, head, on())
+
+
+def short(layer: int, head: int) -> str:
+    """`naming.short_name` for this session."""
+    return naming.short_name(layer, head, on())
+
+
+def number(count: int) -> str:
+    """A layer or a head in a list to choose from."""
+    return str(naming.counted(count, on()))
