@@ -19,7 +19,7 @@ BROWSER = Path(naming.__file__).parent / "browser"
 
 def test_people_read_no_signs_and_count_from_1() -> None:
     names = naming.token_names(TOKENS)
-    assert names[:10] == ["start", "umbr", "…ella", ",", "▁", "L", "'", "…eau", ".", "end"]
+    assert names[:10] == ["start", "umbr", "…ella", ",", "␣", "L", "'", "…eau", ".", "end"]
     assert naming.head_name(3, 1) == "layer 4, head 2"
     assert naming.short_name(3, 1) == "L4·H2"
     assert not naming.short_name(3, 1).replace(".", "").isdigit()

@@ -100,7 +100,7 @@ def test_the_translation_and_its_steps_are_those_of_the_translator(
     visit: Visit, checkpoints: Path
 ) -> None:
     text = "The baker paints a boat."
-    app = visit("pages/translate.py", text=text, method="beam", beam_size="3")
+    app = visit("pages/translate.py", text=text, method="beam", beam_size="3", exact="1")
     sentence, table = shown(app)
     wanted = Translator.load(checkpoints / "tiny", device="cpu").translate(
         text, method="beam", beam_size=3, length_penalty=0.6
@@ -116,7 +116,7 @@ def test_the_translation_and_its_steps_are_those_of_the_translator(
 
 
 def test_a_translation_of_ones_own_is_scored(visit: Visit) -> None:
-    app = visit("pages/translate.py", method="forced")
+    app = visit("pages/translate.py", method="forced", exact="1")
     assert "Write a translation" in app.info[0].value
     assert not shown(app)
     app.text_input[1].set_value("Le pilote vend un bateau.").run()
@@ -287,7 +287,7 @@ def test_a_candidate_is_taken_on_translate_and_given_back(visit: Visit, checkpoi
     plain = translator.translate(text)
     taken = next(c for c in plain.steps[1].candidates if c.id != plain.ids[1])
     wanted = translator.translate(text, prefix=[plain.ids[0], taken.id])
-    app = visit("pages/translate.py", text=text, force=f"1:{taken.id}")
+    app = visit("pages/translate.py", text=text, force=f"1:{taken.id}", exact="1")
     sentence, table = shown(app)
     assert sentence["text"] == wanted.text
     assert table["live"]
@@ -304,7 +304,8 @@ def test_a_candidate_is_taken_on_translate_and_given_back(visit: Visit, checkpoi
 
 
 def test_sampling_says_when_it_drew_from_the_tail(visit: Visit, checkpoints: Path) -> None:
-    text, options = "The baker paints a boat.", {"temperature": "2.0", "top_p": "1.0"}
+    text = "The baker paints a boat."
+    options = {"temperature": "2.0", "top_p": "1.0", "exact": "1"}
     translator = Translator.load(checkpoints / "tiny", device="cpu")
     trace = translator.trace(text, method="sample", temperature=2.0, top_p=1.0, seed=1)
     logits = trace["hook_logits"].astype(np.float64)
@@ -317,7 +318,7 @@ def test_sampling_says_when_it_drew_from_the_tail(visit: Visit, checkpoints: Pat
         pytest.approx(share, abs=1e-4) if share >= 0.9 else None for share in before
     ]
     assert any("tail" in step for step in steps)
-    plain = shown(visit("pages/translate.py", text=text, method="sample"))[1]["steps"]
+    plain = shown(visit("pages/translate.py", text=text, method="sample", exact="1"))[1]["steps"]
     assert not any("tail" in step for step in plain)  # the top 0.9 alone is drawn from
 
 

@@ -64,6 +64,7 @@ def film_data(
     *,
     notes: Mapping[int, str] | None = None,
     visit: int = 0,
+    exact: bool = True,
 ) -> bytes:
     """Everything that the film needs, as `film.js` takes it.
 
@@ -74,6 +75,7 @@ def film_data(
         labels: for each probe its tokens, "src", "tgt" and "predicted".
         start: the state it opens with, where it differs from `FILM_DEFAULTS`.
         notes: a few words on a step, shown beside it: "loss 0.42".
+        exact: names of tokens and heads are those of the model; else those that people read.
         visit: a film on screen keeps its own state until this changes.
 
     Raises:
@@ -103,6 +105,7 @@ def film_data(
         "rule": {"positional": POSITIONAL, "sink": SINK, "rows": LEAST_ROWS},
         "start": begin,
         "visit": visit,
+        "exact": int(exact),
     }
     return join(header, parts)
 

@@ -7,6 +7,7 @@ alike.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -16,6 +17,9 @@ from transformer.measures.pieces import BEGIN
 SIGNS = {"<s>": "start", "</s>": "end", "<unk>": "▯"}
 """What stands for the control tokens where people read."""
 
+BLANK = "␣"
+"""A piece that begins a word and has no letter yet."""
+
 GOES_ON = "…"
 """Before a piece that goes on with a word."""
 
@@ -24,7 +28,7 @@ def token_name(token: str, exact: bool = False) -> str:
     """A piece or a word where nothing is said of what stands before it."""
     if exact:
         return token
-    return SIGNS.get(token, token.removeprefix(BEGIN) or token)
+    return SIGNS.get(token, token.removeprefix(BEGIN) or BLANK)
 
 
 def token_names(tokens: Sequence[str], exact: bool = False) -> list[str]:
@@ -62,3 +66,11 @@ def head_name(layer: int, head: int, exact: bool = False) -> str:
 def short_name(layer: int, head: int, exact: bool = False) -> str:
     """Such as "L4·H2", out of which nobody reads a number."""
     return f"L{counted(layer, exact)}·H{counted(head, exact)}"
+
+
+def retold(text: str, exact: bool = False) -> str:
+    """What was said exactly, "layer 3" and "L3·H1", as it is counted here."""
+    if exact:
+        return text
+    text = re.sub(r"L(\d+)·H(\d+)", lambda m: short_name(int(m[1]), int(m[2])), text)
+    return re.sub(r"\b([Ll])ayer (\d+)", lambda m: f"{m[1]}ayer {counted(int(m[2]))}", text)

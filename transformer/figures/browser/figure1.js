@@ -3,6 +3,7 @@
 // takes what figures/figure1.py makes; `report({ box or layer })` is called when one is chosen.
 
 import { colours, el, SVG, within } from "./base.js";
+import { counted, nameExactly } from "./naming.js";
 import { unpack } from "./store.js";
 
 const TOWARDS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }; // the figure goes upwards
@@ -15,6 +16,7 @@ export function figure1View(place, report) {
 
   function show(bytes) {
     ({ header, parts } = unpack(bytes));
+    nameExactly(header.exact);
     draw();
     const [shown, place] = header.leads || [];
     if (step && place && step !== place) bringIntoView(shown);
@@ -88,7 +90,7 @@ export function figure1View(place, report) {
   function drawChooser(place, [count, chosen]) {
     const list = el("div", { class: "hu-layer-list" });
     for (let layer = 0; layer < count; layer++) {
-      const button = el("button", { type: "button", class: "hu-layer", "aria-pressed": String(layer === chosen), "aria-label": `Layer ${layer}` }, String(layer));
+      const button = el("button", { type: "button", class: "hu-layer", "aria-pressed": String(layer === chosen), "aria-label": `Layer ${counted(layer)}` }, counted(layer));
       button.addEventListener("click", () => {
         for (const other of list.children) other.setAttribute("aria-pressed", String(other === button));
         report({ layer });

@@ -8,6 +8,7 @@ export const nameExactly = (on) => { exact = Boolean(on); };
 export const isExact = () => exact;
 
 const SIGNS = { "<s>": "start", "</s>": "end", "<unk>": "▯" };
+const BLANK = "␣"; // a piece that begins a word and has no letter yet
 const GOES_ON = "…"; // before a piece that goes on with a word
 
 export const isSign = (text) => /^<\/?[a-z]+>$/.test(text);
@@ -16,7 +17,7 @@ export const isSign = (text) => /^<\/?[a-z]+>$/.test(text);
 /** @param {string} text */
 export function tokenName(text) {
   if (exact) return text;
-  return SIGNS[text] ?? (text.length > 1 && text.startsWith("▁") ? text.slice(1) : text);
+  return SIGNS[text] ?? (text.startsWith("▁") ? text.slice(1) || BLANK : text);
 }
 
 // A piece by itself: one that goes on with a word says so. A sign stays one, for who writes it.

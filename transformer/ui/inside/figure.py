@@ -14,6 +14,7 @@ from transformer.inference import Trace
 from transformer.ui import state
 from transformer.ui.inside import Inside, stops
 from transformer.ui.inside.stops import Stop
+from transformer.ui.kit import exact
 from transformer.ui.kit.views import component
 from transformer.ui.models import Model
 
@@ -50,6 +51,7 @@ def whole(model: Model, stop: Stop, trace: Trace) -> None:
         layers=(model.n_layers, stop.layer),
         leads=("st-key-inside-top", stop.place),
         size=state.view().size,
+        exact=exact.on(),
     )
     _figure(key="figure-1", data=data, on_choice_change=_chosen)
 
@@ -82,7 +84,7 @@ def _button(model: Model, stop: Stop, trace: Trace, place: str) -> Button:
     if place not in boxes:
         weights = _picture(trace, boxes[f"{place}.softmax"].site, stop.head)
         over = "memory, " if place.endswith("cross_attn") else ""
-        hint = f"{over}head {stop.head}"
+        hint = f"{over}head {exact.number(stop.head)}"
         return Button(place, _NAMES[place], "attention", hint, weights, signed=False)
     box = boxes[place]
     lengths = {"src": len(trace.src_tokens), "tgt": len(trace.tgt_tokens)}
@@ -104,7 +106,7 @@ def _picture(trace: Trace, site: str, head: int) -> npt.NDArray[np.floating[Any]
 
 
 def _line(tokens: tuple[str, ...]) -> str:
-    return " ".join(token.replace("▁", "") or "▁" for token in tokens)
+    return " ".join(token.replace("▁", "") or "▁" for token in map(exact.token, tokens))
 
 
 def _chosen() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.ui import frame, state
+from transformer.ui.kit import exact
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
@@ -29,7 +30,13 @@ def sentence(model: Model) -> None:
     vocabulary = model.translator.vocabulary
     words = dict.fromkeys(state.view().text.split())
     if unknown := [word for word in words if vocabulary.unk_id in vocabulary.encode(word)]:
-        st.caption(f"It never saw {frame.plain(', '.join(unknown[:5]))} and reads `<unk>` there.")
+        st.caption(
+            f"It never saw {frame.plain(', '.join(unknown[:5]))} and reads {_unknown()} there."
+        )
+
+
+def _unknown() -> str:
+    return "`<unk>`" if exact.on() else "“▯”, an unknown piece,"
 
 
 def one_of(field: str, *, labelled: bool = True, **more: Any) -> None:
@@ -44,7 +51,7 @@ def one_of(field: str, *, labelled: bool = True, **more: Any) -> None:
 def layer_and_head(model: Model) -> None:
     """Two boxes, to stand in a row with others."""
     for name, count in (("layer", model.n_layers), ("head", model.n_heads)):
-        st.selectbox(options=range(count), width=90, **state.bound(name))
+        st.selectbox(options=range(count), format_func=exact.number, width=90, **state.bound(name))
 
 
 def head(model: Model, reading: Reading) -> None:

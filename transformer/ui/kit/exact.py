@@ -33,6 +33,11 @@ def tokens(pieces: Sequence[str]) -> list[str]:
     return naming.token_names(pieces, on())
 
 
+def token(piece: str) -> str:
+    """`naming.token_name` for this session."""
+    return naming.token_name(piece, on())
+
+
 def layer(number: int) -> str:
     """`naming.layer_name` for this session."""
     return naming.layer_name(number, on())
@@ -48,6 +53,24 @@ def short(layer: int, head: int) -> str:
     return naming.short_name(layer, head, on())
 
 
+def program(label: str, code: str) -> None:
+    """What prints the same from Python, to be unfolded; only where everything is exact."""
+    if on():
+        with st.expander(label):
+            st.code(code, language="python")
+
+
+def about_pieces() -> None:
+    """A short line where whole words cannot be shown."""
+    if not on():
+        st.caption(PIECES)
+
+
 def number(count: int) -> str:
     """A layer or a head in a list to choose from."""
     return str(naming.counted(count, on()))
+
+
+def retold(text: str) -> str:
+    """`naming.retold` for this session: for what a room below has said."""
+    return naming.retold(text, on())

@@ -13,7 +13,7 @@ from transformer.analysis.alignment.leaderboard import WAYS
 from transformer.analysis.corpora import Corpus
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.ui import frame, models, state
-from transformer.ui.kit import corpus, own_sentences, reports, tables
+from transformer.ui.kit import corpus, exact, own_sentences, reports, tables
 from transformer.ui.kit.views import component
 from transformer.ui.lab import BY, TO, Lab, align_sentence
 from transformer.ui.models import Model
@@ -56,8 +56,8 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
         state.normalise(**place, by=best["by"], to=best["to"])
     rates = table.set_index("aligner")["aer"]
     told = {
-        f"Best head: layer {best['layer']:.0f}, head {best['head']:.0f}": best["aer"],
-        f"Best layer, all heads together: {layer['layer']:.0f}": layer["aer"],
+        f"Best head: {exact.head(int(best['layer']), int(best['head']))}": best["aer"],
+        f"Best layer, all heads together: {exact.number(int(layer['layer']))}": layer["aer"],
         "A statistical aligner": rates["statistical"],
         "The diagonal": rates["diagonal"],
         "A word by chance": rates["chance"],
@@ -87,17 +87,16 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     with st.expander(f"All {len(table)} aligners as a table"):
         st.dataframe(table, hide_index=True, height=420)
     tables.csv("The leaderboard (.csv)", lambda: table, f"aligners-{model.name}")
-    with st.expander("The leaderboard from Python"):
-        st.code(
-            f"""from transformer import Translator
+    exact.program(
+        "The leaderboard from Python",
+        f"""from transformer import Translator
 from transformer.analysis.alignment.leaderboard import leaderboard
 from transformer.analysis.corpora import Corpus
 
 translator = Translator.load({str(models.written(model.name))!r})
 board = leaderboard(translator, {corpus.program(model, texts)})
 print(board.table)""",
-            language="python",
-        )
+    )
 
 
 def _grids(model: Model, heads: pd.DataFrame) -> None:
@@ -108,7 +107,10 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
         rates = own["aer"].to_numpy(dtype=np.float64).reshape(model.n_layers, model.n_heads)
         marks = [[f"{100 * rate:.0f}" for rate in line] for line in rates]
         told = [
-            [f"Layer {at}, head {head}: AER {rate:.3f}" for head, rate in enumerate(line)]
+            [
+                f"{exact.head(at, head).capitalize()}: AER {rate:.3f}"
+                for head, rate in enumerate(line)
+            ]
             for at, line in enumerate(rates)
         ]
         grids.append(Grid(f"{by}-{to}", f"{BY[by]}, {TO[to]}".capitalize(), 1 - rates, marks, told))
@@ -120,6 +122,7 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
         "the AER in percent; layers down, heads across. Choose one for the sentence below",
         chosen=(f"{view.by}-{view.to}", view.layer, view.head),
         large=view.size == "large",
+        exact=exact.on(),
     )
     _grid(key="aligners", data=data, on_choice_change=_taken)
 

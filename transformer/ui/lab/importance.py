@@ -10,10 +10,11 @@ import streamlit as st
 
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.finding import spread
+from transformer.figures.naming import counted
 from transformer.figures.positions import table as coloured
 from transformer.figures.state import KINDS
 from transformer.ui import frame
-from transformer.ui.kit import tables
+from transformer.ui.kit import exact, tables
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.corpus import chosen
 from transformer.ui.kit.remembered import remembered
@@ -131,7 +132,7 @@ def _three(
     limit = float(table["shown"].abs().max()) or 1.0
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
         own = table[table["kind"] == kind]
-        figure = _picture(model, corpus, what, kind, limit, weights, dark(), own)
+        figure = _picture(model, corpus, what, kind, limit, weights, dark(), exact.on(), own)
         with column:
             st.markdown(f"**{label}**")
             chart(figure, f"{what}-{kind}")
@@ -146,6 +147,7 @@ def _picture(
     limit: float,
     weights: bool,
     dark: bool,
+    exactly: bool,
     _own: pd.DataFrame,
 ) -> go.Figure:
     """Drawn once for all reruns."""
@@ -153,8 +155,8 @@ def _picture(
     shape = (len(layers), len(heads))
     figure = coloured(
         _own["shown"].to_numpy().reshape(shape),
-        list(map(str, layers)),
-        list(map(str, heads)),
+        [str(counted(layer, exactly)) for layer in layers],
+        [str(counted(head, exactly)) for head in heads],
         down="layer",
         across="head",
         what=what,

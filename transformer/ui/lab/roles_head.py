@@ -17,7 +17,7 @@ from transformer.figures.state import KINDS
 from transformer.figures.switchboard import LETTERS
 from transformer.measures import MEASURES
 from transformer.ui import frame, state
-from transformer.ui.kit import controls, tables
+from transformer.ui.kit import controls, exact, tables
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.lab import COLOURS
 from transformer.ui.models import Model
@@ -87,7 +87,7 @@ def _choose(model: Model) -> None:
 
 
 def _role(card: HeadRole, found: Mapping[str, Any]) -> None:
-    where = f"{KINDS[card.kind]}, layer {card.layer}, head {card.head}"
+    where = f"{KINDS[card.kind]}, {exact.head(card.layer, card.head)}"
     if card.met:
         st.subheader(f"{where}: {frame.plain(card.role.text)}")
         even = found["chance"][card.kind].get(card.measure)

@@ -7,7 +7,7 @@ import streamlit as st
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.ui import frame, readings, state
-from transformer.ui.kit import controls
+from transformer.ui.kit import controls, exact
 from transformer.ui.kit.views import component
 from transformer.ui.lab import OFF, Lab, switch_further, switch_head, switch_result
 from transformer.ui.lab.switch_plan import compared, plan
@@ -51,7 +51,9 @@ def show(model: Model) -> None:
 
 def _heads(reading: Reading) -> None:
     view = state.view(Lab)
-    data = switchboard_data(reading.side, KINDS, view.off, large=view.size == "large")
+    data = switchboard_data(
+        reading.side, KINDS, view.off, large=view.size == "large", exact=exact.on()
+    )
     _board(key="switchboard", data=data, on_choice_change=_switched)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.one_of(
@@ -87,7 +89,7 @@ def _nothing_yet(model: Model, reading: Reading) -> None:
     )
     with st.container(horizontal=True):
         for label, off in (
-            (f"The clearest encoder–decoder head, {layer}.{head}", f"c{layer}.{head}"),
+            (f"The clearest encoder–decoder head, {exact.short(layer, head)}", f"c{layer}.{head}"),
             ("The last encoder–decoder layer", f"c{last}"),
             ("The whole masked decoder", ",".join(f"d{n}" for n in range(model.n_layers))),
         ):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from transformer.analysis.interventions.switching import Head
 from transformer.figures.switchboard import LETTERS
+from transformer.ui.kit import exact
 
 _KINDS = {letter: kind for kind, letter in LETTERS.items()}
 
@@ -76,6 +77,6 @@ def numbers_written(numbers: Sequence[int]) -> str:
     return ",".join(map(str, numbers))
 
 
-def word(token: str) -> str:
-    """A piece without the "▁" that begins a word."""
-    return token.removeprefix("▁") or token
+def place(at: int, token: str) -> str:
+    """A token in a list to choose from, told apart by its place."""
+    return f"{exact.number(at)} {exact.token(token)}"
