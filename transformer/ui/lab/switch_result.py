@@ -130,11 +130,11 @@ def _overturned(found: Comparison) -> None:
     best = found.candidates[found.candidates["rank"] == 0]
     rows = [
         (
-            f"{exact.number(line.position)} {exact.token(line.token)}",
-            f"{exact.token(line.token_before)} {line.probability_before:.0%}",
-            f"{exact.token(line.token_after)} {line.probability_after:.0%}",
+            f"{exact.number(int(line['position']))} {exact.token(line['token'])}",
+            f"{exact.token(line['token_before'])} {line['probability_before']:.0%}",
+            f"{exact.token(line['token_after'])} {line['probability_after']:.0%}",
         )
-        for line in best[best["position"].isin(found.overturned)].itertuples()
+        for line in best[best["position"].isin(found.overturned)].to_dict("records")
     ]
     if rows:
         st.html(
