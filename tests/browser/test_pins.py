@@ -169,7 +169,7 @@ def test_the_pin_is_in_the_address_of_the_app(app: str, page: Page, new_page: Ne
 def test_options_that_few_need_are_one_click_away(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, more=0)
     colour, more = page.get_by_label("Colour"), page.locator(".hu-moreoptions")
-    expect(page.get_by_label("Tokens")).to_be_visible()
+    expect(page.get_by_label("Zoom")).to_be_visible()
     expect(colour).to_have_count(0)
     more.press("Enter")
     expect(more).to_have_text("Fewer options")
