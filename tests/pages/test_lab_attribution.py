@@ -20,7 +20,7 @@ PAGE = "pages/lab.py"
 
 
 def opened(visit: Visit, **params: str) -> AppTest:
-    return visit(PAGE, lab="moves", **{"text": TEXT, **params})
+    return visit(PAGE, lab="moves", **{"text": TEXT, "exact": "1", **params})
 
 
 def texts(app: AppTest) -> str:

@@ -34,7 +34,7 @@ def translator(checkpoints: Path) -> Translator:
 
 
 def opened(visit: Visit, **params: str) -> AppTest:
-    return visit(PAGE, **{"text": TEXT, "method": "forced", "target": OURS, **params})
+    return visit(PAGE, **{"text": TEXT, "method": "forced", "target": OURS, "exact": "1", **params})
 
 
 def whole(translator: Translator) -> Trace:
