@@ -289,8 +289,8 @@ def test_words_of_cross_attention_pair_by_what_is_written(page: Page, tmp_path: 
     a, b = (one.weights("cross", 0).mean(0) for one in (A, B))
     _, rows = table(page)
     queries = list(dict.fromkeys(row[0] for row in rows))
-    assert queries == ["les (A)", "le (B)", "chat", "noir", "dort (B)", "</s>"]
-    row = next(row for row in rows if row[0] == "chat" and row[2] == "</s>")
+    assert queries == ["les (A)", "le (B)", "chat", "noir", "dort (B)", "end"]
+    row = next(row for row in rows if row[0] == "chat" and row[2] == "end")
     assert [float(text) for text in row[3:5]] == pytest.approx([a[2, 9], b[1, 8]], abs=2e-4)
     assert "word that is written" in page.locator(".hu-legends").inner_text()
 

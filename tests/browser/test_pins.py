@@ -180,7 +180,7 @@ def test_options_that_few_need_are_one_click_away(page: Page, tmp_path: Path) ->
 
 
 def test_a_step_of_translate_leads_to_where_it_looked(app: str, page: Page) -> None:
-    page.goto(f"{app}/translate?text=The baker paints a boat.")
+    page.goto(f"{app}/translate?text=The baker paints a boat.&exact=1")
     page.locator("button.hu-candidate").first.click()
     page.wait_for_url("**force=0**")
     expect(page.get_by_role("button", name="Back to it")).to_be_visible()

@@ -206,10 +206,10 @@ import {{ explorerView }} from "./explorer.js";
 def test_keys_menu_and_help_work_in_a_shadow_root(page: Page, tmp_path: Path) -> None:
     in_the_shadow(page, tmp_path, TRACE)
     title = page.locator(".hu-title")
-    expect(title).to_have_text("Layer 0, head 0")
+    expect(title).to_have_text("Layer 1, head 1")  # as people count
     page.locator(".hu-canvas").focus()
     page.keyboard.press("h")
-    expect(title).to_have_text("Layer 0, head 1")
+    expect(title).to_have_text("Layer 1, head 2")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Help")).to_be_visible()
     page.keyboard.press("Escape")

@@ -25,6 +25,12 @@ def test_people_read_no_signs_and_count_from_1() -> None:
     assert not naming.short_name(3, 1).replace(".", "").isdigit()
 
 
+def test_what_was_said_exactly_is_retold() -> None:
+    said = "In layer 3 head L3·H1 rests on </s>; L11·H0 does not."
+    assert naming.retold(said) == "In layer 4 head L4·H2 rests on “end”; L12·H1 does not."
+    assert naming.retold(said, True) == said
+
+
 def test_exactly_nothing_is_changed() -> None:
     assert naming.token_names(TOKENS, True) == TOKENS
     assert naming.head_name(3, 1, True) == "layer 3, head 1"

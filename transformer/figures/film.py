@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from transformer.figures.naming import retold
 from transformer.figures.packing import COARSE, Part, join, levels
 from transformer.figures.roles import LEAST_ROWS, NONE, POSITIONAL, SINK, Role, roles
 from transformer.figures.side import labels_of
@@ -101,7 +102,9 @@ def film_data(
         "steps": steps,
         "notes": [(notes or {}).get(step, "") for step in steps],
         "probes": docs,
-        "roles": [{"group": r.group, "short": r.short, "text": r.text} for r in listed],
+        "roles": [
+            {"group": r.group, "short": r.short, "text": retold(r.text, exact)} for r in listed
+        ],
         "rule": {"positional": POSITIONAL, "sink": SINK, "rows": LEAST_ROWS},
         "start": begin,
         "visit": visit,

@@ -69,8 +69,10 @@ def short_name(layer: int, head: int, exact: bool = False) -> str:
 
 
 def retold(text: str, exact: bool = False) -> str:
-    """What was said exactly, "layer 3" and "L3·H1", as it is counted here."""
+    """What was said exactly, "layer 3", "L3·H1" and `</s>`, as it is called here."""
     if exact:
         return text
+    for sign, name in SIGNS.items():
+        text = text.replace(sign, f"“{name}”")
     text = re.sub(r"L(\d+)·H(\d+)", lambda m: short_name(int(m[1]), int(m[2])), text)
     return re.sub(r"\b([Ll])ayer (\d+)", lambda m: f"{m[1]}ayer {counted(int(m[2]))}", text)

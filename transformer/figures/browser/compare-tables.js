@@ -1,6 +1,7 @@
 // Two tables of weights as one: aligned rows and columns, and what is more or less in the second.
 
 import { allHeads } from "./mosaic.js";
+import { tokenName } from "./naming.js";
 
 // Which pieces are the same: { rows, columns }, each a list of [place in A, place in B], null for none.
 /** @param {Side[]} sides @param {Pairs} pairs @param {Kind} kind @param {boolean} exact */
@@ -79,8 +80,8 @@ export function compareTables(a, b, pairs) {
 // Of a token that only one has, its label says which.
 /** @param {Pair} pair @param {Entry[]} first @param {Entry[]} second */
 function commonEntry([i, j], first, second) {
-  if (j === null) return { ...first[i], text: `${first[i].text} (A)` };
-  if (i === null) return { ...second[j], text: `${second[j].text} (B)` };
+  if (j === null) return { ...first[i], text: `${tokenName(first[i].text)} (A)` };
+  if (i === null) return { ...second[j], text: `${tokenName(second[j].text)} (B)` };
   const common = (one, other) => (one === other ? one : `${one} / ${other.replace(/^▁(?=.)/, "")}`);
   return { ...first[i], text: common(first[i].text, second[j].text), written: common(first[i].written, second[j].written) };
 }

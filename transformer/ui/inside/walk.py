@@ -103,7 +103,7 @@ def _heads(model: Model, head: int) -> None:
     st.segmented_control(
         "Head",
         list(range(model.n_heads)),
-        format_func=exact.number,
+        format_func=exact.numbering(),
         key="inside-head",
         on_change=_head,
         required=True,

@@ -51,7 +51,9 @@ def one_of(field: str, *, labelled: bool = True, **more: Any) -> None:
 def layer_and_head(model: Model) -> None:
     """Two boxes, to stand in a row with others."""
     for name, count in (("layer", model.n_layers), ("head", model.n_heads)):
-        st.selectbox(options=range(count), format_func=exact.number, width=90, **state.bound(name))
+        st.selectbox(
+            options=range(count), format_func=exact.numbering(), width=90, **state.bound(name)
+        )
 
 
 def head(model: Model, reading: Reading) -> None:

@@ -3,7 +3,7 @@ of tokens, layers and heads as it has them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -67,8 +67,14 @@ def about_pieces() -> None:
 
 
 def number(count: int) -> str:
-    """A layer or a head in a list to choose from."""
+    """A layer, a head or a place, as it is counted."""
     return str(naming.counted(count, on()))
+
+
+def numbering() -> Callable[[int], str]:
+    """The same for a list to choose from, which may be asked outside of the session."""
+    now = on()
+    return lambda count: str(naming.counted(count, now))
 
 
 def retold(text: str) -> str:

@@ -95,7 +95,10 @@ def _heads(found: Mapping[str, Any]) -> None:
     if np.isnan(values).all():
         st.info(f"This cannot be measured over these sentences: {measure.lacking}.")
     marks = dict(
-        sorted({(c["role"]["short"], c["role"]["text"]) for c in found["cards"]} - {("·", "none")})
+        sorted(
+            {(c["role"]["short"], exact.retold(c["role"]["text"])) for c in found["cards"]}
+            - {("·", "none")}
+        )
     )
     legend = [f"{measure.label}, {measure.unit or 'share'}; layers down, heads across"]
     if np.isnan(values).any():
@@ -124,7 +127,7 @@ def _one(kind: str, found: Mapping[str, Any], colour: str) -> Grid:
     values = [card["measures"].get(colour) for card in cards]
     told = [
         f"{KINDS[kind]}, {exact.head(card['layer'], card['head'])}: "
-        f"{said(colour, value)}; {card['role']['text']}"
+        f"{said(colour, value)}; {exact.retold(card['role']['text'])}"
         for card, value in zip(cards, values, strict=True)
     ]
     marks = [card["role"]["short"].replace("·", "") for card in cards]

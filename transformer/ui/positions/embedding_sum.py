@@ -120,10 +120,11 @@ def _one(model: Model, found: ScoreParts, weights: np.ndarray, first: int) -> No
     left, right = st.columns(2)
     if state.view(Positions).head < 0:
         state.normalise(head=first)
+    called = exact.numbering()
     with left:
         st.selectbox(
             options=range(model.n_heads),
-            format_func=lambda h: f"head {exact.number(h)}",
+            format_func=lambda h: f"head {called(h)}",
             **state.bound("head"),
         )
     with right:
