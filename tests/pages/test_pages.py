@@ -217,12 +217,13 @@ def test_the_explorer_opens_where_the_address_says(visit: Visit, kind: str) -> N
     assert (side["n_layers"], side["n_heads"]) == (2, 4)
 
 
-def test_it_opens_at_the_clearest_head_if_none_is_asked_for(
+def test_it_opens_at_the_head_that_the_story_begins_with_if_none_is_asked_for(
     visit: Visit, checkpoints: Path
 ) -> None:
     trace = Translator.load(checkpoints / "tiny", device="cpu").trace(View().text)
     start = shown(visit("pages/attention.py"))[0]["start"]
-    assert (start["layer"], start["head"]) == Side(trace).clearest("cross")
+    aligns = [(one.layer, one.head) for one in stand_out(trace) if one.what == "aligns"]
+    assert (start["layer"], start["head"]) == (aligns or [Side(trace).clearest("cross")])[0]
 
 
 @pytest.mark.parametrize("heads", ["none", "1.2,0.1", "999.999"])

@@ -28,6 +28,18 @@ export function tokenText(text) {
   return node;
 }
 
+// Change something above `node`, which stays where it is on the screen.
+export function inPlace(node, change) {
+  const before = node.getBoundingClientRect().top;
+  change();
+  const moved = node.getBoundingClientRect().top - before;
+  let scroller = node;
+  while (scroller && !/auto|scroll/.test(getComputedStyle(scroller).overflowY)) {
+    scroller = scroller.parentElement || scroller.getRootNode().host;
+  }
+  (scroller || document.scrollingElement).scrollBy(0, moved);
+}
+
 export const within = (value, count) => Math.min(Math.max(value, 0), count - 1);
 
 // Steps of the arrow keys as [right, down].

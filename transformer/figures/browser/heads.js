@@ -1,7 +1,7 @@
 // The Heads view, the first that a visitor sees: queries left, keys right, a line for every weight,
 // one colour a head (after BertViz' head view: Vig 2019, https://aclanthology.org/P19-3007).
 
-import { ARROWS, el, within } from "./base.js";
+import { ARROWS, el, inPlace, within } from "./base.js";
 import {
   allOf, codeOfHeads, headKey, headsOn, makeHeadChips, readBetween, readFocus, tableOfHeads,
 } from "./heads-chips.js";
@@ -12,7 +12,7 @@ import {
 import { writeHeads } from "./matrix.js";
 import { sinkOf } from "./measures.js";
 import { headName, layerName, sentenceCase, shortName } from "./naming.js";
-import { pinnedTokens } from "./pins.js";
+import { pinnedTokens, pinOf, wordAt } from "./pins.js";
 import { makeStage } from "./stage.js";
 
 /** @param {Context} ctx @returns {View} */
@@ -150,7 +150,9 @@ function headsView(ctx) {
   }
 
   function read(focus) {
-    if (!focus) return [el("p", { class: "hu-hint" }, "Point at a token to follow its lines; click to pin it. Pinned tokens are added up.")];
+    if (!focus) return [el("p", { class: "hu-hint" }, ctx.state.exact
+      ? "Point at a token to follow its lines; click to pin it. Pinned tokens are added up."
+      : "Point at a word to follow its lines; click it, and it is pinned in every head.")];
     if (between(pinned())) return readBetween(ms, on, styles(), focus, at);
     return readFocus(ms, on, styles(), focus);
   }
@@ -170,8 +172,16 @@ function headsView(ctx) {
     redraw();
   }
 
-  function pin({ side, index }) {
+  // A whole word is pinned in every head; where names are exact, or by `add`, a token here.
+  function pin({ side, index }, add = false) {
     const { members } = (side === "q" ? ms[0].rows : ms[0].columns)[index];
+    const word = ctx.state.exact || add ? null : wordAt(ctx.side, ctx.state.kind, side, members[0]);
+    if (word) {
+      const way = side === "q" ? "from" : "to";
+      const again = ctx.state.pin === pinOf(word) && [way, "both"].includes(ctx.state.way);
+      inPlace(stage.node, () => ctx.set({ pin: again ? "" : pinOf(word), way, tokens: "" }));
+      return;
+    }
     const names = members.map((position) => side + position);
     if (pinnedTokens(ctx.side, ctx.state).some((name) => names.includes(name))) {
       ctx.set({ pin: "" });
@@ -189,7 +199,7 @@ function headsView(ctx) {
   canvas.addEventListener("click", (event) => {
     const token = under(event);
     if (event.pointerType === "touch") at = null; // a finger that has left points at nothing
-    if (token) pin(token);
+    if (token) pin(token, event.shiftKey);
   });
   free.addEventListener("click", () => {
     ctx.set({ tokens: "", pin: "" });
@@ -201,7 +211,7 @@ function headsView(ctx) {
     if (key === "Escape" && (at || pinned().any)) {
       at = null;
       ctx.set({ tokens: "", pin: "" });
-    } else if ((key === "Enter" || key === " ") && at) pin(at);
+    } else if ((key === "Enter" || key === " ") && at) pin(at, event.shiftKey);
     else if (key in ARROWS || key === "Home" || key === "End") {
       const [right, down] = ARROWS[key] || [0, 0];
       const side = right ? (right > 0 ? "k" : "q") : at?.side || "q";
@@ -256,7 +266,7 @@ function headsView(ctx) {
     keys: [
       ["↑ and ↓", "go through the tokens"],
       ["← and →", "to the queries, to the keys"],
-      ["Enter or Space", "pin a token; pinned ones are added up"],
+      ["Enter or Space", "pin a token; with Shift one more, and they are added up"],
       ["Esc", "let go of them"],
     ],
     figure,

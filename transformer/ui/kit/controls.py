@@ -12,6 +12,10 @@ from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
 
+FIELD = 60
+"""Letters that a field shows at least: a longer sentence stands below it as well, whole."""
+
+
 def sentence(model: Model) -> None:
     """The sentence, and a few that fit the model to begin with; what it cannot read is said."""
     about = model.about
@@ -27,6 +31,8 @@ def sentence(model: Model) -> None:
             label_visibility="collapsed",
             on_change=_example,
         )
+    if len(state.view().text) > FIELD:
+        st.caption(frame.plain(state.view().text))
     vocabulary = model.translator.vocabulary
     words = dict.fromkeys(state.view().text.split())
     if unknown := [word for word in words if vocabulary.unk_id in vocabulary.encode(word)]:
