@@ -95,6 +95,7 @@ PAGES = {
         way="**Findings** of papers, repeated →",
         what="What was published about heads: does it hold for the model you look at?",
     ),
+    "pages/glossary.py": Page("Glossary"),
 }
 
 

@@ -9,7 +9,7 @@ import { combined, matrixOf } from "./matrix.js";
 import { MEASURES, sinkOf } from "./measures.js";
 import { makeMosaic } from "./mosaic.js";
 import { headName, layerName, nameExactly, sentenceCase, shortName } from "./naming.js";
-import { KINDS, makeControls } from "./options.js";
+import { KINDS, makeControls, TERMS } from "./options.js";
 import { makePins } from "./pins-panel.js";
 import { makeSheet } from "./sheet.js";
 import { makeStore } from "./store.js";
@@ -123,6 +123,7 @@ export function explorerView(root, report, views, live = false) {
     if (header.exact !== exact) state = { ...state, exact: header.exact };
     exact = header.exact;
     Object.assign(MEASURES, header.measures);
+    Object.assign(TERMS, header.terms);
     const labels = Object.entries(header.measures).map(([name, { label }]) => [name, label]);
     controls.offer("measure", { none: "none", ...Object.fromEntries(labels) });
     story.show(header.story);

@@ -1,6 +1,7 @@
 // The help sheet, and the keys that work wherever the focus is within the explorer.
 
 import { el } from "./base.js";
+import { KINDS, TERMS } from "./options.js";
 
 const HELP_TEXTS = [
   ["Who looks at whom", "Rows look at columns; where lines are drawn, the left looks at the right. The stronger the colour, the more of the attention goes there."],
@@ -10,9 +11,6 @@ const HELP_TEXTS = [
   ["Pieces", "The model reads pieces of words; long or rare words are several. A word's weight is the sum of what its pieces get; what it gives is their mean. Exactly each piece is shown, and ▁ begins a word."],
   ["A pinned word", "All heads of all layers are coloured by the greatest weight between it and another word: that looks at it, or that it looks at."],
   ["Hatched: masked", "The decoder may not look at what it has not written yet. That is no weight of zero, but nothing to look at."],
-  ["Encoder", "The sentence looks at itself."],
-  ["Decoder, masked", "The translation, as far as it is written, looks at itself."],
-  ["Encoder–decoder", "The translation looks at the sentence."],
 ];
 
 // What the keys do: [key, what is told, changes(state, side)]. A capital is told with its small letter.
@@ -40,7 +38,7 @@ export function makeHelp(ctx, current) {
     const views = [`1 to ${ctx.views.length}`, "choose a view"];
     const general = [views, ...SHORTCUTS.filter(([, told]) => told), ["Esc", "let go of the pinned word"], ["?", "this help"]];
     body.replaceChildren(
-      el("h3", {}, "How to read the picture"), helpTerms(HELP_TEXTS, "dfn"),
+      el("h3", {}, "How to read the picture"), helpTerms([...HELP_TEXTS, ...Object.entries(KINDS).map(([kind, label]) => [label, TERMS[kind]])], "dfn"),
       el("h3", {}, "Keys"), helpTerms(general, "kbd"),
       ...((current().keys || []).length ? [el("h3", {}, "Keys in this view"), helpTerms(current().keys, "kbd")] : []),
     );

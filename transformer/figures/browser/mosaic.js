@@ -5,6 +5,7 @@
 import { ARROWS, el, within } from "./base.js";
 import { writeHeads } from "./matrix.js";
 import { counted, headName } from "./naming.js";
+import { TERMS } from "./options.js";
 
 export function makeMosaic(choose, open = choose) {
   const grid = el("div", { class: "hu-grid", role: "radiogroup" });
@@ -59,9 +60,9 @@ export function makeMosaic(choose, open = choose) {
       return button;
     });
     if (!order) {
-      grid.append(el("span", { class: "hu-corner" }, "layer"));
+      grid.append(el("span", { class: "hu-corner", title: TERMS.layer }, "layer"));
       for (let h = 0; h < side.n_heads; h++) {
-        grid.append(el("span", { class: "hu-column" }, h ? counted(h) : `head ${counted(0)}`));
+        grid.append(el("span", { class: "hu-column", title: TERMS.head }, h ? counted(h) : `head ${counted(0)}`));
       }
     }
     buttons.forEach((button, i) => {

@@ -4,6 +4,9 @@ import { el } from "./base.js";
 
 export const KINDS = { encoder: "Encoder", decoder: "Decoder, masked", cross: "Encoder–decoder" };
 
+// Explanations of terms, by what they are here; the data bring them from figures/glossary.py.
+export const TERMS = {};
+
 const OPTIONS = {
   special: { label: "Start and end", choices: { shown: "shown", dimmed: "dimmed", hidden: "hidden" } },
   renormalise: { label: "Rows", choices: { 0: "as they are", 1: "back to a sum of 1" } },
@@ -40,7 +43,7 @@ export function makeControls(set) {
     if (present.join() !== shown) {
       shown = present.join();
       kinds.replaceChildren(...present.map((kind) => {
-        const button = el("button", { type: "button", "data-kind": kind }, KINDS[kind]);
+        const button = el("button", { type: "button", "data-kind": kind, title: TERMS[kind] }, KINDS[kind]);
         button.addEventListener("click", () => set({ kind }));
         return button;
       }));

@@ -11,7 +11,6 @@ from transformer.ui.kit import exact
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
-
 FIELD = 60
 """Letters that a field shows at least: a longer sentence stands below it as well, whole."""
 
@@ -88,7 +87,6 @@ def method(model: Model) -> None:
         left.slider(**state.bounded("beam_size"))
         right.slider(
             step=0.1,
-            help="0 prefers short translations; the paper takes 0.6.",
             **state.bounded("length_penalty"),
         )
     elif chosen == "sample":
@@ -96,18 +94,14 @@ def method(model: Model) -> None:
         columns = st.columns(4)
         columns[0].slider(
             step=0.1,
-            help="Below 1 the probable becomes more probable still, above 1 less.",
             **state.bounded("temperature"),
         )
-        columns[1].slider(help="0: all of them.", **state.bounded("top_k"))
+        columns[1].slider(**state.bounded("top_k"))
         columns[2].slider(
             step=0.05,
-            help="The fewest pieces that have this much probability together.",
             **state.bounded("top_p"),
         )
-        columns[3].number_input(
-            help="The same seed draws the same translation.", **state.bounded("seed")
-        )
+        columns[3].number_input(**state.bounded("seed"))
     else:
         st.caption("You write the translation; the model says how probable it finds each piece.")
         st.text_input(

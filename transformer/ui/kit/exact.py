@@ -25,7 +25,7 @@ def on() -> bool:
 
 def switch() -> None:
     """For the frame of a page."""
-    st.toggle(help=HELP, **state.bound("exact"))
+    st.toggle(**{**state.bound("exact"), "help": HELP})
 
 
 def tokens(pieces: Sequence[str]) -> list[str]:

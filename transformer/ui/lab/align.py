@@ -11,6 +11,7 @@ import streamlit as st
 
 from transformer.analysis.alignment.leaderboard import WAYS
 from transformer.analysis.corpora import Corpus
+from transformer.figures.glossary import tip
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.ui import frame, models, state
 from transformer.ui.kit import corpus, exact, own_sentences, reports, tables
@@ -64,7 +65,7 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     }
     with st.container(horizontal=True, key="figures"):
         for name, rate in told.items():
-            st.metric(name, f"{rate:.3f}", width="content")
+            st.metric(name, f"{rate:.3f}", width="content", help=tip("AER"))
     left_out = len(found["left_out"])
     st.caption(
         "Alignment error rate (AER, Och and Ney 2003), 0 is best: each target word is linked to "

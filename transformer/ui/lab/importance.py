@@ -14,7 +14,7 @@ from transformer.figures.naming import counted
 from transformer.figures.positions import table as coloured
 from transformer.figures.state import KINDS
 from transformer.ui import frame
-from transformer.ui.kit import exact, tables
+from transformer.ui.kit import exact, tables, terms
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.corpus import chosen
 from transformer.ui.kit.remembered import remembered
@@ -64,7 +64,7 @@ def show(model: Model) -> None:
 
 
 def _gradients(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
-    st.subheader("By the gradient")
+    terms.heading("By the gradient", "Importance")
     within = st.toggle(
         "Compare within each layer",
         key="matter-within",

@@ -20,7 +20,7 @@ from transformer.figures.switchboard import LETTERS
 from transformer.inference.results import Translation
 from transformer.text.visible import is_blank
 from transformer.ui import frame, models, readings, state
-from transformer.ui.kit import controls, exact, tables
+from transformer.ui.kit import controls, exact, tables, terms
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.kit.reports import measured
@@ -39,7 +39,7 @@ CURVES_NAMES = {"sentence": "by sentences", "position": "by positions", "random"
 
 def show(model: Model, corpus: Corpus, importance: pd.DataFrame) -> None:
     """Budgets, what becomes of a sentence and of the corpus, and the curves."""
-    st.subheader("The pruning game")
+    terms.heading("The pruning game")
     st.markdown("Take heads away until the translation breaks. Which kind can spare most?")
     chosen = _choose(model, importance)
     controls.sentence(model)

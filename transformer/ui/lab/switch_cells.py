@@ -18,7 +18,7 @@ from transformer.figures.before_after import effects
 from transformer.figures.contributions import CellValues, contributions_data
 from transformer.inference import Trace
 from transformer.ui import readings, state
-from transformer.ui.kit import controls, exact, tables, views
+from transformer.ui.kit import controls, exact, tables, terms, views
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.lab import Lab
@@ -33,7 +33,7 @@ MAX_PIECES = 48
 
 def show(model: Model, reading: Reading, head: Head) -> None:
     """The chosen cell in numbers, or all cells of the head and how their orders agree."""
-    st.subheader("Is attention an explanation?")
+    terms.heading("Is attention an explanation?", "Blanking")
     st.markdown(
         "A weight says how much a query takes; the **norm** ‖α·f(x)‖ how large the vector is that "
         "arrives. **Blanking** sets one weight to 0, leaves all else as it is, and asks what the "
