@@ -51,7 +51,7 @@ def pieces(page: Page) -> list[str]:
 def test_a_typed_sentence_is_translated_and_its_steps_are_shown(
     app: str, page: Page, translator: Translator
 ) -> None:
-    page.goto(f"{app}/translate")
+    page.goto(f"{app}/translate?exact=1")
     page.get_by_label("English").fill(TEXT)  # and no Enter: a pause is enough
     wanted = translator.translate(TEXT)
     expect(page.locator(".hu-text")).to_have_text(wanted.text.strip())
@@ -67,11 +67,11 @@ def test_a_typed_sentence_is_translated_and_its_steps_are_shown(
     expect(rows.nth(1).locator(".hu-input")).to_have_text(f"<s>{wanted.tokens[0]}")
     page.get_by_role("button", name="all 8 candidates").click()
     expect(first.locator(".hu-candidate")).to_have_count(8)
-    wait_for_address(page, "/translate", text=TEXT)
+    wait_for_address(page, "/translate", text=TEXT, exact="1")
 
 
 def test_the_last_step_is_the_end(app: str, page: Page) -> None:
-    page.goto(f"{app}/translate?text=She+hides+books.&method=forced&target=Elle.")
+    page.goto(f"{app}/translate?text=She+hides+books.&method=forced&target=Elle.&exact=1")
     last = page.locator(".hu-steps tbody tr").last
     expect(last.locator(".hu-taken")).to_have_text("</s>the endwhere it looked")
 
@@ -249,9 +249,9 @@ def test_a_phone_shows_every_page_without_scrolling_sideways(
     "text", ["<script>alert(1)</script><b>x", "مرحبا 👩🏽‍🚀 é", "![x](http://no.no)"]
 )
 def test_hostile_text_stays_text(app: str, page: Page, translator: Translator, text: str) -> None:
-    page.goto(f"{app}/translate")
+    page.goto(f"{app}/translate?exact=1")
     page.get_by_label("English").fill(text)
-    wait_for_address(page, "/translate", text=text)
+    wait_for_address(page, "/translate", text=text, exact="1")
     read = page.locator(".hu-pieces").first.locator(".hu-chip")
     expect(read).to_have_text(list(translator.translate(text, max_len=1).src_tokens))
     page.get_by_role("link", name="Attention", exact=True).click()

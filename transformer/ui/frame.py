@@ -166,7 +166,7 @@ def _choose_model(offered: dict[str, str]) -> None:
         options=names,
         format_func=lambda name: offered.get(name, name),
         label_visibility="collapsed",
-        width=220,
+        width=170,
         **{**state.bound("model"), "on_change": _turned_to},
     )
 

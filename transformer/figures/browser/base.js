@@ -34,7 +34,8 @@ export function inPlace(node, change) {
   change();
   const moved = node.getBoundingClientRect().top - before;
   let scroller = node;
-  while (scroller && !/auto|scroll/.test(getComputedStyle(scroller).overflowY)) {
+  const scrolls = (one) => one.scrollHeight > one.clientHeight && /auto|scroll/.test(getComputedStyle(one).overflowY);
+  while (scroller && !scrolls(scroller)) {
     scroller = scroller.parentElement || scroller.getRootNode().host;
   }
   (scroller || document.scrollingElement).scrollBy(0, moved);
