@@ -45,6 +45,7 @@ def test_a_click_on_a_word_pins_it_in_every_head(page: Page, tmp_path: Path) -> 
     canvas.focus()
     for key in ("ArrowRight", "ArrowDown", "ArrowDown"):  # a, red, umbrella
         page.keyboard.press(key)
+    page.set_viewport_size({"width": 1400, "height": 500})  # there is more below
     before = canvas.bounding_box()
     page.keyboard.press("Enter")
     expect(page.locator(".hu-pinword[aria-pressed=true]")).to_have_text("umbrella")
