@@ -66,7 +66,7 @@ def marked(page: Page) -> tuple[float, float, float, float]:
           const {{ data }} = pen.getImageData(0, 0, copy.width, copy.height);
           let [left, top, right, bottom] = [Infinity, Infinity, -1, -1];
           for (let i = 0; i < data.length; i += 4) {{
-            if (data[i] !== 213 || data[i + 1] !== 94 || data[i + 2] !== 0) continue;
+            if (data[i] !== 0 || data[i + 1] !== 146 || data[i + 2] !== 106) continue;
             const [x, y] = [(i / 4) % copy.width, Math.floor(i / 4 / copy.width)];
             [left, top] = [Math.min(left, x), Math.min(top, y)];
             [right, bottom] = [Math.max(right, x), Math.max(bottom, y)];

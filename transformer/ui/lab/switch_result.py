@@ -33,7 +33,7 @@ Shares = npt.NDArray[np.float32]
 _heads = component("switchboard")
 _CHIP = "display:inline-block;padding:0 .4em;margin:.1em .15em;border-radius:5px;"
 _SAME = _CHIP + "background:#8882"
-_NEW = _CHIP + "background:#e69f0033;outline:2px solid #d55e00;font-weight:600"
+_NEW = _CHIP + "background:#00926a33;outline:2px solid #00926a;font-weight:600"
 _GONE = _CHIP + "outline:1px dashed #8889;text-decoration:line-through"
 
 
