@@ -3,7 +3,7 @@
 // takes what figures/figure1.py makes; `report({ box or layer })` is called when one is chosen.
 
 import { colours, el, SVG, within } from "./base.js";
-import { counted, nameExactly } from "./naming.js";
+import { counted, layerName, nameExactly } from "./naming.js";
 import { unpack } from "./store.js";
 
 const TOWARDS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }; // the figure goes upwards
@@ -142,7 +142,7 @@ function formOf([, , wide, high]) {
 }
 
 function drawFrame(place, [count, chosen]) {
-  const note = count > 1 ? `${count} ×, here layer ${chosen}` : "1 ×";
+  const note = count > 1 ? `${count} ×, here ${layerName(chosen)}` : "1 ×";
   return el("div", { class: "hu-layers", style: placed(place) }, el("span", {}, note));
 }
 
