@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -62,8 +62,20 @@ def photograph(
     browser: Browser, address: str, target: Path, look: dict[str, object], *, whole: bool = False
 ) -> None:
     """One page, from its top to the end of the window; or the explorer alone, to its end."""
-    context = browser.new_context(**look, reduced_motion="reduce")  # nothing half written
-    page = context.new_page()
+    page = opened(browser, address, look)
+    if whole:
+        page.set_viewport_size({"width": 1400, "height": 3000})
+        page.wait_for_timeout(300)  # the frame in which it is drawn at its new size
+        page.locator(".hu-explorer").screenshot(path=target, animations="disabled")
+    else:
+        page.screenshot(path=target, animations="disabled")
+    page.context.close()
+    keep(target)
+
+
+def opened(browser: Browser, address: str, look: dict[str, object]) -> Page:
+    """The page as it stands when all of it is drawn, in a context of its own."""
+    page = browser.new_context(**look, reduced_motion="reduce").new_page()  # nothing half written
     page.goto(address)
     page.get_by_role("heading", level=1).wait_for()
     settled(page)
@@ -72,14 +84,7 @@ def photograph(
     wait_until(page, "!document.querySelector('[data-testid=stSkeleton]')")
     page.wait_for_timeout(1500)
     page.mouse.move(0, 0)
-    if whole:
-        page.set_viewport_size({"width": 1400, "height": 3000})
-        page.wait_for_timeout(300)  # the frame in which it is drawn at its new size
-        page.locator(".hu-explorer").screenshot(path=target, animations="disabled")
-    else:
-        page.screenshot(path=target, animations="disabled")
-    context.close()
-    keep(target)
+    return page
 
 
 def train(browser: Browser, address: str, target: Path) -> None:

@@ -180,7 +180,7 @@ def test_what_is_looked_at_can_be_taken_away_as_a_file(
         page.get_by_role("button", name="as a page").click()
     file = tmp_path / download.value.suggested_filename
     download.value.save_as(file)
-    assert file.name == "attention-the-baker-hides-books.html"
+    assert file.name == "attention-grammar-the-baker-hides-books.html"
     offline = new_page()
     offline.goto(file.as_uri())
     expect(offline.get_by_role("tab", selected=True)).to_have_text("Query–key")

@@ -38,7 +38,7 @@ def test_a_png_is_the_picture_three_times_as_sharp_on_the_ground_of_the_screen(
 ) -> None:
     page = opened(new_page(scheme=scheme), tmp_path, TRACE, layer=1, head=2)
     name, path = taken(page, PNG, tmp_path)
-    assert name == "attention-elan-b-x-b-say-it-cross-L1-H2.png"
+    assert name == "attention-elan-b-x-b-say-it-heatmap-cross-L1-H2.png"
     with Image.open(path) as image:
         found = np.asarray(image.convert("RGB")).astype(int)
     box = page.locator(".hu-canvas").bounding_box()

@@ -23,6 +23,7 @@ class Field:
         bounds: the least and the greatest number.
         form: how a word is written that is made of parts: a regular expression, and in words.
         of_model: whether it means nothing to another model.
+        linked: whether an address carries it; what is the visitor's own way to look is not.
     """
 
     default: int | float | str
@@ -31,6 +32,7 @@ class Field:
     bounds: tuple[float, float] = (-math.inf, math.inf)
     form: tuple[str, str] = ("", "")
     of_model: bool = False
+    linked: bool = True
 
     @property
     def names(self) -> Mapping[str, str]:

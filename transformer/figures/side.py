@@ -54,10 +54,13 @@ class Traced(AttentionTrace, Protocol):
 
 
 class Side:
-    """A trace on its way to the browser; `name` is shown where two are side by side."""
+    """A trace on its way to the browser.
 
-    def __init__(self, traced: Traced, name: str = "") -> None:
-        self.traced, self.name = traced, name
+    `name` is shown where two are side by side; `model` is said on what is taken away.
+    """
+
+    def __init__(self, traced: Traced, name: str = "", model: str = "") -> None:
+        self.traced, self.name, self.model = traced, name, model
         self.n_layers = int(traced.config["n_layers"])
         self._layers: dict[tuple[str, int], Part] = {}
         self.kinds = [kind for kind in KINDS if self._has(kind)]
@@ -79,6 +82,7 @@ class Side:
         traced, config = self.traced, self.traced.config
         found = {
             "name": self.name,
+            "model": self.model,
             "source": traced.translation.source,
             "text": traced.translation.text,
             "kinds": self.kinds,

@@ -41,7 +41,7 @@ FIELDS: dict[str, Field] = {
     "force": Field(
         "", form=(r"(\d{1,4}:\d{1,7})?", 'a step and a piece\'s id, like "2:1234"'), of_model=True
     ),
-    "size": Field("normal", choices=("normal", "large")),
+    "size": Field("normal", choices=("normal", "large"), linked=False),  # for a projector
 }
 """Every field. Of numbers -1 is none, or of layer and head the clearest (`Side.clearest`). What
 lies beyond a sentence is brought back within it."""

@@ -28,6 +28,7 @@ COMPONENTS = (
     "contributions",
     "switchboard",
     "headgrid",
+    "copylink",
 )
 """What a page can mount: `browser/film.js` exports `filmView`, and so on."""
 

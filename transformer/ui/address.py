@@ -109,7 +109,7 @@ class View:
         return {
             name: str(getattr(self, name))
             for name in [*names, *(name for name in DEFAULTS if name in fields)]
-            if getattr(self, name) != fields[name].default
+            if fields[name].linked and getattr(self, name) != fields[name].default
         }
 
     def explorer(self) -> State:

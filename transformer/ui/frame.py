@@ -15,14 +15,14 @@ from transformer.cancellation import cancelled_by
 from transformer.ui import lessons, models, state
 from transformer.ui.about import About, about
 from transformer.ui.address import EXAMPLE
-from transformer.ui.kit import exact
+from transformer.ui.kit import exact, views
 from transformer.ui.models import Model
 from transformer.ui.pages import HOME, PAGES
 from transformer.ui.readings import WhileWanted
 from transformer.ui.server import threads  # noqa: F401  threads: set on import
 
 JOINER = "\u2060"
-_STYLE = Path(__file__).with_name("frame.css")
+_STYLE, _LARGE = (Path(__file__).with_name(name) for name in ("frame.css", "frame-large.css"))
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def page(file: str) -> Iterator[Model]:
     with _frame(file) as problems:
         folders = models.checkpoints()
         _known(folders, problems)
-        with _way_around():
+        with _way_around(file):
             offered = models.offered()
             if len(offered) > 1:
                 _choose_model(offered)
@@ -51,7 +51,7 @@ def page(file: str) -> Iterator[Model]:
 def workshop(file: str) -> Iterator[None]:
     """As `page`, for a page that needs no model."""
     with _frame(file) as problems:
-        with _way_around():
+        with _way_around(file):
             pass
         _begin(file, None, problems)
         try:
@@ -70,6 +70,8 @@ def _frame(file: str) -> Iterator[list[str]]:
         page_title=name if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
     )
     st.html(_STYLE)
+    if state.is_large():
+        st.html(_LARGE)
     with cancelled_by(WhileWanted()):
         yield problems
     # The bare address of the app is nobody's view yet, and stays what one goes back to.
@@ -78,13 +80,23 @@ def _frame(file: str) -> Iterator[list[str]]:
 
 
 @contextmanager
-def _way_around() -> Iterator[None]:
+def _way_around(file: str) -> Iterator[None]:
     with st.container(horizontal=True, vertical_alignment="center", key="way-around"):
-        for file, one in PAGES.items():
-            link(file, one.title)
+        for other, one in PAGES.items():
+            link(other, one.title)
         yield
-        if st.session_state.get("page") != HOME:  # there all is in whole words
+        if file != HOME:  # there all is in whole words
             exact.switch()
+        st.button(
+            "Larger",
+            icon=":material/present_to_all:",
+            type="primary" if state.is_large() else "secondary",
+            help="Everything larger, over the whole width, for a projector. No link carries it.",
+            key="larger",
+            on_click=state.turn_larger,
+        )
+        told = {"page": PAGES[file].title}
+        views.component("copylink")(key="copylink", data=told)
 
 
 def _begin(file: str, model: Model | None, problems: list[str]) -> None:

@@ -31,12 +31,12 @@ pieces, with four beginnings carried along, takes 2 for the checkpoint en-fr."""
 class Reading:
     """A trace, and what the explorer makes of it; made once for all who look at it."""
 
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
+    def __init__(self, trace: Trace, model: str = "") -> None:
+        self.trace, self._model = trace, model
 
     @cached_property
     def side(self) -> Side:
-        return Side(self.trace)
+        return Side(self.trace, model=self._model)
 
     @property
     def size(self) -> int:
@@ -173,7 +173,7 @@ def _once(
     key = (model.hash, text, *sorted(options.items()), *names)
 
     def make() -> Reading:
-        return Reading(model.translator.trace(text, names=names, **options))
+        return Reading(model.translator.trace(text, names=names, **options), model.name)
 
     return kept(key, make, turn)
 

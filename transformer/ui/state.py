@@ -137,6 +137,18 @@ def clamp(n_layers: int, n_heads: int) -> list[str]:
     return problems
 
 
+def is_large() -> bool:
+    """Whether all is drawn larger, over the whole width, for a projector."""
+    return view().size == "large"
+
+
+def turn_larger() -> None:
+    """For a projector, or no longer; for a callback. What is drawn in the browser hears of it as of
+    another view."""
+    change(size="normal" if is_large() else "large")
+    st.session_state[_VISIT] = visit() + 1
+
+
 def visit() -> int:
     """Grows when the view came from the page's opening or from the address, not from a widget."""
     count: int = st.session_state.get(_VISIT, 0)
@@ -174,7 +186,7 @@ def open_address(page: str) -> list[str]:
         normalise(**{name: getattr(made(mine, found), name) for name in mine.own()})
     if stale:
         return []
-    normalise(**{name: field.default for name, field in mine.fields().items()})
+    normalise(**{name: one.default for name, one in mine.fields().items() if one.linked})
     _put(found)
     return problems
 
@@ -183,8 +195,10 @@ def write_address() -> None:
     """After everything is drawn: the address bar shows the view, where it does not already."""
     mine, written = _page(), dict(st.query_params.items())
     found, problems = values_of(st.session_state[_PAGE], written)
-    if problems or not written.keys() <= mine.fields().keys() or made(mine, found) != view(mine):
-        st.query_params.from_dict(view(mine).to_params())
+    linked = {name for name, one in mine.fields().items() if one.linked}
+    shown = view(mine).to_params()
+    if problems or not written.keys() <= linked or made(mine, found).to_params() != shown:
+        st.query_params.from_dict(shown)
     elif written != st.session_state.get(_WRITTEN, written):
         # A link to the page it stands on tells the server only: the bar would keep the old address,
         # and whatever the browser asks for next would bring that back.

@@ -7,8 +7,9 @@ import { mounted } from "./mount.js";
 import { arrayOf } from "./store.js";
 
 export function mountExplorer(views) {
-  return mounted((place, _, setState) => explorerView(place, (state, defaults) => {
-    writeAddress(state, defaults);
+  // How large it is drawn is the visitor's own, and in no link.
+  return mounted((place, _report, setState) => explorerView(place, (state, { size: _, ...linked }) => {
+    writeAddress(state, linked);
     setState(state);
   }, views, true));
 }

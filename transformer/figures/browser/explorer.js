@@ -97,7 +97,7 @@ export function explorerView(root, report, views, live = false) {
   const help = makeHelp(ctx, () => view());
   const larger = makeLarger(ctx);
   const exactly = makeExact(ctx);
-  tools.append(take.node, ...(live ? [] : [exactly.node]), larger.node, help.button);
+  tools.append(take.node, ...(live ? [] : [exactly.node, larger.node]), help.button); // the app has one of each for all of its page
   frame.append(help.dialog);
   listenForKeys(frame, ctx, help, () => tabs.querySelector("[aria-selected=true]").focus());
 

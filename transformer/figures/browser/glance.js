@@ -11,6 +11,7 @@ import { makeGlanceStage } from "./glance-stage.js";
 import { firstNew, paceOf } from "./glance-steps.js";
 
 const RIVALS_AFTER = 350; // ms that a picture stands before the words that came close are asked for
+const AT_ONCE = 30; // ms until the first word of what was just typed: a frame, from which its band grows
 const BUSY_AFTER = 500; // ms without an answer, until the old picture is dimmed
 
 export function glanceView(root, report) {
@@ -88,7 +89,7 @@ export function glanceView(root, report) {
     clearTimeout(timer);
     step = from;
     pace = paceOf(data.written.length, hurry);
-    timer = setTimeout(next, pace);
+    timer = setTimeout(next, hurry ? AT_ONCE : pace);
     draw(true);
   }
 

@@ -91,12 +91,14 @@ function paintCaptioned(pen, figure, ctx, view) {
   figure.paint(pen);
 }
 
-// The kind of attention, where the view shows one, and the sentence, or both that are compared.
+// The kind of attention, where the view shows one, the sentence, or both that are compared, and the
+// model. What is taken away says by itself what it shows.
 /** @param {Context} ctx @param {any} view */
 function underTitle({ sides, state }, view) {
   const shown = state.view === "compare" ? sides : sides.slice(0, 1);
   const sentences = shown.map((side) => `${side.source} → ${side.text}`).join(" | ");
-  return view.kinds === false ? sentences : `${KINDS[state.kind]} · ${sentences}`;
+  const models = [...new Set(shown.map((side) => side.model))].filter(Boolean).join(" | ");
+  return [view.kinds === false ? "" : KINDS[state.kind], sentences, models].filter(Boolean).join(" · ");
 }
 
 const sizeOf = ({ width, height }) =>
@@ -145,14 +147,14 @@ export function csvCell(cell) {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-// "attention-if-it-rains-cross-3-2", with letters alone that every file system takes.
+// "attention-en-fr-if-it-rains-heatmap-cross-L3-H2", with letters alone that every file system takes.
 /** @param {Context} ctx */
 export function fileName({ side, state }) {
-  const plain = side.source.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-  const words = plain.match(/[a-z0-9]+/g) || [];
-  const sentence = words.slice(0, 6).join("-").slice(0, 50);
-  const head = state.combine === "one" ? shortName(state) : `${shortName(state).split("·")[0]}-${state.combine}`;
-  return ["attention", sentence, state.kind, head.replace("·", "-")].filter((part) => part !== "").join("-");
+  const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().match(/[a-z0-9]+/g) || [];
+  const [model, sentence] = [side.model, side.source].map((text) => plain(text).slice(0, 6).join("-").slice(0, 50));
+  const [layer, head] = shortName(state).split("·");
+  const which = state.combine === "one" ? head : state.combine;
+  return ["attention", model, sentence, state.view, state.kind, layer, which].filter((part) => part !== "").join("-");
 }
 
 function download(blob, name) {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ from transformer.figures import Side, explorer_page
 from transformer.ui import readings, state
 from transformer.ui.attention import Attention, comparison
 from transformer.ui.attention.story import first_look, story
+from transformer.ui.kit.tables import file_name
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
@@ -21,7 +21,7 @@ def buttons(
     model: Model, reading: Reading, second: Reading | None = None, versus: str = ""
 ) -> None:
     """Made when they are clicked, not before; `second` and `versus` as `explorer.show` has them."""
-    name = _file_name(reading.trace.source)
+    name = file_name("attention", model.name, reading.trace.source)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
             "This view as a page (.html)",
@@ -47,7 +47,7 @@ def _page(model: Model, reading: Reading, second: Reading | None, versus: str) -
     names = ("",) if second is None else comparison.names(model, versus) or ("A", "B")
 
     def made() -> str:
-        sides = [Side(readings.whole(model, reading), names[0])]
+        sides = [Side(readings.whole(model, reading), names[0], model.name)]
         if second is not None:
             sides.append(Side(second.trace, names[1]))
         return explorer_page(sides, shown, reading.trace.source, told)
@@ -63,9 +63,3 @@ def _npz(model: Model, reading: Reading) -> Callable[[], bytes]:
             return path.read_bytes()
 
     return made
-
-
-def _file_name(text: str) -> str:
-    """The first words of `text` in letters that every file system takes."""
-    words = re.findall(r"[a-z0-9]+", text.lower())
-    return "-".join(["attention", *words[:6]])[:60]

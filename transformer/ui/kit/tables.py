@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 
@@ -42,3 +44,12 @@ def csv(
         on_click="ignore",
         key=f"csv-{name}",
     )
+
+
+def file_name(what: str, model: str = "", text: str = "") -> str:
+    """What a file that is taken away is called: what it holds, of which model, on which sentence;
+    in letters that every file system takes."""
+    plain = [unicodedata.normalize("NFKD", part).lower() for part in (model, text)]
+    bare = [re.sub(r"[\u0300-\u036f]", "", part) for part in plain]  # without accents
+    words = [word for part in bare for word in re.findall(r"[a-z0-9]+", part)[:6]]
+    return "-".join([what, *words])[:80]

@@ -1,0 +1,59 @@
+"""Photograph every page four ways, a sheet each: light and dark, on a phone, and 1,920 pixels wide.
+
+    python docs/looks.py [PAGE ...]
+
+PAGE is a path such as `attention`; all of them if left out. Writes docs/looks/<page>.png, in half
+its size, for whoever changes what all pages share.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import tempfile
+from pathlib import Path
+
+from pictures import LOOKS, ROOT, keep, opened
+from PIL import Image
+from playwright.sync_api import Browser
+
+from benchmarks.browser import chromium, served
+from transformer.ui.pages import PAGES, path
+
+SHEET = (
+    (LOOKS[""], (0, 0)),
+    (LOOKS["-dark"], (1420, 0)),
+    ({"viewport": {"width": 1920, "height": 1080}, "color_scheme": "light"}, (0, 920)),
+    (LOOKS["-phone"], (1940, 920)),
+    (LOOKS["-phone-dark"], (2350, 920)),
+)
+"""Looks, and where on the sheet their left upper corner stands."""
+SIZE = (2820, 2000)
+
+
+def sheet(browser: Browser, address: str, target: Path) -> None:
+    whole = Image.new("RGB", SIZE, "#8a8f96")
+    for look, corner in SHEET:
+        page = opened(browser, address, look)
+        with Image.open(io.BytesIO(page.screenshot(animations="disabled"))) as picture:
+            whole.paste(picture, corner)
+        page.context.close()
+    whole.resize((SIZE[0] // 2, SIZE[1] // 2), Image.Resampling.LANCZOS).save(target)
+    keep(target)
+
+
+def main(names: list[str]) -> None:
+    folder = ROOT / "docs" / "looks"
+    folder.mkdir(exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory() as runs,
+        served(ROOT / "checkpoints", HEADS_UP_RUNS=runs) as (address, _),
+        chromium() as browser,
+    ):
+        for name in names or [path(file) or "home" for file in PAGES]:
+            where = "" if name == "home" else name
+            sheet(browser, f"{address}/{where}", folder / f"{name}.png")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

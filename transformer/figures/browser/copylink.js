@@ -1,0 +1,75 @@
+// A button that copies the page's address, and says in words what stands in it. `.show(data)` takes
+// `{ page }`: what the page is called.
+
+import { el } from "./base.js";
+
+const SAID_FOR = 6000; // ms
+
+export function copylinkView(root) {
+  let [page, timer] = ["", 0];
+  const button = el("button", { type: "button", class: "hu-link-button", title: "Copy a link to what you see" }, "Share");
+  const said = el("p", { class: "hu-link-said", role: "status", popover: "manual" });
+  const node = el("div", { class: "hu hu-link" }, button, said);
+  root.append(node);
+
+  button.addEventListener("click", async () => {
+    const link = location.href;
+    const kept = await copied(link, node);
+    say(kept ? ["Copied a link to ", ...whatOf(page, link)] : ["Copy this link: ", fieldOf(link)]);
+    if (!kept) said.querySelector("input").select();
+  });
+  node.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") hush();
+  });
+
+  function say(parts) {
+    clearTimeout(timer);
+    said.replaceChildren(...parts);
+    const { right, bottom } = button.getBoundingClientRect();
+    said.showPopover(); // above the row of links, which scrolls on a phone and would cut it
+    const most = document.documentElement.clientWidth - said.offsetWidth - 8;
+    said.style.left = `${Math.max(8, Math.min(right - said.offsetWidth, most))}px`;
+    said.style.top = `${bottom + 8}px`;
+    if (!said.querySelector("input")) timer = setTimeout(hush, SAID_FOR);
+  }
+
+  function hush() {
+    clearTimeout(timer);
+    said.hidePopover();
+  }
+
+  return { show: (data) => { page = data.page; }, close: hush };
+}
+
+// Of the page, and what of its view the address tells beyond a first visit.
+export function whatOf(page, link) {
+  const params = new URL(link).searchParams;
+  const text = params.get("text");
+  const [layer, head] = ["layer", "head"].map((name) => params.get(name));
+  const parts = [
+    text && `“${text.length > 60 ? `${text.slice(0, 59)}…` : text}”`,
+    params.has("model") && params.get("model"),
+    layer !== null && head !== null && Number(layer) >= 0 && `layer ${Number(layer) + 1}, head ${Number(head) + 1}`,
+  ];
+  return [el("b", {}, page), ...parts.filter(Boolean).map((part) => `, ${part}`)];
+}
+
+const fieldOf = (link) => el("input", { type: "text", readonly: "", value: link, "aria-label": "The link" });
+
+// Whether `text` is in the clipboard. On a page that came over plain http from another machine, as
+// in a class, browsers have no `navigator.clipboard`; the older way needs a selection.
+async function copied(text, place) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const field = fieldOf(text);
+    const before = place.getRootNode().activeElement;
+    place.append(field);
+    field.select();
+    const done = document.execCommand("copy");
+    field.remove();
+    before?.focus();
+    return done;
+  }
+}
