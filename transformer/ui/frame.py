@@ -178,7 +178,7 @@ def _choose_model(offered: dict[str, str]) -> None:
         options=names,
         format_func=lambda name: offered.get(name, name),
         label_visibility="collapsed",
-        width=170,
+        width=140,
         **{**state.bound("model"), "on_change": _turned_to},
     )
 
