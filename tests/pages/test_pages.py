@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import ROOT, Visit, messages, shown, view
+from tests.pages.conftest import ROOT, Visit, browser_views, messages, shown, view
 from transformer import Translator
 from transformer.analysis.roles.sentence_heads import stand_out
 from transformer.figures import Side
@@ -264,7 +264,7 @@ def test_decoding_has_the_layers_of_each_kinds_clearest_head(
     monkeypatch.setattr("transformer.figures.side.WHOLE", 0)  # a layer at a time
     app = visit("pages/attention.py", text="The dog sleeps.", view="decoding", layer="0", head="0")
     side = shown(app)[0]["sides"][0]
-    parts = split(app.get("bidi_component")[0].proto.bytes)[1]
+    parts = split(browser_views(app)[0].proto.bytes)[1]
     for kind, (layer, _) in side["clearest"].items():
         assert f"0.weights.{kind}.{layer}" in parts
 
@@ -333,7 +333,7 @@ def test_a_forced_piece_changes_the_second_side(visit: Visit) -> None:
 
 def test_vectors_come_with_the_view_that_shows_them(visit: Visit) -> None:
     def parts(app: AppTest) -> set[str]:
-        return {name.split(".")[1] for name in split(app.get("bidi_component")[0].proto.bytes)[1]}
+        return {name.split(".")[1] for name in split(browser_views(app)[0].proto.bytes)[1]}
 
     assert parts(visit("pages/attention.py")) == {"thumbs", "pins", "weights"}
     found = parts(visit("pages/attention.py", view="query-key", kind="decoder"))
