@@ -53,13 +53,13 @@ def show(model: Model, trace: Trace) -> None:
 
 def _choose(trace: Trace) -> int:
     tokens = trace.predicted_tokens
-    names = exact.tokens(tokens)
+    names, called = exact.tokens(tokens), exact.numbering()
     if state.view().step >= len(tokens):
         state.normalise(step=len(tokens) - 1)
     st.selectbox(
         "Output token",
         range(len(tokens)),
-        format_func=lambda at: f"{exact.number(at)} · {names[at]}",
+        format_func=lambda at: f"{called(at)} · {names[at]}",
         width=260,
         **state.bound("step"),
     )

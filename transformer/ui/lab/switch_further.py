@@ -113,11 +113,12 @@ def _choice(
     on_change: Callable[[], None],
 ) -> None:
     """Some of the tokens, told apart by their places; what is chosen comes from the view."""
+    now = exact.on()
     st.session_state[key] = list(chosen)
     st.multiselect(
         label,
         range(len(tokens)),
-        format_func=lambda at: place(at, tokens[at]),
+        format_func=lambda at: place(at, tokens[at], now),
         key=key,
         on_change=on_change,
         placeholder="Choose tokens",

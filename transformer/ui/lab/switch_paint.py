@@ -10,6 +10,7 @@ import streamlit as st
 from transformer.analysis.interventions.comparison import Comparison
 from transformer.analysis.interventions.switching import Head
 from transformer.figures.before_after import pairs
+from transformer.figures.naming import token_name
 from transformer.figures.positions import Numbers
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
@@ -55,11 +56,11 @@ def show(trace: Trace, made: Plan, found: Comparison | None, head: Head) -> None
 
 def _choose_row(trace: Trace, kind: str, here: Row | None) -> int:
     """The query whose row is painted, or would be."""
-    rows = trace.labels(kind)[0]
+    rows, now = trace.labels(kind)[0], exact.on()
 
     def label(at: int) -> str:
-        written = "" if kind == "encoder" else f" → {exact.token(trace.predicted_tokens[at])}"
-        return f"{place(at, rows[at])}{written}"
+        written = "" if kind == "encoder" else f" → {token_name(trace.predicted_tokens[at], now)}"
+        return f"{place(at, rows[at], now)}{written}"
 
     query = here.query if here else max(state.view(Lab).row, 0)
     st.session_state[QUERY] = min(query, len(rows) - 1)
@@ -79,11 +80,12 @@ def _another_row() -> None:
 
 def _choose_keys(keys: Sequence[str], weights: Mapping[int, int], head: Head) -> None:
     """The keys that have weight, and a slider for each."""
+    now = exact.on()
     st.session_state[KEYS] = list(weights)
     st.multiselect(
         "The tokens it may look at",
         range(len(keys)),
-        format_func=lambda at: place(at, keys[at]),
+        format_func=lambda at: place(at, keys[at], now),
         key=KEYS,
         on_change=_repaint,
         args=(head,),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from transformer.analysis.interventions.switching import Head
+from transformer.figures import naming
 from transformer.figures.switchboard import LETTERS
 from transformer.ui.kit import exact
 
@@ -77,6 +78,8 @@ def numbers_written(numbers: Sequence[int]) -> str:
     return ",".join(map(str, numbers))
 
 
-def place(at: int, token: str) -> str:
-    """A token in a list to choose from, told apart by its place."""
-    return f"{exact.number(at)} {exact.token(token)}"
+def place(at: int, token: str, now: bool | None = None) -> str:
+    """A token in a list to choose from, told apart by its place; `now`: whether names are exact,
+    where that may be asked outside of the session."""
+    on = exact.on() if now is None else now
+    return f"{naming.counted(at, on)} {naming.token_name(token, on)}"
