@@ -40,7 +40,7 @@ test("names of files hold letters that every file system takes", () => {
     ["../../etc/passwd\\x:*?", {}, "attention-etc-passwd-x-heatmap-cross-L0-H0"],
     ["Élève à l'école", {}, "attention-eleve-a-l-ecole-heatmap-cross-L0-H0"],
     ["a ".repeat(99), { combine: "mean", layer: 2 }, "attention-a-a-a-a-a-a-heatmap-cross-L2-mean"],
-    ["x".repeat(99), { kind: "encoder", head: 3 }, `attention-${"x".repeat(50)}-heads-encoder-L0-H3`],
+    ["x".repeat(99), { kind: "encoder", head: 3 }, `attention-${"x".repeat(50)}-heatmap-encoder-L0-H3`],
   ]) assert.equal(fileName({ side: { source, model: "" }, state: { ...STATE, ...state } }), name);
 });
 
