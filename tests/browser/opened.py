@@ -27,10 +27,12 @@ _COPY = """
 
 def opened(page: Page, folder: Path, *traces: Made, **state: Any) -> Page:
     """A file with this explorer, on screen; the heatmap unless another view is asked for, with all
-    options."""
+    options, exactly."""
     names = "AB" if len(traces) > 1 else " "
     sides = [Side(trace, name.strip()) for trace, name in zip(traces, names, strict=False)]
-    written = explorer_page(sides, {"view": "heatmap", "layer": 0, "head": 0, "more": 1, **state})
+    written = explorer_page(
+        sides, {"view": "heatmap", "layer": 0, "head": 0, "more": 1, "exact": 1, **state}
+    )
     (folder / "explorer.html").write_text(written, encoding="utf-8")
     page.goto((folder / "explorer.html").as_uri())
     page.locator(".hu-view > *").first.wait_for()
@@ -64,7 +66,7 @@ def marked(page: Page) -> tuple[float, float, float, float]:
           const {{ data }} = pen.getImageData(0, 0, copy.width, copy.height);
           let [left, top, right, bottom] = [Infinity, Infinity, -1, -1];
           for (let i = 0; i < data.length; i += 4) {{
-            if (data[i] !== 213 || data[i + 1] !== 94 || data[i + 2] !== 0) continue;
+            if (data[i] !== 0 || data[i + 1] !== 146 || data[i + 2] !== 106) continue;
             const [x, y] = [(i / 4) % copy.width, Math.floor(i / 4 / copy.width)];
             [left, top] = [Math.min(left, x), Math.min(top, y)];
             [right, bottom] = [Math.max(right, x), Math.max(bottom, y)];

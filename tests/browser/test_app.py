@@ -51,7 +51,7 @@ def pieces(page: Page) -> list[str]:
 def test_a_typed_sentence_is_translated_and_its_steps_are_shown(
     app: str, page: Page, translator: Translator
 ) -> None:
-    page.goto(f"{app}/translate")
+    page.goto(f"{app}/translate?exact=1")
     page.get_by_label("English").fill(TEXT)  # and no Enter: a pause is enough
     wanted = translator.translate(TEXT)
     expect(page.locator(".hu-text")).to_have_text(wanted.text.strip())
@@ -67,11 +67,11 @@ def test_a_typed_sentence_is_translated_and_its_steps_are_shown(
     expect(rows.nth(1).locator(".hu-input")).to_have_text(f"<s>{wanted.tokens[0]}")
     page.get_by_role("button", name="all 8 candidates").click()
     expect(first.locator(".hu-candidate")).to_have_count(8)
-    wait_for_address(page, "/translate", text=TEXT)
+    wait_for_address(page, "/translate", text=TEXT, exact="1")
 
 
 def test_the_last_step_is_the_end(app: str, page: Page) -> None:
-    page.goto(f"{app}/translate?text=She+hides+books.&method=forced&target=Elle.")
+    page.goto(f"{app}/translate?text=She+hides+books.&method=forced&target=Elle.&exact=1")
     last = page.locator(".hu-steps tbody tr").last
     expect(last.locator(".hu-taken")).to_have_text("</s>the endwhere it looked")
 
@@ -79,10 +79,10 @@ def test_the_last_step_is_the_end(app: str, page: Page) -> None:
 def test_a_head_chosen_in_the_mosaic_is_shown_and_goes_into_the_address(
     app: str, page: Page, translator: Translator
 ) -> None:
-    page.goto(f"{app}/attention?text={TEXT}&view=heatmap&kind=encoder")
+    page.goto(f"{app}/attention?text={TEXT}&view=heatmap&kind=encoder&exact=1")
     page.get_by_role("radio", name="layer 1, head 2").click()
     expect(page.locator(".hu-title")).to_have_text("Layer 1, head 2")
-    seen = {"text": TEXT, "view": "heatmap", "kind": "encoder", "layer": "1"}
+    seen = {"text": TEXT, "view": "heatmap", "kind": "encoder", "layer": "1", "exact": "1"}
     wait_for_address(page, "/attention", **seen, head="2")
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".hu-title")).to_have_text("Layer 1, head 1")
@@ -101,7 +101,7 @@ def test_heads_that_were_looked_at_are_no_steps_back(app: str, page: Page) -> No
     page.get_by_role("link", name="Attention", exact=True).click()
     page.get_by_role("tab", name="Heatmap").click()
     for head in (0, 1, 2):
-        page.get_by_role("radio", name=f"layer 0, head {head}").click()
+        page.get_by_role("radio", name=f"layer 1, head {head + 1}").click()
     looked = {"text": TEXT, "view": "heatmap", "layer": "0", "head": "2"}
     wait_for_address(page, "/attention", **looked)
     page.go_back()
@@ -113,7 +113,7 @@ def test_heads_that_were_looked_at_are_no_steps_back(app: str, page: Page) -> No
     [
         "view=heads&kind=decoder&layer=1&head=3&heads=1.3,0.2&tokens=q2,k1",
         "view=model&measure=entropy&order=measure",
-        "view=heatmap&kind=encoder&layer=1&head=0&combine=mean&units=words&special=hidden&scale=row",
+        "view=heatmap&kind=encoder&layer=1&head=0&combine=mean&exact=1&special=hidden&scale=row",
         "view=query-key&layer=0&head=1&row=2&column=1",
         "view=decoding&layer=0&head=1&step=2&method=beam",
         "view=compare&layer=0&head=1&other=A pilot finds bread.&size=large",
@@ -157,7 +157,7 @@ def test_a_second_sentence_is_compared(app: str, page: Page) -> None:
 def test_another_piece_is_forced_and_given_back(
     app: str, page: Page, translator: Translator
 ) -> None:
-    page.goto(f"{app}/attention?text={TEXT}&view=decoding&step=1")
+    page.goto(f"{app}/attention?text={TEXT}&view=decoding&step=1&exact=1")
     wanted = translator.translate(TEXT)
     taken = next(c for c in wanted.steps[1].candidates if c.id != wanted.ids[1])
     forced = translator.translate(TEXT, prefix=[wanted.ids[0], taken.id])
@@ -173,7 +173,7 @@ def test_another_piece_is_forced_and_given_back(
 def test_what_is_looked_at_can_be_taken_away_as_a_file(
     app: str, page: Page, new_page: NewPage, tmp_path: Path, translator: Translator
 ) -> None:
-    page.goto(f"{app}/attention?text={TEXT}&view=query-key&kind=encoder&layer=1&head=2")
+    page.goto(f"{app}/attention?text={TEXT}&view=query-key&kind=encoder&layer=1&head=2&exact=1")
     expect(page.locator(".hu-title")).to_be_visible()
     settled(page)
     with page.expect_download() as download:
@@ -249,9 +249,9 @@ def test_a_phone_shows_every_page_without_scrolling_sideways(
     "text", ["<script>alert(1)</script><b>x", "مرحبا 👩🏽‍🚀 é", "![x](http://no.no)"]
 )
 def test_hostile_text_stays_text(app: str, page: Page, translator: Translator, text: str) -> None:
-    page.goto(f"{app}/translate")
+    page.goto(f"{app}/translate?exact=1")
     page.get_by_label("English").fill(text)
-    wait_for_address(page, "/translate", text=text)
+    wait_for_address(page, "/translate", text=text, exact="1")
     read = page.locator(".hu-pieces").first.locator(".hu-chip")
     expect(read).to_have_text(list(translator.translate(text, max_len=1).src_tokens))
     page.get_by_role("link", name="Attention", exact=True).click()
@@ -262,9 +262,8 @@ def test_hostile_text_stays_text(app: str, page: Page, translator: Translator, t
 
 def test_a_deep_link_opens_on_a_server_that_has_just_started(checkpoints: Path, page: Page) -> None:
     with served(checkpoints) as (fresh, _):
-        page.goto(
-            f"{fresh}/attention?text=A+pilot+sells+bread.&view=heatmap&kind=decoder&layer=1&head=1"
-        )
+        looked = "view=heatmap&kind=decoder&layer=1&head=1&exact=1"
+        page.goto(f"{fresh}/attention?text=A+pilot+sells+bread.&{looked}")
         expect(page.locator(".hu-code")).to_have_text('trace.weights("decoder", layer=1)[1]')
         expect(page.get_by_label("English")).to_have_value("A pilot sells bread.")
         expect(page.get_by_role("link", name="Heads Up")).to_be_visible()

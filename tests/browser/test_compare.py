@@ -201,17 +201,17 @@ def test_heads_by_their_mean_difference(page: Page, tmp_path: Path, kind: str) -
     told = []
     for text in buttons.all_inner_texts():
         name, value = text.split()
-        layer, head = map(int, name.split("."))
+        layer, head = map(int, re.findall(r"\d+", name))
         told.append(float(value))
         assert told[-1] == pytest.approx(means[layer, head], abs=2e-3)
     assert told == sorted(told, reverse=True)
     assert told[0] == pytest.approx(max(means.values()), abs=2e-3)
-    name = buttons.nth(1).inner_text().split()[0]
+    which = re.findall(r"\d+", buttons.nth(1).inner_text().split()[0])
     buttons.nth(1).click()
-    expect(page.locator(".hu-title")).to_have_text("Layer {}, head {}".format(*name.split(".")))
+    expect(page.locator(".hu-title")).to_have_text("Layer {}, head {}".format(*which))
     expect(buttons.nth(1)).to_have_attribute("aria-pressed", "true")
     expect(buttons.nth(1)).to_be_focused()
-    chosen = page.get_by_role("radio", name="layer {}, head {}".format(*name.split(".")))
+    chosen = page.get_by_role("radio", name="layer {}, head {}".format(*which))
     expect(chosen).to_be_checked()
     chosen.press("Home")
     expect(page.locator(".hu-title")).to_contain_text("head 0")
@@ -270,7 +270,7 @@ def test_two_of_the_same_do_not_differ(page: Page, tmp_path: Path) -> None:
 
 
 def test_words_pair_whatever_punctuation_ends_them(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, A, B, view="compare", kind="encoder", units="words", layer=1, head=1)
+    opened(page, tmp_path, A, B, view="compare", kind="encoder", exact=0, layer=1, head=1)
     a, b = (one.weights("encoder", 1)[1] for one in (A, B))
     names, rows = table(page)
     keys = dict.fromkeys(row[names.index("key")] for row in rows)
@@ -285,12 +285,12 @@ def test_words_pair_whatever_punctuation_ends_them(page: Page, tmp_path: Path) -
 
 
 def test_words_of_cross_attention_pair_by_what_is_written(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, A, B, view="compare", kind="cross", units="words", combine="mean")
+    opened(page, tmp_path, A, B, view="compare", kind="cross", exact=0, combine="mean")
     a, b = (one.weights("cross", 0).mean(0) for one in (A, B))
     _, rows = table(page)
     queries = list(dict.fromkeys(row[0] for row in rows))
-    assert queries == ["les (A)", "le (B)", "chat", "noir", "dort (B)", "</s>"]
-    row = next(row for row in rows if row[0] == "chat" and row[2] == "</s>")
+    assert queries == ["les (A)", "le (B)", "chat", "noir", "dort (B)", "end"]
+    row = next(row for row in rows if row[0] == "chat" and row[2] == "end")
     assert [float(text) for text in row[3:5]] == pytest.approx([a[2, 9], b[1, 8]], abs=2e-4)
     assert "word that is written" in page.locator(".hu-legends").inner_text()
 

@@ -55,7 +55,7 @@ def made(tiny_model: Transformer, vocabulary: Vocabulary) -> Made:
 def opened(
     page: Page, folder: Path, *traces: Trace, live: bool = False, **start: int | str
 ) -> Page:
-    begin = {"view": "decoding", "layer": LAYER, "head": HEAD, **start}
+    begin = {"view": "decoding", "layer": LAYER, "head": HEAD, "exact": 1, **start}
     written = explorer_page([Side(trace, str(i)) for i, trace in enumerate(traces)], begin)
     if live:
         quiet = "() => {}, views)"

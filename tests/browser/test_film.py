@@ -116,7 +116,7 @@ def test_a_marker_stands_where_the_role_changes_and_leads_there(page: Page, tmp_
     mark = page.locator(".hu-mark")
     expect(mark).to_have_count(1)
     expect(mark).to_have_attribute("data-frame", str(STEPS.index(40)))
-    text = "layer 1 head 2: none → reads backwards, at step 40"
+    text = "layer 1, head 2: none → reads backwards, at step 40"
     title = mark.get_attribute("title") or ""
     assert title.startswith(f"{text}. 100 % of the rows")
     assert "from 90 % on" in title
@@ -145,7 +145,7 @@ def test_all_changes_are_listed_and_lead_to_their_head(page: Page, tmp_path: Pat
     expect(page.locator(".hu-other")).to_have_count(1)
     expect(page.locator(".hu-role-now")).to_contain_text("no kind that the rules know")
     page.get_by_text("All heads: 1 change").click()
-    name = "layer 0 head 0: none → rests on <s>, the first token, at step 40"
+    name = "layer 0, head 0: none → rests on <s>, the first token, at step 40"
     page.get_by_role("button", name=name).click()
     at(page, 40, "decoder", 0, 0)
     expect(page.locator(".hu-role-now")).to_contain_text("from 50 % on")

@@ -27,7 +27,15 @@ Rows = npt.NDArray[np.float32]
 
 
 def opened(page: Page, folder: Path, trace: Traced, **start: int | str) -> Page:
-    begin = {"view": "heads", "kind": "cross", "layer": 1, "head": 2, "more": 1, **start}
+    begin = {
+        "view": "heads",
+        "kind": "cross",
+        "layer": 1,
+        "head": 2,
+        "more": 1,
+        "exact": 1,
+        **start,
+    }
     written = explorer_page([Side(trace)], begin)
     made_known = written.replace(
         "const view = explorerView", "const view = window.view = explorerView"
@@ -113,7 +121,7 @@ def test_pinned_tokens_are_summed_for_every_head(heads: Page, trace: Traced) -> 
     assert quantities(heads)[0] == pytest.approx((weights[:, 1] + weights[:, 4]).max(), abs=EXACT)
     for column in (0, 4):  # the same token twice, in different places
         point(heads, "k", column)
-        reads(heads, "▁la → ▁mai, ▁est → ▁la attend to ▁the, sum of 2: ", "1.3")
+        reads(heads, "▁la → ▁mai, ▁est → ▁la attend to ▁the, sum of 2: ", "L1·H3")
         expected = weights[:, 1, column] + weights[:, 4, column]
         assert quantities(heads) == pytest.approx(expected, abs=2 * EXACT)
     point(heads, "q", 4, click=True)
@@ -210,7 +218,7 @@ def test_the_heads_that_are_on_are_drawn_each_in_its_colour(
     )
     page.get_by_role("button", name="layer 2, head 3").click()
     assert state(page, "heads") == "1.2,1.0,2.3"
-    expect(page.locator(".hu-title")).to_have_text("3 heads: 1.2, 1.0, 2.3")
+    expect(page.locator(".hu-title")).to_have_text("3 heads: L1·H2, L1·H0, L2·H3")
     assert inks(page) == 3 * [True] + 5 * [False]
     page.get_by_role("button", name="layer 1, head 2").click()
     assert state(page, "heads") == "1.0,2.3"
@@ -227,7 +235,7 @@ def test_with_no_head_on_the_view_says_what_to_do(heads: Page) -> None:
     heads.get_by_role("button", name="layer 1, head 3").click()
     assert state(heads, "heads") == "1.3"
     expect(heads.locator(".hu-canvas")).to_be_visible()
-    heads.get_by_role("button", name="only 1.2").click()
+    heads.get_by_role("button", name="only H2").click()
     assert state(heads, "heads") == ""
 
 
@@ -250,7 +258,8 @@ def test_beyond_the_colours_lines_are_dashed(page: Page, tmp_path: Path) -> None
 
 def test_words_add_up_their_pieces_and_pins_outlast_them(heads: Page, trace: Traced) -> None:
     point(heads, "q", 2, click=True)  # it writes "son", of the word "maison"
-    option(heads, "Tokens").select_option("words")
+    exactly = heads.get_by_role("button", name="Exact", exact=True)
+    exactly.click()
     reads(heads, "maison attends most to")
     weights = trace.weights("cross", 1)[2]
     from_word = weights[1:3].mean(axis=0)  # written by rows 1 and 2
@@ -258,14 +267,14 @@ def test_words_add_up_their_pieces_and_pins_outlast_them(heads: Page, trace: Tra
     for column, expected in enumerate(to_words):
         point(heads, "k", column, most=6)
         assert quantities(heads) == pytest.approx([expected], abs=EXACT)
-    reads(heads, "attends to </s>")
-    option(heads, "<s> and </s>").select_option("hidden")
+    reads(heads, "attends to end")
+    option(heads, "Start and end").select_option("hidden")
     option(heads, "Rows").select_option("1")
     point(heads, "k", 1, most=5)
     reads(heads, "maison attends to house")
     shares = np.array(to_words[:-1]) / sum(to_words[:-1])
     assert quantities(heads) == pytest.approx([shares[1]], abs=EXACT)
-    option(heads, "Tokens").select_option("pieces")
+    exactly.click()
     reads(heads, "▁mai → son attends most to")
     assert state(heads, "tokens") == "q2"
 

@@ -17,7 +17,7 @@ from transformer.analysis.attribution.norms import contributions
 pytestmark = pytest.mark.browser
 
 TEXT = "She hides books."
-SEEN = {"lab": "moves", "text": TEXT, "kind": "encoder", "layer": "1", "head": "2"}
+SEEN = {"lab": "moves", "text": TEXT, "kind": "encoder", "layer": "1", "head": "2", "exact": "1"}
 
 
 def opened(app: str, page: Page, **more: str) -> None:

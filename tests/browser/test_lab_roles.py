@@ -16,7 +16,7 @@ from transformer.figures.headgrid import Grid, headgrid_data, headgrid_page
 
 pytestmark = pytest.mark.browser
 
-SEEN = {"lab": "cards", "sentences": "3"}
+SEEN = {"lab": "cards", "sentences": "3", "exact": "1"}
 
 
 def address(app: str, **params: str) -> str:

@@ -14,7 +14,7 @@ from tests.browser.test_app import address
 pytestmark = pytest.mark.browser
 
 # A translation of one's own: the tiny model never ends one.
-SEEN = "text=She hides books.&method=forced&target=Elle cache des livres."
+SEEN = "text=She hides books.&method=forced&target=Elle cache des livres.&exact=1"
 
 
 def opened(app: str, page: Page, more: str = "") -> None:

@@ -189,10 +189,10 @@ def test_heads_in_the_order_of_a_measure(page: Page, tmp_path: Path) -> None:
     colours = ramp(page)
     for kind in KINDS:
         order = np.argsort(-distances(weights(kind)).ravel(), kind="stable")
-        names = [f"{i // HEADS}.{i % HEADS}" for i in order]
+        names = [f"L{i // HEADS}·H{i % HEADS}" for i in order]
         expect(section(page, kind).locator(".hu-which")).to_have_text(names)
         first = section(page, kind).get_by_role("radio").first
-        layer, number = map(int, names[0].split("."))
+        layer, number = divmod(int(order[0]), HEADS)
         expect(first).to_have_attribute("aria-label", f"layer {layer}, head {number}")
         levels = np.rint(np.sqrt(weights(kind)[layer, number]) * 255).astype(int)
         lower = np.tril(np.ones(levels.shape, bool)) if kind == "decoder" else levels >= 0
@@ -233,5 +233,5 @@ def test_the_pictures_can_be_taken_away(page: Page, tmp_path: Path) -> None:
         page.get_by_role("button", name="SVG").click()
     written = Path(taken.value.path()).read_text(encoding="utf-8")
     assert written.count("<image") == len(KINDS) * LAYERS * HEADS
-    for text in ("Encoder–decoder", ">1.00<", ">1.2<", ">−1<"):
+    for text in ("Encoder–decoder", ">1.00<", ">L1·H2<", ">−1<"):
         assert text in written

@@ -128,16 +128,18 @@ def test_a_file_opens_with_the_pinned_word_and_fits(
 
 def test_the_story_leads_to_its_heads_and_is_text(page: Page, tmp_path: Path) -> None:
     notices = [
-        Notice((("Here ", False), (HOSTILE[0], True)), "Encoder, layer 2, head 1", look)
+        Notice((("Here ", False), (HOSTILE[0], True)), look)
         for look in [{"view": "heads", "kind": "encoder", "layer": 2, "head": 1, "tokens": "q1"}]
     ]
     written = explorer_page([Side(TRACE)], {"view": "heatmap"}, story=notices)
     (tmp_path / "story.html").write_text(written, encoding="utf-8")
     page.goto((tmp_path / "story.html").as_uri())
     story = page.get_by_role("region", name="What to notice on this sentence")
-    expect(story.get_by_role("listitem")).to_have_text(f"Here {HOSTILE[0]} {notices[0].label}")
+    expect(story.get_by_role("listitem")).to_have_text(
+        f"Here {HOSTILE[0]} Encoder, layer 3, head 2"
+    )
     story.get_by_role("button").press("Enter")
-    expect(page.locator(".hu-title")).to_have_text("Layer 2, head 1")
+    expect(page.locator(".hu-title")).to_have_text("Layer 3, head 2")
     expect(page.locator(".hu-reading")).to_contain_text("red")
 
 
@@ -167,7 +169,7 @@ def test_the_pin_is_in_the_address_of_the_app(app: str, page: Page, new_page: Ne
 def test_options_that_few_need_are_one_click_away(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, more=0)
     colour, more = page.get_by_label("Colour"), page.locator(".hu-moreoptions")
-    expect(page.get_by_label("Tokens")).to_be_visible()
+    expect(page.get_by_label("Zoom")).to_be_visible()
     expect(colour).to_have_count(0)
     more.press("Enter")
     expect(more).to_have_text("Fewer options")
@@ -178,7 +180,7 @@ def test_options_that_few_need_are_one_click_away(page: Page, tmp_path: Path) ->
 
 
 def test_a_step_of_translate_leads_to_where_it_looked(app: str, page: Page) -> None:
-    page.goto(f"{app}/translate?text=The baker paints a boat.")
+    page.goto(f"{app}/translate?text=The baker paints a boat.&exact=1")
     page.locator("button.hu-candidate").first.click()
     page.wait_for_url("**force=0**")
     expect(page.get_by_role("button", name="Back to it")).to_be_visible()

@@ -52,7 +52,7 @@ def trace(tiny_model: Transformer, vocabulary: Vocabulary) -> Trace:
 
 
 def opened(page: Page, folder: Path, trace: Trace, **start: int | str) -> Page:
-    begin = {"view": "query-key", "layer": LAYER, "head": HEAD, **start}
+    begin = {"view": "query-key", "layer": LAYER, "head": HEAD, "exact": 1, **start}
     (folder / "view.html").write_text(explorer_page([Side(trace)], begin), encoding="utf-8")
     page.goto((folder / "view.html").as_uri())
     page.locator(".hu-querykey").wait_for()

@@ -38,7 +38,7 @@ def test_a_png_is_the_picture_three_times_as_sharp_on_the_ground_of_the_screen(
 ) -> None:
     page = opened(new_page(scheme=scheme), tmp_path, TRACE, layer=1, head=2)
     name, path = taken(page, PNG, tmp_path)
-    assert name == "attention-elan-b-x-b-say-it-heatmap-cross-1-2.png"
+    assert name == "attention-elan-b-x-b-say-it-heatmap-cross-L1-H2.png"
     with Image.open(path) as image:
         found = np.asarray(image.convert("RGB")).astype(int)
     box = page.locator(".hu-canvas").bounding_box()
@@ -62,7 +62,7 @@ def test_an_svg_is_for_print_whatever_the_screen_is_like(
     page = opened(new_page(scheme=scheme), tmp_path, TRACE, layer=1, head=2)
     before = page.locator(".hu-canvas").screenshot()
     name, path = taken(page, SVG, tmp_path)
-    assert name.endswith("-cross-1-2.svg")
+    assert name.endswith("-cross-L1-H2.svg")
     root = ElementTree.parse(path).getroot()
     space = {"svg": "http://www.w3.org/2000/svg"}
     assert root.findtext("svg:title", namespaces=space) == "Layer 1, head 2"
@@ -214,7 +214,7 @@ def test_any_token_is_text_of_well_formed_xml(
 def test_a_csv_holds_the_table_for_every_spreadsheet(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, layer=2, head=1)
     name, path = taken(page, CSV, tmp_path)
-    assert name.endswith("-cross-2-1.csv")
+    assert name.endswith("-cross-L2-H1.csv")
     data = path.read_bytes()
     assert data.startswith(b"\xef\xbb\xbf")
     assert data.count(b"\r\n") == 6

@@ -114,11 +114,12 @@ def test_the_keys_do_what_the_help_sheet_says(page: Page, tmp_path: Path) -> Non
     for kind in ("Encoder", "Decoder, masked", "Encoder–decoder"):
         page.keyboard.press("k")
         expect(kinds).to_have_text(kind)
-    units = page.get_by_role("combobox", name="Tokens")
-    for value in ("words", "pieces"):
+    exactly = page.get_by_role("button", name="Exact", exact=True)
+    for value, name in (("false", "Layer 1, head 4"), ("true", "Layer 0, head 3")):
         page.keyboard.press("w")
-        expect(units).to_have_value(value)
-    special = page.get_by_role("combobox", name="<s> and </s>")
+        expect(exactly).to_have_attribute("aria-pressed", value)
+        expect(title).to_have_text(name)
+    special = page.get_by_role("combobox", name="Start and end")
     for value in ("dimmed", "hidden", "shown"):
         page.keyboard.press("s")
         expect(special).to_have_value(value)
@@ -177,7 +178,7 @@ def test_a_notebook_s_frame_is_used_like_the_page(page: Page, tmp_path: Path) ->
         inside.get_by_role("button", name="Take it with you").click()
         with page.expect_download() as download:
             inside.get_by_role("button", name=what).click()
-        assert re.search(rf"-cross-1-3\.{ending}$", download.value.suggested_filename)
+        assert re.search(rf"-cross-L1-H3\.{ending}$", download.value.suggested_filename)
     assert page.evaluate("document.querySelector('iframe').contentDocument") is None
 
 
@@ -205,13 +206,13 @@ import {{ explorerView }} from "./explorer.js";
 def test_keys_menu_and_help_work_in_a_shadow_root(page: Page, tmp_path: Path) -> None:
     in_the_shadow(page, tmp_path, TRACE)
     title = page.locator(".hu-title")
-    expect(title).to_have_text("Layer 0, head 0")
+    expect(title).to_have_text("Layer 1, head 1")  # as people count
     page.locator(".hu-canvas").focus()
     page.keyboard.press("h")
-    expect(title).to_have_text("Layer 0, head 1")
+    expect(title).to_have_text("Layer 1, head 2")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Help")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator(".hu-canvas")).to_be_focused()
-    assert taken(page, CSV, tmp_path)[0].endswith("-cross-0-1.csv")
+    assert taken(page, CSV, tmp_path)[0].endswith("-cross-L0-H1.csv")
     expect(page.get_by_role("button", name="Take it with you")).to_be_focused()

@@ -162,12 +162,12 @@ def merged(values: Numbers, rows: list[list[int]], columns: list[list[int]]) -> 
 
 def test_pieces_are_put_together_to_words(page: Page, tmp_path: Path) -> None:
     trace = made(["▁un", "believ", "able", "▁the", "▁the", "</s>"], ["<s>", "▁in", "croy", "▁le"])
-    opened(page, tmp_path, trace, kind="cross", layer=1, head=3, units="words")
+    opened(page, tmp_path, trace, kind="cross", layer=1, head=3, exact=0)
     # Rows go by what is written from them: ▁in croy | ▁le | </s>.
     rows, columns = [[0, 1], [2], [3]], [[0, 1, 2], [3], [4], [5]]
     heads, lines = table(page)
-    assert heads[1:] == ["0 unbelievable", "3 the", "4 the", "5 </s>"]
-    assert [line[0] for line in lines] == ["0 incroy", "2 le", "3 </s>"]
+    assert heads[1:] == ["unbelievable", "the", "the", "end"]
+    assert [line[0] for line in lines] == ["incroy", "le", "end"]
     wanted = merged(head("cross", 1, 3, trace), rows, columns)
     np.testing.assert_allclose(weights(page), wanted, atol=1e-4)
     np.testing.assert_allclose(weights(page).sum(axis=1), 1, atol=3e-4)
@@ -193,7 +193,7 @@ def test_special_tokens_are_dimmed_and_the_others_are_not(page: Page, tmp_path: 
     opened(page, tmp_path, TRACE, kind="encoder")
     places = spots(page, 8, 8)
     before = pixels(page, places)
-    page.get_by_role("combobox", name="<s> and </s>").select_option("dimmed")
+    page.get_by_role("combobox", name="Start and end").select_option("dimmed")
     after = pixels(page, places)
     ours = [i for i in range(64) if i % 8 != 7 and i // 8 != 7]
     assert (before[:, 3] == 255).all()
@@ -207,7 +207,7 @@ def test_several_heads_are_combined(page: Page, tmp_path: Path, combine: str, he
     opened(page, tmp_path, TRACE, layer=1, head=2, combine=combine, heads=heads)
     if heads:
         many = np.stack([head("cross", 0, 1), head("cross", 2, 3)])
-        expect(page.locator(".hu-title")).to_contain_text("0.1, 2.3")
+        expect(page.locator(".hu-title")).to_contain_text("L0·H1, L2·H3")
     else:
         many = TRACE.weights("cross", 1).astype(float)
         expect(page.locator(".hu-title")).to_contain_text("all heads of layer 1")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import colorsys
+import re
 import tomllib
 from pathlib import Path
 
 import plotly.graph_objects as go
 import pytest
 
-from transformer.figures.theme import theme
+from transformer import figures
+from transformer.figures.theme import FONT, theme
 
+BROWSER = Path(figures.__file__).parent / "browser"
 SETTINGS = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
 
 
@@ -19,3 +23,47 @@ def test_letters_are_the_pages(name: str) -> None:
     layout = go.Figure(layout={"template": theme(name == "dark")}).layout.template.layout
     assert layout.font.color == page["textColor"].lower()
     assert layout.paper_bgcolor == layout.plot_bgcolor == "rgba(0,0,0,0)"
+
+
+def channels(colour: str) -> list[float]:
+    return [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+
+
+def luminance(colour: str) -> float:
+    """WCAG 2.2, "relative luminance"."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels(colour)]
+    return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: str, other: str) -> float:
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def apart(one: str, other: str) -> float:
+    """Degrees between two hues."""
+    hues = [colorsys.rgb_to_hsv(*channels(colour))[0] for colour in (one, other)]
+    way = abs(hues[0] - hues[1])
+    return 360 * min(way, 1 - way)
+
+
+def test_what_is_chosen_is_not_what_is_less_than_zero() -> None:
+    style = (BROWSER / "base.css").read_text(encoding="utf-8")
+    found = re.search(r"--hu-choice: (#\w{6});", style)
+    assert found
+    choice = found[1]
+    for name in ("light", "dark"):
+        page = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))["theme"][name]
+        stops = page["chartDivergingColors"]
+        less, more = stops[: len(stops) // 2], stops[len(stops) // 2 :]
+        assert min(apart(choice, stop) for stop in less) > 90
+        assert min(apart(choice, stop) for stop in more) > 30
+        assert contrast(choice, page["backgroundColor"]) >= 3
+        ramp = page["chartSequentialColors"]
+        assert min(contrast(choice, ramp[0]), contrast(choice, ramp[-1])) >= 3
+
+
+def test_figures_have_the_pages_font() -> None:
+    for dark in (False, True):
+        layout = go.Figure(layout={"template": theme(dark)}).layout.template.layout
+        assert layout.font.family == FONT

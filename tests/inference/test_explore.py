@@ -24,13 +24,14 @@ def test_each_view_opens_as_it_is_called(trace: Trace) -> None:
         (trace.explore(), "heads"),
         (trace.heads(), "heads"),
         (trace.model(), "model"),
-        (trace.heatmap(layer=1, head=3, units="words"), "heatmap"),
+        (trace.heatmap(layer=1, head=3, exact=False), "heatmap"),
         (trace.explore(view="query-key"), "query-key"),
     ):
         assert isinstance(shown, Shown)
         assert shown.state["view"] == view
         assert [side.traced for side in shown.sides] == [trace]
-    assert trace.heatmap(layer=1, head=3, units="words").state["units"] == "words"
+    assert trace.heatmap().state["exact"] == 1  # as in Python
+    assert trace.heatmap(layer=1, head=3, units="words").state["exact"] == 0  # said so before
 
 
 def test_two_traces_are_compared(trace: Trace, translator: Translator) -> None:

@@ -30,9 +30,15 @@ def run_program(code: str, space: dict[str, Any] | None = None) -> None:
         exec(compile(code, "shown", "exec"), {} if space is None else space)
 
 
+def browser_views(app: AppTest) -> list[Any]:
+    """Those of the page, without the frame's."""
+    views = app.get("bidi_component")
+    return [view for view in views if "copylink" not in view.proto.component_name]
+
+
 def shown(app: AppTest) -> list[Any]:
     """What the browser views on the page were given: the explorer's header, or a dict."""
-    protos = [element.proto for element in app.get("bidi_component")]
+    protos = [element.proto for element in browser_views(app)]
     return [split(p.bytes)[0] if p.bytes else json.loads(p.json) for p in protos]
 
 

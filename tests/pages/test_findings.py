@@ -84,7 +84,7 @@ def test_verdicts_with_reason_figures_and_files(
 ) -> None:
     for name, made in results.items():
         put(checkpoints, tmp_path / "runs", name, made)
-    app = visit(PAGE, sentences=str(N))
+    app = visit(PAGE, sentences=str(N), exact="1")
     assert not messages(app)
     told = texts(app)
     assert f"{len(DONE)} of {len(FINDINGS)} have been run" in told

@@ -13,7 +13,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, run_program, view
+from tests.pages.conftest import Visit, browser_views, run_program, view
 from transformer import Translator
 from transformer.analysis.inside import opened
 from transformer.figures.packing import split
@@ -31,7 +31,7 @@ def translator(checkpoints: Path) -> Translator:
 
 def sent(app: AppTest) -> list[tuple[dict[str, Any], Any]]:
     """Headers and arrays of the browser views on the page, the map first."""
-    return [split(element.proto.bytes) for element in app.get("bidi_component")]
+    return [split(element.proto.bytes) for element in browser_views(app)]
 
 
 def tables(app: AppTest) -> dict[str, tuple[dict[str, Any], Any]]:
@@ -74,7 +74,7 @@ def test_the_walk_begins_at_the_embedding_and_goes_on(visit: Visit) -> None:
 def test_every_box_opens_to_the_numbers_of_the_analysis(
     visit: Visit, translator: Translator
 ) -> None:
-    app = visit(PAGE, text=TEXT, layer="1", head="2")
+    app = visit(PAGE, text=TEXT, layer="1", head="2", exact="1")
     trace = translator.trace(TEXT)
     for place in STOPS:
         turn(app, box=place)
@@ -97,7 +97,7 @@ def test_a_number_of_the_address_is_worked_out_and_its_program_prints_it(
     visit: Visit, translator: Translator, capsys: pytest.CaptureFixture[str]
 ) -> None:
     where = {"box": "decoder.cross_attn.softmax", "layer": "1", "head": "3"}
-    app = visit(PAGE, text=TEXT, row="2", column="1", **where)
+    app = visit(PAGE, text=TEXT, row="2", column="1", exact="1", **where)
     trace = translator.trace(TEXT)
     wanted = float(trace.weights("cross", 1)[3, 2, 1])
     (number,) = [text.value for text in app.markdown if text.value.startswith("**This number")]
@@ -177,7 +177,7 @@ def test_odd_sentences_are_shown_as_they_are(visit: Visit) -> None:
 
 def test_training_asks_every_position_at_once(visit: Visit, translator: Translator) -> None:
     target = "Ma tante cache un bateau."
-    app = visit(PAGE, text=TEXT, target=target, section="training")
+    app = visit(PAGE, text=TEXT, target=target, section="training", exact="1")
     trace = translator.trace(TEXT, target)
     logits = torch.tensor(trace["hook_logits"])
     loss = torch.nn.functional.cross_entropy(logits, torch.tensor(trace.predicted_ids))

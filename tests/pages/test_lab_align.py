@@ -36,7 +36,7 @@ def measured(sixty: tuple[dict[str, Any], str], tmp_path: Path) -> dict[str, Any
 
 def opened(visit: Visit, **params: str) -> AppTest:
     given = {"lab": "align", "sentences": str(N), "text": TEXT, "method": "forced"}
-    return visit("pages/lab.py", **{**given, "target": TARGET, **params})
+    return visit("pages/lab.py", **{**given, "target": TARGET, "exact": "1", **params})
 
 
 def test_the_leaderboard_is_that_of_the_pass(visit: Visit, measured: dict[str, Any]) -> None:

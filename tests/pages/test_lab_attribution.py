@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, messages, run_program, shown, view
+from tests.pages.conftest import Visit, browser_views, messages, run_program, shown, view
 from transformer.analysis.attribution import flow
 from transformer.figures.packing import split
 from transformer.ui import readings
@@ -20,7 +20,7 @@ PAGE = "pages/lab.py"
 
 
 def opened(visit: Visit, **params: str) -> AppTest:
-    return visit(PAGE, lab="moves", **{"text": TEXT, **params})
+    return visit(PAGE, lab="moves", **{"text": TEXT, "exact": "1", **params})
 
 
 def texts(app: AppTest) -> str:
@@ -60,7 +60,7 @@ def test_the_page_finds_where_they_differ(visit: Visit) -> None:
     there["Show the cell where the two differ most"].click().run()
     cell = shown(app)[0]["cell"]
     assert cell == [view(app).row, view(app).column]
-    proto = app.get("bidi_component")[0].proto
+    proto = browser_views(app)[0].proto
     parts = split(proto.bytes)[1]
     shares = [parts[name].array / parts[name].array.max() for name in ("weight", "norm")]
     apart = np.abs(shares[0] - shares[1])
@@ -102,7 +102,7 @@ def test_the_lines_of_python_print_the_same_numbers(visit: Visit) -> None:
         assert all(name in space for name in names)
         assert printed.getvalue()
         if "found" in space:
-            parts = split(app.get("bidi_component")[0].proto.bytes)[1]
+            parts = split(browser_views(app)[0].proto.bytes)[1]
             for name, values in space["found"].values.items():  # type: ignore[attr-defined]
                 np.testing.assert_allclose(parts[name].array, values, rtol=1e-4, atol=1e-6)
 

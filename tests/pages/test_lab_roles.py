@@ -67,7 +67,7 @@ def measured(twelve: tuple[dict[str, Any], str], tmp_path: Path) -> dict[str, An
 
 
 def opened(visit: Visit, **params: str) -> AppTest:
-    return visit(PAGE, **{"lab": "cards", "sentences": "12", **params})
+    return visit(PAGE, **{"lab": "cards", "sentences": "12", "exact": "1", **params})
 
 
 def texts(app: AppTest) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, messages, run_program, shown, view
+from tests.pages.conftest import Visit, browser_views, messages, run_program, shown, view
 from transformer import Translator
 from transformer.analysis.interventions.blanking import blank_cells
 from transformer.analysis.interventions.comparison import Comparison, compare
@@ -35,9 +35,8 @@ def translator(checkpoints: Path) -> Translator:
 
 
 def opened(visit: Visit, **params: str) -> AppTest:
-    return visit(
-        PAGE, **{"lab": "switch", "text": TEXT, "method": "forced", "target": OURS, **params}
-    )
+    own = {"lab": "switch", "text": TEXT, "method": "forced", "target": OURS, "exact": "1"}
+    return visit(PAGE, **{**own, **params})
 
 
 def whole(translator: Translator) -> Trace:
@@ -51,7 +50,7 @@ def said(app: AppTest) -> str:
 
 def moved(app: AppTest) -> dict[str, np.ndarray]:
     """How far every head moved, as the browser was told."""
-    for element in app.get("bidi_component"):
+    for element in browser_views(app):
         header, parts = split(element.proto.bytes)
         if header.get("moved"):
             return {name.removeprefix("moved."): part.array for name, part in parts.items()}
@@ -221,7 +220,7 @@ def test_a_chosen_cell_and_all_cells(visit: Visit, translator: Translator) -> No
     assert f"{len(cells.cells)} cells" in said(app)
     header, parts = next(
         split(element.proto.bytes)
-        for element in app.get("bidi_component")
+        for element in browser_views(app)
         if split(element.proto.bytes)[0].get("shown") == ["weight", "effect"]
     )
     assert header["cell"] == [1, 3]

@@ -130,7 +130,8 @@ def test_the_matrix_has_the_sentence_on_it(visit: Visit, vocabulary: Vocabulary)
     pieces = vocabulary.tokens(vocabulary.encode(text))
     labels = {}
     for side in ("source", "target"):
-        (chart,) = charts(visit(PAGE, topic="matrix", side=side, text=text))
+        shown = visit(PAGE, topic="matrix", side=side, text=text, exact="1")
+        (chart,) = charts(shown)
         labels[side] = chart["layout"]["yaxis"]["ticktext"]
         assert chart["layout"]["xaxis"]["title"]["text"] == "dimension"
     wanted = [f"{at} {escape(piece)}" for at, piece in enumerate(pieces)]
@@ -186,7 +187,7 @@ def test_the_lengths_are_those_of_the_vectors(visit: Visit) -> None:
 
 
 def test_a_head_is_chosen_and_can_be_followed(visit: Visit) -> None:
-    app = visit(PAGE, topic="parts", side="target")
+    app = visit(PAGE, topic="parts", side="target", exact="1")
     head = view(app).head
     assert head >= 0
     first, *_, whole = charts(app)

@@ -17,7 +17,7 @@ from transformer.figures.positions import Numbers, lay_out
 
 ROW, LOW_ROW = 24, 15  # pixels of a token's bars, and of many's
 FEW = 40
-SOURCE, TARGET, AGAINST = 0, 1, 3  # colours in the palette
+SOURCE, TARGET, AGAINST = 0, 3, 1  # colours in the palette: orange is less than zero everywhere
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,16 +15,15 @@ from transformer.figures.views import TABS, data_script, page
 @dataclass(frozen=True)
 class Notice:
     """One thing to notice: a sentence as pieces of text, each with whether it is a word of what is
-    looked at, and where to look: what the way there is called, and the state that it leads to."""
+    looked at, and where to look: the state that it leads to, with a kind, a layer and a head."""
 
     said: tuple[tuple[str, bool], ...]
-    label: str
     look: Mapping[str, int | str]
 
     def data(self) -> dict[str, Any]:
         """As the browser takes it. Raises ValueError if `look` has what is no state."""
         state_of(self.look)
-        return {"said": self.said, "label": self.label, "look": dict(self.look)}
+        return {"said": self.said, "look": dict(self.look)}
 
 
 _START = f"""{TABS}
@@ -42,6 +41,7 @@ def explorer_data(
     later: Sequence[Part] = (),
     names: Sequence[str] = (),
     story: Sequence[Notice] = (),
+    exact: int | None = None,
 ) -> bytes:
     """Everything that one drawing of the explorer needs, as `explorer.js` takes it.
 
@@ -54,6 +54,7 @@ def explorer_data(
             piece); "refused" if that could not be.
         names: of the sides, in place of their own.
         story: what to notice on the first side's sentence.
+        exact: whether names are exact, which a view that is on screen takes over when it changes.
         later: what the reader of these bytes has besides, and unpacks when it is looked at.
 
     Raises:
@@ -65,6 +66,7 @@ def explorer_data(
     head = {
         **header(sides, state_of(start), names),
         "visit": visit,
+        "exact": int(state_of(start)["exact"] if exact is None else exact),
         "versus": versus,
         "story": [notice.data() for notice in story],
         "later": [part.meta() for part in later],

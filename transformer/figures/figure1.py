@@ -51,6 +51,7 @@ def figure_data(
     layers: tuple[int, int] | None = None,
     leads: tuple[str, str] | None = None,
     size: str = "normal",
+    exact: bool = True,
 ) -> bytes:
     """What `figure1.js` draws.
 
@@ -64,6 +65,7 @@ def figure_data(
         leads: the class of an element of the page, and what is to be seen there: when that
             becomes another, the element is brought into view.
         size: "large" for a projector.
+        exact: layers are counted from 0.
 
     Raises:
         ValueError: for a button that a drawing has no place for.
@@ -81,6 +83,7 @@ def figure_data(
         ],
         "words": dict(words or {}),
         "layers": layers,
+        "exact": exact,
         "leads": leads,
         "opened": opened,
         "large": size == "large",

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from transformer.figures.film_captions import captions
+from transformer.figures.naming import retold
 from transformer.figures.packing import COARSE, Part, join, levels
 from transformer.figures.roles import LEAST_ROWS, NONE, POSITIONAL, SINK, Role, roles
 from transformer.figures.side import labels_of
@@ -65,6 +66,7 @@ def film_data(
     *,
     notes: Mapping[int, str] | None = None,
     visit: int = 0,
+    exact: bool = True,
 ) -> bytes:
     """Everything that the film needs, as `film.js` takes it.
 
@@ -75,6 +77,7 @@ def film_data(
         labels: for each probe its tokens, "src", "tgt" and "predicted".
         start: the state it opens with, where it differs from `FILM_DEFAULTS`.
         notes: a few words on a step, shown beside it: "loss 0.42".
+        exact: names of tokens and heads are those of the model; else those that people read.
         visit: a film on screen keeps its own state until this changes.
 
     Raises:
@@ -102,10 +105,13 @@ def film_data(
         "steps": steps,
         "notes": [(notes or {}).get(step, "") for step in steps],
         "probes": docs,
-        "roles": [{"group": r.group, "short": r.short, "text": r.text} for r in listed],
+        "roles": [
+            {"group": r.group, "short": r.short, "text": retold(r.text, exact)} for r in listed
+        ],
         "rule": {"positional": POSITIONAL, "sink": SINK, "rows": LEAST_ROWS},
         "start": begin,
         "visit": visit,
+        "exact": int(exact),
     }
     return join(header, parts)
 

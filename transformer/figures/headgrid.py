@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from transformer.figures.naming import counted
 from transformer.figures.views import view_page
 
 
@@ -42,6 +43,7 @@ def headgrid_data(
     legend: str,
     chosen: tuple[str, int, int] | None = None,
     large: bool = False,
+    exact: bool = True,
 ) -> dict[str, Any]:
     """What the browser draws.
 
@@ -50,6 +52,7 @@ def headgrid_data(
         legend: what the colour stands for, with its unit.
         chosen: a grid's name, a layer and a head.
         large: for a projector.
+        exact: layers and heads are counted from 0.
 
     Raises:
         ValueError: for a scale without length, or marks or words of another size than the values.
@@ -66,9 +69,9 @@ def headgrid_data(
             {
                 "name": grid.name,
                 "label": grid.label,
-                "rows": [str(layer) for layer in range(grid.values.shape[0])],
+                "rows": [str(counted(layer, exact)) for layer in range(grid.values.shape[0])],
                 "columns": list(grid.columns)
-                or [str(head) for head in range(grid.values.shape[1])],
+                or [str(counted(head, exact)) for head in range(grid.values.shape[1])],
                 "levels": [
                     [
                         None if math.isnan(value) else min(max((float(value) - low) / span, 0), 1)

@@ -33,7 +33,7 @@ def offsets(
         go.Bar(
             x=[at for at, _ in counts],
             y=[rows / total for _, rows in counts],
-            marker={"color": [palette[1] if rows == most else palette[0] for _, rows in counts]},
+            marker={"color": [palette[2] if rows == most else palette[0] for _, rows in counts]},
             customdata=[[ends.get(at, named(at)), rows] for at, rows in counts],
             hovertemplate="offset %{customdata[0]}<br>%{y:.1%} of the rows, %{customdata[1]:,}"
             "<extra></extra>",

@@ -23,8 +23,8 @@ class Shown:
 
     Args:
         sides: one, or two to compare.
-        state: what it opens with, where that differs from `state.DEFAULTS`. A layer without a head
-            opens at its head 0.
+        state: what it opens with, where that differs from `state.DEFAULTS`; but names are exact
+            unless `exact=False`. A layer without a head opens at its head 0.
 
     Raises:
         ValueError: for a state that is none, or a kind, layer or head that the trace has not.
@@ -32,7 +32,7 @@ class Shown:
 
     def __init__(self, sides: Sequence[Side], state: Mapping[str, Any]) -> None:
         given = {n: int(value) if isinstance(value, bool) else value for n, value in state.items()}
-        self.sides, self.state = list(sides), state_of(given)
+        self.sides, self.state = list(sides), state_of({"exact": 1, **given})
         for side in self.sides:
             _check(side, self.state, given)
 

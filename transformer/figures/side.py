@@ -14,9 +14,11 @@ import numpy.typing as npt
 from jaxtyping import Float, Integer
 
 from transformer import measures
+from transformer.figures.glossary import tip
 from transformer.figures.packing import COARSE, FINE, Part, levels
 from transformer.figures.pins import pin_parts
 from transformer.figures.state import DEFAULTS, State
+from transformer.figures.state import KINDS as CALLED
 from transformer.figures.steps import choices, tree_data
 from transformer.figures.token_diff import align
 from transformer.figures.words import plain_words, special, word_labels, words
@@ -223,6 +225,8 @@ def prefixed(parts: Sequence[Part], number: int) -> list[Part]:
     return [Part(f"{number}.{part.name}", part.array, part.top) for part in parts]
 
 
+_EXPLAINED = {**CALLED, "head": "Head", "layer": "Layer"}
+"""What has a tooltip in the explorer, and its name in the glossary."""
 _aligned = lru_cache(maxsize=64)(align)
 
 
@@ -252,4 +256,5 @@ def header(sides: Sequence[Side], start: State, names: Sequence[str] = ()) -> di
     }
     return {
         "sides": docs, "pairs": pairs, "start": start, "defaults": DEFAULTS, "measures": about,
+        "terms": {name: tip(called) for name, called in _EXPLAINED.items()},
     }  # fmt: skip

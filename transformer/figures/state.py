@@ -29,7 +29,7 @@ FIELDS: dict[str, Field] = {
     "row": Field(-1, bounds=(-1, 9999)),
     "column": Field(-1, bounds=(-1, 9999)),
     "zoom": Field(0, bounds=(0, 6)),
-    "units": Field("pieces", choices=("pieces", "words")),
+    "exact": Field(0, "Exact", bounds=(0, 1)),
     "special": Field("shown", choices=("shown", "dimmed", "hidden")),
     "renormalise": Field(0, bounds=(0, 1)),
     "scale": Field("sqrt", choices=("sqrt", "linear", "row")),
@@ -50,10 +50,15 @@ DEFAULTS: State = {name: field.read(field.default) for name, field in FIELDS.ite
 """What is shown if nothing else is asked for."""
 
 
+OLD = {"units": {"pieces": ("exact", "1"), "words": ("exact", "0")}}
+"""Fields of before, and by their values what they say now: links and programs still have them."""
+
+
 def state_of(values: Mapping[str, int | str]) -> State:
     """The whole state from what differs. Raises ValueError for a name or a value that is none."""
     found = dict(DEFAULTS)
-    for name, value in values.items():
+    for given, value in values.items():
+        name, value = OLD.get(given, {}).get(str(value), (given, value))
         if name not in DEFAULTS:
             known = ", ".join(DEFAULTS)
             raise ValueError(

@@ -95,6 +95,52 @@ def steps_data(
     return {"steps": rows, **({"live": True} if live else {})}
 
 
+def word_steps(
+    glance: Mapping[str, Any],
+    pieces: Sequence[StepLike],
+    words: Sequence[int],
+    *,
+    live: bool = False,
+    forced: int = -1,
+    tails: Mapping[int, float] | None = None,
+) -> dict[str, Any]:
+    """The same table in whole words: for each what had been written, the words that came close, and
+    the one taken. A word's probability is that of all its pieces together.
+
+    Args:
+        glance: `glance.glance_data` of the translation, with its rivals.
+        pieces: the steps of decoding; words: for each the number of its word.
+        live, forced, tails: as in `steps_data`, by the steps of pieces.
+    """
+    read: list[str] = ["<s>"]
+    rows = []
+    for number, word in enumerate(glance["written"]):
+        mine = [step for step, one in enumerate(words) if one == number]
+        own = {"token": word["text"], "id": pieces[mine[0]].chosen.id, "step": mine[0]}
+        chosen = {**own, "probability": min(word["p"], 1.0)}
+        rivals = [
+            {"token": one["text"], "id": one["ids"][0], "step": one["step"],
+             "probability": min(one["p"], 1.0)}
+            for one in word["rivals"]
+        ]  # fmt: skip
+        from_tail = [(tails or {})[step] for step in mine if step in (tails or {})]
+        rows.append(
+            {
+                "step": number + 1,
+                "first": mine[0],
+                "input": list(read),
+                "candidates": sorted([chosen, *rivals], key=lambda one: -one["probability"]),
+                "chosen": chosen,
+                "last": False,
+                **({"forced": True} if forced in mine else {}),
+                **({"takes": not 0 <= forced < mine[0]} if live else {}),
+                **({"tail": max(from_tail)} if from_tail else {}),
+            }
+        )
+        read.append(word["text"])
+    return {"steps": rows, "words": True, **({"live": True} if live else {})}
+
+
 def choices(table: Any) -> list[dict[str, Any]]:
     """The candidates of every step and the one taken, [token, id, probability] each, without the
     decoder's input: the explorer has it from the labels. `table` is a `results.StepTable`.

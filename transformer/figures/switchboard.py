@@ -23,6 +23,7 @@ def switchboard_data(
     moved: Mapping[str, Float[np.ndarray, "layers heads"]] | None = None,
     chosen: tuple[str, int, int] | None = None,
     large: bool = False,
+    exact: bool = True,
 ) -> bytes:
     """What the browser draws: a switch a head, with its picture; with `moved` a choice of heads.
 
@@ -33,6 +34,7 @@ def switchboard_data(
         moved: by kind a number a head from 0 to 1; the kinds that have none are left out.
         chosen: the head that is looked at: kind, layer, head.
         large: for a projector.
+        exact: layers and heads are counted from 0, and written as in the address.
 
     Raises:
         ValueError: for numbers of another shape.
@@ -59,6 +61,7 @@ def switchboard_data(
         "moved": moved is not None,
         "chosen": None if chosen is None else list(chosen),
         "large": large,
+        "exact": exact,
     }
     return join(header, parts)
 

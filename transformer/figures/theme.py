@@ -8,6 +8,8 @@ import plotly.graph_objects as go
 import plotly.io
 
 LIGHT_THEME, DARK_THEME = "heads-up-light", "heads-up-dark"
+FONT = '"Source Sans", system-ui, sans-serif'
+"""The page's own, which Streamlit serves."""
 INK = {LIGHT_THEME: "#1b1f24", DARK_THEME: "#e8ebef"}
 LETTERS = 14
 """Pixels of a letter, where a figure asks for none."""
@@ -18,7 +20,7 @@ AXIS = {"gridcolor": "rgba(128,128,128,0.25)", "zeroline": False}
 for _name, _ink in INK.items():
     plotly.io.templates[_name] = go.layout.Template(
         layout={
-            "font": {"color": _ink, "size": LETTERS},
+            "font": {"color": _ink, "family": FONT, "size": LETTERS},
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "hoverlabel": {"namelength": -1},

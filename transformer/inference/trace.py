@@ -153,7 +153,7 @@ class Trace(Mapping[str, Array]):
     def explore(self, other: Trace | None = None, *, view: str = "heads", **state: Any) -> Shown:
         """The attention explorer, in a notebook or as a file of its own.
 
-            trace.explore(kind="cross", units="words")
+            trace.explore(kind="cross", exact=False)
             trace.heatmap(layer=5, head=2, special="dimmed").save("head.html")
 
         Args:

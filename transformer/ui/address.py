@@ -55,7 +55,7 @@ class View:
         top_k: 0 draws from all pieces.
         seed: of all that is drawn by chance.
         other, other_model: the sentence and the checkpoint to compare with; "" is the same.
-        kind … size: as in `figures.state`; layer and head are counted from 0, as in
+        kind … exact: as in `figures.state`; layer and head are counted from 0, as in
             `trace.weights(kind, layer)`; `step` is the output token that is asked about.
         corpus: what heads are measured over, "" is what fits the model; sentences: at most.
         lesson: of the course, by its name; "" is none. (Once it was a number.)
@@ -80,6 +80,7 @@ class View:
     column: int = explored("column")
     step: int = explored("step")
     size: str = explored("size")
+    exact: int = explored("exact")
     corpus: str = field("", "Measured over", choices=CORPORA)
     sentences: int = field(300, "Sentences, at most", bounds=(1, 5000))
     lesson: str = field(form=(r"[a-z0-9]{0,20}", 'a lesson\'s name, like "umbrella"'))

@@ -15,7 +15,7 @@ from transformer.cancellation import cancelled_by
 from transformer.ui import lessons, models, state
 from transformer.ui.about import About, about
 from transformer.ui.address import EXAMPLE
-from transformer.ui.kit import views
+from transformer.ui.kit import exact, views
 from transformer.ui.models import Model
 from transformer.ui.pages import HOME, PAGES
 from transformer.ui.readings import WhileWanted
@@ -85,6 +85,8 @@ def _way_around(file: str) -> Iterator[None]:
         for other, one in PAGES.items():
             link(other, one.title)
         yield
+        if file != HOME:  # there all is in whole words
+            exact.switch()
         st.button(
             "Larger",
             icon=":material/present_to_all:",
@@ -176,7 +178,7 @@ def _choose_model(offered: dict[str, str]) -> None:
         options=names,
         format_func=lambda name: offered.get(name, name),
         label_visibility="collapsed",
-        width=220,
+        width=140,
         **{**state.bound("model"), "on_change": _turned_to},
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from transformer.figures.state import OLD
 from transformer.ui.address import View
 from transformer.ui.attention import Attention
 from transformer.ui.findings import Findings
@@ -96,6 +97,7 @@ PAGES = {
         way="**Findings** of papers, repeated →",
         what="What was published about heads: does it hold for the model you look at?",
     ),
+    "pages/glossary.py": Page("Glossary"),
 }
 
 
@@ -114,6 +116,7 @@ def values_of(file: str, params: Mapping[str, str]) -> tuple[Values, list[str]]:
     values: Values = {View.__name__: {}, mine.__name__: {}}
     problems: list[str] = []
     for name, written in params.items():
+        name, written = OLD.get(name, {}).get(written, (name, written))
         owners = owners_of(name, file)
         found = []
         for owner in owners:

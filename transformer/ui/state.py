@@ -16,6 +16,7 @@ from typing import Any, NoReturn, overload
 
 import streamlit as st
 
+from transformer.figures.glossary import tip
 from transformer.ui.address import View
 from transformer.ui.pages import HOME, PAGES, Kind, Values, made, of_model, values_of
 
@@ -93,14 +94,15 @@ def open_view(page: str, new: View) -> None:
 
 
 def bound(name: str) -> dict[str, Any]:
-    """Arguments that tie a widget to the field `name` of the open page's view, with its label.
+    """Arguments that tie a widget to the field `name` of the open page's view, with its label, and
+    its tooltip where that is a term.
 
     A widget that is not drawn loses its key; it finds its value in the view when it returns.
     """
     field, key = _page().fields()[name], _key(name)
     if key not in st.session_state:
         st.session_state[key] = getattr(view(_page()), name)
-    label = {"label": field.label} if field.label else {}
+    label = {"label": field.label, "help": tip(field.label)} if field.label else {}
     return {**label, "key": key, "on_change": _take, "args": (name, key)}
 
 
@@ -236,6 +238,8 @@ def _put(news: Values) -> None:
 
 def _take(name: str, key: str) -> None:
     value = st.session_state[key]
+    if isinstance(value, bool):
+        value = int(value)  # of a switch; a field is a number or a word
     # What it says once more when it is gone, on a slow machine, is no news.
     if value is not None and value != getattr(here(), name, value):
         change(**{name: value})

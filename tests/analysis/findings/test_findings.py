@@ -76,7 +76,9 @@ def test_a_shift_head_is_positional_and_a_random_one_is_not(
     assert found.verdict == "holds"
     assert found.figures["positional"].tolist() == [True, True, False]  # itself does not count
     assert found.figures["share"].tolist() == [1, 1, 1]
-    assert found.reason == "2 of 3 encoder heads are positional: 0.0 (+1, 100%), 0.1 (−2, 100%)."
+    assert (
+        found.reason == "2 of 3 encoder heads are positional: L0·H0 (+1, 100%), L0·H1 (−2, 100%)."
+    )
     random = FINDINGS["positional"].run(tiny, corpus)
     assert random.verdict == "refuted"
     assert not random.figures["positional"].any()

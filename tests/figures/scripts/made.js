@@ -51,7 +51,7 @@ export function side(seed = 1) {
 
 export const STATE = {
   view: "heatmap", kind: "cross", layer: 0, head: 0, heads: "", combine: "one", tokens: "", pin: "", way: "both", row: -1, column: -1, zoom: 0,
-  units: "pieces", special: "shown", renormalise: 0, scale: "sqrt", measure: "none", order: "layers", more: 0, step: 0, node: -1,
+  exact: 1, special: "shown", renormalise: 0, scale: "sqrt", measure: "none", order: "layers", more: 0, step: 0, node: -1,
   force: "", size: "normal",
 };
 

@@ -36,7 +36,7 @@ test("several heads are their mean or the greatest of them", () => {
 
 test("words add up what goes to their pieces and take the mean of what comes from them", () => {
   for (const [kind, rows] of [["encoder", [[0], [1, 2], [3]]], ["cross", [[0], [1, 2], [3]]], ["decoder", [[0], [1], [2, 3]]]]) {
-    const m = matrixOf(SIDE, { ...STATE, kind, units: "words", layer: 1, head: 2 });
+    const m = matrixOf(SIDE, { ...STATE, kind, exact: 0, layer: 1, head: 2 });
     const columns = kind === "decoder" ? [[0], [1], [2, 3]] : [[0], [1, 2], [3]];
     assert.deepEqual(m.rows.map(({ members }) => members), rows);
     rows.forEach((row, r) => columns.forEach((column, c) => {
@@ -95,9 +95,10 @@ test("the strongest lines are those that sorting all of them finds", () => {
 
 test("the part that is looked at is within the table and holds the pinned cell", () => {
   for (const [nRows, nColumns] of [[1, 1], [3, 9], [40, 17]]) {
+    const [rows, columns] = [nRows, nColumns].map((count) => Array.from({ length: count }, (_, i) => ({ members: [i] })));
     for (let zoom = 0; zoom <= 6; zoom++) {
       for (const [row, column] of [[-1, -1], [0, 0], [nRows - 1, nColumns - 1], [nRows >> 1, nColumns >> 1]]) {
-        const span = spanOf({ nRows, nColumns }, { zoom, row, column });
+        const span = spanOf({ nRows, nColumns, rows, columns }, { zoom, row, column });
         assert.ok(span.row >= 0 && span.row + span.rows <= nRows);
         assert.ok(span.column >= 0 && span.column + span.columns <= nColumns);
         if (row >= 0) assert.ok(row >= span.row && row < span.row + span.rows && column >= span.column && column < span.column + span.columns);

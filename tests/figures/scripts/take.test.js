@@ -36,11 +36,11 @@ test("no cell of a CSV is a formula, and every other comes back as it was", asyn
 
 test("names of files hold letters that every file system takes", () => {
   for (const [source, state, name] of [
-    ["مرحبا 👩🏽‍🚀", {}, "attention-heads-cross-0-0"],
-    ["../../etc/passwd\\x:*?", {}, "attention-etc-passwd-x-heads-cross-0-0"],
-    ["Élève à l'école", {}, "attention-eleve-a-l-ecole-heads-cross-0-0"],
-    ["a ".repeat(99), { combine: "mean", layer: 2 }, "attention-a-a-a-a-a-a-heads-cross-2-mean"],
-    ["x".repeat(99), { kind: "encoder", head: 3 }, `attention-${"x".repeat(50)}-heads-encoder-0-3`],
+    ["مرحبا 👩🏽‍🚀", {}, "attention-heatmap-cross-L0-H0"],
+    ["../../etc/passwd\\x:*?", {}, "attention-etc-passwd-x-heatmap-cross-L0-H0"],
+    ["Élève à l'école", {}, "attention-eleve-a-l-ecole-heatmap-cross-L0-H0"],
+    ["a ".repeat(99), { combine: "mean", layer: 2 }, "attention-a-a-a-a-a-a-heatmap-cross-L2-mean"],
+    ["x".repeat(99), { kind: "encoder", head: 3 }, `attention-${"x".repeat(50)}-heatmap-encoder-L0-H3`],
   ]) assert.equal(fileName({ side: { source, model: "" }, state: { ...STATE, ...state } }), name);
 });
 

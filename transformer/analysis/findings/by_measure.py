@@ -12,6 +12,7 @@ from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import Finding, Published, enough, interval_text
 from transformer.analysis.roles.head_measures import measure_heads
 from transformer.figures.interval_chart import Chart
+from transformer.figures.naming import short_name
 from transformer.inference import Translator
 from transformer.measures import MEASURES, Measure, PublishedClaim
 
@@ -65,7 +66,14 @@ def _tested(
     n_heads = values.shape[1]
     places = [(layer, head) for layer in layers for head in range(n_heads)]
     lines = [
-        (f"{layer}.{head}", layer, head, one.value, max(one.low, 0.0), min(one.high, 1.0))
+        (
+            short_name(layer, head, exact=True),
+            layer,
+            head,
+            one.value,
+            max(one.low, 0.0),
+            min(one.high, 1.0),
+        )
         for (layer, head), one in zip(places, drawn.together(), strict=True)
     ]
     table = pd.DataFrame(lines, columns=["place", "layer", "head", "share", "low", "high"])

@@ -13,6 +13,7 @@ from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import Finding, Published, enough, interval_text
 from transformer.analysis.roles.head_measures import measure_heads
 from transformer.figures.interval_chart import Chart
+from transformer.figures.naming import short_name
 from transformer.figures.roles import POSITIONAL
 from transformer.inference import Translator
 
@@ -27,7 +28,7 @@ def _test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding
     for layer, head in np.ndindex(places.best.shape[:2]):
         offset, share, reach = places.constant(layer, head)
         shares, counts = places.by_sentence(layer, head, offset, n)
-        lines.append((f"{layer}.{head}", layer, head, offset, share, reach))
+        lines.append((short_name(layer, head, exact=True), layer, head, offset, share, reach))
         hits.append(shares * counts)
         rows.append(counts)
     table = pd.DataFrame(lines, columns=["place", "layer", "head", "offset", "share", "reach"])

@@ -24,6 +24,7 @@ from transformer.analysis.importance.ablation import losses_without
 from transformer.analysis.importance.by_gradient import Importance, gradient_importance
 from transformer.analysis.interventions.switching import KINDS, Head, all_heads
 from transformer.figures.interval_chart import Chart
+from transformer.figures.naming import short_name
 from transformer.inference import Translator
 
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -81,10 +82,11 @@ def _single(translator: Translator, corpus: Corpus, progress: Progress) -> Findi
     )
     worst, counts = table.iloc[-1], table["missed"].value_counts()
     yes, no, unknown = (int(counts.get(word, 0)) for word in ("yes", "no", "not shown"))
+    name = short_name(worst["layer"], worst["head"], exact=True)
     reason = (
         f"Half of the {len(table)} heads cost {size(effect)} or less, taken away alone. Of single "
         f"heads, all intervals taken at once, {yes} surely cost more than {FLOOR:.0%}, {no} surely "
-        f"less, {unknown} cannot be told; the worst is {worst.kind} {worst.layer}.{worst['head']} "
+        f"less, {unknown} cannot be told; the worst is {worst.kind} {name} "
         f"({100 * worst.growth:+.1f}%)."
     )
     return Finding(table, effect, reason.replace("-", "−"), len(corpus))

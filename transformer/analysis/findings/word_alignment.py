@@ -16,6 +16,7 @@ from transformer.analysis.evidence.bootstrap import lead
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import Finding, Published, Untestable, enough, size
 from transformer.figures.interval_chart import Chart
+from transformer.figures.naming import short_name
 from transformer.inference import Translator
 
 FLOOR = 1.0
@@ -65,7 +66,13 @@ def layers_of(board: Leaderboard) -> list[ScoredAligner]:
 def heads_of(board: Leaderboard) -> list[ScoredAligner]:
     """Every single head, in every way."""
     return [
-        ScoredAligner(f"head {n}.{head} by its {by} ({to})", by, to, n, counts[:, n, head])
+        ScoredAligner(
+            f"head {short_name(n, head, exact=True)} by its {by} ({to})",
+            by,
+            to,
+            n,
+            counts[:, n, head],
+        )
         for (by, to), counts in _ways(board)
         for n, head in np.ndindex(counts.shape[1], counts.shape[2] - 1)
     ]

@@ -1,5 +1,7 @@
 // What all views share. Text from outside reaches the page through textContent alone.
 
+import { isSign, tokenName } from "./naming.js";
+
 export const SVG = "http://www.w3.org/2000/svg";
 
 /** @param {string} tag @param {Record<string, string | number | null | undefined>} [attributes] @returns {any} */
@@ -12,17 +14,31 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
-// A piece as people read it: the "▁" that begins a word is drawn faintly. Isolated with <bdi>, so
-// that right-to-left text does not turn the sentence around it.
+// A token as it is called: of a piece the "▁" that begins a word is drawn faintly. Isolated with <bdi>,
+// so that right-to-left text does not turn the sentence around it.
 export function tokenText(text) {
   const node = el("bdi", { class: "hu-token" });
-  if (text.length > 1 && text.startsWith("▁")) {
-    node.append(el("span", { class: "hu-word" }, "▁"), text.slice(1));
+  const name = tokenName(text);
+  if (name.length > 1 && name.startsWith("▁")) {
+    node.append(el("span", { class: "hu-word" }, "▁"), name.slice(1));
   } else {
-    node.append(text);
+    node.append(name);
   }
-  if (/^<\/?[a-z]+>$/.test(text)) node.classList.add("hu-special");
+  if (isSign(text)) node.classList.add("hu-special");
   return node;
+}
+
+// Change something above `node`, which stays where it is on the screen.
+export function inPlace(node, change) {
+  const before = node.getBoundingClientRect().top;
+  change();
+  const moved = node.getBoundingClientRect().top - before;
+  let scroller = node;
+  const scrolls = (one) => one.scrollHeight > one.clientHeight && /auto|scroll/.test(getComputedStyle(one).overflowY);
+  while (scroller && !scrolls(scroller)) {
+    scroller = scroller.parentElement || scroller.getRootNode().host;
+  }
+  (scroller || document.scrollingElement).scrollBy(0, moved);
 }
 
 export const within = (value, count) => Math.min(Math.max(value, 0), count - 1);

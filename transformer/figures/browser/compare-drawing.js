@@ -85,8 +85,8 @@ function differenceWords({ state }, { m, rows, columns }) {
     row: "as a share of the greatest of its row",
   }[state.scale];
   const lone = [...rows, ...columns].some((pair) => pair.includes(null));
-  const by = m.kind === "cross" ? ` Rows are paired by ${state.units === "words" ? "the word that is written" : "the token that is read"}.` : "";
-  const words = state.units === "words" ? " Punctuation at the end of a word makes it no other." : "";
+  const by = m.kind === "cross" ? ` Rows are paired by ${state.exact ? "the token that is read" : "the word that is written"}.` : "";
+  const words = state.exact ? "" : " Punctuation at the end of a word makes it no other.";
   return `B − A: blue where B attends more, orange where A does; ${scale}.${by}${words}${lone ? ` ${PARTNERLESS}` : ""}`;
 }
 

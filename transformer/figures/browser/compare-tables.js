@@ -1,14 +1,15 @@
 // Two tables of weights as one: aligned rows and columns, and what is more or less in the second.
 
 import { allHeads } from "./mosaic.js";
+import { tokenName } from "./naming.js";
 
 // Which pieces are the same: { rows, columns }, each a list of [place in A, place in B], null for none.
-/** @param {Side[]} sides @param {Pairs} pairs @param {Kind} kind @param {string} units */
-export function piecePairs(sides, pairs, kind, units) {
+/** @param {Side[]} sides @param {Pairs} pairs @param {Kind} kind @param {boolean} exact */
+export function piecePairs(sides, pairs, kind, exact) {
   const { src_tokens: src, tgt_tokens: tgt } = pairs;
   if (kind === "encoder") return { rows: src, columns: src };
   if (kind === "decoder") return { rows: tgt, columns: tgt };
-  return { rows: units === "words" ? writtenPairs(sides, tgt) : tgt, columns: src };
+  return { rows: exact ? tgt : writtenPairs(sides, tgt), columns: src };
 }
 
 // Words of cross attention are those that are written, each a place before it is read.
@@ -79,8 +80,8 @@ export function compareTables(a, b, pairs) {
 // Of a token that only one has, its label says which.
 /** @param {Pair} pair @param {Entry[]} first @param {Entry[]} second */
 function commonEntry([i, j], first, second) {
-  if (j === null) return { ...first[i], text: `${first[i].text} (A)` };
-  if (i === null) return { ...second[j], text: `${second[j].text} (B)` };
+  if (j === null) return { ...first[i], text: `${tokenName(first[i].text)} (A)` };
+  if (i === null) return { ...second[j], text: `${tokenName(second[j].text)} (B)` };
   const common = (one, other) => (one === other ? one : `${one} / ${other.replace(/^▁(?=.)/, "")}`);
   return { ...first[i], text: common(first[i].text, second[j].text), written: common(first[i].written, second[j].written) };
 }
@@ -89,7 +90,7 @@ function commonEntry([i, j], first, second) {
 // of B − A there. From the small pictures of the weights, which are here for all heads.
 /** @param {Side[]} sides @param {Kind} kind */
 export function headDifferences(sides, pairs, kind) {
-  const { rows, columns } = piecePairs(sides, pairs, kind, "pieces");
+  const { rows, columns } = piecePairs(sides, pairs, kind, true);
   const both = (list) => list.filter(([i, j]) => i !== null && j !== null);
   const [across, down] = [both(columns), both(rows)];
   const [height, width] = [down, across].map((list) => Math.min(list.length, SMALL));

@@ -10,6 +10,7 @@ import { compareTables, headDifferences, piecePairs } from "./compare-tables.js"
 import { makeLegend } from "./legend.js";
 import { makeChip } from "./measures.js";
 import { makeMosaic } from "./mosaic.js";
+import { headName, shortName } from "./naming.js";
 import { showWeight } from "./shares.js";
 import { KINDS } from "./options.js";
 import { makeStage } from "./stage.js";
@@ -108,8 +109,8 @@ function compareView(ctx) {
 
   function headButton({ layer, head, mean }, share) {
     const button = el(
-      "button", { type: "button", class: "hu-button", "data-head": `${layer}.${head}`, "aria-label": `layer ${layer}, head ${head}, differs by ${showMean(mean)}` },
-      `${layer}.${head} `, makeChip(showMean(mean), share, ctx.look),
+      "button", { type: "button", class: "hu-button", "data-head": `${layer}.${head}`, "aria-label": `${headName({ layer, head })}, differs by ${showMean(mean)}` },
+      `${shortName({ layer, head })} `, makeChip(showMean(mean), share, ctx.look),
     );
     button.addEventListener("click", () => ctx.set({ layer, head, combine: "one" }));
     return button;
@@ -174,7 +175,7 @@ function compareView(ctx) {
     node,
     draw,
     get kinds() { return ctx.sides.length > 1; },
-    get options() { return ctx.sides.length > 1 ? ["units", "special", "combine", "scale"] : []; },
+    get options() { return ctx.sides.length > 1 ? ["special", "combine", "scale"] : []; },
     title: () => (ctx.sides.length > 1 ? ctx.title() : "Two sides, one head"),
     keys: [["arrow keys", "read the weights of both, cell by cell"], ["Esc", "let go of the cell"]],
     note: () => (nothingToCompare(ctx) ? "" : clampedNote(ctx)),
@@ -194,7 +195,7 @@ function nothingToCompare({ sides, pairs, state }) {
 /** @param {Context} ctx */
 function comparison(ctx, a, b) {
   if (!a || !b || [a, b].some((one) => !one.nRows || !one.nColumns)) return null;
-  return compareTables(a, b, piecePairs(ctx.sides, ctx.pairs, ctx.state.kind, ctx.state.units));
+  return compareTables(a, b, piecePairs(ctx.sides, ctx.pairs, ctx.state.kind, Boolean(ctx.state.exact)));
 }
 
 // A model with fewer layers or heads is looked at where it ends.
@@ -203,7 +204,7 @@ function clampedNote({ sides, state }) {
   const [, b] = sides;
   const [layer, head] = [within(state.layer, b.n_layers), within(state.head, b.n_heads)];
   if (layer === state.layer && head === state.head) return "";
-  return `B has ${b.n_layers} layers of ${b.n_heads} heads: of B, layer ${layer}, head ${head} is shown.`;
+  return `B has ${b.n_layers} layers of ${b.n_heads} heads: of B, ${headName({ layer, head })} is shown.`;
 }
 
 /** @param {Side} side */

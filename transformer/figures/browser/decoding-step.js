@@ -4,6 +4,7 @@
 import { ARROWS, el, setIfNew, tokenText, within } from "./base.js";
 import { drawRowLabel, shorten } from "./lettering.js";
 import { shade } from "./matrix.js";
+import { headName, pieceName, tokenName } from "./naming.js";
 import { chanceOf, showWeight } from "./shares.js";
 
 // The candidates of a step, best first; the piece taken comes last if it is none of them.
@@ -12,7 +13,7 @@ export function candidatesOf(side, step) {
   const { candidates, chosen } = side.steps[step];
   const listed = candidates.map(([token, id, p]) => ({ token, id, p, taken: id === chosen[1] }));
   if (!listed.some(({ taken }) => taken)) listed.push({ token: chosen[0], id: chosen[1], p: chosen[2], taken: true });
-  return listed;
+  return listed.map((one) => ({ ...one, token: pieceName(one.token) }));
 }
 
 const ROW_NAMES = {
@@ -40,7 +41,7 @@ export function rowsOf(ctx, side, step) {
   return kinds.filter((kind) => side.kinds.includes(kind)).map((kind) => {
     const { layer, head } = stepHead(ctx, kind);
     const found = layer < side.n_layers && head < side.n_heads ? side.weights(kind, layer, head) : null;
-    const { tokens } = side.labels(kind).columns;
+    const { names: tokens } = side.labels(kind).columns;
     const row = kind === "encoder" ? looked : step;
     const made = { kind, layer, head, row, tokens, seen: kind === "decoder" ? step + 1 : tokens.length, weights: null, top: 0 };
     if (found && row !== null) {
@@ -122,15 +123,15 @@ function makeWeightRow(ctx, kind) {
   let key = "";
   let now = null;
   let made = []; // [cell, block, number] of each key
-  open.addEventListener("click", () => ctx.set({ view: "heatmap", kind, units: "pieces", special: "shown", combine: "one", layer: now.layer, head: now.head, row: now.row, column: strongestOf(now) }));
+  open.addEventListener("click", () => ctx.set({ view: "heatmap", kind, special: "shown", combine: "one", layer: now.layer, head: now.head, row: now.row, column: strongestOf(now) }));
 
   function draw(side, row) {
     now = row;
     away.hidden = Boolean(row.weights);
     cells.hidden = open.hidden = !row.weights;
     title.replaceChildren(
-      ROW_NAMES[kind], ...(kind === "encoder" && row.row !== null ? [", “", tokenText(side.src.tokens[row.row]), "”"] : []),
-      el("span", { class: "hu-ofhead" }, ` · layer ${row.layer}, head ${row.head}`),
+      ROW_NAMES[kind], ...(kind === "encoder" && row.row !== null ? [", “", tokenText(side.src.names[row.row]), "”"] : []),
+      el("span", { class: "hu-ofhead" }, ` · ${headName(row)}`),
     );
     if (!row.weights) return;
     if (key !== side.id) build(row.tokens);
@@ -146,7 +147,7 @@ function makeWeightRow(ctx, kind) {
       const weight = row.weights[j];
       setIfNew(cell, "tabindex", j === (held >= 0 ? held : best) ? "0" : "-1");
       setIfNew(cell, "class", j === best ? "hu-weight hu-most" : "hu-weight");
-      setIfNew(cell, "aria-label", `${row.tokens[j]}: ${showWeight(weight, row.top)}`);
+      setIfNew(cell, "aria-label", `${tokenName(row.tokens[j])}: ${showWeight(weight, row.top)}`);
       setIfNew(block, "style", `background: ${ctx.look.css(shade(weight, ctx.state.scale, most))}`);
       const shown = weight >= 0.005 ? weight.toFixed(2) : "";
       if (number.textContent !== shown) number.textContent = shown;
@@ -216,7 +217,7 @@ export function stepBlocks(ctx, side, step, note, width) {
     },
   }));
   const rows = rowsOf(ctx, side, step).filter(({ weights }) => weights).flatMap((row) => [
-    line(`${ROW_NAMES[row.kind]}${row.kind === "encoder" ? `, “${side.src.tokens[row.row]}”` : ""} · layer ${row.layer}, head ${row.head}`),
+    line(`${ROW_NAMES[row.kind]}${row.kind === "encoder" ? `, “${side.src.names[row.row]}”` : ""} · ${headName(row)}`),
     weightBlock(ctx, row, width),
   ]);
   return [line(note, true), ...bars, ...rows];

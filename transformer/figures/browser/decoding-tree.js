@@ -3,6 +3,7 @@
 
 import { ARROWS, el, tokenText, within } from "./base.js";
 import { drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE } from "./lettering.js";
+import { pieceName } from "./naming.js";
 import { chanceOf, fixed } from "./shares.js";
 
 const TREE_FEW = 4; // hypotheses kept; with more the discarded ones are folded away at first
@@ -135,7 +136,7 @@ export function makeTree(ctx) {
     const show = tree.best[now] && step >= 0 ? el("button", { type: "button", class: "hu-button" }, "Show this step") : null;
     show?.addEventListener("click", () => ctx.set({ step }));
     told.replaceChildren(
-      el("div", { class: "hu-written" }, ...wayTo(tree, now).map((i) => el("span", { class: "hu-piece" }, tokenText(tree.token[i])))),
+      el("div", { class: "hu-written" }, ...wayTo(tree, now).map((i) => el("span", { class: "hu-piece" }, tokenText(pieceName(tree.token[i]))))),
       el("bdi", { class: "hu-wholetext" }, writtenOf(tree, now)),
       el("dl", {}, ...pairs.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))), ...(show ? [show] : []));
     ends.replaceChildren(...ranked.map((i) => {
@@ -258,7 +259,7 @@ function paintNode(pen, tree, placed, look, i, isChosen) {
   pen.font = `${tree.best[i] ? 600 : 400} ${Math.round(LABEL_SIZE * scale)}px ${look.font}`;
   pen.save();
   pen.translate(0, y + high / 2);
-  drawToken(pen, shorten(pen, tree.token[i], room), x + 6, look, !gone);
+  drawToken(pen, shorten(pen, pieceName(tree.token[i]), room), x + 6, look, !gone);
   pen.restore();
   pen.globalAlpha = 1;
 }

@@ -4,6 +4,7 @@
 import { el, setIfNew, tokenText, within } from "./base.js";
 import { candidatesOf, makeStepPanel, rowsOf, stepBlocks, stepHead } from "./decoding-step.js";
 import { makeTree } from "./decoding-tree.js";
+import { headName, isExact, PIECES_HERE } from "./naming.js";
 import { KINDS } from "./options.js";
 import { plainToken } from "./querykey-working.js";
 
@@ -111,10 +112,10 @@ function decodingView(ctx) {
     title: () => {
       const { predicted, steps } = ctx.side;
       const step = at();
-      const writes = step < steps.length ? `: “${predicted.tokens[step].replace(/^▁(?=.)/, "")}”` : "";
+      const writes = step < steps.length ? `: “${plainToken(predicted.names[step])}”` : "";
       return `Step ${step + 1} of ${count()}${writes}`;
     },
-    note: () => `Of ${KINDS[ctx.state.kind]} the rows below are those of the chosen head, of the other kinds those of the clearest head of each.`,
+    note: () => `Of ${KINDS[ctx.state.kind]} the rows below are those of the chosen head, of the other kinds those of the clearest head of each.${isExact() ? "" : ` ${PIECES_HERE}`}`,
     code: () => `trace.translation.steps[${at()}]`,
     figure: () => decodingFigure(ctx, at(), tree),
     table: () => decodingTable(ctx, at()),
@@ -167,7 +168,7 @@ function makeOutputRow(go) {
   function draw(side, name, step, differing, forced) {
     if (key !== side.id) {
       key = side.id;
-      chips.replaceChildren(el("span", { class: "hu-piece hu-begin" }, tokenText(side.tgt.tokens[0])), ...side.predicted.tokens.map((token, i) => {
+      chips.replaceChildren(el("span", { class: "hu-piece hu-begin" }, tokenText(side.tgt.tokens[0])), ...side.predicted.names.map((token, i) => {
         const chip = el("button", { type: "button", class: "hu-piece", tabindex: "-1" }, tokenText(token));
         chip.addEventListener("click", () => go(i));
         return chip;
@@ -209,7 +210,7 @@ const shownSides = (ctx) => {
 function decodingFigure(ctx, step, tree) {
   const width = 760;
   const blocks = shownSides(ctx).flatMap(([side, name]) => {
-    const read = side.tgt.tokens.slice(0, step + 1).map(plainToken).join(" ");
+    const read = side.tgt.names.slice(0, step + 1).map(plainToken).join(" ");
     return stepBlocks(ctx, side, step, `${name ? `${name}. ` : ""}Read: ${read}`, width);
   });
   const whole = tree.figure(width);
@@ -224,7 +225,7 @@ function decodingFigure(ctx, step, tree) {
     }
     pen.restore();
   };
-  return { title: `Step ${step + 1}, layer ${ctx.state.layer}, head ${ctx.state.head} (${KINDS[ctx.state.kind]})`, width, height: blocks.reduce((sum, { height }) => sum + height, 0), paint };
+  return { title: `Step ${step + 1}, ${headName(ctx.state)} (${KINDS[ctx.state.kind]})`, width, height: blocks.reduce((sum, { height }) => sum + height, 0), paint };
 }
 
 /** @param {Context} ctx @param {number} step */
@@ -232,7 +233,7 @@ function decodingTable(ctx, step) {
   const rows = shownSides(ctx).filter(([side]) => step < side.steps.length).flatMap(([side, name]) => [
     ...candidatesOf(side, step).map(({ token, p, taken }, i) => [name, "candidate", i + 1, token, p, taken ? "taken" : ""]),
     ...rowsOf(ctx, side, step).filter(({ weights }) => weights).flatMap(({ kind, layer, head, row, seen, tokens, weights }) =>
-      tokens.slice(0, seen).map((token, j) => [name, `${KINDS[kind]}, layer ${layer}, head ${head}, row ${row}`, j, token, weights[j], ""])),
+      tokens.slice(0, seen).map((token, j) => [name, `${KINDS[kind]}, ${headName({ layer, head })}, row ${row}`, j, token, weights[j], ""])),
   ]);
   const { tree } = ctx.side;
   const branches = tree ? tree.token.map((token, i) =>

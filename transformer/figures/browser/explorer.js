@@ -4,11 +4,12 @@
 // answers to that with what is missing.
 
 import { colours, el, printColours, within } from "./base.js";
-import { listenForKeys, makeHelp, makeLarger } from "./help.js";
+import { listenForKeys, makeExact, makeHelp, makeLarger } from "./help.js";
 import { combined, matrixOf } from "./matrix.js";
 import { MEASURES, sinkOf } from "./measures.js";
 import { makeMosaic } from "./mosaic.js";
-import { KINDS, makeControls } from "./options.js";
+import { headName, layerName, nameExactly, sentenceCase, shortName } from "./naming.js";
+import { KINDS, makeControls, TERMS } from "./options.js";
 import { makePins } from "./pins-panel.js";
 import { makeSheet } from "./sheet.js";
 import { makeStore } from "./store.js";
@@ -30,6 +31,7 @@ export function explorerView(root, report, views, live = false) {
   let look = null;
   let defaults = null;
   let versus = ""; // what a second side is: "other" or "force"
+  let exact = null; // as the page said it last
   let reporting = 0;
   let framing = 0;
   const made = new Map(); // views, made when they are first looked at
@@ -94,7 +96,8 @@ export function explorerView(root, report, views, live = false) {
   const take = makeTake(ctx, () => view());
   const help = makeHelp(ctx, () => view());
   const larger = makeLarger(ctx);
-  tools.append(take.node, ...(live ? [] : [larger.node]), help.button); // the app has one for all of its page
+  const exactly = makeExact(ctx);
+  tools.append(take.node, ...(live ? [] : [exactly.node, larger.node]), help.button); // the app has one of each for all of its page
   frame.append(help.dialog);
   listenForKeys(frame, ctx, help, () => tabs.querySelector("[aria-selected=true]").focus());
 
@@ -116,7 +119,11 @@ export function explorerView(root, report, views, live = false) {
       set({ pin: "" }); // it would be another word
     }
     ({ defaults, versus } = header);
+    // The switch on the page was turned; what is chosen here the page hears of, and says again.
+    if (header.exact !== exact) state = { ...state, exact: header.exact };
+    exact = header.exact;
     Object.assign(MEASURES, header.measures);
+    Object.assign(TERMS, header.terms);
     const labels = Object.entries(header.measures).map(([name, { label }]) => [name, label]);
     controls.offer("measure", { none: "none", ...Object.fromEntries(labels) });
     story.show(header.story);
@@ -135,6 +142,7 @@ export function explorerView(root, report, views, live = false) {
     if (!state || !store.sides.length || !frame.isConnected) return;
     const side = store.sides[0];
     state = fitted(state, side, ctx.views);
+    nameExactly(state.exact);
     look = colours(frame);
     frame.dataset.size = state.size;
     for (const tab of tabs.children) {
@@ -149,12 +157,15 @@ export function explorerView(root, report, views, live = false) {
     aside.hidden = !views[state.view].mosaic;
     if (!aside.hidden) mosaic.draw(side, state.kind, state, look, { label: KINDS[state.kind] });
     title.textContent = shown.title ? shown.title() : ctx.title();
-    code.textContent = shown.code ? shown.code() : codeOf(state);
+    code.hidden = !state.exact;
+    code.textContent = code.hidden ? "" : shown.code ? shown.code() : codeOf(state);
     note.textContent = shown.note ? shown.note() : sinkOf(side, state);
+    story.draw();
     pins.draw();
     waiting.hidden = !views[state.view].mosaic || Boolean(side.weights(state.kind, state.layer, state.head));
     shown.draw();
     larger.draw();
+    exactly.draw();
     sheet.draw();
   }
 
@@ -203,12 +214,12 @@ function fitted(state, side, views) {
 
 /** @param {Side} side @param {State} state */
 function titleOf(side, state) {
-  if (state.combine === "one") return `Layer ${state.layer}, head ${state.head}`;
+  if (state.combine === "one") return sentenceCase(headName(state));
   const heads = combined(side, state);
   const name = state.combine === "mean" ? "Mean" : "Greatest";
   const of = state.heads
-    ? heads.map(({ layer, head }) => `${layer}.${head}`).join(", ")
-    : `all heads of layer ${state.layer}`;
+    ? heads.map(shortName).join(", ")
+    : `all heads of ${layerName(state.layer)}`;
   return `${name} of ${of}`;
 }
 

@@ -4,6 +4,7 @@
 
 import { colours, el, SVG, within } from "./base.js";
 import { sendVectors, waysInto } from "./figure1-travel.js";
+import { counted, layerName, nameExactly } from "./naming.js";
 import { unpack } from "./store.js";
 
 const TOWARDS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }; // the figure goes upwards
@@ -16,6 +17,7 @@ export function figure1View(place, report) {
 
   function show(bytes) {
     ({ header, parts } = unpack(bytes));
+    nameExactly(header.exact);
     draw();
     if (arrived !== null && arrived !== header.opened) arrive();
     arrived = header.opened;
@@ -100,7 +102,7 @@ export function figure1View(place, report) {
   function drawChooser(place, [count, chosen]) {
     const list = el("div", { class: "hu-layer-list" });
     for (let layer = 0; layer < count; layer++) {
-      const button = el("button", { type: "button", class: "hu-layer", "aria-pressed": String(layer === chosen), "aria-label": `Layer ${layer}` }, String(layer));
+      const button = el("button", { type: "button", class: "hu-layer", "aria-pressed": String(layer === chosen), "aria-label": `Layer ${counted(layer)}` }, counted(layer));
       button.addEventListener("click", () => {
         for (const other of list.children) other.setAttribute("aria-pressed", String(other === button));
         report({ layer });
@@ -155,7 +157,7 @@ function formOf([, , wide, high]) {
 }
 
 function drawFrame(place, [count, chosen]) {
-  const note = count > 1 ? `${count} ×, here layer ${chosen}` : "1 ×";
+  const note = count > 1 ? `${count} ×, here ${layerName(chosen)}` : "1 ×";
   return el("div", { class: "hu-layers", style: placed(place) }, el("span", {}, note));
 }
 

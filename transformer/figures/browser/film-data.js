@@ -1,6 +1,8 @@
 // What the film was given: frames, tokens and roles. The inverse of figures/film.py.
 
 import { el, within } from "./base.js";
+import { isExact } from "./naming.js";
+import { named } from "./store.js";
 
 export const stepName = (step) => step.toLocaleString("en");
 export const inPercent = (share) => `${Math.floor(100 * share + 1e-3)} %`; // never more than there is, but for float32
@@ -35,6 +37,7 @@ export function makeFilm(header, parts) {
   // One frame of one sentence, as the explorer's views take a sentence.
   function side(probe, frame) {
     const doc = probes[probe];
+    const [src, tgt, predicted] = [doc.src, doc.tgt, doc.predicted].map(named);
     const [, n_layers, n_heads] = shape(probe, doc.kinds[0]);
     const cells = (kind, layer, head) => {
       const [, layers, heads, rows, columns] = shape(probe, kind);
@@ -44,16 +47,16 @@ export function makeFilm(header, parts) {
     };
     return {
       ...doc,
-      id: `film ${probe} ${n_layers} ${n_heads} ${doc.src.tokens.join(" ")}`,
+      id: `film ${probe} ${n_layers} ${n_heads} ${doc.src.tokens.join(" ")} ${isExact()}`,
       number: probe,
       n_layers,
       n_heads,
       source: `Step ${stepName(steps[frame])}: ${plain(doc.src)}`,
       text: plain(doc.predicted),
       labels: (kind) => ({
-        rows: kind === "encoder" ? doc.src : doc.tgt,
-        columns: kind === "decoder" ? doc.tgt : doc.src,
-        writes: kind === "encoder" ? null : doc.predicted,
+        rows: kind === "encoder" ? src : tgt,
+        columns: kind === "decoder" ? tgt : src,
+        writes: kind === "encoder" ? null : predicted,
       }),
       thumb: cells,
       weights: (kind, layer, head) => {

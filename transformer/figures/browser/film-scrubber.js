@@ -3,6 +3,7 @@
 
 import { el, within } from "./base.js";
 import { inPercent, reasonOf, roleColour, stepName } from "./film-data.js";
+import { headName, sentenceCase } from "./naming.js";
 
 const FRAME_TICKS = 6; // steps named below the slider, at most
 const MOST_CHANGES = 200;
@@ -115,7 +116,7 @@ function ticksOf(steps) {
 }
 
 const changeText = ({ layer, head, before, after, step }) =>
-  `layer ${layer} head ${head}: ${before.text} → ${after.text}, at step ${stepName(step)}`;
+  `${headName({ layer, head })}: ${before.text} → ${after.text}, at step ${stepName(step)}`;
 
 // What the chosen head does now and when it began to, and the same of all heads to unfold.
 // `choose({ step, layer, head })` is called for a change that is clicked.
@@ -141,7 +142,7 @@ export function makeChanges(choose) {
     const swatch = el("span", { class: "hu-swatch", "aria-hidden": "true" });
     swatch.style.background = roleColour(role, look);
     const what = role.group === "none" ? "no kind that the rules know" : role.text;
-    said.replaceChildren(swatch, el("strong", {}, `Layer ${now.layer}, head ${now.head}: ${what}. `), el("span", {}, reasonOf(role, film.rule)));
+    said.replaceChildren(swatch, el("strong", {}, `${sentenceCase(headName(now))}: ${what}. `), el("span", {}, reasonOf(role, film.rule)));
     const changes = film.changes(now);
     const key = [film.steps.join(), now.probe, now.kind, now.layer, now.head, ...changes.map(changeText)].join();
     if (key === shown) return;

@@ -9,6 +9,7 @@ import { heatmapView } from "./heatmap.js";
 import { makeLarger } from "./help.js";
 import { matrixOf } from "./matrix.js";
 import { makeMosaic } from "./mosaic.js";
+import { headName, nameExactly } from "./naming.js";
 import { KINDS, makeControls } from "./options.js";
 import { makeSheet } from "./sheet.js";
 import { unpack } from "./store.js";
@@ -16,7 +17,7 @@ import { makeTake } from "./take.js";
 
 const FILM_LENGTH = 9000; // ms, of a film from end to end
 const FILM_PACE = [90, 450]; // ms, the shortest and the longest a step stays
-const AS_IT_IS = { units: "pieces", special: "shown", renormalise: 0, combine: "one", heads: "", scale: "sqrt" };
+const AS_IT_IS = { special: "shown", renormalise: 0, combine: "one", heads: "", scale: "sqrt" };
 
 export function filmView(root) {
   let film = null;
@@ -24,7 +25,7 @@ export function filmView(root) {
   let cell = { row: -1, column: -1, zoom: 0 };
   let now = null; // the state with what these stand for
   let [side, look, visit, frame, painted] = [null, null, null, 0, 0];
-  let [playing, framing] = [0, 0];
+  let [playing, framing, exact] = [0, 0, 1];
 
   /** @type {any} */
   const ctx = {
@@ -34,7 +35,7 @@ export function filmView(root) {
     get side() { return side; },
     get sides() { return [side]; },
     matrix: () => matrixOf(side, now),
-    title: () => `Step ${stepName(film.steps[frame])} · layer ${now.layer}, head ${now.head}`,
+    title: () => `Step ${stepName(film.steps[frame])} · ${headName(now)}`,
     onPaper: (make) => {
       const screen = look;
       look = printColours(pane);
@@ -73,6 +74,8 @@ export function filmView(root) {
     const { header, parts } = unpack(bytes);
     film = makeFilm(header, parts);
     painted += 1;
+    exact = header.exact ?? 1;
+    nameExactly(exact);
     if (!state || visit !== header.visit) {
       visit = header.visit;
       state = header.start;
@@ -126,7 +129,7 @@ export function filmView(root) {
     [empty.hidden, shown.hidden] = [any, !any];
     if (!any) return;
     frame = frameOf(film.steps, state.step);
-    now = { ...AS_IT_IS, ...cell, ...film.fitted(state) };
+    now = { ...AS_IT_IS, exact, ...cell, ...film.fitted(state) };
     side = film.side(now.probe, frame);
     look = colours(pane);
     pane.dataset.size = state.size;

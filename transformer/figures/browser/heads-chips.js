@@ -3,17 +3,18 @@
 
 import { el, SVG, tokenText } from "./base.js";
 import { parseHeads, writeHeads } from "./matrix.js";
+import { counted, headName, layerName, shortName } from "./naming.js";
 import { showWeight } from "./shares.js";
 
 // The heads that are on. "" is the chosen one alone, "none" is none.
 /** @param {Side} side @param {State} state */
 export function headsOn(side, state) {
   if (!state.heads) return [{ layer: state.layer, head: state.head }];
-  const found = new Map(parseHeads(state.heads, side).map((one) => [headName(one), one]));
+  const found = new Map(parseHeads(state.heads, side).map((one) => [headKey(one), one]));
   return [...found.values()];
 }
 
-export const headName = ({ layer, head }) => `${layer}.${head}`;
+export const headKey = ({ layer, head }) => `${layer}.${head}`;
 /** @param {Side} side @param {number} layer */
 export const allOf = (side, layer) => Array.from({ length: side.n_heads }, (_, head) => ({ layer, head }));
 
@@ -21,7 +22,7 @@ export const allOf = (side, layer) => Array.from({ length: side.n_heads }, (_, h
 /** @param {State} state */
 function writtenHeads(heads, state) {
   const text = writeHeads(heads);
-  return text === headName(state) ? "" : text || "none";
+  return text === headKey(state) ? "" : text || "none";
 }
 
 // A head's line in small: colour and dashes.
@@ -55,14 +56,14 @@ export function makeHeadChips(ctx) {
 
   function toggle(one) {
     const on = headsOn(ctx.side, ctx.state);
-    const rest = on.filter((other) => headName(other) !== headName(one));
+    const rest = on.filter((other) => headKey(other) !== headKey(one));
     ctx.set({ heads: writtenHeads(rest.length < on.length ? rest : [...on, one], ctx.state) });
   }
 
   function build(listed) {
     const held = chips.contains(chips.getRootNode().activeElement);
     chips.replaceChildren(...listed.map((one) => {
-      const chip = el("button", { type: "button", class: "hu-headchip", "data-head": headName(one) });
+      const chip = el("button", { type: "button", class: "hu-headchip", "data-head": headKey(one) });
       chip.addEventListener("click", () => toggle(one));
       return chip;
     }));
@@ -74,24 +75,24 @@ export function makeHeadChips(ctx) {
     const { side, state } = ctx;
     const own = allOf(side, state.layer);
     const listed = [...own, ...on.filter(({ layer }) => layer !== state.layer)];
-    if (layers.length !== side.n_layers) {
-      layers.replaceChildren(...Array.from({ length: side.n_layers }, (_, i) => el("option", { value: i }, String(i))));
+    if (layers.length !== side.n_layers || layers.options[0].text !== counted(0)) {
+      layers.replaceChildren(...Array.from({ length: side.n_layers }, (_, i) => el("option", { value: i }, counted(i))));
     }
     layers.value = String(state.layer);
     const key = `${side.id} ${writeHeads(listed)}`;
     if (key !== built) build(listed);
     built = key;
     listed.forEach((one, i) => {
-      const place = on.findIndex((other) => headName(other) === headName(one));
+      const place = on.findIndex((other) => headKey(other) === headKey(one));
       const style = place < 0 ? { ink: ctx.look.line, dash: [] } : styles[place];
       const chip = chips.children[i];
       chip.setAttribute("aria-pressed", String(place >= 0));
-      chip.title = `layer ${one.layer}, head ${one.head}${style.dash.length ? ", dashed" : ""}`;
+      chip.title = `${headName(one)}${style.dash.length ? ", dashed" : ""}`;
       chip.setAttribute("aria-label", chip.title);
-      chip.replaceChildren(swatch(style), headName(one));
+      chip.replaceChildren(swatch(style), one.layer === state.layer ? `H${counted(one.head)}` : shortName(one));
     });
-    all.textContent = `all of layer ${state.layer}`;
-    only.textContent = `only ${headName(state)}`;
+    all.textContent = `all of ${layerName(state.layer)}`;
+    only.textContent = `only H${counted(state.head)}`;
     only.disabled = !state.heads;
     all.disabled = state.heads === writeHeads(own);
   }
@@ -128,7 +129,7 @@ export function readFocus(ms, on, styles, { queries, keys, toKeys, fromQueries }
     said.push(el(
       "p", {}, el("strong", {}, ...spokenList(names)), ` ${mine.length > 1 ? `(sum of ${mine.length}) ${all}` : verb} `,
       ...strongest.map(({ weight, head, index }) =>
-        amount(on.length > 1 && styles[head], weight, ms[head].top, "", " ", ...spoken(others[index]), on.length > 1 ? ` (${headName(on[head])})` : "")),
+        amount(on.length > 1 && styles[head], weight, ms[head].top, "", " ", ...spoken(others[index]), on.length > 1 ? ` (${shortName(on[head])})` : "")),
     ));
   }
   return said;
@@ -145,7 +146,7 @@ export function readBetween(ms, on, styles, focus, { side, index }) {
   const masked = pins.every((pin) => (side === "k" ? ms[0].masked(pin, index) : ms[0].masked(index, pin)));
   const weights = masked
     ? ["masked: may not see the future"]
-    : sums.map((of, head) => amount(styles[head], of[index], ms[head].top, headName(on[head])));
+    : sums.map((of, head) => amount(styles[head], of[index], ms[head].top, shortName(on[head])));
   return [el(
     "p", {}, el("strong", {}, ...spokenList(from)), from.length > 1 ? " attend to " : " attends to ", el("strong", {}, ...spokenList(to)),
     pins.length > 1 ? `, sum of ${pins.length}: ` : ": ", ...weights,

@@ -2,10 +2,10 @@
 // which lines there are, where everything is, and how it is drawn.
 
 import { DIM } from "./cells.js";
-import { headName } from "./heads-chips.js";
 import {
   drawRowLabel, drawToken, fitRowParts, LABEL_SIZE, rowParts, shorten, SMALL_LABEL_SIZE, tokenWidth,
 } from "./lettering.js";
+import { shortName } from "./naming.js";
 
 export const MOST_LINES = 4000; // more are a grey wall, and slow
 export const FADED = 0.1; // the rest, while the lines of a token stand out
@@ -234,7 +234,7 @@ function markToken(pen, place, look, side, y, at, pinned) {
 }
 
 // For a picture that is taken away: which line is which head's.
-const LEGEND_CELL = [66, 20];
+const LEGEND_CELL = [84, 20];
 const legendColumns = (width) => Math.max(Math.floor(width / LEGEND_CELL[0]), 1);
 export const legendHeight = (on, width) => 12 + LEGEND_CELL[1] * Math.ceil(on.length / legendColumns(width));
 
@@ -254,7 +254,7 @@ export function drawHeadLegend(pen, on, styles, width, top, look) {
     pen.lineTo(x + 22, y);
     pen.stroke();
     pen.fillStyle = look.text;
-    pen.fillText(headName(one), x + 28, y);
+    pen.fillText(shortName(one), x + 28, y);
   });
   pen.restore();
 }

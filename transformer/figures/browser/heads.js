@@ -1,9 +1,9 @@
 // The Heads view, the first that a visitor sees: queries left, keys right, a line for every weight,
 // one colour a head (after BertViz' head view: Vig 2019, https://aclanthology.org/P19-3007).
 
-import { ARROWS, el, within } from "./base.js";
+import { ARROWS, el, inPlace, within } from "./base.js";
 import {
-  allOf, codeOfHeads, headName, headsOn, makeHeadChips, readBetween, readFocus, tableOfHeads,
+  allOf, codeOfHeads, headKey, headsOn, makeHeadChips, readBetween, readFocus, tableOfHeads,
 } from "./heads-chips.js";
 import {
   drawFocus, drawHeadLegend, drawLines, drawTokens, FADED, headStyle, layoutLines, legendHeight,
@@ -11,7 +11,8 @@ import {
 } from "./heads-lines.js";
 import { writeHeads } from "./matrix.js";
 import { sinkOf } from "./measures.js";
-import { pinnedTokens } from "./pins.js";
+import { headName, layerName, sentenceCase, shortName } from "./naming.js";
+import { pinnedTokens, pinOf, wordAt } from "./pins.js";
 import { makeStage } from "./stage.js";
 
 /** @param {Context} ctx @returns {View} */
@@ -37,14 +38,14 @@ function headsView(ctx) {
 
   // One head's table. Kept, since at 512 tokens it takes time and a click on a token changes nothing.
   function matrix(one) {
-    const { kind, units, special, renormalise } = ctx.state;
-    const now = [ctx.side.id, kind, units, special, renormalise].join();
+    const { kind, exact, special, renormalise } = ctx.state;
+    const now = [ctx.side.id, kind, exact, special, renormalise].join();
     if (now !== keptFor) {
       kept.clear();
       at = null; // its number is now another token's
     }
     keptFor = now;
-    const name = headName(one);
+    const name = headKey(one);
     if (!kept.has(name)) kept.set(name, ctx.matrix(ctx.side, { combine: "one", ...one }));
     const found = kept.get(name);
     if (!found) kept.delete(name); // still on its way
@@ -56,10 +57,10 @@ function headsView(ctx) {
     const here = wanted.map((one) => [one, matrix(one)]);
     [on, ms] = [wanted, here.map(([, m]) => m)];
     chips.draw(on, styles());
-    const away = here.filter(([, m]) => !m).map(([one]) => headName(one));
+    const away = here.filter(([, m]) => !m).map(([one]) => shortName(one));
     const nothing = ms[0] && (!ms[0].nRows || !ms[0].nColumns);
     const ready = on.length > 0 && !away.length && !nothing;
-    empty.textContent = nothing ? "All tokens are hidden. Show <s> and </s> to see them."
+    empty.textContent = nothing ? "Nothing is left: start and end are hidden."
       : away.length ? `On their way: the weights of ${away.join(", ")} …`
         : on.length ? "" : "No head is on. Choose one above, or a small picture of one.";
     for (const part of [reading, stage.node, legend]) part.hidden = !ready;
@@ -149,7 +150,9 @@ function headsView(ctx) {
   }
 
   function read(focus) {
-    if (!focus) return [el("p", { class: "hu-hint" }, "Point at a token to follow its lines; click to pin it. Pinned tokens are added up.")];
+    if (!focus) return [el("p", { class: "hu-hint" }, ctx.state.exact
+      ? "Point at a token to follow its lines; click to pin it. Pinned tokens are added up."
+      : "Point at a word to follow its lines; click it, and it is pinned in every head.")];
     if (between(pinned())) return readBetween(ms, on, styles(), focus, at);
     return readFocus(ms, on, styles(), focus);
   }
@@ -169,8 +172,16 @@ function headsView(ctx) {
     redraw();
   }
 
-  function pin({ side, index }) {
+  // A whole word is pinned in every head; where names are exact, or by `add`, a token here.
+  function pin({ side, index }, add = false) {
     const { members } = (side === "q" ? ms[0].rows : ms[0].columns)[index];
+    const word = ctx.state.exact || add ? null : wordAt(ctx.side, ctx.state.kind, side, members[0]);
+    if (word) {
+      const way = side === "q" ? "from" : "to";
+      const again = ctx.state.pin === pinOf(word) && [way, "both"].includes(ctx.state.way);
+      inPlace(stage.node, () => ctx.set({ pin: again ? "" : pinOf(word), way, tokens: "" }));
+      return;
+    }
     const names = members.map((position) => side + position);
     if (pinnedTokens(ctx.side, ctx.state).some((name) => names.includes(name))) {
       ctx.set({ pin: "" });
@@ -188,7 +199,7 @@ function headsView(ctx) {
   canvas.addEventListener("click", (event) => {
     const token = under(event);
     if (event.pointerType === "touch") at = null; // a finger that has left points at nothing
-    if (token) pin(token);
+    if (token) pin(token, event.shiftKey);
   });
   free.addEventListener("click", () => {
     ctx.set({ tokens: "", pin: "" });
@@ -200,7 +211,7 @@ function headsView(ctx) {
     if (key === "Escape" && (at || pinned().any)) {
       at = null;
       ctx.set({ tokens: "", pin: "" });
-    } else if ((key === "Enter" || key === " ") && at) pin(at);
+    } else if ((key === "Enter" || key === " ") && at) pin(at, event.shiftKey);
     else if (key in ARROWS || key === "Home" || key === "End") {
       const [right, down] = ARROWS[key] || [0, 0];
       const side = right ? (right > 0 ? "k" : "q") : at?.side || "q";
@@ -214,9 +225,9 @@ function headsView(ctx) {
   });
 
   function title() {
-    if (on.length === 1) return `Layer ${on[0].layer}, head ${on[0].head}`;
-    if (on.length && writeHeads(on) === writeHeads(allOf(ctx.side, on[0].layer))) return `Layer ${on[0].layer}, all heads`;
-    return on.length ? `${on.length} heads: ${on.map(headName).join(", ")}` : "No head";
+    if (on.length === 1) return sentenceCase(headName(on[0]));
+    if (on.length && writeHeads(on) === writeHeads(allOf(ctx.side, on[0].layer))) return `${sentenceCase(layerName(on[0].layer))}, all heads`;
+    return on.length ? `${on.length} heads: ${on.map(shortName).join(", ")}` : "No head";
   }
 
   function figure() {
@@ -251,11 +262,11 @@ function headsView(ctx) {
       const [one, more] = headsOn(ctx.side, ctx.state);
       return one && !more ? sinkOf(ctx.side, { ...ctx.state, ...one, combine: "one" }) : "";
     },
-    options: ["units", "special", "renormalise"],
+    options: ["special", "renormalise"],
     keys: [
       ["↑ and ↓", "go through the tokens"],
       ["← and →", "to the queries, to the keys"],
-      ["Enter or Space", "pin a token; pinned ones are added up"],
+      ["Enter or Space", "pin a token; with Shift one more, and they are added up"],
       ["Esc", "let go of them"],
     ],
     figure,

@@ -61,11 +61,11 @@ export function heatmapView(ctx) {
   canvas.addEventListener("click", (event) => {
     const [now, old] = [under(event), pinnedOf(m, ctx.state)];
     const same = now && old && now.row === old.row && now.column === old.column;
-    ctx.set(now && !same ? { row: now.row, column: now.column } : { row: -1, column: -1 });
+    ctx.set(now && !same ? piecesOf(m, now) : { row: -1, column: -1 });
   });
   canvas.addEventListener("dblclick", (event) => {
     const now = under(event);
-    if (now) ctx.set({ row: now.row, column: now.column, zoom: within(ctx.state.zoom + 1, ZOOMS + 1) });
+    if (now) ctx.set({ ...piecesOf(m, now), zoom: within(ctx.state.zoom + 1, ZOOMS + 1) });
   });
   canvas.addEventListener("keydown", (event) => {
     const pinned = pinnedOf(m, ctx.state);
@@ -75,8 +75,8 @@ export function heatmapView(ctx) {
     } else if (event.key in ARROWS) {
       const [right, down] = ARROWS[event.key];
       ctx.set(pinned
-        ? { row: within(pinned.row + down, m.nRows), column: within(pinned.column + right, m.nColumns) }
-        : { row: 0, column: 0 });
+        ? piecesOf(m, { row: within(pinned.row + down, m.nRows), column: within(pinned.column + right, m.nColumns) })
+        : piecesOf(m, { row: 0, column: 0 }));
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -85,7 +85,7 @@ export function heatmapView(ctx) {
   return {
     node,
     draw,
-    options: ["units", "special", "renormalise", "combine", "scale", "zoom"],
+    options: ["special", "renormalise", "combine", "scale", "zoom"],
     keys: [["arrow keys", "read the weights, cell by cell"], ["+ and −", "look closer, or from farther away"], ["Esc", "let go of the cell"]],
     figure: () => (m && m.nRows && m.nColumns
       ? withLegend({ title: ctx.title(), ...stage.figure() }, ctx.look, ctx.state.scale)
@@ -94,12 +94,18 @@ export function heatmapView(ctx) {
   };
 }
 
-// The cell that the state pins, or null if it pins none that exists.
+// The cell that the state pins, by the places of its pieces; null if it pins none that is here.
 /** @param {Matrix} m @param {State} state */
 function pinnedOf(m, state) {
-  const { row, column } = state;
-  return m && row >= 0 && column >= 0 && row < m.nRows && column < m.nColumns ? { row, column } : null;
+  if (!m) return null;
+  const row = m.rows.findIndex(({ members }) => members.includes(state.row));
+  const column = m.columns.findIndex(({ members }) => members.includes(state.column));
+  return row >= 0 && column >= 0 ? { row, column } : null;
 }
+
+// The other way round: the first pieces of a cell.
+/** @param {Matrix} m @param {Cell} cell */
+const piecesOf = (m, { row, column }) => ({ row: m.rows[row].members[0], column: m.columns[column].members[0] });
 
 // The part that is looked at: all of it, or a half, a quarter … around the pinned cell.
 /** @param {Matrix} m @param {State} state */

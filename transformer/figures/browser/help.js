@@ -1,18 +1,16 @@
 // The help sheet, and the keys that work wherever the focus is within the explorer.
 
 import { el } from "./base.js";
+import { KINDS, TERMS } from "./options.js";
 
 const HELP_TEXTS = [
   ["Who looks at whom", "Rows look at columns; where lines are drawn, the left looks at the right. The stronger the colour, the more of the attention goes there."],
   ["A row sums to 1", "A head shares out one whole among the tokens it sees, and takes a mean of what they hold, weighted by these shares."],
   ["a → b", "The decoder had just read a and wrote b next. So its attention shows where it looked to write b."],
-  ["<s> and </s>", "<s> begins every translation, </s> ends every sentence. A head with nothing to do often rests on one of them."],
-  ["▁", "Begins a word. The model reads pieces of words; long or rare words are several."],
+  ["start and end", "Signs of the model's own: one begins every translation, the other ends every sentence. A head with nothing to do often rests on one of them. Exactly they are <s> and </s>."],
+  ["Pieces", "The model reads pieces of words; long or rare words are several. A word's weight is the sum of what its pieces get; what it gives is their mean. Exactly each piece is shown, and ▁ begins a word."],
   ["A pinned word", "All heads of all layers are coloured by the greatest weight between it and another word: that looks at it, or that it looks at."],
   ["Hatched: masked", "The decoder may not look at what it has not written yet. That is no weight of zero, but nothing to look at."],
-  ["Encoder", "The sentence looks at itself."],
-  ["Decoder, masked", "The translation, as far as it is written, looks at itself."],
-  ["Encoder–decoder", "The translation looks at the sentence."],
 ];
 
 // What the keys do: [key, what is told, changes(state, side)]. A capital is told with its small letter.
@@ -24,8 +22,8 @@ const SHORTCUTS = [
   ["l", "next layer; L: the one below", (state, side) => ({ layer: (state.layer + 1) % side.n_layers })],
   ["L", null, (state, side) => ({ layer: (state.layer + side.n_layers - 1) % side.n_layers })],
   ["k", "next kind of attention", (state, side) => ({ kind: cycle(side.kinds, state.kind) })],
-  ["w", "whole words or pieces", (state) => ({ units: cycle(["pieces", "words"], state.units) })],
-  ["s", "<s> and </s> shown, dimmed or hidden", (state) => ({ special: cycle(["shown", "dimmed", "hidden"], state.special) })],
+  ["w", "exact: the model's pieces and numbers from 0, or whole words and numbers from 1", (state) => ({ exact: 1 - state.exact })],
+  ["s", "start and end shown, dimmed or hidden", (state) => ({ special: cycle(["shown", "dimmed", "hidden"], state.special) })],
   ["p", "larger, for a projector", (state) => ({ size: cycle(["normal", "large"], state.size) })],
 ];
 
@@ -40,7 +38,7 @@ export function makeHelp(ctx, current) {
     const views = [`1 to ${ctx.views.length}`, "choose a view"];
     const general = [views, ...SHORTCUTS.filter(([, told]) => told), ["Esc", "let go of the pinned word"], ["?", "this help"]];
     body.replaceChildren(
-      el("h3", {}, "How to read the picture"), helpTerms(HELP_TEXTS, "dfn"),
+      el("h3", {}, "How to read the picture"), helpTerms([...HELP_TEXTS, ...Object.entries(KINDS).map(([kind, label]) => [label, TERMS[kind]])], "dfn"),
       el("h3", {}, "Keys"), helpTerms(general, "kbd"),
       ...((current().keys || []).length ? [el("h3", {}, "Keys in this view"), helpTerms(current().keys, "kbd")] : []),
     );
@@ -64,6 +62,15 @@ export function makeLarger(ctx) {
   const node = el("button", { type: "button", class: "hu-button" }, "Larger");
   node.addEventListener("click", () => ctx.set({ size: cycle(["normal", "large"], ctx.state.size) }));
   return { node, draw: () => node.setAttribute("aria-pressed", String(ctx.state.size === "large")) };
+}
+
+// One button that shows and sets whether names are exact, where no page around has such a switch.
+/** @param {Context} ctx */
+export function makeExact(ctx) {
+  const title = "Pieces of words, signs, code, and layers and heads from 0, as in Python";
+  const node = el("button", { type: "button", class: "hu-button", title }, "Exact");
+  node.addEventListener("click", () => ctx.set({ exact: 1 - ctx.state.exact }));
+  return { node, draw: () => node.setAttribute("aria-pressed", String(Boolean(ctx.state.exact))) };
 }
 
 // `refocus()` is called when what had the focus is no longer there.

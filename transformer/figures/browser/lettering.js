@@ -1,5 +1,7 @@
 // Tokens written with a pen, on a canvas or in SVG.
 
+import { isSign, tokenName } from "./naming.js";
+
 export const LABEL_SIZE = 13;
 export const SMALL_LABEL_SIZE = 11;
 
@@ -37,11 +39,14 @@ const beginsWord = (text) => text.length > 1 && text.startsWith("▁");
 
 /** @param {Pen} pen @param {string} text */
 export function tokenWidth(pen, text) {
+  text = tokenName(text);
   return beginsWord(text) ? STROKE + 1 + pen.measureText(text.slice(1)).width : pen.measureText(text).width;
 }
 
 /** @param {Pen} pen @param {string} text @param {number} x @param {Pick<Look, "text" | "muted" | "faint">} look */
 export function drawToken(pen, text, x, look, chosen, light = false) {
+  light ||= isSign(text) && text !== tokenName(text); // "end" is no word here
+  text = tokenName(text);
   if (beginsWord(text)) {
     pen.fillStyle = look.faint;
     pen.fillRect(x, 5, STROKE - 1, 1.5);
@@ -54,6 +59,7 @@ export function drawToken(pen, text, x, look, chosen, light = false) {
 /** @param {Pen} pen @param {string} text @param {number} limit */
 export function shorten(pen, text, limit) {
   if (tokenWidth(pen, text) <= limit) return text;
+  text = tokenName(text);
   // Whole characters as people count them: never half of a pair, never an accent alone.
   const letters = Array.from(new Intl.Segmenter().segment(text), (part) => part.segment);
   while (letters.length > 1 && tokenWidth(pen, letters.join("") + "…") > limit) letters.pop();

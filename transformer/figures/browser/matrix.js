@@ -27,7 +27,7 @@ export function combined(side, state) {
 function entries(tokens, writes, state) {
   const special = writes ? writes.special : tokens.special;
   let found;
-  if (state.units === "words") {
+  if (!state.exact) {
     const by = writes || tokens;
     found = by.word_labels.map((text) => ({ text, written: null, special: false, members: [] }));
     by.words.forEach((word, position) => {
@@ -57,7 +57,7 @@ export function matrixOf(side, state, heads = combined(side, state)) {
   // Decoder self-attention reads and is read by the same pieces; cross attention is asked for the
   // sake of what is written next.
   const byWritten = kind === "cross" ? labels.writes : null;
-  const rows = kind === "decoder" && state.units === "pieces"
+  const rows = kind === "decoder" && state.exact
     ? written(entries(labels.rows, null, state), labels.writes)
     : entries(labels.rows, byWritten, state);
   const columns = entries(labels.columns, null, state);

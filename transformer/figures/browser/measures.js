@@ -1,6 +1,7 @@
 // What the numbers of a head say, and how they are written and coloured.
 
 import { el } from "./base.js";
+import { isExact, tokenName } from "./naming.js";
 
 // What a number below a head says, by its name, as `transformer.measures` has it: label, unit ("" is a
 // share, 0 to 1), note, and the name of the offset that goes with it, if one does. The data bring them.
@@ -75,7 +76,7 @@ export function sinkOf(side, state) {
   for (const [name, at] of [["first", 0], ["last", columns.tokens.length - 1]]) {
     const share = found[name][state.layer][state.head];
     if (share >= 0.5 && columns.tokens.length > 2) {
-      return `A sink: ${Math.round(100 * share)} % of this head's attention rests on ${columns.tokens[at]}, the ${name} token.`;
+      return `A sink: ${Math.round(100 * share)} % of this head's attention rests on ${isExact() ? columns.tokens[at] : `“${tokenName(columns.tokens[at])}”`}, the ${name} token.`;
     }
   }
   return "";

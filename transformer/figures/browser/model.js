@@ -9,6 +9,7 @@ import {
   valueOf,
 } from "./measures.js";
 import { allHeads, makeMosaic, paintThumb } from "./mosaic.js";
+import { counted, headName, sentenceCase, shortName } from "./naming.js";
 import { KINDS } from "./options.js";
 
 const PREVIEW = 168; // pixels of the larger picture beside a head
@@ -65,7 +66,7 @@ function modelView(ctx) {
     const lines = [makeChip(showMeasure(value), value / top, look)];
     const { offset } = MEASURES[state.measure];
     if (offset) lines.push(el("span", {}, showOffset(valueOf(side, kind, offset, layer, head))));
-    if (state.order === "measure") lines.unshift(el("span", { class: "hu-which" }, `${layer}.${head}`));
+    if (state.order === "measure") lines.unshift(el("span", { class: "hu-which" }, shortName({ layer, head })));
     const made = document.createDocumentFragment();
     made.append(...lines);
     return made;
@@ -83,7 +84,7 @@ function modelView(ctx) {
     const found = side.kinds.filter((kind) => measures(side, kind, state))
       .flatMap((kind) => side.measures[kind][state.measure].flat());
     const range = `${showMeasure(Math.min(...found))} to ${showMeasure(Math.max(...found))} ${measure.unit || "(share)"}`;
-    const named = state.order === "measure" ? " “3.2” is layer 3, head 2." : "";
+    const named = state.order === "measure" ? " “L3·H2” is layer 3, head 2." : "";
     words.replaceChildren(el("strong", {}, `${measure.label}, here ${range}. `), measure.note + named);
   }
 
@@ -91,7 +92,7 @@ function modelView(ctx) {
   function preview(button) {
     const { side, look } = ctx;
     const kind = button.closest("section").dataset.kind;
-    const [layer, head] = button.getAttribute("aria-label").match(/\d+/g).map(Number);
+    const [layer, head] = [button.dataset.layer, button.dataset.head].map(Number);
     const thumb = side.thumb(kind, layer, head);
     const canvas = el("canvas", {});
     paintThumb(canvas, thumb, kind === "decoder", look.ramp);
@@ -100,7 +101,7 @@ function modelView(ctx) {
     canvas.style.height = `${(PREVIEW * thumb.height) / longer}px`;
     tip.replaceChildren(
       canvas,
-      el("strong", {}, `Layer ${layer}, head ${head}`),
+      el("strong", {}, sentenceCase(headName({ layer, head }))),
       ...measured(side, kind, layer, head).map((line) => el("span", {}, line)),
     );
     tip.hidden = false;
@@ -194,8 +195,8 @@ function paintKind(pen, ctx, kind, step) {
   pen.font = `${SMALL_LABEL_SIZE}px ${look.font}`;
   pen.textAlign = "center";
   if (!order) {
-    for (let head = 0; head < side.n_heads; head++) write(String(head), label + head * (cell + gap) + cell / 2, 30);
-    for (let layer = 0; layer < side.n_layers; layer++) write(String(layer), 8, 42 + layer * step + cell / 2);
+    for (let head = 0; head < side.n_heads; head++) write(counted(head), label + head * (cell + gap) + cell / 2, 30);
+    for (let layer = 0; layer < side.n_layers; layer++) write(counted(layer), 8, 42 + layer * step + cell / 2);
   }
   pen.imageSmoothingEnabled = false;
   (order || allHeads(side)).forEach(({ layer, head }, i) => {
@@ -216,7 +217,7 @@ function paintMeasure(pen, { side, state, look }, { kind, layer, head }, x, y) {
   const { side: cell, line } = PICTURED;
   const value = valueOf(side, kind, state.measure, layer, head);
   const [ground, ink] = chipColours(value / topOf(side, state.measure), look);
-  const name = state.order === "measure" ? [[`${layer}.${head}`, look.text, null]] : [];
+  const name = state.order === "measure" ? [[shortName({ layer, head }), look.text, null]] : [];
   const { offset: at } = MEASURES[state.measure];
   const offset = at ? [[showOffset(valueOf(side, kind, at, layer, head)), look.muted, null]] : [];
   [...name, [showMeasure(value), ink, ground], ...offset].forEach(([text, colour, behind], i) => {

@@ -4,6 +4,8 @@
 
 import { ARROWS, el, within } from "./base.js";
 import { writeHeads } from "./matrix.js";
+import { counted, headName } from "./naming.js";
+import { TERMS } from "./options.js";
 
 export function makeMosaic(choose, open = choose) {
   const grid = el("div", { class: "hu-grid", role: "radiogroup" });
@@ -35,7 +37,7 @@ export function makeMosaic(choose, open = choose) {
       button.tabIndex = here ? 0 : -1; // Tab enters the group at the chosen one; arrows go on
       const more = described ? described(layer, head) : "";
       if (hover) button.setAttribute("aria-description", more);
-      else button.title = `layer ${layer}, head ${head}${more && `: ${more}`}`;
+      else button.title = `${headName(places[i])}${more && `: ${more}`}`;
       if (below) button.nextSibling.replaceChildren(below(layer, head));
     });
   }
@@ -51,20 +53,21 @@ export function makeMosaic(choose, open = choose) {
     places = order || allHeads(side);
     buttons = places.map(({ layer, head }) => {
       const button = el("button", {
-        type: "button", role: "radio", class: "hu-thumb", "aria-label": `layer ${layer}, head ${head}`,
+        type: "button", role: "radio", class: "hu-thumb", "data-layer": layer, "data-head": head,
+        "aria-label": headName({ layer, head }),
       }, el("canvas", { "aria-hidden": "true" }));
       button.addEventListener("click", () => open(layer, head));
       return button;
     });
     if (!order) {
-      grid.append(el("span", { class: "hu-corner" }, "layer"));
+      grid.append(el("span", { class: "hu-corner", title: TERMS.layer }, "layer"));
       for (let h = 0; h < side.n_heads; h++) {
-        grid.append(el("span", { class: "hu-column" }, h ? String(h) : "head 0"));
+        grid.append(el("span", { class: "hu-column", title: TERMS.head }, h ? counted(h) : `head ${counted(0)}`));
       }
     }
     buttons.forEach((button, i) => {
       const { layer, head } = places[i];
-      if (!order && head === 0) grid.append(el("span", { class: "hu-row" }, String(layer)));
+      if (!order && head === 0) grid.append(el("span", { class: "hu-row" }, counted(layer)));
       grid.append(captioned ? el("div", { class: "hu-pictured" }, button, el("div", { class: "hu-below" })) : button);
     });
   }

@@ -4,9 +4,11 @@ import { el } from "./base.js";
 
 export const KINDS = { encoder: "Encoder", decoder: "Decoder, masked", cross: "Encoder–decoder" };
 
+// Explanations of terms, by what they are here; the data bring them from figures/glossary.py.
+export const TERMS = {};
+
 const OPTIONS = {
-  units: { label: "Tokens", choices: { pieces: "pieces", words: "whole words" } },
-  special: { label: "<s> and </s>", choices: { shown: "shown", dimmed: "dimmed", hidden: "hidden" } },
+  special: { label: "Start and end", choices: { shown: "shown", dimmed: "dimmed", hidden: "hidden" } },
   renormalise: { label: "Rows", choices: { 0: "as they are", 1: "back to a sum of 1" } },
   combine: { label: "Heads", choices: { one: "the chosen one", mean: "mean", max: "greatest" } },
   scale: { label: "Colour", choices: { sqrt: "square root", linear: "linear", row: "each row to its greatest" } },
@@ -16,7 +18,7 @@ const OPTIONS = {
 };
 
 // What a newcomer has a use for; the others are one click away, and there if they are set already.
-const FIRST = ["units", "measure", "order", "zoom"];
+const FIRST = ["measure", "order", "zoom"];
 
 // `set(changes)` is called with what the user chose.
 export function makeControls(set) {
@@ -41,7 +43,7 @@ export function makeControls(set) {
     if (present.join() !== shown) {
       shown = present.join();
       kinds.replaceChildren(...present.map((kind) => {
-        const button = el("button", { type: "button", "data-kind": kind }, KINDS[kind]);
+        const button = el("button", { type: "button", "data-kind": kind, title: TERMS[kind] }, KINDS[kind]);
         button.addEventListener("click", () => set({ kind }));
         return button;
       }));

@@ -4,6 +4,7 @@
 import { ARROWS, el, within } from "./base.js";
 import { makeBar } from "./legend.js";
 import { makeMosaic } from "./mosaic.js";
+import { headName, sentenceCase } from "./naming.js";
 import { KINDS } from "./options.js";
 import { clearest, glances, pinnable, pinnedWord, pinOf, saidOf, seenBy } from "./pins.js";
 
@@ -141,12 +142,12 @@ export function makePins(ctx) {
   function write(pinned, best) {
     said.title = COUNTED;
     said.replaceChildren(...(best.length
-      ? [...saidAs(best[0], pinned, true), ` with ${shownWeight(best[0])} of its attention, in layer ${best[0].layer}, head ${best[0].head}.`]
+      ? [...saidAs(best[0], pinned, true), ` with ${shownWeight(best[0])} of its attention, in ${headName(best[0])}.`]
       : ["No other word and ", el("strong", {}, el("bdi", {}, pinned.label)), " look at each other this way. Choose the other."]));
     list.replaceChildren(...best.map((one) => {
       const button = el("button", { type: "button", "data-head": `${one.kind} ${one.layer}.${one.head}` },
         el("span", { class: "hu-pinweight" }, shownWeight(one)),
-        el("span", {}, el("strong", {}, `Layer ${one.layer}, head ${one.head}`), ` · ${KINDS[one.kind]}`, el("br"), ...saidAs(one, pinned)));
+        el("span", {}, el("strong", {}, sentenceCase(headName(one))), ` · ${KINDS[one.kind]}`, el("br"), ...saidAs(one, pinned)));
       button.addEventListener("click", () => open(one));
       return el("li", {}, button);
     }));

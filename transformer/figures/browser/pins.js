@@ -21,6 +21,15 @@ export function pinnedWord(side, pin) {
   return pin ? pinnable(side).find((one) => one.of === pin[0] && one.members.includes(position)) ?? null : null;
 }
 
+// The word that a row or a column of a kind stands for; null if that is no word. A row of the
+// cross-attention is that of the word it writes, which the decoder reads a place later.
+/** @param {Side} side @param {Kind} kind @param {"q" | "k"} which @param {number} position */
+export function wordAt(side, kind, which, position) {
+  const source = kind === "encoder" || (kind === "cross" && which === "k");
+  const at = kind === "cross" && which === "q" ? position + 1 : position;
+  return pinnedWord(side, `${source ? "s" : "t"}${at}`);
+}
+
 /** @param {Pinned} pinned */
 export const pinOf = ({ of, members }) => `${of}${members[0]}`;
 

@@ -121,7 +121,7 @@ export function makeKeyBars(ctx, working, choose) {
     const w = working();
     const masked = over >= w.seen;
     stage.say([
-      el("strong", {}, tokenText(w.labels.columns.tokens[over])),
+      el("strong", {}, tokenText(w.labels.columns.names[over])),
       el("span", {}, masked ? "masked: −∞" : `score ${fixed(w.scores[over])}`),
       el("span", {}, `weight ${fixed(w.shares[over])}`),
     ], stage.placed.left + (over + 0.5) * stage.placed.cell, stage.placed.top, BAND);
@@ -139,7 +139,7 @@ export function makeKeyBars(ctx, working, choose) {
 function planBars(ctx, pen, w, width) {
   pen.font = `${scaled(ctx, LABEL_SIZE)}px ${ctx.look.font}`;
   const left = Math.ceil(pen.measureText("weight").width + 14);
-  const longest = Math.max(...w.labels.columns.tokens.map((text) => tokenWidth(pen, text)));
+  const longest = Math.max(...w.labels.columns.names.map((text) => tokenWidth(pen, text)));
   const label = Math.min(longest, 110);
   let cell = Math.min((width - left - 6) / w.count, 64);
   const slant = label <= cell - 8 ? 0 : cell >= 16 ? Math.PI / 4 : Math.PI / 2;
@@ -196,7 +196,7 @@ function paintBars(ctx, pen, place, w, over) {
 function drawKeyNames(ctx, pen, place, w, over) {
   const { look } = ctx;
   pen.textBaseline = "middle";
-  w.labels.columns.tokens.forEach((token, j) => {
+  w.labels.columns.names.forEach((token, j) => {
     const chosen = j === w.column || j === over;
     if (!chosen && (j % place.every || Math.abs(j - w.column) < place.every)) return;
     pen.font = `${chosen ? "600 " : ""}${scaled(ctx, LABEL_SIZE)}px ${look.font}`;

@@ -2,12 +2,13 @@
 // each step says of it.
 
 import { within } from "./base.js";
+import { isExact, tokenName } from "./naming.js";
 import { fixed, showWeight } from "./shares.js";
 
 const STRONGEST = 5; // values that get a strip of their own
 const SHARP = 1e-3; // a difference that float32 and the packing cannot explain
 
-export const plainToken = (text) => text.replace(/^▁(?=.)/, "");
+export const plainToken = (text) => tokenName(text).replace(/^▁(?=.)/, "");
 
 export function softmaxOf(scores, count) {
   const made = new Float64Array(scores.length); // the masked rest stays 0: exp(−∞)
@@ -54,15 +55,15 @@ export function workingOf(side, state) {
 }
 
 // The six steps: a title of strings and tokens, a sentence, and what the trace says of it.
-/** @param {Side} side @param {State} state */
-export function workSteps(w, side, state) {
-  const [query, key] = [{ token: w.labels.rows.tokens[w.row] }, { token: w.labels.columns.tokens[w.column] }];
+/** @param {Side} side */
+export function workSteps(w, side) {
+  const [query, key] = [{ token: w.labels.rows.names[w.row] }, { token: w.labels.columns.names[w.column] }];
   const [traced, share] = [w.scores[w.column], w.shares[w.column]];
   const masked = w.column >= w.seen;
   const compare = (what, here, there) => ({ text: `${what} computed here ${fixed(here)}, in the trace ${fixed(there)}`, same: Math.abs(here - there) < SHARP * Math.max(1, Math.abs(there)) });
   const gap = greatestGap(w.shares, w.traced.weights);
   const apart = greatestGap(w.output, w.traced.output);
-  const words = state.units === "words" ? " There is one for each piece, so pieces are shown here, not whole words." : "";
+  const words = isExact() ? "" : " There is one for each piece, so pieces are shown here, not whole words; one that goes on with a word begins with “…”.";
   return [
     { title: ["The query of “", query, "”: what it is looking for"], text: `This head makes d_k = ${w.d} numbers of the piece with its matrix W^Q: q. They are drawn in step 3, blue above zero, orange below.${words}` },
     { title: ["The key of “", key, "”: what it has"], text: `With another matrix, W^K, it makes as many numbers of every piece that can be looked at: k.` },

@@ -4,6 +4,7 @@
 
 import { ARROWS, el, tokenText, within } from "./base.js";
 import { shorten } from "./lettering.js";
+import { headName, layerName, sentenceCase, tokenName } from "./naming.js";
 import { fixed } from "./shares.js";
 import { KINDS } from "./options.js";
 import { makeKeyBars, makeStrips, makeTokenList } from "./querykey-strips.js";
@@ -40,9 +41,9 @@ function queryKeyView(ctx) {
     if (!w) return empty.replaceChildren(...absence(ctx, held));
     if (dimension >= w.d) dimension = -1;
     const { rows, columns, writes } = w.labels;
-    queries.draw(`${ctx.side.id} ${w.kind}`, rows.tokens, w.row, () => false, writes?.tokens);
-    keys.draw(`${ctx.side.id} ${w.kind}`, columns.tokens, w.column, (j) => j >= w.seen);
-    workSteps(w, ctx.side, ctx.state).forEach(({ title, text, check }, i) => {
+    queries.draw(`${ctx.side.id} ${w.kind}`, rows.names, w.row, () => false, writes?.names);
+    keys.draw(`${ctx.side.id} ${w.kind}`, columns.names, w.column, (j) => j >= w.seen);
+    workSteps(w, ctx.side).forEach(({ title, text, check }, i) => {
       parts[i].title.replaceChildren(...title.map((part) => (part.token === undefined ? part : tokenText(part.token))));
       parts[i].text.textContent = text;
       parts[i].check.replaceChildren(...(check ? [el("b", {}, check.same ? "✓ " : "≠ "), check.text] : []));
@@ -52,7 +53,7 @@ function queryKeyView(ctx) {
   }
 
   function drawPlots() {
-    const [query, key] = [w.labels.rows.tokens[w.row], w.labels.columns.tokens[w.column]];
+    const [query, key] = [w.labels.rows.names[w.row], w.labels.columns.names[w.column]].map(tokenName);
     strips.draw(dimension, `Query of ${query}, key of ${key} and what they make, ${w.d} numbers each. Shift and arrow keys read them.`);
     bars.draw(`Scores and weights of ${w.count} keys; ${key} has weight ${fixed(w.shares[w.column])}.`);
     values.draw(dimension, `The weighed values of the strongest keys and their sum, ${w.d} numbers each.`);
@@ -74,7 +75,7 @@ function queryKeyView(ctx) {
       strips.tell(2);
     } else {
       const held = node.getRootNode().activeElement;
-      const row = within(w.row + down, w.labels.rows.tokens.length);
+      const row = within(w.row + down, w.labels.rows.names.length);
       ctx.set({ row, column: within(w.column + right, w.count) });
       if (queries.node.contains(held)) queries.focus();
       if (keys.node.contains(held)) keys.focus();
@@ -86,7 +87,7 @@ function queryKeyView(ctx) {
     draw,
     options: [],
     keys: [["↑ and ↓", "another query"], ["← and →", "another key"], ["Shift ← and →", "read the strips, number by number"]],
-    title: () => `Layer ${ctx.state.layer}, head ${ctx.state.head}`,
+    title: () => sentenceCase(headName(ctx.state)),
     code: () => `trace["${SITE_NAMES[ctx.state.kind].replace("{}", String(ctx.state.layer))}hook_query"][${ctx.state.head}]`,
     figure: () => w && workFigure(ctx, w, [null, null, strips, null, bars, values]),
     table: () => w && workTable(w, ctx),
@@ -106,15 +107,15 @@ function absence(ctx, held) {
   if (ctx.live || here) return ["The vectors of this head are on their way …"];
   if (!held.length) return ["The vectors of the heads are not in this file: they are many numbers. The app shows those of every head."];
   const [, kind, layer] = held[0];
-  const go = el("button", { type: "button", class: "hu-button" }, `Show layer ${layer}, ${KINDS[kind]}`);
+  const go = el("button", { type: "button", class: "hu-button" }, `Show ${layerName(Number(layer))}, ${KINDS[kind]}`);
   go.addEventListener("click", () => ctx.set({ kind, layer: Number(layer) }));
-  return [el("p", {}, `Queries, keys and values are many numbers: this file holds those of layer ${layer}, ${KINDS[kind]} only.`), go];
+  return [el("p", {}, `Queries, keys and values are many numbers: this file holds those of ${layerName(Number(layer))}, ${KINDS[kind]} only.`), go];
 }
 
 // The strips of the pair: query, key, and what they make. Both share a scale, the product has its own.
 /** @param {Side} side */
 function pairLines(w, side) {
-  const [query, key] = [w.labels.rows.tokens[w.row], w.labels.columns.tokens[w.column]];
+  const [query, key] = [w.labels.rows.names[w.row], w.labels.columns.names[w.column]];
   const most = mostOf([w.q, w.k]);
   const made = side.score === "additive" ? "tanh(q + k)" : "q × k";
   return [
@@ -128,7 +129,7 @@ function pairLines(w, side) {
 function valueLines(w) {
   const most = mostOf([...w.parts, w.rest, w.output]);
   const lines = w.told.map((j, i) => {
-    const token = w.labels.columns.tokens[j];
+    const token = w.labels.columns.names[j];
     return { parts: [w.shares[j].toFixed(2), " · ", token], name: `${fixed(w.shares[j])} · v of ${plainToken(token)}`, values: w.parts[i], most };
   });
   if (w.others.length) {
@@ -142,7 +143,7 @@ function valueLines(w) {
 // All steps below each other, as a picture to take away.
 /** @param {Context} ctx */
 function workFigure(ctx, w, stages) {
-  const steps = workSteps(w, ctx.side, ctx.state);
+  const steps = workSteps(w, ctx.side);
   const pictures = stages.map((stage) => stage?.figure());
   const width = pictures[2].width;
   let height = 0;
@@ -158,7 +159,7 @@ function workFigure(ctx, w, stages) {
     pen.textBaseline = "middle";
     pen.font = `600 14px ${font}`;
     pen.fillStyle = text;
-    pen.fillText(shorten(pen, `${i + 1}. ${steps[i].title.map((part) => part.token ?? part).join("")}`, width), 0, 16);
+    pen.fillText(shorten(pen, `${i + 1}. ${steps[i].title.map((part) => tokenName(part.token ?? part)).join("")}`, width), 0, 16);
     pen.translate(0, 30);
     if (picture) {
       pen.save();
@@ -181,13 +182,13 @@ function workFigure(ctx, w, stages) {
 function workTable(w, ctx) {
   const { rows, columns } = w.labels;
   const made = ctx.side.score === "additive" ? "tanh(q + k)" : "q × k";
-  const pair = `“${rows.tokens[w.row]}” asks “${columns.tokens[w.column]}”`;
+  const pair = `“${tokenName(rows.names[w.row])}” asks “${tokenName(columns.names[w.column])}”`;
   return {
-    caption: `Layer ${ctx.state.layer}, head ${ctx.state.head}, ${KINDS[w.kind]}: ${pair}`,
+    caption: `${sentenceCase(headName(ctx.state))}, ${KINDS[w.kind]}: ${pair}`,
     columns: ["dimension", "q", "k", made, "v", "Σ α·v", "key", "score", "weight here", "weight in the trace"],
     rows: [
       ...Array.from(w.q, (x, i) => [i, x, w.k[i], w.product[i], w.value(w.column)[i], w.output[i], "", "", "", ""]),
-      ...columns.tokens.map((token, j) =>
+      ...columns.names.map((token, j) =>
         ["", "", "", "", "", "", token, j < w.seen ? w.scores[j] : "−∞", w.shares[j], w.traced.weights[j]]),
     ],
   };

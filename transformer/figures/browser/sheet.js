@@ -1,6 +1,7 @@
 // What is on screen as a table of numbers, below the view: for a screen reader, and to read off.
 
 import { el, tokenText } from "./base.js";
+import { isExact, tokenName } from "./naming.js";
 
 const MOST_ROWS = 2000;
 const MOST_CELLS = 20000; // more of them a browser lays out for seconds
@@ -51,12 +52,12 @@ function sheetOf({ caption, columns, rows }) {
 }
 
 // A matrix as it is on screen: a row for each query, a column for each key. The numbers before the
-// tokens are their positions, as in `trace.weights(…)`; they keep repeated tokens apart.
+// tokens, where they are exact, are their positions, as in `trace.weights(…)`.
 /** @param {Matrix} m @param {string} caption */
 export function matrixTable(m, caption) {
   if (!m) return null;
   const digits = m.top > 255 ? 4 : 2; // what the packing kept
-  const named = (entry) => `${entry.members[0]} ${entry.text}`;
+  const named = (entry) => (isExact() ? `${entry.members[0]} ${entry.text}` : tokenName(entry.text));
   const writes = m.rows.some((row) => row.written !== null);
   return {
     caption: `${caption}: attention of each row's token to each column's`,

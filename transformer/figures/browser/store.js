@@ -1,6 +1,8 @@
 // What the explorer was given: labels and small pictures of all heads, and the weights of those
 // layers that have arrived. The inverse of figures/packing.py and figures/side.py.
 
+import { isExact, pieceNames } from "./naming.js";
+
 const ARRAYS = { u1: Uint8Array, u2: Uint16Array, f4: Float32Array };
 const VECTORS = ["query", "key", "value", "scores", "heads"];
 
@@ -29,7 +31,7 @@ export function makeStore(onArrive) {
   function take(bytes) {
     const { header, parts: news } = unpack(bytes);
     const same = sides.length === header.sides.length &&
-      sides.every((side, i) => side.id === header.sides[i].id);
+      sides.every((side, i) => side.digest === header.sides[i].id);
     if (!same) {
       parts.clear();
       later.clear();
@@ -62,16 +64,20 @@ export function makeStore(onArrive) {
   };
 }
 
+// Labels with the names of their pieces, as they are called at the moment.
+export const named = (labels) => ({ ...labels, get names() { return pieceNames(labels); } });
+
 /** @param {any} doc @param {number} number @param {(name: string) => Part | null} part @returns {Side} */
 function makeSide(doc, number, part) {
+  const [src, tgt, predicted] = [doc.src, doc.tgt, doc.predicted].map(named);
   const kept = new Map(); // weights of the heads that were looked at, as numbers
 
   // Labels of the queries and of the keys; `writes` beside queries of the decoder.
   function labels(kind) {
     return {
-      rows: kind === "encoder" ? doc.src : doc.tgt,
-      columns: kind === "decoder" ? doc.tgt : doc.src,
-      writes: kind === "encoder" ? null : doc.predicted,
+      rows: kind === "encoder" ? src : tgt,
+      columns: kind === "decoder" ? tgt : src,
+      writes: kind === "encoder" ? null : predicted,
     };
   }
 
@@ -113,5 +119,8 @@ function makeSide(doc, number, part) {
     return found.every(Boolean) ? Object.fromEntries(VECTORS.map((what, i) => [what, found[i]])) : null;
   }
 
-  return { ...doc, number, labels, weights, thumb, looks, vectors };
+  return {
+    ...doc, digest: doc.id, src, tgt, predicted, number, labels, weights, thumb, looks, vectors,
+    get id() { return `${doc.id}${isExact() ? " exact" : ""}`; }, // what was drawn with other names is another
+  };
 }

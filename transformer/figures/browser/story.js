@@ -1,6 +1,8 @@
 // What to notice on this sentence, in a few lines; each leads to the head that it is about.
 
 import { el } from "./base.js";
+import { headName, isExact } from "./naming.js";
+import { KINDS } from "./options.js";
 
 // `look(changes)` is called with what a line leads to.
 /** @param {(changes: Partial<State>) => void} look */
@@ -8,16 +10,25 @@ export function makeStory(look) {
   const list = el("ul", {});
   const node = el("section", { class: "hu-story", "aria-label": "What to notice on this sentence" }, list);
 
-  /** @param {Notice[]} notices */
-  function show(notices) {
+  /** @type {Notice[]} */
+  let notices = [];
+  let written = "";
+
+  /** @param {Notice[]} told */
+  const show = (told) => { notices = told; };
+
+  function draw() {
+    const now = `${isExact()} ${JSON.stringify(notices)}`;
+    if (now === written) return;
+    written = now;
     node.hidden = !notices.length;
-    list.replaceChildren(...notices.map(({ said, label, look: changes }) => {
-      const button = el("button", { type: "button" }, label);
+    list.replaceChildren(...notices.map(({ said, look: changes }) => {
+      const button = el("button", { type: "button" }, `${KINDS[changes.kind]}, ${headName(/** @type {any} */ (changes))}`);
       button.addEventListener("click", () => look(changes));
       const text = said.map(([part, word]) => (word ? el("strong", {}, el("bdi", {}, part)) : part));
       return el("li", {}, ...text, " ", button);
     }));
   }
 
-  return { node, show };
+  return { node, show, draw };
 }

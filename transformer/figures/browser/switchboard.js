@@ -5,6 +5,7 @@
 import { ARROWS, bright, colours, el, within } from "./base.js";
 import { makeBar } from "./legend.js";
 import { paintThumb } from "./mosaic.js";
+import { counted, headName, isExact, layerName, nameExactly, shortName } from "./naming.js";
 import { unpack } from "./store.js";
 
 const KIND_KEYS = "Arrow keys move, Enter switches; the first cell is the whole kind, the edges are layers and columns.";
@@ -26,6 +27,7 @@ export function switchboardView(place, report) {
   function show(bytes) {
     const found = unpack(bytes);
     [header, parts] = [found.header, found.parts];
+    nameExactly(header.exact);
     const at = sent.indexOf(header.off);
     if (at >= 0) sent.splice(0, at + 1);
     else {
@@ -38,7 +40,7 @@ export function switchboardView(place, report) {
   function redraw() {
     if (!header || !frame.isConnected) return;
     frame.dataset.size = header.large ? "large" : "normal";
-    const key = JSON.stringify([header.kinds, header.n_layers, header.n_heads, header.moved]);
+    const key = JSON.stringify([header.kinds, header.n_layers, header.n_heads, header.moved, header.exact]);
     if (key !== built) build();
     built = key;
     const look = colours(frame);
@@ -48,7 +50,7 @@ export function switchboardView(place, report) {
     if (header.moved) return;
     const many = header.kinds.length * header.n_layers * header.n_heads;
     said.textContent = off.size
-      ? `${off.size} of ${many} heads off: ${writeOff(off, header).replaceAll(",", ", ")}`
+      ? `${off.size} of ${many} heads off: ${namesOff(off)}`
       : "All heads are on. Click one to switch it off; a number beside or above them for its whole layer or column, “all” for the kind.";
     allOn.disabled = !off.size;
   }
@@ -63,8 +65,8 @@ export function switchboardView(place, report) {
   function makeGrid(kind) {
     const named = (row, column) => {
       if (!row && !column) return kind.label;
-      if (!row) return `${kind.label}, head ${column - 1} of every layer`;
-      return column ? `${kind.label}, layer ${row - 1}, head ${column - 1}` : `${kind.label}, layer ${row - 1}`;
+      if (!row) return `${kind.label}, head ${counted(column - 1)} of every layer`;
+      return `${kind.label}, ${column ? headName({ layer: row - 1, head: column - 1 }) : layerName(row - 1)}`;
     };
     const cells = Array.from({ length: header.n_layers + 1 }, (_, row) => Array.from({ length: header.n_heads + 1 }, (_, column) => {
       const head = row && column;
@@ -89,7 +91,18 @@ export function switchboardView(place, report) {
     return { kind, cells, node: el("section", {}, el("h4", {}, kind.label), grid) };
   }
 
-  const edgeText = (row, column) => (!row && !column ? "all" : !row ? String(column - 1) : !column ? String(row - 1) : "");
+  const edgeText = (row, column) => (!row && !column ? "all" : !row ? counted(column - 1) : !column ? counted(row - 1) : "");
+
+  // What is off, in words or as the address writes it.
+  function namesOff(heads) {
+    const written = writeOff(heads, header);
+    if (isExact()) return written.replaceAll(",", ", ");
+    const labels = Object.fromEntries(header.kinds.map(({ letter, label }) => [letter, label]));
+    return written.split(",").map((one) => {
+      const [layer, head] = one.slice(1).split(".").map(Number);
+      return `${labels[one[0]]} ${head === undefined ? layerName(layer) : shortName({ layer, head })}`;
+    }).join(", ");
+  }
 
   function walk(event, cells) {
     if (!(event.key in ARROWS)) return;
@@ -157,7 +170,7 @@ export function switchboardView(place, report) {
       button.textContent = share >= 0.005 ? String(Math.round(100 * share)) : "";
       button.classList.toggle("hu-out", off.has(`${kind.letter}${l}.${h}`));
       button.setAttribute("aria-checked", String(chosen));
-      button.title = `${kind.label}, layer ${l}, head ${h}: ${(100 * share).toFixed(1)}%${off.has(`${kind.letter}${l}.${h}`) ? ", off" : ""}`;
+      button.title = `${kind.label}, ${headName({ layer: l, head: h })}: ${(100 * share).toFixed(1)}%${off.has(`${kind.letter}${l}.${h}`) ? ", off" : ""}`;
       button.setAttribute("aria-label", button.title);
     }));
   }

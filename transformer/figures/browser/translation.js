@@ -3,6 +3,7 @@
 // figures/steps.py makes.
 
 import { el, tokenText } from "./base.js";
+import { isExact, nameExactly } from "./naming.js";
 import { chanceOf } from "./shares.js";
 
 const FEW = 3; // candidates of a step until more are asked for
@@ -18,6 +19,7 @@ export function translationView(root, report) {
     const now = JSON.stringify(data);
     if (now === shown) return; // a rerun without news keeps what the reader has unfolded
     shown = now;
+    nameExactly(!data.words);
     frame.replaceChildren(...(data.steps ? [stepTable(data.steps, data.live ? report : null)] : sentence(data)));
   }
 
@@ -28,8 +30,7 @@ function sentence(data) {
   return [
     el("span", { class: "hu-label" }, "Translation"),
     el("p", { class: "hu-text", dir: "auto", lang: data.language || null }, data.text),
-    pieces("The model reads", data.source_tokens),
-    pieces("and writes", data.tokens),
+    ...(data.words ? [] : [pieces("The model reads", data.source_tokens), pieces("and writes", data.tokens)]),
   ];
 }
 
@@ -55,7 +56,8 @@ function stepTable(steps, report) {
   };
   more.addEventListener("click", () => fill(more.getAttribute("aria-expanded") === "true" ? FEW : most));
   fill(FEW);
-  const heads = ["Step", "The decoder has read", "Most probable next pieces", "Taken"];
+  const next = isExact() ? "Most probable next pieces" : "Words that came close";
+  const heads = ["Step", "The decoder has read", next, "Taken"];
   const row = el("tr", {}, ...heads.map((text) => el("th", { scope: "col" }, text)));
   if (most > FEW) row.children[2].append(" ", more);
   return el("table", { class: "hu-steps" }, el("thead", {}, row), body);
@@ -63,8 +65,8 @@ function stepTable(steps, report) {
 
 function stepRow(step, count, report) {
   const listed = step.candidates.slice(0, count);
-  const taken = ({ id }) => id === step.chosen.id;
-  const take = report && step.takes && (({ id }) => report({ step: step.step - 1, id }));
+  const taken = (one) => one.id === step.chosen.id && one.step === step.chosen.step;
+  const take = report && step.takes && ((one) => report({ step: one.step ?? step.step - 1, id: one.id }));
   const rows = listed.map((candidate) => bar(candidate, taken(candidate), take));
   if (!listed.some(taken)) rows.push(bar(step.chosen, true, take));
   const input = step.input.slice(-INPUTS).map(chip);
@@ -91,13 +93,14 @@ function notesOf({ last, forced, tail }) {
   return notes.filter(Boolean).map((text) => el("span", { class: "hu-label" }, text));
 }
 
-function lookButton({ step }, report) {
+function lookButton({ step, first }, report) {
   const button = el("button", { type: "button", class: "hu-more", "aria-label": `Where the model looked in step ${step}` }, "where it looked");
-  button.addEventListener("click", () => report({ step: step - 1 }));
+  button.addEventListener("click", () => report({ step: first ?? step - 1 }));
   return button;
 }
 
-function bar({ token, id, probability }, taken, take) {
+function bar(one, taken, take) {
+  const { token, probability } = one;
   const share = el("span", { class: "hu-share" });
   share.style.width = `${100 * probability}%`;
   const takes = take && !taken;
@@ -108,6 +111,6 @@ function bar({ token, id, probability }, taken, take) {
     el("span", { class: "hu-track" }, share),
     el("span", { class: "hu-number" }, chanceOf(probability)),
   );
-  if (takes) row.addEventListener("click", () => take({ id }));
+  if (takes) row.addEventListener("click", () => take(one));
   return row;
 }

@@ -9,6 +9,7 @@ type Pixels = Uint32Array<ArrayBuffer>; // 256 colours, four bytes each
 // `plain` are the words without the signs around them; what is no word has the label "".
 interface Labels {
   tokens: string[]; words: number[]; word_labels: string[]; special: boolean[];
+  names: string[]; // of the pieces, as they are shown
   plain: number[]; plain_labels: string[];
 }
 
@@ -32,7 +33,7 @@ interface Tree {
 
 // A sentence with its translation, as a model read and wrote them.
 interface Side {
-  id: string; number: number; name: string; model: string; source: string; text: string;
+  id: string; digest: string; number: number; name: string; model: string; source: string; text: string;
   kinds: Kind[]; n_layers: number; n_heads: number; d_k: number; score: string;
   src: Labels; tgt: Labels; predicted: Labels;
   measures: Record<Kind, Record<string, number[][]>>;
@@ -50,7 +51,7 @@ interface Side {
 interface State extends Head, Cell {
   view: string; kind: Kind; heads: string; combine: "one" | "mean" | "max"; tokens: string; zoom: number;
   pin: string; way: "both" | "to" | "from";
-  units: "pieces" | "words"; special: "shown" | "dimmed" | "hidden"; renormalise: number;
+  exact: number; special: "shown" | "dimmed" | "hidden"; renormalise: number;
   scale: "sqrt" | "linear" | "row"; more: number; measure: string; order: "layers" | "measure";
   step: number; node: number; force: string; size: "normal" | "large";
 }
@@ -79,7 +80,7 @@ interface Place {
 }
 
 // One thing to notice: text, in which words of the sentence stand out, and the view that shows it.
-interface Notice { said: [string, boolean][]; label: string; look: Partial<State> }
+interface Notice { said: [string, boolean][]; look: Partial<State> }
 
 interface Figure { title: string; width: number; height: number; paint(pen: Pen): void }
 interface Table { caption: string; columns: string[]; rows: unknown[][] }

@@ -18,7 +18,6 @@ class Attention(View):
     pin: str = explored("pin")
     way: str = explored("way")
     zoom: int = explored("zoom")
-    units: str = explored("units")
     special: str = explored("special")
     renormalise: int = explored("renormalise")
     scale: str = explored("scale")

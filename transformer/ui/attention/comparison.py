@@ -20,8 +20,10 @@ def controls(model: Model) -> None:
     st.text_input(
         placeholder=suggested(model),
         live="400ms",
-        help="Its attention stands beside that of the first in the Compare view.",
-        **state.bound("other"),
+        **{
+            **state.bound("other"),
+            "help": "Its attention stands beside that of the first in the Compare view.",
+        },
     )
     labels = {"": "the same", **models.offered()}
     if len(labels) > 2:

@@ -10,7 +10,7 @@ from transformer.figures.state import FIELDS, State
 from transformer.ui import readings, state
 from transformer.ui.attention import Attention
 from transformer.ui.attention.comparison import names
-from transformer.ui.attention.story import story
+from transformer.ui.attention.story import first_look, story
 from transformer.ui.kit import views
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
@@ -22,7 +22,7 @@ def show(model: Model, reading: Reading, second: Reading | None = None, versus: 
     Args:
         second: to compare with; `versus` says what it is, as in `figures.explorer_data`.
     """
-    now = reading.side.resolved(state.view(Attention).explorer())
+    now = first_look(reading, state.view(Attention).explorer())
     both = [reading] if second is None else [reading, second]
     parts = [
         part
@@ -46,6 +46,7 @@ def show(model: Model, reading: Reading, second: Reading | None = None, versus: 
         names=names(model, versus),
         # In a lesson it would tell what is to be guessed or found.
         story=[] if state.view().lesson else story(reading),
+        exact=int(now["exact"]),
     )
     views.explorer(key="explorer", data=data, on_state_change=_explored)
 

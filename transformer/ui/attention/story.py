@@ -6,17 +6,32 @@ from weakref import WeakKeyDictionary
 
 from transformer.analysis.roles.sentence_heads import StandsOut, stand_out
 from transformer.figures.explorer import Notice
-from transformer.figures.state import KINDS, State
+from transformer.figures.state import State
 from transformer.ui.readings import Reading
 
-_kept: WeakKeyDictionary[Reading, list[Notice]] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[Reading, list[StandsOut]] = WeakKeyDictionary()
 _ENDS = {"</s>": "the sign that ends the sentence", "<s>": "the sign that begins the translation"}
 
 
+def first_look(reading: Reading, asked: State) -> State:
+    """What is shown of `asked`: of the encoder–decoder's heads, where none is chosen, the one that
+    the story calls the aligner; of the others the clearest."""
+    found = reading.side.resolved(asked)
+    if found["kind"] != "cross" or max(int(asked["layer"]), int(asked["head"])) >= 0:
+        return found
+    aligner = next((one for one in _standing_out(reading) if one.what == "aligns"), None)
+    return found if aligner is None else {**found, "layer": aligner.layer, "head": aligner.head}
+
+
 def story(reading: Reading) -> list[Notice]:
-    """A line for each sort of head that stands out; kept while the reading is."""
+    """A line for each sort of head that stands out."""
+    return [_notice(one, reading) for one in _standing_out(reading)]
+
+
+def _standing_out(reading: Reading) -> list[StandsOut]:
+    """Kept while the reading is."""
     if reading not in _kept:
-        _kept[reading] = [_notice(one, reading) for one in stand_out(reading.trace)]
+        _kept[reading] = list(stand_out(reading.trace))
     return _kept[reading]
 
 
@@ -27,8 +42,7 @@ def _notice(one: StandsOut, reading: Reading) -> Notice:
         tokens = [f"k{last}"]
     look: State = {"view": "heads", "kind": one.kind, "layer": one.layer, "head": one.head}
     alone: State = {"heads": "", "combine": "one", "tokens": ",".join(tokens), "pin": ""}
-    label = f"{KINDS[one.kind]}, layer {one.layer}, head {one.head}"
-    return Notice(_said(one), label, {**look, **alone})
+    return Notice(_said(one), {**look, **alone})
 
 
 def _said(one: StandsOut) -> tuple[tuple[str, bool], ...]:

@@ -11,7 +11,7 @@ import streamlit as st
 from transformer.figures import Side, explorer_page
 from transformer.ui import readings, state
 from transformer.ui.attention import Attention, comparison
-from transformer.ui.attention.story import story
+from transformer.ui.attention.story import first_look, story
 from transformer.ui.kit.tables import file_name
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
@@ -43,7 +43,7 @@ def buttons(
 
 def _page(model: Model, reading: Reading, second: Reading | None, versus: str) -> Callable[[], str]:
     # Of this moment: what is made later runs outside the session.
-    shown, told = state.view(Attention).explorer(), story(reading)
+    shown, told = first_look(reading, state.view(Attention).explorer()), story(reading)
     names = ("",) if second is None else comparison.names(model, versus) or ("A", "B")
 
     def made() -> str:

@@ -14,7 +14,7 @@ from transformer.analysis.findings import FINDINGS, Published
 from transformer.figures.interval_chart import measured as drawn
 from transformer.jobs import Computation
 from transformer.ui import frame, models, state
-from transformer.ui.kit import tables, verdicts
+from transformer.ui.kit import exact, tables, verdicts
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.computed import computed, computing
 from transformer.ui.kit.remembered import remembered
@@ -51,7 +51,7 @@ def show(model: Model, corpus: Corpus, published: Published) -> None:
 
 
 @remembered()
-def _picture(key: str, name: str, dark: bool, _table: pd.DataFrame) -> go.Figure:
+def _picture(key: str, name: str, dark: bool, exactly: bool, _table: pd.DataFrame) -> go.Figure:
     """Drawn once for all reruns."""
     return drawn(_table, FINDINGS[name].chart, dark=dark)
 
@@ -63,7 +63,7 @@ def _verdict(model: Model, published: Published, key: str, found: dict[str, Any]
         verdicts.badge(found["verdict"])
         if tested:
             verdicts.effect(found)
-        st.markdown(frame.plain(found["reason"]))
+        st.markdown(frame.plain(exact.retold(found["reason"])))
     if picture is None:
         return
     table = pd.DataFrame(found["table"])
@@ -71,7 +71,10 @@ def _verdict(model: Model, published: Published, key: str, found: dict[str, Any]
         st.caption(f"{found['measured']} sentences. Correction: {found['correction']}.")
         tables.csv("These figures (.csv)", lambda: table, f"{published.name}-{model.name}")
     with picture:
-        chart(_picture(key, published.name, dark(), table), f"chart-{published.name}")
+        named = table.map(lambda cell: exact.retold(cell) if isinstance(cell, str) else cell)
+        chart(_picture(key, published.name, dark(), exact.on(), named), f"chart-{published.name}")
+    if not exact.on():
+        return
     with st.expander("The same from the shell and from Python"):
         _programs(str(models.written(model.name)), published.name)
 

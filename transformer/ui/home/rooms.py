@@ -11,14 +11,14 @@ import streamlit as st
 from transformer.figures.rooms import STYLE, room_picture
 from transformer.ui import frame
 from transformer.ui.lessons.course import LESSONS
-from transformer.ui.pages import HOME, PAGES, path
+from transformer.ui.pages import PAGES, path
 
 
 def show() -> None:
     """The cards, in the order of the way around."""
     with st.container(horizontal=True, key="rooms"):
         for file, one in PAGES.items():
-            if file == HOME:
+            if not one.way:
                 continue
             with st.container(border=True, gap="xsmall", key=f"room-{path(file)}"):
                 _picture(path(file))(key=f"picture-{path(file)}", data={})

@@ -15,6 +15,7 @@ from transformer.inference import Trace
 from transformer.ui import state
 from transformer.ui.inside import Inside, stops
 from transformer.ui.inside.stops import Stop
+from transformer.ui.kit import exact
 from transformer.ui.kit.views import component
 from transformer.ui.models import Model
 
@@ -51,6 +52,7 @@ def whole(model: Model, stop: Stop, trace: Trace) -> None:
         layers=(model.n_layers, stop.layer),
         leads=("st-key-inside-top", stop.place),
         size=state.view().size,
+        exact=exact.on(),
     )
     _figure(key="figure-1", data=data, on_choice_change=_chosen)
 
@@ -83,7 +85,7 @@ def _button(model: Model, stop: Stop, trace: Trace, place: str) -> Button:
     if place not in boxes:
         weights = _picture(trace, boxes[f"{place}.softmax"].site, stop.head)
         over = "memory, " if place.endswith("cross_attn") else ""
-        hint = f"{over}head {stop.head}"
+        hint = f"{over}head {exact.number(stop.head)}"
         return Button(place, _NAMES[place], "attention", hint, weights, signed=False)
     box = boxes[place]
     lengths = {"src": len(trace.src_tokens), "tgt": len(trace.tgt_tokens)}
@@ -114,7 +116,7 @@ def _winner(model: Model, trace: Trace) -> str:
 
 
 def _line(tokens: Sequence[str]) -> str:
-    return " ".join(token.replace("▁", "") or "▁" for token in tokens)
+    return " ".join(token.replace("▁", "") or "▁" for token in map(exact.token, tokens))
 
 
 def _chosen() -> None:

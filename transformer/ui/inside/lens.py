@@ -10,6 +10,7 @@ from transformer.figures.lens import WRITTEN, lens_curve, lens_map
 from transformer.inference import Trace
 from transformer.ui import readings, state
 from transformer.ui.inside import stops
+from transformer.ui.kit import exact
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
@@ -27,11 +28,12 @@ def show(model: Model) -> None:
     )
     st.latex(r"P_\ell = \mathrm{softmax}\left(y_\ell\, E^{\top}\right)")
     position = _position(found)
+    titles = [exact.retold(title) for title in found.titles]
     figure = lens_map(
-        found.titles,
-        found.rows,
-        found.chosen,
-        found.top_tokens,
+        titles,
+        exact.tokens(found.rows),
+        exact.tokens(found.chosen),
+        [[[exact.token(one) for one in cell] for cell in line] for line in found.top_tokens],
         found.top_probabilities,
         marked=position,
         dark=dark(),
@@ -46,8 +48,8 @@ def show(model: Model) -> None:
     with st.container(key="inside-lens"):
         chart(figure, "lens-map")
     curve = lens_curve(
-        found.titles,
-        found.chosen[position],
+        titles,
+        exact.token(found.chosen[position]),
         found.probability[:, position],
         found.rank[:, position],
         dark=dark(),
@@ -68,7 +70,8 @@ def _position(found: Lens) -> int:
     st.session_state["lens-word"] = position
 
     def label(number: int) -> str:
-        return f"{number}: {found.rows[number]} → {found.chosen[number]}"
+        read, wrote = exact.token(found.rows[number]), exact.token(found.chosen[number])
+        return f"{exact.number(number)}: {read} → {wrote}"
 
     st.selectbox(
         "The word to follow", list(range(count)), format_func=label, key="lens-word",

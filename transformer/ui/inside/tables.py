@@ -10,6 +10,7 @@ from transformer.figures.tensors import Table, tensor_data
 from transformer.ui import frame, models, state
 from transformer.ui.inside import Inside, stops
 from transformer.ui.inside.stops import Stop
+from transformer.ui.kit import exact
 from transformer.ui.kit.views import component
 from transformer.ui.models import Model
 
@@ -20,6 +21,7 @@ Cell = tuple[int, int]
 
 def show(model: Model, stop: Stop, found: Opened) -> None:
     """Every table, the number that is chosen written out below its own."""
+    exact.about_pieces()
     chosen = _panel(found)
     cell = _cell(chosen)
     for panel in found.panels:
@@ -76,11 +78,11 @@ def _table(stop: Stop, panel: Panel, chosen: Panel, cell: Cell) -> None:
     )
     numbered = all(label == str(number) for number, label in enumerate(panel.columns))
     table = Table(
-        id=f"{stop.place} {panel.name}",
+        id=f"{stop.place} {panel.name} {exact.on()}",
         title=panel.title,
         values=panel.values,
-        rows=panel.rows,
-        columns=() if numbered else panel.columns,
+        rows=tuple(map(exact.token, panel.rows)),
+        columns=() if numbered else tuple(map(exact.token, panel.columns)),
         row_axis=panel.row_axis,
         column_axis=panel.column_axis,
         kind=panel.kind,
@@ -100,17 +102,16 @@ def _number(model: Model, found: Opened, panel: Panel, cell: Cell) -> None:
     """The chosen number by hand, and the program that prints it."""
     row, column = cell
     value = f"{panel.values[cell]:.6g}".replace("-", "−").replace("inf", "∞")
-    names = (panel.rows[row], panel.columns[column])
+    names = (exact.token(panel.rows[row]), exact.token(panel.columns[column]))
     label = panel.cells[row][column] if panel.cells else ""
     told = " · ".join(frame.plain(name) for name in (*names, label) if name)
     with st.container(border=True, key="inside-number"):
         st.markdown(f"**This number: {value}** &nbsp; :gray[{told}]")
         st.latex(_aligned(worked(panel, row, column)))
-        with st.expander("A program that prints this very number"):
-            st.code(
-                snippet(found, str(models.written(model.name)), panel.name, row, column),
-                language="python",
-            )
+        exact.program(
+            "A program that prints this very number",
+            snippet(found, str(models.written(model.name)), panel.name, row, column),
+        )
 
 
 def _aligned(lines: list[str]) -> str:

@@ -12,7 +12,7 @@ import streamlit as st
 from transformer.analysis.inside import shifted
 from transformer.text.visible import is_blank
 from transformer.ui import readings, state
-from transformer.ui.kit import controls
+from transformer.ui.kit import controls, exact
 from transformer.ui.models import Model
 
 _HEADS = ("t", "the decoder reads", "it should say", "probability", "loss", "it would say")
@@ -83,7 +83,7 @@ def _token(token: str) -> str:
 
 def _faint(token: str) -> str:
     """A token as text; the stroke that begins a word is small."""
-    shown = escape(token)
+    shown = escape(exact.token(token))
     return f'<span class="hu-word">▁</span>{shown[1:]}' if shown[1:] and shown[0] == "▁" else shown
 
 

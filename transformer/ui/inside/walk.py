@@ -11,6 +11,7 @@ from transformer.figures.places import STOPS
 from transformer.ui import frame, readings, state
 from transformer.ui.inside import asides, ending, figure, stops, tables
 from transformer.ui.inside.stops import Stop
+from transformer.ui.kit import exact
 from transformer.ui.models import Model
 
 _BLOCKS = {
@@ -56,7 +57,7 @@ def _title(stop: Stop) -> str:
         return box.title
     parts = [box.stack]
     if box.layer is not None:
-        parts.append(f"layer {box.layer}")
+        parts.append(exact.layer(box.layer))
     if box.block in _BLOCKS:
         parts.append(_BLOCKS[box.block])
     where = ", ".join(parts)
@@ -104,6 +105,7 @@ def _heads(model: Model, head: int) -> None:
     st.segmented_control(
         "Head",
         list(range(model.n_heads)),
+        format_func=exact.numbering(),
         key="inside-head",
         on_change=_head,
         required=True,

@@ -7,9 +7,12 @@ from typing import Any
 import streamlit as st
 
 from transformer.ui import frame, state
-from transformer.ui.kit import toy
+from transformer.ui.kit import exact, toy
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
+
+FIELD = 60
+"""Letters that a field shows at least: a longer sentence stands below it as well, whole."""
 
 
 def sentence(model: Model) -> None:
@@ -27,11 +30,19 @@ def sentence(model: Model) -> None:
             label_visibility="collapsed",
             on_change=_example,
         )
+    if len(state.view().text) > FIELD:
+        st.caption(frame.plain(state.view().text))
     vocabulary = model.translator.vocabulary
     words = dict.fromkeys(state.view().text.split())
     if unknown := [word for word in words if vocabulary.unk_id in vocabulary.encode(word)]:
-        st.caption(f"It never saw {frame.plain(', '.join(unknown[:5]))} and reads `<unk>` there.")
+        st.caption(
+            f"It never saw {frame.plain(', '.join(unknown[:5]))} and reads {_unknown()} there."
+        )
     toy.told(model)
+
+
+def _unknown() -> str:
+    return "`<unk>`" if exact.on() else "“▯”, an unknown piece,"
 
 
 def one_of(field: str, *, labelled: bool = True, **more: Any) -> None:
@@ -46,7 +57,9 @@ def one_of(field: str, *, labelled: bool = True, **more: Any) -> None:
 def layer_and_head(model: Model) -> None:
     """Two boxes, to stand in a row with others."""
     for name, count in (("layer", model.n_layers), ("head", model.n_heads)):
-        st.selectbox(options=range(count), width=90, **state.bound(name))
+        st.selectbox(
+            options=range(count), format_func=exact.numbering(), width=90, **state.bound(name)
+        )
 
 
 def head(model: Model, reading: Reading) -> None:
@@ -75,7 +88,6 @@ def method(model: Model) -> None:
         left.slider(**state.bounded("beam_size"))
         right.slider(
             step=0.1,
-            help="0 prefers short translations; the paper takes 0.6.",
             **state.bounded("length_penalty"),
         )
     elif chosen == "sample":
@@ -83,18 +95,14 @@ def method(model: Model) -> None:
         columns = st.columns(4)
         columns[0].slider(
             step=0.1,
-            help="Below 1 the probable becomes more probable still, above 1 less.",
             **state.bounded("temperature"),
         )
-        columns[1].slider(help="0: all of them.", **state.bounded("top_k"))
+        columns[1].slider(**state.bounded("top_k"))
         columns[2].slider(
             step=0.05,
-            help="The fewest pieces that have this much probability together.",
             **state.bounded("top_p"),
         )
-        columns[3].number_input(
-            help="The same seed draws the same translation.", **state.bounded("seed")
-        )
+        columns[3].number_input(**state.bounded("seed"))
     else:
         st.caption("You write the translation; the model says how probable it finds each piece.")
         st.text_input(

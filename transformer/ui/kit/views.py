@@ -10,6 +10,7 @@ import streamlit as st
 
 from transformer.figures import module, style, translation_data
 from transformer.ui import state
+from transformer.ui.kit import exact
 from transformer.ui.readings import Reading
 
 
@@ -32,6 +33,7 @@ def translation(reading: Reading, language: str = "") -> None:
     """The translation, large, in the language of this code, and the pieces read and written."""
     done = reading.trace.translation
     data = translation_data(done.text, done.src_tokens, done.tokens, language=language)
+    data["words"] = not exact.on()
     _translation(key="translation", data=data)
 
 

@@ -11,9 +11,10 @@ import streamlit as st
 
 from transformer.analysis.alignment.leaderboard import WAYS
 from transformer.analysis.corpora import Corpus
+from transformer.figures.glossary import tip
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.ui import frame, models, state
-from transformer.ui.kit import corpus, own_sentences, reports, tables
+from transformer.ui.kit import corpus, exact, own_sentences, reports, tables
 from transformer.ui.kit.views import component
 from transformer.ui.lab import BY, TO, Lab, align_sentence
 from transformer.ui.models import Model
@@ -58,15 +59,15 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
         state.normalise(**place, kind="cross", by=best["by"], to=best["to"])
     rates = table.set_index("aligner")["aer"]
     told = {
-        f"Best head: layer {best['layer']:.0f}, head {best['head']:.0f}": best["aer"],
-        f"Best layer, all heads together: {layer['layer']:.0f}": layer["aer"],
+        f"Best head: {exact.head(int(best['layer']), int(best['head']))}": best["aer"],
+        f"Best layer, all heads together: {exact.number(int(layer['layer']))}": layer["aer"],
         "A statistical aligner": rates["statistical"],
         "The diagonal": rates["diagonal"],
         "A word by chance": rates["chance"],
     }
     with st.container(horizontal=True, key="figures"):
         for name, rate in told.items():
-            st.metric(name, f"{100 * (1 - rate):.1f} %", width="content")
+            st.metric(name, f"{100 * (1 - rate):.1f} %", width="content", help=tip("AER"))
     left_out = len(found["left_out"])
     st.caption(
         "How far its links agree with the gold links: 100 % less the alignment error rate (AER, "
@@ -91,17 +92,16 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     with st.expander(f"All {len(table)} aligners as a table"):
         st.dataframe(table, hide_index=True, height=420)
     tables.csv("The leaderboard (.csv)", lambda: table, f"aligners-{model.name}")
-    with st.expander("The leaderboard from Python"):
-        st.code(
-            f"""from transformer import Translator
+    exact.program(
+        "The leaderboard from Python",
+        f"""from transformer import Translator
 from transformer.analysis.alignment.leaderboard import leaderboard
 from transformer.analysis.corpora import Corpus
 
 translator = Translator.load({str(models.written(model.name))!r})
 board = leaderboard(translator, {corpus.program(model, texts)})
 print(board.table)""",
-            language="python",
-        )
+    )
 
 
 def _grids(model: Model, heads: pd.DataFrame) -> None:
@@ -113,7 +113,7 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
         marks = [[f"{100 * (1 - rate):.0f}" for rate in line] for line in rates]
         told = [
             [
-                f"Layer {at}, head {head}: {100 * (1 - rate):.1f} % agreement"
+                f"{exact.head(at, head).capitalize()}: {100 * (1 - rate):.1f} % agreement"
                 for head, rate in enumerate(line)
             ]
             for at, line in enumerate(rates)
@@ -127,6 +127,7 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
         "better; layers down, heads across. Choose one for the sentence below",
         chosen=(f"{view.by}-{view.to}", view.layer, view.head),
         large=view.size == "large",
+        exact=exact.on(),
     )
     _grid(key="aligners", data=data, on_choice_change=_taken)
 

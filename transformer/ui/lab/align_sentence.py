@@ -15,7 +15,7 @@ from transformer.analysis.corpora.gold import Gold
 from transformer.figures.alignment import alignment
 from transformer.inference import Trace
 from transformer.ui import frame, models, readings, state
-from transformer.ui.kit import controls, tables
+from transformer.ui.kit import controls, exact, tables
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.lab import Lab, align_links, align_shift
 from transformer.ui.models import Model
@@ -157,9 +157,9 @@ def _away(
         )
     target = "" if view.method == "greedy" else f", target={trace.text!r}"
     given = "" if words is None else f", gold={words!r}"
-    with st.expander("The same from Python"):
-        st.code(
-            f"""from transformer import Translator
+    exact.program(
+        "The same from Python",
+        f"""from transformer import Translator
 from transformer.analysis.alignment.sentence_alignment import aligned
 
 translator = Translator.load({str(models.written(model.name))!r})
@@ -167,5 +167,4 @@ trace = translator.trace({trace.source!r}{target})
 found = aligned(translator.model, trace, {view.layer}, {view.head}, {view.by!r}, {view.to!r}{given})
 print(found.links())
 print(found.to_frame())""",
-            language="python",
-        )
+    )

@@ -11,6 +11,7 @@ from transformer.analysis.alignment.leaderboard import By
 from transformer.analysis.alignment.sentence_alignment import Aligned
 from transformer.figures.alignment import two_rows
 from transformer.ui import frame, state
+from transformer.ui.kit import exact
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.lab import Lab
 
@@ -41,8 +42,8 @@ def show(made: Aligned, by: By, found: Mapping[str, Any] | None) -> None:
         on_change=take,
     )
     word = made.target[now]
-    before = made.target[now - 1] if now else "<s>"
-    after = made.target[now + 1] if now + 1 < len(made.target) else "</s>"
+    before = made.target[now - 1] if now else exact.token("<s>")
+    after = made.target[now + 1] if now + 1 < len(made.target) else exact.token("</s>")
     rows = [
         (f"reads {before}, writes {word}", made.scores["output"][now]),
         (f"reads {word}, writes {after}", made.scores["input"][now]),

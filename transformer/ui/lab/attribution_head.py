@@ -13,7 +13,7 @@ from transformer.figures.contributions import CellValues, contributions_data
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
 from transformer.ui import frame, models, state
-from transformer.ui.kit import controls, tables, views
+from transformer.ui.kit import controls, exact, tables, views
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.lab import Lab
 from transformer.ui.lab.attribution_texts import CELLS, explain
@@ -64,11 +64,11 @@ def _tables(model: Model, trace: Trace, found: Contribution, shown: tuple[str, s
         ],
         shown,
         kind=found.head[0],
-        rows=found.rows,
-        columns=found.columns,
-        writes=found.writes,
+        rows=exact.tokens(found.rows),
+        columns=exact.tokens(found.columns),
+        writes=None if found.writes is None else exact.tokens(found.writes),
         cell=(view.row, view.column) if inside else None,
-        head=f"{model.hash} {found.head} {trace.src_ids} {trace.tgt_ids}",
+        head=f"{model.hash} {found.head} {trace.src_ids} {trace.tgt_ids} {exact.on()}",
         large=view.size == "large",
     )
     views.pair("moves", data)
@@ -110,7 +110,7 @@ def _parting(model: Model, trace: Trace) -> None:
     left, right = st.columns([5, 2], vertical_alignment="center")
     left.markdown(
         f"**Where do weights and norms part?** Of all {len(table)} heads they agree least in "
-        f"layer {layer}, head {head} ({KINDS[kind]}): {_number(rank)}. Half of the heads have "
+        f"{exact.head(layer, head)} ({KINDS[kind]}): {_number(rank)}. Half of the heads have "
         f"{_number(table['correlation'].median())} or more."
     )
     right.button(
@@ -158,7 +158,6 @@ def _ways_on(model: Model, trace: Trace, found: Contribution) -> None:
             view="query-key",
             layer=layer,
             head=head,
-            units="pieces",
             special="shown",
         )
         if chosen:
@@ -169,16 +168,15 @@ def _ways_on(model: Model, trace: Trace, found: Contribution) -> None:
                 kwargs={"lab": "switch"},
             )
         tables.csv("These numbers (.csv)", found.to_frame, f"moves-{kind}-{layer}-{head}")
-    with st.expander("The same numbers from Python"):
-        names = ["contribution import contribution", "gradients import gradients"]
-        st.code(
-            f"""{opening(model, trace, [f"attribution.{name}" for name in names])}
+    names = ["contribution import contribution", "gradients import gradients"]
+    exact.program(
+        "The same numbers from Python",
+        f"""{opening(model, trace, [f"attribution.{name}" for name in names])}
 slopes = gradients(translator.model, trace)  # of the whole translation's log-probability
 found = contribution(translator.model, trace, {kind!r}, {layer}, {head}, slopes)
 print(found.to_frame())  # a line a cell
 print(found.correlations())""",
-            language="python",
-        )
+    )
 
 
 def opening(model: Model, trace: Trace, names: list[str]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from transformer.ui import frame
+from transformer.ui.kit import exact
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,8 @@ TOKENS = {
 
 
 def piece(token: str) -> str:
-    """A token in Markdown, without the "▁" that begins a word."""
-    return frame.plain(token.removeprefix("▁") or token)
+    """A token in Markdown, as it is called."""
+    return frame.plain(exact.token(token))
 
 
 def explain(measure: Explanation, **numbers: float) -> None:

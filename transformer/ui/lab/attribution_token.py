@@ -13,9 +13,10 @@ from transformer.analysis.attribution.token_attribution import (
     token_attribution,
 )
 from transformer.figures.contributions import answers, source_curve
+from transformer.figures.naming import token_names
 from transformer.inference import Trace
 from transformer.ui import state
-from transformer.ui.kit import tables
+from transformer.ui.kit import exact, tables
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.lab.attribution_head import opening
@@ -35,7 +36,7 @@ def show(model: Model, trace: Trace) -> None:
     methods = tuple(name for name in METHODS if name != "flow" or longest <= FLOWS)
     table = _made_of(model, trace, step, methods)
     share = _source_share(model, trace)
-    chart(_bars(model, trace, step, methods, dark(), table), "moves-answers")
+    chart(_bars(model, trace, step, methods, dark(), exact.on(), table), "moves-answers")
     st.caption(
         "Above the gap the tokens of the source, below it what had been written so far. Each "
         "column is made to sum to 100 %, drawn to one scale; the numbers as they are stand in the "
@@ -46,18 +47,19 @@ def show(model: Model, trace: Trace) -> None:
             explain(TOKENS[name], level=share["rollout"].iloc[0], layers=model.n_layers)
             if name not in methods:
                 st.caption(f"Left out here: {longest} pieces, and it takes {FLOWS} at most.")
-    _curve(share, _line(model, trace, step, dark(), share))
+    _curve(share, _line(model, trace, step, dark(), exact.on(), share))
     _ways_on(model, trace, table, share, step)
 
 
 def _choose(trace: Trace) -> int:
     tokens = trace.predicted_tokens
+    names, called = exact.tokens(tokens), exact.numbering()
     if state.view().step >= len(tokens):
         state.normalise(step=len(tokens) - 1)
     st.selectbox(
         "Output token",
         range(len(tokens)),
-        format_func=lambda at: f"{at} · {tokens[at].removeprefix('▁') or tokens[at]}",
+        format_func=lambda at: f"{called(at)} · {names[at]}",
         width=260,
         **state.bound("step"),
     )
@@ -88,16 +90,24 @@ def _bars(
     step: int,
     methods: tuple[str, ...],
     dark: bool,
+    exactly: bool,
     _table: pd.DataFrame,
 ) -> Figure:
     found = shares(_table)
     parts = {TOKENS[name].title: found[name].to_numpy() for name in methods}
-    return answers(_table["token"].to_list(), len(trace.src_tokens), parts, dark=dark)
+    source = len(trace.src_tokens)
+    tokens = _table["token"].to_list()
+    names = [name for part in (tokens[:source], tokens[source:])
+             for name in token_names(part, exactly)]  # fmt: skip
+    return answers(names, len(trace.src_tokens), parts, dark=dark)
 
 
 @remembered()
-def _line(model: Model, trace: Trace, step: int, dark: bool, _share: pd.DataFrame) -> Figure:
-    tokens, level = _share["token"].to_list(), float(_share["rollout"].iloc[0])
+def _line(
+    model: Model, trace: Trace, step: int, dark: bool, exactly: bool, _share: pd.DataFrame
+) -> Figure:
+    tokens = token_names(_share["token"].to_list(), exactly)
+    level = float(_share["rollout"].iloc[0])
     return source_curve(tokens, _share["alti"].to_numpy(), level, at=step, dark=dark)
 
 
@@ -129,13 +139,12 @@ def _ways_on(
             ("Share of the source (.csv)", "source-share", share),
         ):
             tables.csv(label, frame_of.copy, name)
-    with st.expander("The same numbers from Python"):
-        flow = "" if "flow" in table else ', ["rollout", "alti", "gradient"]'
-        names = "attribution.token_attribution import shares, source_share, token_attribution"
-        st.code(
-            f"""{opening(model, trace, [names])}
+    flow = "" if "flow" in table else ', ["rollout", "alti", "gradient"]'
+    names = "attribution.token_attribution import shares, source_share, token_attribution"
+    exact.program(
+        "The same numbers from Python",
+        f"""{opening(model, trace, [names])}
 table = token_attribution(translator.model, trace, {step}{flow})
 print(table, shares(table))  # as they are, and each made to sum to 1
 print(source_share(translator.model, trace))""",
-            language="python",
-        )
+    )

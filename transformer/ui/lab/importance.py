@@ -12,10 +12,11 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import silent
 from transformer.analysis.findings.finding import spread
 from transformer.analysis.reports import REPORTS
+from transformer.figures.naming import counted
 from transformer.figures.positions import table as coloured
 from transformer.figures.state import KINDS
 from transformer.ui import frame
-from transformer.ui.kit import tables
+from transformer.ui.kit import exact, tables, terms
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.corpus import chosen
 from transformer.ui.kit.remembered import remembered
@@ -88,7 +89,7 @@ def _guessed(model: Model, corpus: Corpus) -> pd.DataFrame:
 
 
 def _gradients(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
-    st.subheader("By the gradient")
+    terms.heading("By the gradient", "Importance")
     within = st.toggle(
         "Compare within each layer",
         key="matter-within",
@@ -157,7 +158,7 @@ def _three(
     limit = float(table["shown"].abs().max()) or 1.0
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
         own = table[table["kind"] == kind]
-        figure = _picture(model, corpus, what, kind, limit, weights, dark(), own)
+        figure = _picture(model, corpus, what, kind, limit, weights, dark(), exact.on(), own)
         with column:
             st.markdown(f"**{label}**")
             chart(figure, f"{what}-{kind}")
@@ -172,6 +173,7 @@ def _picture(
     limit: float,
     weights: bool,
     dark: bool,
+    exactly: bool,
     _own: pd.DataFrame,
 ) -> go.Figure:
     """Drawn once for all reruns."""
@@ -179,8 +181,8 @@ def _picture(
     shape = (len(layers), len(heads))
     figure = coloured(
         _own["shown"].to_numpy().reshape(shape),
-        list(map(str, layers)),
-        list(map(str, heads)),
+        [str(counted(layer, exactly)) for layer in layers],
+        [str(counted(head, exactly)) for head in heads],
         down="layer",
         across="head",
         what=what,

@@ -20,7 +20,7 @@ from transformer.figures.switchboard import LETTERS
 from transformer.inference.results import Translation
 from transformer.text.visible import is_blank
 from transformer.ui import frame, models, readings, state
-from transformer.ui.kit import controls, tables
+from transformer.ui.kit import controls, exact, tables
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.kit.reports import measured
@@ -250,6 +250,8 @@ def _curve(
 
 def gates(model: Model) -> None:
     """How a model chooses by itself which heads it needs."""
+    if not exact.on():
+        return
     with st.expander("Let the model choose: learned gates"):
         st.markdown(
             "Voita et al. 2019 give every head a gate that learns to be 0 or 1, and every open "

@@ -16,7 +16,7 @@ from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.figures.state import KINDS
 from transformer.measures import MEASURES
 from transformer.ui import frame, models, state
-from transformer.ui.kit import corpus, reports, tables
+from transformer.ui.kit import corpus, exact, reports, tables
 from transformer.ui.kit.views import component
 from transformer.ui.lab import Lab, roles_head
 from transformer.ui.lab.roles_head import said
@@ -95,7 +95,10 @@ def _heads(found: Mapping[str, Any]) -> None:
     if np.isnan(values).all():
         st.info(f"This cannot be measured over these sentences: {measure.lacking}.")
     marks = dict(
-        sorted({(c["role"]["short"], c["role"]["text"]) for c in found["cards"]} - {("·", "none")})
+        sorted(
+            {(c["role"]["short"], exact.retold(c["role"]["text"])) for c in found["cards"]}
+            - {("·", "none")}
+        )
     )
     legend = [f"{measure.label}, {measure.unit or 'share'}; layers down, heads across"]
     if np.isnan(values).any():
@@ -109,6 +112,7 @@ def _heads(found: Mapping[str, Any]) -> None:
         legend=". ".join(legend),
         chosen=(view.kind, view.layer, view.head),
         large=view.size == "large",
+        exact=exact.on(),
     )
     _grid(key="cards", data=data, on_choice_change=_taken)
 
@@ -122,8 +126,8 @@ def _one(kind: str, found: Mapping[str, Any], colour: str) -> Grid:
 
     values = [card["measures"].get(colour) for card in cards]
     told = [
-        f"{KINDS[kind]}, layer {card['layer']}, head {card['head']}: "
-        f"{said(colour, value)}; {card['role']['text']}"
+        f"{KINDS[kind]}, {exact.head(card['layer'], card['head'])}: "
+        f"{said(colour, value)}; {exact.retold(card['role']['text'])}"
         for card, value in zip(cards, values, strict=True)
     ]
     marks = [card["role"]["short"].replace("·", "") for card in cards]
@@ -144,9 +148,9 @@ def _table(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
         st.dataframe(table, hide_index=True, height=420)
         st.caption("A click on a column's name sorts by it.")
     tables.csv("All heads (.csv)", lambda: table, f"heads-{model.name}")
-    with st.expander("The same numbers from Python"):
-        st.code(
-            f"""from transformer import Translator
+    exact.program(
+        "The same numbers from Python",
+        f"""from transformer import Translator
 from transformer.analysis.roles.head_roles import head_roles
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.roles.head_measures import measure_heads
@@ -155,5 +159,4 @@ translator = Translator.load({str(models.written(model.name))!r})
 measured = measure_heads(translator, {corpus.program(model, texts)})
 print(measured.table())
 print(head_roles(measured)[0])""",
-            language="python",
-        )
+    )

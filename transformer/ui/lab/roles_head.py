@@ -17,7 +17,7 @@ from transformer.figures.state import KINDS
 from transformer.figures.switchboard import LETTERS
 from transformer.measures import MEASURES
 from transformer.ui import frame, state
-from transformer.ui.kit import controls, tables
+from transformer.ui.kit import controls, exact, tables
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.lab import COLOURS
 from transformer.ui.models import Model
@@ -87,15 +87,16 @@ def _choose(model: Model) -> None:
 
 
 def _role(card: HeadRole, found: Mapping[str, Any]) -> None:
-    where = f"{KINDS[card.kind]}, layer {card.layer}, head {card.head}"
+    where = f"{KINDS[card.kind]}, {exact.head(card.layer, card.head)}"
     if card.met:
-        st.subheader(f"{where}: {frame.plain(card.role.text)}")
+        st.subheader(f"{where}: {frame.plain(exact.retold(card.role.text))}")
         even = found["chance"][card.kind].get(card.measure)
         told = f"{COLOURS[card.measure]}: **{said(card.measure, card.measures[card.measure])}**"
         told += f", by chance {said(card.measure, even)}" if even is not None else ""
         told += f"{_by_offset(card.measure, found)}."
         if card.met[1:]:
-            told += f" It also {frame.plain('; and '.join(role.text for role in card.met[1:]))}."
+            also = "; and ".join(exact.retold(role.text) for role in card.met[1:])
+            told += f" It also {frame.plain(also)}."
         st.markdown(told)
         return
     st.subheader(f"{where}: no role")

@@ -10,7 +10,7 @@ from transformer.analysis.interventions.switching import Head, switched_off
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.ui import frame, readings, state
-from transformer.ui.kit import controls
+from transformer.ui.kit import controls, exact
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.kit.views import component
 from transformer.ui.lab import OFF, Lab, pruning, switch_further, switch_head, switch_result
@@ -57,7 +57,9 @@ def show(model: Model) -> None:
 
 def _heads(reading: Reading) -> None:
     view = state.view(Lab)
-    data = switchboard_data(reading.side, KINDS, view.off, large=view.size == "large")
+    data = switchboard_data(
+        reading.side, KINDS, view.off, large=view.size == "large", exact=exact.on()
+    )
     _board(key="switchboard", data=data, on_choice_change=_switched)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.one_of(
@@ -104,7 +106,7 @@ def _nothing_yet(model: Model, reading: Reading) -> None:
                 "each alone, then whole layers, then all of that kind.",
             )
         for label, off in (
-            (f"The clearest encoder–decoder head, {layer}.{head}", f"c{layer}.{head}"),
+            (f"The clearest encoder–decoder head, {exact.short(layer, head)}", f"c{layer}.{head}"),
             ("The last encoder–decoder layer", f"c{last}"),
             ("The whole masked decoder", ",".join(f"d{n}" for n in range(model.n_layers))),
         ):

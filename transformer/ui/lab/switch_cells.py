@@ -18,7 +18,7 @@ from transformer.figures.before_after import effects
 from transformer.figures.contributions import CellValues, contributions_data
 from transformer.inference import Trace
 from transformer.ui import readings, state
-from transformer.ui.kit import controls, tables, views
+from transformer.ui.kit import controls, exact, tables, terms, views
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.lab import Lab
@@ -33,7 +33,7 @@ MAX_PIECES = 48
 
 def show(model: Model, reading: Reading, head: Head) -> None:
     """The chosen cell in numbers, or all cells of the head and how their orders agree."""
-    st.subheader("Is attention an explanation?")
+    terms.heading("Is attention an explanation?", "Blanking")
     st.markdown(
         "A weight says how much a query takes; the **norm** ‖α·f(x)‖ how large the vector is that "
         "arrives. **Blanking** sets one weight to 0, leaves all else as it is, and asks what the "
@@ -120,11 +120,11 @@ def _draw(
         quantities,
         ("weight", quantities[-1].name),
         kind=kind,
-        rows=rows,
-        columns=columns,
-        writes=None if kind == "encoder" else trace.predicted_tokens,
+        rows=exact.tokens(rows),
+        columns=exact.tokens(columns),
+        writes=None if kind == "encoder" else exact.tokens(trace.predicted_tokens),
         cell=chosen,
-        head=f"{model.hash} {head} {trace.src_ids} {trace.tgt_ids}",
+        head=f"{model.hash} {head} {trace.src_ids} {trace.tgt_ids} {exact.on()}",
         large=state.view(Lab).size == "large",
     )
     views.pair("blanked-head", data)
@@ -160,7 +160,7 @@ def _orders(model: Model, trace: Trace, found: Cells, chosen: tuple[int, int] | 
     """How alike weight, norm and effect put the cells in order."""
     ranks = found.correlations()
     rows, columns = trace.labels(found.head[0])
-    told = [(rows[i], columns[j]) for i, j in found.cells]
+    told = [(exact.token(rows[i]), exact.token(columns[j])) for i, j in found.cells]
     at = found.cells.index(chosen) if chosen else None
     for column, (name, across, sizes) in zip(
         st.columns(2, gap="large"),
@@ -219,11 +219,10 @@ def _number(rank: float) -> str:
 def _ways_on(model: Model, trace: Trace, found: Cells) -> None:
     kind, layer, head = found.head
     tables.csv("These cells (.csv)", found.to_frame, f"cells-{kind}-{layer}-{head}")
-    with st.expander("These cells from Python"):
-        st.code(
-            f"""{opening(model, trace, ["interventions import blank_cells"])}
+    exact.program(
+        "These cells from Python",
+        f"""{opening(model, trace, ["interventions import blank_cells"])}
 cells = blank_cells(translator, trace, ({kind!r}, {layer}, {head}))
 print(cells.to_frame())  # a line a cell
 print(cells.correlations())""",
-            language="python",
-        )
+    )

@@ -8,9 +8,9 @@ import streamlit as st
 
 from transformer.inference import Trace
 from transformer.ui import frame, readings, state
-from transformer.ui.kit import controls
+from transformer.ui.kit import controls, exact
 from transformer.ui.lab import Lab
-from transformer.ui.lab.switch_written import Patch, numbers_of, numbers_written, patch_of, word
+from transformer.ui.lab.switch_written import Patch, numbers_of, numbers_written, patch_of, place
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
@@ -100,7 +100,7 @@ def _sites(model: Model) -> dict[str, str]:
     for name in model.translator.model.hook_names:
         stack, *way = name.removesuffix(".hook_output").split(".")
         if name.endswith(".hook_output") and way[-1] in said:
-            layer = f", layer {way[1]}" if len(way) > 1 else ""
+            layer = f", {exact.layer(int(way[1]))}" if len(way) > 1 else ""
             found[name] = f"{stack.capitalize()}{layer}: {said[way[-1]]}"
     return found
 
@@ -113,11 +113,12 @@ def _choice(
     on_change: Callable[[], None],
 ) -> None:
     """Some of the tokens, told apart by their places; what is chosen comes from the view."""
+    now = exact.on()
     st.session_state[key] = list(chosen)
     st.multiselect(
         label,
         range(len(tokens)),
-        format_func=lambda at: f"{at} {word(tokens[at])}",
+        format_func=lambda at: place(at, tokens[at], now),
         key=key,
         on_change=on_change,
         placeholder="Choose tokens",

@@ -10,7 +10,7 @@ from transformer.analysis.interventions.switching import Head
 from transformer.figures.contributions import CellValues, contributions_data
 from transformer.inference import Trace
 from transformer.ui import frame, state
-from transformer.ui.kit import controls, views
+from transformer.ui.kit import controls, exact, views
 from transformer.ui.lab import switch_cells, switch_paint
 from transformer.ui.lab.switch_plan import Plan
 from transformer.ui.models import Model
@@ -47,11 +47,11 @@ def _before_after(model: Model, trace: Trace, found: Comparison, head: Head) -> 
         ],
         ("before", "after"),
         kind=kind,
-        rows=rows,
-        columns=columns,
-        writes=None if kind == "encoder" else trace.predicted_tokens,
+        rows=exact.tokens(rows),
+        columns=exact.tokens(columns),
+        writes=None if kind == "encoder" else exact.tokens(trace.predicted_tokens),
         cell=cell_of(trace, kind),
-        head=f"{model.hash} {head} {trace.src_ids} {trace.tgt_ids}",
+        head=f"{model.hash} {head} {trace.src_ids} {trace.tgt_ids} {exact.on()}",
         large=state.view().size == "large",
     )
     views.pair("altered-head", data)

@@ -10,16 +10,17 @@ import streamlit as st
 from transformer.analysis.interventions.comparison import Comparison
 from transformer.analysis.interventions.switching import Head
 from transformer.figures.before_after import pairs
+from transformer.figures.naming import token_name
 from transformer.figures.positions import Numbers
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
-from transformer.ui import state
+from transformer.ui import frame, state
+from transformer.ui.kit import exact
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.lab import Lab
-from transformer.ui.lab.attribution_texts import piece
 from transformer.ui.lab.switch_plan import Plan
 from transformer.ui.lab.switch_result import said
-from transformer.ui.lab.switch_written import Row, row_of, word
+from transformer.ui.lab.switch_written import Row, place, row_of
 
 KEYS, QUERY = "switch-keys", "switch-query"
 
@@ -31,7 +32,7 @@ def show(trace: Trace, made: Plan, found: Comparison | None, head: Head) -> None
     with st.expander("Paint one of its rows by hand", expanded=painted is not None):
         if painted is not None and painted.head != head:
             st.caption(
-                f"Row {painted.query} of layer {painted.head[1]}, head {painted.head[2]} "
+                f"Row {exact.number(painted.query)} of {exact.head(*painted.head[1:])} "
                 f"({KINDS[painted.head[0]]}) is painted now. Painting here lets go of it."
             )
         here = painted if painted is not None and painted.head == head else None
@@ -55,11 +56,11 @@ def show(trace: Trace, made: Plan, found: Comparison | None, head: Head) -> None
 
 def _choose_row(trace: Trace, kind: str, here: Row | None) -> int:
     """The query whose row is painted, or would be."""
-    rows = trace.labels(kind)[0]
+    rows, now = trace.labels(kind)[0], exact.on()
 
     def label(at: int) -> str:
-        written = "" if kind == "encoder" else f" → {word(trace.predicted_tokens[at])}"
-        return f"{at} {word(rows[at])}{written}"
+        written = "" if kind == "encoder" else f" → {token_name(trace.predicted_tokens[at], now)}"
+        return f"{place(at, rows[at], now)}{written}"
 
     query = here.query if here else max(state.view(Lab).row, 0)
     st.session_state[QUERY] = min(query, len(rows) - 1)
@@ -79,11 +80,12 @@ def _another_row() -> None:
 
 def _choose_keys(keys: Sequence[str], weights: Mapping[int, int], head: Head) -> None:
     """The keys that have weight, and a slider for each."""
+    now = exact.on()
     st.session_state[KEYS] = list(weights)
     st.multiselect(
         "The tokens it may look at",
         range(len(keys)),
-        format_func=lambda at: f"{at} {word(keys[at])}",
+        format_func=lambda at: place(at, keys[at], now),
         key=KEYS,
         on_change=_repaint,
         args=(head,),
@@ -93,7 +95,12 @@ def _choose_keys(keys: Sequence[str], weights: Mapping[int, int], head: Head) ->
     for at, column in zip(weights, columns, strict=False):
         st.session_state[_slider(at)] = weights[at]
         column.slider(
-            f"{at} {piece(keys[at])}", 1, 100, key=_slider(at), on_change=_repaint, args=(head,)
+            frame.plain(place(at, keys[at])),
+            1,
+            100,
+            key=_slider(at),
+            on_change=_repaint,
+            args=(head,),
         )
 
 
@@ -114,7 +121,7 @@ def _preview(keys: Sequence[str], before: Numbers, weights: Mapping[int, int]) -
     after = np.array([weights.get(key, 0) for key in range(len(keys))], dtype=np.float64)
     chart(
         pairs(
-            keys,
+            exact.tokens(keys),
             before,
             after / after.sum(),
             across="weight",

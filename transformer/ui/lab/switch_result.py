@@ -20,7 +20,7 @@ from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.inference.results import Translation
 from transformer.ui import frame, models, state
-from transformer.ui.kit import tables
+from transformer.ui.kit import exact, tables
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.views import component
 from transformer.ui.lab import Lab
@@ -33,7 +33,7 @@ Shares = npt.NDArray[np.float32]
 _heads = component("switchboard")
 _CHIP = "display:inline-block;padding:0 .4em;margin:.1em .15em;border-radius:5px;"
 _SAME = _CHIP + "background:#8882"
-_NEW = _CHIP + "background:#e69f0033;outline:2px solid #d55e00;font-weight:600"
+_NEW = _CHIP + "background:#00926a33;outline:2px solid #00926a;font-weight:600"
 _GONE = _CHIP + "outline:1px dashed #8889;text-decoration:line-through"
 
 
@@ -48,7 +48,7 @@ def show(model: Model, reading: Reading, made: Plan, found: Comparison) -> None:
     st.markdown(said(made, found))
     st.html(_beside(found.original.translation, found.translation))
     table = found.probabilities
-    tokens = table["token"].to_list()
+    tokens = exact.tokens(table["token"].to_list())
     left, right = st.columns([3, 2], gap="large")
     with left:
         st.markdown("**How probable the model finds the original translation, token by token**")
@@ -119,9 +119,10 @@ def _beside(original: Translation, altered: Translation) -> str:
 
 
 def _chip(token: str) -> str:
-    if token.startswith("▁") and len(token) > 1:
-        return f'<span class="hu-word">▁</span>{escape(token[1:])}'
-    return escape(token)
+    name = exact.token(token)
+    if name.startswith("▁") and len(name) > 1:
+        return f'<span class="hu-word">▁</span>{escape(name[1:])}'
+    return escape(name)
 
 
 def _overturned(found: Comparison) -> None:
@@ -129,11 +130,11 @@ def _overturned(found: Comparison) -> None:
     best = found.candidates[found.candidates["rank"] == 0]
     rows = [
         (
-            f"{line.position} {line.token}",
-            f"{line.token_before} {line.probability_before:.0%}",
-            f"{line.token_after} {line.probability_after:.0%}",
+            f"{exact.number(int(line['position']))} {exact.token(line['token'])}",
+            f"{exact.token(line['token_before'])} {line['probability_before']:.0%}",
+            f"{exact.token(line['token_after'])} {line['probability_after']:.0%}",
         )
-        for line in best[best["position"].isin(found.overturned)].itertuples()
+        for line in best[best["position"].isin(found.overturned)].to_dict("records")
     ]
     if rows:
         st.html(
@@ -179,12 +180,13 @@ def _attention(reading: Reading, found: Comparison) -> None:
         moved=shares,
         chosen=(str(now["kind"]), int(now["layer"]), int(now["head"])),
         large=view.size == "large",
+        exact=exact.on(),
     )
     _heads(key="moved-heads", data=data, on_choice_change=_chosen)
     table = moved_table(found)
     kind, layer, head, share = table.iloc[int(table["moved"].to_numpy().argmax())]
     most = (
-        f"Most in layer {layer}, head {head} ({KINDS[kind]}): {share:.0%} of its weight lies "
+        f"Most in {exact.head(layer, head)} ({KINDS[kind]}): {share:.0%} of its weight lies "
         "elsewhere, on average over the rows."
     )
     st.caption(
@@ -226,12 +228,18 @@ def _ways_on(model: Model, made: Plan, found: Comparison) -> None:
             "Both in the explorer (.html)",
             lambda: explorer_page(
                 [Side(found.original, "original"), Side(found.forced, "altered")],
-                {"view": "compare", "kind": view.kind, "layer": view.layer, "head": view.head},
+                {
+                    "view": "compare",
+                    "kind": view.kind,
+                    "layer": view.layer,
+                    "head": view.head,
+                    "exact": view.exact,
+                },
                 "Original and altered",
             ),
             file_name="altered.html",
             mime="text/html",
             on_click="ignore",
         )
-    with st.expander("The same from Python"):
-        st.code(program(model, str(models.written(model.name)), view, made), "python")
+    folder = str(models.written(model.name))
+    exact.program("The same from Python", program(model, folder, view, made))

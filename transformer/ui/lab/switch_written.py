@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from transformer.analysis.interventions.switching import Head
+from transformer.figures import naming
 from transformer.figures.switchboard import LETTERS
+from transformer.ui.kit import exact
 
 _KINDS = {letter: kind for kind, letter in LETTERS.items()}
 
@@ -76,6 +78,8 @@ def numbers_written(numbers: Sequence[int]) -> str:
     return ",".join(map(str, numbers))
 
 
-def word(token: str) -> str:
-    """A piece without the "▁" that begins a word."""
-    return token.removeprefix("▁") or token
+def place(at: int, token: str, now: bool | None = None) -> str:
+    """A token in a list to choose from, told apart by its place; `now`: whether names are exact,
+    where that may be asked outside of the session."""
+    on = exact.on() if now is None else now
+    return f"{naming.counted(at, on)} {naming.token_name(token, on)}"

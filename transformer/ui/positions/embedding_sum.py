@@ -10,6 +10,7 @@ from transformer.analysis.positions.score_parts import PARTS, ScoreParts, score_
 from transformer.figures.clocks import bars, shares
 from transformer.figures.positions import table
 from transformer.ui import frame, state
+from transformer.ui.kit import exact
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.tables import html
 from transformer.ui.models import Model
@@ -92,23 +93,24 @@ def parts(model: Model) -> None:
         shares(
             frame_of[list(PARTS)].to_numpy(),
             list(NAMES.values()),
-            [f"head {head}" for head in frame_of["head"]],
+            [f"head {exact.number(head)}" for head in frame_of["head"]],
             dark=dark(),
         ),
         "positions-shares",
     )
     top = frame_of.iloc[0]
     st.caption(
-        f"On this sentence head {top['head']:.0f} looks most at places: {top['place']:.0%}. The "
-        "bars are shares of variance along the rows, without each row's mean, which softmax does "
-        "not see. Parts may cancel one another: a share says how loud a part is, not who wins."
+        f"On this sentence head {exact.number(int(top['head']))} looks most at places: "
+        f"{top['place']:.0%}. The bars are shares of variance along the rows, without each row's "
+        "mean, which softmax does not see. Parts may cancel one another: a share says how loud "
+        "a part is, not who wins."
     )
     with st.expander("As a table"):
         st.dataframe(frame_of.rename(columns=NAMES).round(3), hide_index=True)
     _one(model, found, trace.weights(kind, 0), int(top["head"]))
     st.caption(
         f"The four parts sum to the model's own scores; largest difference {found.error:.1e}. This "
-        "holds in layer 0 alone: above it, attention has mixed the words and places of many "
+        "holds in the first layer alone: above, attention has mixed the words and places of many "
         "positions, and LayerNorm has scaled the sum. Place → place is the same for every sentence."
     )
 
@@ -118,9 +120,12 @@ def _one(model: Model, found: ScoreParts, weights: np.ndarray, first: int) -> No
     left, right = st.columns(2)
     if state.view(Positions).head < 0:
         state.normalise(head=first)
+    called = exact.numbering()
     with left:
         st.selectbox(
-            options=range(model.n_heads), format_func=lambda h: f"head {h}", **state.bound("head")
+            options=range(model.n_heads),
+            format_func=lambda h: f"head {called(h)}",
+            **state.bound("head"),
         )
     with right:
         alone = st.segmented_control(
@@ -136,7 +141,7 @@ def _one(model: Model, found: ScoreParts, weights: np.ndarray, first: int) -> No
         )
     head, labels = (
         state.view(Positions).head,
-        [f"{at} {token}" for at, token in enumerate(found.tokens)],
+        [f"{at} {token}" for at, token in enumerate(exact.tokens(found.tokens))],
     )
     look = alone == "attention"
     values = list(found.alone()[:, head] if look else found.centred()[:, head])

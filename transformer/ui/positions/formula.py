@@ -11,6 +11,7 @@ from transformer.analysis import positions
 from transformer.figures.clocks import clock_hands
 from transformer.figures.positions import Curve, lines, table
 from transformer.ui import readings, state
+from transformer.ui.kit import exact
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.tables import html
 from transformer.ui.models import Model
@@ -43,7 +44,7 @@ def matrix(model: Model) -> None:
     )
     which = side()
     reading = readings.read(model, state.view(Positions))
-    words = tokens(reading.trace, which)
+    words = exact.tokens(tokens(reading.trace, which))
     config = model.translator.model.config
     rows = min(MOST_ROWS, max(ROWS, len(words)))
     if config.positions == "learned":

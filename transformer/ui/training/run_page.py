@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from transformer.figures.glossary import tip
 from transformer.jobs import JobError, RunInfo
 from transformer.jobs.folder import JobFolder
 from transformer.text.tasks import TASKS
@@ -182,7 +183,7 @@ def _figures(info: RunInfo, lines: list[dict[str, Any]]) -> None:
     """The newest numbers, side by side."""
     shown: list[tuple[str, str, str]] = []
 
-    def add(label: str, value: Any, written: str, about: str) -> None:
+    def add(label: str, value: Any, written: str, about: str = "") -> None:
         if value is not None:
             shown.append((label, written, about))
 
@@ -190,7 +191,7 @@ def _figures(info: RunInfo, lines: list[dict[str, Any]]) -> None:
         return metrics_tail.newest(lines, name)
 
     loss, valid = newest("loss"), newest("valid_loss")
-    add("Loss", loss, f"{loss or 0:.3f}", "of the last step, nats a token")
+    add("Loss", loss, f"{loss or 0:.3f}")
     add("Validation loss", valid, f"{valid or 0:.3f}", "of pairs it does not learn from")
     for label, name, about in (
         ("Tokens right", "token_accuracy", "given the right ones before"),
@@ -199,16 +200,16 @@ def _figures(info: RunInfo, lines: list[dict[str, Any]]) -> None:
         value = newest(name)
         add(label, value, quantities.percent(value or 0.0), about)
     bleu, aer = newest("bleu"), newest("aer")
-    add("BLEU", bleu, f"{bleu or 0:.1f}", "0 to 100, the higher the better")
-    add("Alignment error", aer, quantities.percent(aer or 0.0), "AER of the cross attention")
+    add("BLEU", bleu, f"{bleu or 0:.1f}")
+    add("Alignment error", aer, quantities.percent(aer or 0.0))
     if info.status == "running":
         rate, speed = newest("learning_rate"), metrics_tail.speed(lines)
-        add("Learning rate", rate, f"{rate or 0:.2g}", "of the last step")
+        add("Learning rate", rate, f"{rate or 0:.2g}")
         add("Tokens a second", speed, f"{speed or 0:,.0f}", "source and target")
     if shown:
         with st.container(horizontal=True, key="figures"):
             for label, written, about in shown:
-                st.metric(label, written, help=about, width="content")
+                st.metric(label, written, help=tip(label) or about or None, width="content")
 
 
 def _made_with(folder: JobFolder) -> None:

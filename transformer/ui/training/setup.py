@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
+from transformer.figures.glossary import tip
 from transformer.jobs.limits import count_parameters
 from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
@@ -47,9 +48,9 @@ class Choice:
 Setting = Number | Choice
 MODEL: tuple[Setting, ...] = (
     Number("d_model", "Size, d_model", "Numbers that stand for a token.", 8, 1024, 8),
-    Number("n_heads", "Heads", "Of each attention; each has d_model / heads numbers.", 1, 32),
-    Number("n_layers", "Layers", "Of the encoder, and again of the decoder.", 1, 12),
-    Number("d_ff", "d_ff", "Inner width of the feed-forward networks.", 8, 4096, 8),
+    Number("n_heads", "Heads", "", 1, 32),
+    Number("n_layers", "Layers", "", 1, 12),
+    Number("d_ff", "d_ff", "", 8, 4096, 8),
     Choice(
         "score",
         "Score function",
@@ -60,15 +61,15 @@ MODEL: tuple[Setting, ...] = (
     Choice(
         "positions",
         "Positions",
-        "How the model knows which token stands where.",
+        "",
         {"sinusoidal": "sines and cosines", "learned": "learned", "none": "none"},
     ),
 )
 TRAINING: tuple[Setting, ...] = (
     Number("steps", "Steps", "Updates of all weights.", 1, 100_000, 100),
     Number("batch_tokens", "Batch", "Source plus target tokens of a step.", 32, 65_536, 64),
-    Number("learning_rate", "Learning rate", "Its peak.", 0.0, 0.1, 0.0005, "%.4f"),
-    Number("warmup", "Warm-up", "Steps in which the learning rate rises to its peak.", 1, 50_000),
+    Number("learning_rate", "Learning rate", "", 0.0, 0.1, 0.0005, "%.4f"),
+    Number("warmup", "Warm-up", "", 1, 50_000),
     Number(
         "cooldown",
         "Cool-down",
@@ -77,16 +78,12 @@ TRAINING: tuple[Setting, ...] = (
         0.95,
         0.1,
     ),
-    Number("dropout", "Dropout", "Share of numbers left out at random, to learn.", 0, 0.9, 0.05),
-    Number(
-        "label_smoothing", "Label smoothing", "Share of the target spread over all.", 0, 0.9, 0.05
-    ),
+    Number("dropout", "Dropout", "", 0, 0.9, 0.05),
+    Number("label_smoothing", "Label smoothing", "", 0, 0.9, 0.05),
     Number(
         "seed",
         "Seed",
-        "Draws weights, order and dropout. The same seed trains the same model on the same "
-        "processor with the same settings and versions, unless a limit of minutes ends it; a run's "
-        "page says what it was made with.",
+        "",
         0,
         2**31 - 1,
     ),
@@ -202,7 +199,7 @@ def _widget(now: Draft, setting: Setting) -> None:
             setting.label,
             list(setting.labels),
             format_func=lambda name: setting.labels[name],
-            help=setting.help,
+            help=tip(setting.label) or setting.help,
             **bound,
         )
         shown = setting.labels[first]
@@ -214,7 +211,7 @@ def _widget(now: Draft, setting: Setting) -> None:
             kind(setting.greatest),
             step=kind(setting.step),
             format=setting.format,
-            help=setting.help or None,
+            help=tip(setting.label) or setting.help or None,
             **bound,
         )
         shown = f"{first:g}" if isinstance(first, float) else f"{first:,}"

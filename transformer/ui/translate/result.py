@@ -3,14 +3,22 @@ it when another is taken."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 import torch
 
 from transformer.figures import steps_data
+from transformer.figures.glance import glance_data
+from transformer.figures.steps import word_steps
+from transformer.figures.words import words
+from transformer.inference import Trace
+from transformer.inference.rivals import Rival, rival_words
 from transformer.inference.sampling import more_probable
 from transformer.text.visible import is_blank
 from transformer.ui import frame, readings, state
-from transformer.ui.kit import views
+from transformer.ui.kit import exact, views
+from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 from transformer.ui.translate import Translate
@@ -37,17 +45,29 @@ def steps(model: Model, reading: Reading) -> None:
     """The table of decoding steps. Each candidate can be taken, and each step leads to where the
     model looked."""
     view = state.view(Translate)
-    st.caption("Take another candidate, and the model goes on from there by itself.")
+    what = "candidate" if exact.on() else "word"
+    st.caption(f"Take another {what}, and the model goes on from there by itself.")
     forced = int(view.force.split(":")[0]) if view.force else -1
-    data = steps_data(
-        reading.trace.translation.steps,
-        live=True,
-        forced=forced,
-        tails=tails(model, reading) if view.method == "sample" else {},
-    )
+    drawn = tails(model, reading) if view.method == "sample" else {}
+    data = _table(model, reading.trace, forced, drawn)
     views.component("translation")(key="steps", data=data, on_choice_change=_chosen)
     if st.session_state.pop(_WHERE, False):
         st.switch_page(_ATTENTION, query_params=state.params(_ATTENTION))
+
+
+def _table(model: Model, trace: Trace, forced: int, drawn: dict[int, float]) -> dict[str, Any]:
+    """Of pieces, or of whole words with those that came close."""
+    pieces = trace.translation.steps
+    if exact.on():
+        return steps_data(pieces, live=True, forced=forced, tails=drawn)
+    glance = glance_data(trace, _rivals(model, trace))
+    numbers = words(trace.predicted_tokens)
+    return word_steps(glance, pieces, numbers, live=True, forced=forced, tails=drawn)
+
+
+@remembered()
+def _rivals(model: Model, trace: Trace) -> tuple[tuple[Rival, ...], ...]:
+    return rival_words(model.translator, trace.translation)
 
 
 def tails(model: Model, reading: Reading) -> dict[int, float]:

@@ -38,8 +38,7 @@ def sliders(*letters: str) -> Why:
         column.select_slider(
             options=sorted({*_steps(letter), now}),
             format_func=lambda value: f"{value:,}",
-            help=_TOLD[letter],
-            **state.bound(letter),
+            **{**state.bound(letter), "help": _TOLD[letter]},
         )
     view = state.view(Why)
     for letter in ("k", "r"):

@@ -1,0 +1,60 @@
+"""Whole words by default; one switch on every page for pieces, signs, code and numbers from 0."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from benchmarks.browser import settled
+from tests.browser.opened import opened
+from tests.browser.test_app import TEXT
+from tests.figures.made import made
+from transformer import Translator
+
+pytestmark = pytest.mark.browser
+
+TRACE = made(["▁a", "▁red", "▁umbr", "ella", "</s>"], ["<s>", "▁un", "▁para", "pluie", "▁rouge"])
+
+
+def test_the_switch_is_kept_from_page_to_page(app: str, page: Page, translator: Translator) -> None:
+    page.goto(f"{app}/translate?text={TEXT}")
+    taken = page.locator(".hu-taken .hu-chip")
+    expect(taken).to_have_text(translator.translate(TEXT).text.split())
+    expect(page.locator(".hu-pieces")).to_have_count(0)
+    settled(page)
+    page.get_by_test_id("stCheckbox").filter(has_text="Exact").locator("label").click()
+    expect(taken).to_have_text(list(translator.translate(TEXT).tokens))
+    settled(page)
+    page.get_by_role("link", name="Attention", exact=True).click()
+    expect(page.locator(".hu-code")).to_contain_text("trace.weights")
+    assert "exact=1" in page.url
+
+
+def test_a_picture_has_words_and_counts_from_1(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, view="heads", kind="cross", layer=1, head=2, exact=0)
+    expect(page.locator(".hu-title")).to_have_text("Layer 2, head 3")
+    expect(page.locator(".hu-code")).to_be_hidden()
+    assert not {"▁", "<s>", "</s>"} & set(page.locator(".hu-explorer").inner_text().split())
+
+
+def test_a_click_on_a_word_pins_it_in_every_head(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, TRACE, view="heads", kind="cross", layer=1, head=2, exact=0)
+    canvas = page.locator(".hu-view .hu-canvas:not(.hu-lines)").last
+    canvas.focus()
+    for key in ("ArrowRight", "ArrowDown", "ArrowDown"):  # a, red, umbrella
+        page.keyboard.press(key)
+    page.set_viewport_size({"width": 1400, "height": 500})  # there is more below
+    before = canvas.bounding_box()
+    page.keyboard.press("Enter")
+    expect(page.locator(".hu-pinword[aria-pressed=true]")).to_have_text("umbrella")
+    expect(page.locator(".hu-pinned")).to_be_visible()
+    expect(page.locator(".hu-ways [aria-pressed=true]")).to_have_text("Who looks at it")
+    expect(page.locator(".hu-reading")).to_contain_text("umbrella gets most attention from")
+    after = canvas.bounding_box()
+    assert before
+    assert after
+    assert after["y"] == pytest.approx(before["y"], abs=2)  # what was looked at stays in place
+    page.keyboard.press("Enter")
+    expect(page.locator(".hu-pinned")).to_be_hidden()

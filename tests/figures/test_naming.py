@@ -1,0 +1,63 @@
+"""Names of tokens, layers and heads: the same in Python and in the browser's scripts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.figures.made import HOSTILE
+from tests.figures.test_scripts import NODE
+from transformer.figures import naming
+from transformer.figures.state import state_of
+
+TOKENS = ["<s>", "▁umbr", "ella", ",", "▁", "▁L", "'", "eau", ".", "</s>", "<unk>", *HOSTILE]
+BROWSER = Path(naming.__file__).parent / "browser"
+
+
+def test_people_read_no_signs_and_count_from_1() -> None:
+    names = naming.token_names(TOKENS)
+    assert names[:10] == ["start", "umbr", "…ella", ",", "␣", "L", "'", "…eau", ".", "end"]
+    assert naming.head_name(3, 1) == "layer 4, head 2"
+    assert naming.short_name(3, 1) == "L4·H2"
+    assert not naming.short_name(3, 1).replace(".", "").isdigit()
+
+
+def test_what_was_said_exactly_is_retold() -> None:
+    said = "In layer 3 head L3·H1 rests on </s>; L11·H0 does not."
+    assert naming.retold(said) == "In layer 4 head L4·H2 rests on “end”; L12·H1 does not."
+    assert naming.retold(said, True) == said
+
+
+def test_exactly_nothing_is_changed() -> None:
+    assert naming.token_names(TOKENS, True) == TOKENS
+    assert naming.head_name(3, 1, True) == "layer 3, head 1"
+    assert naming.short_name(3, 1, True) == "L3·H1"
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_the_scripts_name_alike(exact: bool) -> None:
+    labels = {"tokens": TOKENS, "words": naming.words(TOKENS)}
+    script = (
+        f"const n = await import({json.dumps((BROWSER / 'naming.js').as_uri())});"
+        f"n.nameExactly({json.dumps(exact)});"
+        "const head = { layer: 3, head: 1 };"
+        f"const names = n.pieceNames({json.dumps(labels)}).map(n.tokenName);"
+        "console.log(JSON.stringify([names, n.headName(head), n.shortName(head)]));"
+    )
+    told = subprocess.run(
+        [NODE, "--input-type=module", "--no-warnings", "-e", script],
+        capture_output=True, check=True, encoding="utf-8", timeout=120,
+    )  # fmt: skip
+    assert json.loads(told.stdout) == [
+        naming.token_names(TOKENS, exact),
+        naming.head_name(3, 1, exact),
+        naming.short_name(3, 1, exact),
+    ]
+
+
+def test_what_links_said_before_is_understood() -> None:
+    assert state_of({"units": "pieces"})["exact"] == 1
+    assert state_of({"units": "words"})["exact"] == 0

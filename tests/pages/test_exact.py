@@ -1,0 +1,85 @@
+"""Whole words and numbers from 1; pieces, signs, code and numbers from 0 by one switch."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import Visit, shown, view
+from transformer.figures.words import merge, words
+from transformer.inference import Translator
+from transformer.ui.pages import PAGES
+
+TEXT = "The baker paints a boat."
+SIGNS = re.compile(r"▁|</?s>")
+OF_WORDS = [file for file in PAGES if file not in ("app.py", "pages/train.py", "pages/lessons.py")]
+
+
+def texts(app: AppTest) -> list[str]:
+    """What stands on a page in Markdown, captions, widgets and their choices."""
+    found = [str(one.value) for kind in ("markdown", "caption") for one in app.get(kind)]
+    for box in [*app.selectbox, *app.multiselect]:
+        found += [box.label, *box.options]
+    return [*found, *(button.label for button in app.button)]
+
+
+def switch(app: AppTest) -> AppTest:
+    """Turn it."""
+    toggle = next(one for one in app.toggle if one.label == "Exact")
+    return toggle.set_value(not toggle.value).run()
+
+
+@pytest.mark.parametrize("page", OF_WORDS)
+def test_no_page_begins_with_signs_or_code(visit: Visit, page: str) -> None:
+    app = visit(page, text=TEXT)
+    assert not app.exception
+    assert not [text for text in texts(app) if SIGNS.search(text)]
+    assert not [one.value for one in app.code if "import" in one.value]
+
+
+def test_the_switch_is_kept_from_page_to_page_and_in_the_address(visit: Visit) -> None:
+    app = switch(visit("pages/translate.py", text=TEXT))
+    assert view(app).exact == 1
+    assert app.query_params["exact"] in ("1", ["1"])
+    assert "exact" not in switch(app).query_params
+
+
+def test_a_link_of_before_that_asked_for_pieces_is_exact(visit: Visit) -> None:
+    assert view(visit("pages/attention.py", units="pieces")).exact == 1
+    assert view(visit("pages/attention.py", units="words")).exact == 0
+
+
+def test_the_explorer_hears_of_the_switch(visit: Visit) -> None:
+    app = visit("pages/attention.py", text=TEXT)
+    assert shown(app)[0]["exact"] == 0
+    assert shown(switch(app))[0]["exact"] == 1
+
+
+def test_translate_tells_of_whole_words(visit: Visit, checkpoints: Path) -> None:
+    trace = Translator.load(checkpoints / "tiny", device="cpu").trace(TEXT)
+    sentence, table = shown(visit("pages/translate.py", text=TEXT))
+    assert sentence["words"]
+    written = [step["chosen"]["token"] for step in table["steps"]]
+    assert " ".join(written) == trace.text
+    numbers = words(trace.predicted_tokens)
+    for number, step in enumerate(table["steps"]):
+        mine = [at for at, word in enumerate(numbers) if word == number]
+        chances = [trace.translation.steps[at].probability for at in mine]
+        assert step["chosen"]["probability"] == pytest.approx(np.prod(chances))
+        assert step["first"] == mine[0]
+        assert step["input"] == ["<s>", *written[:number]]
+        assert step["chosen"] in step["candidates"]
+    weights = merge(trace.weights("cross", 0), numbers, words(trace.src_tokens))
+    assert weights.shape[1] >= len(written)
+
+
+def test_layers_and_heads_are_counted_from_1(visit: Visit) -> None:
+    app = visit("pages/lab.py", text=TEXT, lab="switch", layer="1", head="2")
+    box = next(one for one in app.selectbox if one.label == "Layer")
+    assert (box.options, box.value) == (["1", "2"], 1)
+    box = next(one for one in switch(app).selectbox if one.label == "Layer")
+    assert (box.options, box.value) == (["0", "1"], 1)

@@ -1,0 +1,78 @@
+"""What tokens, layers and heads are called: exactly as the model has them, or as people read them.
+
+Exactly: pieces with "▁" where a word begins, `<s>` and `</s>`, numbers from 0 as in
+`trace.weights(kind, layer)[head]`. Else no signs, and numbers from 1. `browser/naming.js` does
+alike.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from transformer.figures.words import words
+from transformer.measures.pieces import BEGIN
+
+SIGNS = {"<s>": "start", "</s>": "end", "<unk>": "▯"}
+"""What stands for the control tokens where people read."""
+
+BLANK = "␣"
+"""A piece that begins a word and has no letter yet."""
+
+GOES_ON = "…"
+"""Before a piece that goes on with a word."""
+
+
+def token_name(token: str, exact: bool = False) -> str:
+    """A piece or a word where nothing is said of what stands before it."""
+    if exact:
+        return token
+    return SIGNS.get(token, token.removeprefix(BEGIN) or BLANK)
+
+
+def token_names(tokens: Sequence[str], exact: bool = False) -> list[str]:
+    """The pieces of a sentence, each by itself: one that goes on with a word says so."""
+    if exact:
+        return list(tokens)
+    numbers = words(tokens)
+    found = []
+    for place, token in enumerate(tokens):
+        begins = place == 0 or numbers[place] != numbers[place - 1]
+        name = token_name(token)
+        found.append(name if begins or token in SIGNS or _only_signs(name) else GOES_ON + name)
+    return found
+
+
+def _only_signs(name: str) -> bool:
+    return all(unicodedata.category(letter)[0] in "PS" for letter in name)
+
+
+def counted(number: int, exact: bool = False) -> int:
+    """The number of a layer or a head as it is shown."""
+    return number if exact else number + 1
+
+
+def layer_name(layer: int, exact: bool = False) -> str:
+    """Such as "layer 4"."""
+    return f"layer {counted(layer, exact)}"
+
+
+def head_name(layer: int, head: int, exact: bool = False) -> str:
+    """Such as "layer 4, head 2"."""
+    return f"{layer_name(layer, exact)}, head {counted(head, exact)}"
+
+
+def short_name(layer: int, head: int, exact: bool = False) -> str:
+    """Such as "L4·H2", out of which nobody reads a number."""
+    return f"L{counted(layer, exact)}·H{counted(head, exact)}"
+
+
+def retold(text: str, exact: bool = False) -> str:
+    """What was said exactly, "layer 3", "L3·H1" and `</s>`, as it is called here."""
+    if exact:
+        return text
+    for sign, name in SIGNS.items():
+        text = text.replace(sign, f"“{name}”")
+    text = re.sub(r"L(\d+)·H(\d+)", lambda m: short_name(int(m[1]), int(m[2])), text)
+    return re.sub(r"\b([Ll])ayer (\d+)", lambda m: f"{m[1]}ayer {counted(int(m[2]))}", text)

@@ -1,0 +1,82 @@
+"""Words as people read them, or exactly what the model has: one switch for all pages, and the names
+of tokens, layers and heads as it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from transformer.figures import naming
+from transformer.ui import state
+
+HELP = (
+    "The model's own pieces of words and signs, layers and heads counted from 0, and the code that "
+    "reads them in Python. Off: whole words, and numbers from 1."
+)
+PIECES = "These numbers belong to pieces of words: one that goes on with a word begins with “…”."
+"""Said where whole words cannot be shown."""
+
+
+def on() -> bool:
+    """Whether this session names everything exactly."""
+    return bool(state.view().exact)
+
+
+def switch() -> None:
+    """For the frame of a page."""
+    st.toggle(**{**state.bound("exact"), "help": HELP})
+
+
+def tokens(pieces: Sequence[str]) -> list[str]:
+    """`naming.token_names` for this session."""
+    return naming.token_names(pieces, on())
+
+
+def token(piece: str) -> str:
+    """`naming.token_name` for this session."""
+    return naming.token_name(piece, on())
+
+
+def layer(number: int) -> str:
+    """`naming.layer_name` for this session."""
+    return naming.layer_name(number, on())
+
+
+def head(layer: int, head: int) -> str:
+    """`naming.head_name` for this session."""
+    return naming.head_name(layer, head, on())
+
+
+def short(layer: int, head: int) -> str:
+    """`naming.short_name` for this session."""
+    return naming.short_name(layer, head, on())
+
+
+def program(label: str, code: str) -> None:
+    """What prints the same from Python, to be unfolded; only where everything is exact."""
+    if on():
+        with st.expander(label):
+            st.code(code, language="python")
+
+
+def about_pieces() -> None:
+    """A short line where whole words cannot be shown."""
+    if not on():
+        st.caption(PIECES)
+
+
+def number(count: int) -> str:
+    """A layer, a head or a place, as it is counted."""
+    return str(naming.counted(count, on()))
+
+
+def numbering() -> Callable[[int], str]:
+    """The same for a list to choose from, which may be asked outside of the session."""
+    now = on()
+    return lambda count: str(naming.counted(count, now))
+
+
+def retold(text: str) -> str:
+    """`naming.retold` for this session: for what a room below has said."""
+    return naming.retold(text, on())
