@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -34,7 +35,8 @@ def values(field: Field) -> st.SearchStrategy[object]:
 
 
 def any_of(kind: type[View]) -> st.SearchStrategy[View]:
-    return st.builds(kind, **{name: values(field) for name, field in kind.fields().items()})
+    linked = {name: field for name, field in kind.fields().items() if field.linked}
+    return st.builds(kind, **{name: values(field) for name, field in linked.items()})
 
 
 views = st.sampled_from(list(FILES)).flatmap(any_of)
@@ -69,7 +71,8 @@ def test_an_address_brings_its_view_back(view: View) -> None:
 @given(st.sampled_from(list(PAGES)), st.dictionaries(st.sampled_from(EVERY) | st.text(), st.text()))
 def test_no_address_is_too_odd(file: str, params: dict[str, str]) -> None:
     view, problems = opened(file, params)
-    assert opened(file, view.to_params()) == (view, [])
+    linked = replace(view, size="normal")  # an old address may have it, a new one does not
+    assert opened(file, view.to_params()) == (linked, [])
     assert len(problems) <= len(params)
 
 

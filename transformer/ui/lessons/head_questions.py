@@ -10,6 +10,7 @@ from jaxtyping import Float
 from transformer.analysis.interventions import switched_off
 from transformer.analysis.roles.sentence_heads import CLEAR, alignment, word_before
 from transformer.figures.lesson_sheet import Picture
+from transformer.figures.naming import head_name
 from transformer.figures.switchboard import heads_of
 from transformer.figures.words import merge, plain_words
 from transformer.inference import Trace
@@ -42,7 +43,7 @@ def back(looked: Looked) -> Question:
             )
         here = float(shares[one][view.layer, view.head])
         says = (
-            f"The one that is chosen ({SIDES[one]}, layer {view.layer}, head {view.head}) gives "
+            f"The one that is chosen ({SIDES[one]}, {head_name(view.layer, view.head)}) gives "
             f"the word before {about(here)} of its attention, averaged over the words"
         )
         return here >= CLEAR, f"{says}{'.' if here >= CLEAR else '; look for more than half.'}"
@@ -56,7 +57,7 @@ def back(looked: Looked) -> Question:
         answer=(
             f"{count} of the {sum(one.size for one in shares.values())} heads of encoder and "
             "decoder look one word back with more than half of their attention. The clearest is "
-            f"in {SIDES[kind]}, layer {layer}, head {head}, with {about(float(found.max()))}. "
+            f"in {SIDES[kind]}, {head_name(layer, head)}, with {about(float(found.max()))}. "
             "Nobody told it to: it was of use. On so few words some may seem to do it by chance; "
             "the heads lab asks a whole corpus."
         ),

@@ -141,4 +141,6 @@ class Lesson:
             fields |= question.seen
         if not self.reads:
             shared["text"] = text
+        if self.exact:
+            shared["exact"] = 1
         return PAGES[self.page].view(**{**shared, **fields})

@@ -6,6 +6,7 @@ import numpy as np
 
 from transformer.analysis import positions
 from transformer.analysis.inside import misprints
+from transformer.figures.naming import head_name
 from transformer.figures.side import Side
 from transformer.ui.lessons.lesson import Looked, Option, Question
 from transformer.ui.lessons.wording import percent, pieces
@@ -56,7 +57,7 @@ def value(looked: Looked) -> Question:
         ),
         right=0,
         answer=(
-            f"The **weight** is one number for a query and a key: in layer {layer}, head {head} "
+            f"The **weight** is one number for a query and a key: in {head_name(layer, head)} "
             f"the row of {pieces([trace.tgt_tokens[row]])} gives {pieces([trace.src_tokens[best]])}"
             f" {percent(float(weights[best]))}. The **value** of that piece is a vector, "
             f"$x W_i^V$: {values.shape[1]} numbers of length {np.linalg.norm(values[best]):.2f}, "
