@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterator
 
@@ -284,32 +283,6 @@ def contrast(one: list[int], other: list[int]) -> float:
 
     high, low = sorted((light(one), light(other)), reverse=True)
     return (high + 0.05) / (low + 0.05)
-
-
-def test_a_newcomers_first_minute(app: str, page: Page, translator: Translator) -> None:
-    """The recorded walk: from the address to an own sentence, a word of it, the head, a lesson; in
-    four clicks, and without a sign of the trade before the third."""
-    opened(page, app)
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Heads Up")
-    page.get_by_label("English").fill(TEXT)  # typed, no click
-    expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
-    whole(page)
-    shown = page.locator(".stMain").inner_text() + page.locator(".hu-glance").inner_text()
-    assert not re.search(r"▁|</?s>|trace\.|layer \d|head \d|<unk>", shown, re.I)
-    tile(page, 0).click()  # 1: how was this word chosen?
-    expect(page.locator(".hu-glance-says")).to_contain_text("it looked")
-    drawn = glance_data(translator.trace(TEXT, method="greedy"))
-    page.get_by_role("button", name="Look into it").click()  # 2: the head among all the others
-    wait_until(page, "location.pathname === '/attention'")
-    expect(page.get_by_label("English")).to_have_value(TEXT)
-    settled(page)
-    params = {"text": TEXT, "layer": str(drawn["layer"]), "head": str(drawn["head"])}
-    wait_for_address(page, "/attention", **params)
-    page.get_by_role("link", name="Heads Up").first.click()  # 3: and back, to be led
-    expect(tile(page, 0)).to_be_attached()
-    assert words(page, "first") == TEXT.split()
-    page.get_by_role("button", name="Begin here").click()  # 4
-    expect(page.get_by_text("Lesson 1 of")).to_be_visible()
 
 
 def test_a_room_opens_by_a_click_anywhere_on_its_card(app: str, page: Page) -> None:

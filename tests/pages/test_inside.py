@@ -223,7 +223,7 @@ def numbers(found: Any) -> Any:
 
 def test_larger_for_a_projector(visit: Visit) -> None:
     app = visit(PAGE)
-    app.toggle(key="inside-large").set_value(True).run()
+    app.button(key="larger").click().run()
     assert view(app).size == "large"
     assert all(header["large"] for header, _ in sent(app))
     assert math.isfinite(sent(app)[1][0]["most"])

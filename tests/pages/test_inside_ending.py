@@ -10,6 +10,7 @@ import torch
 
 from tests.pages.conftest import Visit, messages, shown, view
 from transformer import Translator
+from transformer.figures.naming import token_name
 from transformer.figures.places import STOPS
 
 PAGE, TEXT = "pages/inside.py", "The baker hides books."
@@ -35,7 +36,7 @@ def test_the_walk_ends_with_the_word_that_wins_and_its_rivals(
     assert f"with **{float(probability[0]):.1%}**" in "\n".join(one.value for one in app.markdown)
     header = next(data for data in shown(app) if "drawings" in data)
     box = next(one for one in header["boxes"] if one["id"] == STOPS[-1])
-    assert box["hint"] == (winner.replace("▁", "") or "▁")
+    assert box["hint"] == (token_name(winner).replace("▁", "") or "▁")
 
 
 def test_another_output_is_chosen_at_the_end(visit: Visit) -> None:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from transformer.inference import Trace
 from transformer.ui import frame, state
+from transformer.ui.kit import exact
 from transformer.ui.models import Model
 
 RIVALS = 4
@@ -20,8 +21,8 @@ def show(model: Model, trace: Trace) -> None:
     found = probabilities(trace)
     step = min(max(state.view().row, 0), len(found) - 1)
     order = np.argsort(-found[step], kind="stable")[: RIVALS + 1]
-    names = [_word(token) for token in model.translator.vocabulary.tokens(order.tolist())]
-    written = " ".join(_word(token) for token in trace.tgt_tokens[: step + 1])
+    names = exact.tokens(model.translator.vocabulary.tokens(order.tolist()))
+    written = " ".join(exact.tokens(trace.tgt_tokens[: step + 1]))
     st.markdown(
         f"After {frame.plain(written)} the word that wins is **{frame.plain(names[0])}**, with "
         f"**{found[step, order[0]]:.1%}**."
@@ -37,10 +38,11 @@ def show(model: Model, trace: Trace) -> None:
         f"output {step + 1} of {len(found)}</caption><tbody>{rows}</tbody></table>"
     )
     if len(found) > 1:
+        outputs = exact.tokens(trace.predicted_tokens)
         st.selectbox(
             "Another output",
             range(len(found)),
-            format_func=lambda at: f"{at + 1}: {_word(trace.predicted_tokens[at])}",
+            format_func=lambda at: f"{at + 1}: {outputs[at]}",
             key=_follow(step),
             on_change=_taken,
         )
@@ -60,7 +62,3 @@ def _follow(step: int) -> str:
 
 def _taken() -> None:
     state.change(row=int(st.session_state["inside-ending"]))
-
-
-def _word(token: str) -> str:
-    return token.replace("▁", "") or token

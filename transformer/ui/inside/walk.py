@@ -38,9 +38,8 @@ def show(model: Model) -> None:
             st.subheader(_title(stop), anchor=False)
         if stop.attention:
             figure.attention(model, stop, trace)
-        with st.container(key=f"inside-words-{state.view().size}"):
-            st.latex(stop.box.equation)
-            st.markdown(_symbols(stop.box.words))
+        st.latex(stop.box.equation)
+        st.markdown(_symbols(stop.box.words))
         if stop.place == STOPS[-1]:
             ending.show(model, trace)
         st.caption(f"Paper, section {stop.box.section}. Shape: {_symbols(found.shape)}")
@@ -90,13 +89,6 @@ def _ways(stop: Stop) -> None:
                 args=(STOPS[number] if inside else "",),
             )
         st.caption(f"Box {stop.number + 1} of {len(STOPS)}")
-        large = state.view().size == "large"
-        st.session_state["inside-large"] = large
-        st.toggle("Larger, for a projector", key="inside-large", on_change=_resize)
-
-
-def _resize() -> None:
-    state.change(size="large" if st.session_state["inside-large"] else "normal")
 
 
 def _heads(model: Model, head: int) -> None:

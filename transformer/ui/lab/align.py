@@ -142,7 +142,7 @@ def _drawn(heads: pd.DataFrame) -> None:
     right = 100 * (1 - own.iloc[0]["aer"])
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
-            f"Drawn below: **layer {view.layer}, head {view.head}**, read {BY[view.by]}, "
+            f"Drawn below: **{exact.head(view.layer, view.head)}**, read {BY[view.by]}, "
             f"{TO[view.to]}: {right:.1f} % agreement.",
             width="content",
         )

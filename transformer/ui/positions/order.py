@@ -8,6 +8,7 @@ from transformer.analysis import positions
 from transformer.figures.clocks import bars
 from transformer.figures.turning import STYLE, turning
 from transformer.ui import frame, readings, state
+from transformer.ui.kit import exact
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.kit.tables import html
@@ -45,7 +46,7 @@ def order(model: Model) -> None:
         if same
         else "Without positions it writes nearly the same for both: what differs is rounding."
     )
-    pieces = [frame_word(piece) for piece in found.pieces]
+    pieces = exact.tokens(found.pieces)
     groups = {"with positions": found.alike["with"], "without": found.alike["without"]}
     across, down = "piece", "how alike in both sentences"
     chart(bars(groups, pieces, across=across, down=down, dark=dark()), "positions-order")
@@ -60,7 +61,7 @@ def order(model: Model) -> None:
 def clocks(model: Model) -> None:
     """The pairs of the sinusoids as clocks that turn over the visitor's sentence."""
     trace = readings.read(model, state.view(Positions)).trace
-    words = [frame_word(token) for token in trace.src_tokens[:MOST_WORDS]]
+    words = exact.tokens(trace.src_tokens[:MOST_WORDS])
     lengths = positions.wavelengths(model.translator.model.config.d_model)
     shown = [float(lengths[int(share * (len(lengths) - 1))]) for share in CLOCKS]
     st.markdown(
@@ -78,11 +79,6 @@ def clocks(model: Model) -> None:
         f"added (section 3.5), {len(lengths)} clocks in all. The next picture has all of them."
         + ("" if len(trace.src_tokens) <= MOST_WORDS else f" The first {MOST_WORDS} pieces turn.")
     )
-
-
-def frame_word(piece: str) -> str:
-    """A piece as people read it."""
-    return piece.replace("▁", "") or piece
 
 
 def _again() -> None:

@@ -1,0 +1,111 @@
+"""The recorded walk of a newcomer: from the address to an own sentence translated, a word of it
+found in every head, and the clearest of them opened."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from benchmarks.browser import settled, wait_until
+from tests.browser.test_glance import app, opened, tile, translator, wanted, whole, words
+from transformer import Translator
+from transformer.figures.glossary import TERMS
+from transformer.figures.naming import head_name
+
+__all__ = ["app", "translator"]  # fixtures
+
+TEXT = "Where is my red umbrella?"
+TRADE = r"▁|</?s>|<unk>|trace\.|\blogit|softmax|\btoken|residual|\btensor|d_model"
+"""Signs and words that nobody knows who has not met such a model."""
+
+LABELS = """() => {
+  const within = [...document.querySelectorAll("*")].map((one) => one.shadowRoot);
+  const told = "[title], [data-testid=stTooltipIcon]";
+  return [document, ...within.filter(Boolean)]
+    .flatMap((root) => [...root.querySelectorAll("button, label, h4")])
+    .filter((one) => one.checkVisibility())
+    .map((one) => [one.textContent.trim(), Boolean(one.closest(told) || one.querySelector(told))]);
+}"""
+"""Every control and small heading that is seen: its words, and whether a tip explains them."""
+
+
+def read(page: Page) -> str:
+    """All that is to be read on the page, in the views too."""
+    views = page.locator(".hu").filter(visible=True)
+    return "\n".join([page.locator(".stMain").inner_text(), *views.all_inner_texts()])
+
+
+def unexplained(page: Page) -> list[str]:
+    """Terms of the glossary that are what a control is called, with nothing to explain them."""
+    terms = {name for term in TERMS for name in (term.name, *term.also)}
+    return [text for text, told in page.evaluate(LABELS) if text in terms and not told]
+
+
+def test_a_newcomers_first_minute(app: str, page: Page, translator: Translator) -> None:
+    """In three clicks, and without a sign of the trade or a term that nothing explains."""
+    opened(page, app)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Heads Up")
+    page.get_by_label("English").fill(TEXT)  # typed, no click
+    expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
+    whole(page)
+    assert words(page) == wanted(translator, TEXT)
+    assert not re.search(TRADE, read(page), re.I)
+    page.get_by_role("button", name="Look into it").click()  # 1: all heads
+    wait_until(page, "location.pathname === '/attention'")
+    expect(page.get_by_label("English")).to_have_value(TEXT)
+    settled(page)
+    assert not re.search(TRADE, read(page), re.I)
+    page.locator(".hu-pinwords").get_by_role("button", name="umbrella", exact=True).click()  # 2
+    first = page.locator(".hu-clearest button").first
+    expect(first).to_be_visible()
+    _, layer, head = clearest(translator)
+    expect(first).to_contain_text(re.compile(head_name(layer, head), re.I))
+    first.click()  # 3: the clearest of all
+    expect(page.locator(".hu-title")).to_contain_text(re.compile(head_name(layer, head), re.I))
+    wait_until(page, "new URLSearchParams(location.search).get('pin') === 's4'")
+    assert not re.search(TRADE, read(page), re.I)
+    assert unexplained(page) == []
+
+
+def clearest(translator: Translator) -> tuple[str, int, int]:
+    """Where, of all heads that see the sentence, most goes from some word to "umbrella" or back:
+    counted here by hand, over words that are one piece or several."""
+    trace = translator.trace(TEXT)
+    found = []
+    for kind, across in (("encoder", trace.src_tokens), ("cross", trace.predicted_tokens)):
+        read_as, written_as = parts(trace.src_tokens), parts(across)
+        mine = next(places for name, places in read_as if name == "umbrella")
+        for layer in range(translator.model.config.n_layers):
+            for head, weights in enumerate(trace.weights(kind, layer)):
+                to = [
+                    weights[rows][:, mine].sum(1).mean()
+                    for _, rows in written_as
+                    if kind == "cross" or rows != mine
+                ]
+                back = [
+                    weights[mine][:, places].sum(1).mean()
+                    for _, places in read_as
+                    if kind == "encoder" and places != mine
+                ]
+                found.append((max(to + back), kind, layer, head))
+    return max(found)[1:]
+
+
+def parts(tokens: tuple[str, ...]) -> list[tuple[str, list[int]]]:
+    """The words in letters, each with the places of its pieces; no punctuation, no ends."""
+    found: list[tuple[str, list[int]]] = []
+    for place, token in enumerate(tokens):
+        if token.startswith("▁") or not found:
+            found.append((token.strip("▁"), [place]))
+        elif token.isalpha():
+            found[-1] = (found[-1][0] + token, [*found[-1][1], place])
+    return found
+
+
+def test_back_from_there_one_is_led(app: str, page: Page) -> None:
+    opened(page, app, f"?text={TEXT}")
+    assert words(page, "first") == TEXT.split()
+    expect(tile(page, 0)).to_be_attached()
+    page.get_by_role("button", name="Begin here").click()
+    expect(page.get_by_text(re.compile("1 of"))).to_be_visible()
