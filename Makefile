@@ -51,6 +51,7 @@ format: .venv/dev.stamp
 
 pictures: .venv/dev.stamp browser
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/looks.py
 
 # Every file of benchmarks/ that can be started, but the one that wants a corpus, one after the other: two at once
 # would disturb each other.
