@@ -116,7 +116,7 @@ def test_heads_that_were_looked_at_are_no_steps_back(app: str, page: Page) -> No
         "view=heatmap&kind=encoder&layer=1&head=0&combine=mean&exact=1&special=hidden&scale=row",
         "view=query-key&layer=0&head=1&row=2&column=1",
         "view=decoding&layer=0&head=1&step=2&method=beam",
-        "view=compare&layer=0&head=1&other=A pilot finds bread.&size=large",
+        "view=compare&layer=0&head=1&other=A pilot finds bread.",
     ],
 )
 def test_an_address_shows_another_browser_the_same(app: str, new_page: NewPage, state: str) -> None:
@@ -180,14 +180,14 @@ def test_what_is_looked_at_can_be_taken_away_as_a_file(
         page.get_by_role("button", name="as a page").click()
     file = tmp_path / download.value.suggested_filename
     download.value.save_as(file)
-    assert file.name == "attention-grammar-the-baker-hides-books.html"
+    assert file.name == "attention-tiny-the-baker-hides-books.html"
     offline = new_page()
     offline.goto(file.as_uri())
     expect(offline.get_by_role("tab", selected=True)).to_have_text("Query–key")
     offline.get_by_role("tab", name="Heatmap").click()
     expect(offline.locator(".hu-title")).to_have_text("Layer 1, head 2")
     with page.expect_download() as download:
-        page.get_by_role("button", name="Every tensor").click()
+        page.get_by_role("button", name="Every number").click()
     download.value.save_as(tmp_path / "trace.npz")
     found = Trace.load_npz(tmp_path / "trace.npz")
     wanted = translator.trace(TEXT)

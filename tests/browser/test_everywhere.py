@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -12,8 +14,11 @@ LETTERS = "(node) => parseFloat(getComputedStyle(node).fontSize)"
 
 
 def opened(page: Page, address: str) -> Page:
+    """With our style, in which a heading has 2.1 rem."""
     page.goto(address)
-    page.get_by_role("heading", level=1).wait_for()
+    expect(page.get_by_role("heading", level=1)).to_have_css(
+        "font-size", re.compile("33.6px|28.8px")
+    )
     settled(page)
     return page
 

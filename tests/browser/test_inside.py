@@ -28,7 +28,9 @@ def address(page: Page) -> dict[str, str]:
 
 def opened(app: str, page: Page, **params: str) -> Page:
     """The page at this address, its map drawn."""
-    query = "&".join(f"{name}={value}" for name, value in {"text": TEXT, **params}.items())
+    query = "&".join(
+        f"{name}={value}" for name, value in {"text": TEXT, "exact": 1, **params}.items()
+    )
     page.goto(f"{app}/inside?{query}")
     page.locator(".hu-box").first.wait_for()
     settled(page)

@@ -18,7 +18,7 @@ SEEN = "text=She hides books.&method=forced&target=Elle cache des livres.&exact=
 
 
 def opened(app: str, page: Page, more: str = "") -> None:
-    page.goto(f"{app}/lab?{SEEN}{more}")
+    page.goto(f"{app}/lab?lab=switch&{SEEN}{more}")
     expect(page.locator(".hu-thumb canvas")).to_have_count(24)
     settled(page)
 

@@ -22,7 +22,7 @@ def chart(page: Page, key: str) -> Locator:
 
 
 def test_a_topic_a_shift_and_back_again(app: str, page: Page) -> None:
-    page.goto(f"{app}/positions?topic=matrix")
+    page.goto(f"{app}/positions?topic=matrix&exact=1")
     expect(chart(page, "positions-matrix").get_by_text("</s>")).to_be_visible()
     topic(page, "Shift")
     page.wait_for_url(re.compile("topic=shift"))

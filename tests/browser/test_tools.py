@@ -214,5 +214,5 @@ def test_keys_menu_and_help_work_in_a_shadow_root(page: Page, tmp_path: Path) ->
     expect(page.get_by_role("dialog", name="Help")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator(".hu-canvas")).to_be_focused()
-    assert taken(page, CSV, tmp_path)[0].endswith("-cross-L0-H1.csv")
+    assert taken(page, CSV, tmp_path)[0].endswith("-cross-L1-H2.csv")
     expect(page.get_by_role("button", name="Take it with you")).to_be_focused()

@@ -71,7 +71,7 @@ PAGES = {
         "Inside",
         Inside,
         "**Inside**: the paper's Figure 1, box by box →",
-        "Every tensor on a sentence's way through the model, and the code that makes it.",
+        "Every number on a sentence's way through the model, and how it came about.",
     ),
     "pages/positions.py": Page(
         "Positions",

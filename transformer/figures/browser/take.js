@@ -151,7 +151,7 @@ export function csvCell(cell) {
 /** @param {Context} ctx */
 export function fileName({ side, state }) {
   const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().match(/[a-z0-9]+/g) || [];
-  const [model, sentence] = [side.model, side.source].map((text) => plain(text).slice(0, 6).join("-").slice(0, 50));
+  const [model, sentence] = [side.model || "", side.source || ""].map((text) => plain(text).slice(0, 6).join("-").slice(0, 50));
   const [layer, head] = shortName(state).split("·");
   const which = state.combine === "one" ? head : state.combine;
   return ["attention", model, sentence, state.view, state.kind, layer, which].filter((part) => part !== "").join("-");

@@ -32,7 +32,7 @@ def buttons(
             help="One file that opens without this app and without a network; all heads are in it.",
         )
         st.download_button(
-            "Every tensor (.npz)",
+            "Every number (.npz)",
             _npz(model, reading),
             file_name=f"{name}.npz",
             mime="application/octet-stream",
