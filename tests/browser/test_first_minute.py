@@ -23,11 +23,12 @@ LABELS = """() => {
   const within = [...document.querySelectorAll("*")].map((one) => one.shadowRoot);
   const told = "[title], [data-testid=stTooltipIcon]";
   return [document, ...within.filter(Boolean)]
-    .flatMap((root) => [...root.querySelectorAll("button, label, h4")])
+    .flatMap((root) => [...root.querySelectorAll("button:not([role=tab]), label, h4")])
     .filter((one) => one.checkVisibility())
     .map((one) => [one.textContent.trim(), Boolean(one.closest(told) || one.querySelector(told))]);
 }"""
-"""Every control and small heading that is seen: its words, and whether a tip explains them."""
+"""Every control and small heading that is seen, but for the tabs: its words, and whether a tip
+explains them."""
 
 
 def read(page: Page) -> str:

@@ -5,7 +5,7 @@ import { ARROWS, el, within } from "./base.js";
 import { makeBar } from "./legend.js";
 import { makeMosaic } from "./mosaic.js";
 import { headName, sentenceCase } from "./naming.js";
-import { KINDS } from "./options.js";
+import { KINDS, TERMS } from "./options.js";
 import { clearest, glances, pinnable, pinnedWord, pinOf, saidOf, seenBy } from "./pins.js";
 
 /** @type {[State["way"], string][]} */
@@ -72,7 +72,7 @@ export function makePins(ctx) {
   function section(kind) {
     if (!sections.has(kind)) {
       const mosaic = makeMosaic((layer, head) => ctx.set({ kind, layer, head, heads: "" }), (layer, head) => open({ kind, layer, head }));
-      sections.set(kind, { mosaic, node: el("section", { "data-kind": kind }, el("h4", {}, KINDS[kind]), mosaic.node) });
+      sections.set(kind, { mosaic, node: el("section", { "data-kind": kind }, el("h4", { title: TERMS[kind] }, KINDS[kind]), mosaic.node) });
     }
     return sections.get(kind);
   }
