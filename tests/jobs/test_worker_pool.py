@@ -198,10 +198,10 @@ def test_app_and_worker_are_killed_together(still: MakeStill, tmp_path: Path) ->
         worker.wait(PATIENCE)
     info = still().run(name)
     assert info.status == "failed"
-    saved = info.step // 5 * 5
-    assert info.reason == (
-        f"its worker ended with the app at step {info.step}; Resume goes on from step {saved}"
-    )
+    said = f"its worker ended with the app at step {info.step}; Resume goes on from step "
+    assert info.reason.startswith(said)
+    saved = int(info.reason.removeprefix(said))
+    assert info.step // 5 * 5 <= saved <= info.step  # who trains may have saved once more
     looking.resume(name, "ann")
     assert looking.run(name).place == 1
 

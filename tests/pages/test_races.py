@@ -108,7 +108,7 @@ def test_the_table_and_the_verdicts_are_those_of_the_runs(visit: Visit, jobs: Jo
     assert sum("Holds" in word for word in words) == 2
     assert sum("Not shown" in word for word in words) == 1  # learned against none
     assert "someone else's race" in text
-    assert [one.label for one in app.button] == []
+    assert [one.label for one in app.button] == ["Larger"]  # the frame's
     figures = app.get("plotly_chart")
     assert len(figures) == 1
     (file,) = app.get("download_button")

@@ -9,7 +9,7 @@ import pytest
 
 from transformer.ui.lessons.course import CORE, LESSONS, MORE, minutes, place
 from transformer.ui.lessons.lesson import Lesson
-from transformer.ui.lessons.prepared import Prepared, Shelf, prepared
+from transformer.ui.lessons.prepared import PreparedLesson, Shelf, prepared
 from transformer.ui.lessons.sheet import page
 from transformer.ui.pages import PAGES
 
@@ -22,11 +22,11 @@ FOLDERS = {
 
 
 @pytest.fixture(scope="module")
-def ready() -> list[Prepared]:
+def ready() -> list[PreparedLesson]:
     return [prepared(one, Shelf(FOLDERS, "")) for one in LESSONS]
 
 
-def test_a_sheet_has_every_question_its_choices_and_room(ready: list[Prepared]) -> None:
+def test_a_sheet_has_every_question_its_choices_and_room(ready: list[PreparedLesson]) -> None:
     whole = page(ready, answers=False)
     assert whole.count("<section>") == len(LESSONS)
     assert 'class="answer"' not in whole
@@ -42,7 +42,7 @@ def test_a_sheet_has_every_question_its_choices_and_room(ready: list[Prepared]) 
         assert alone.count('class="lines"') >= 2
 
 
-def test_the_answers_are_on_the_teachers_sheet_alone(ready: list[Prepared]) -> None:
+def test_the_answers_are_on_the_teachers_sheet_alone(ready: list[PreparedLesson]) -> None:
     told = page(ready, answers=True)
     assert told.count('class="answer"') == len(LESSONS)
     assert "$" not in told

@@ -10,7 +10,7 @@ import streamlit as st
 from transformer.ui import models, state
 from transformer.ui.lessons import course, progress, sheet
 from transformer.ui.lessons.lesson import LIST, Question
-from transformer.ui.lessons.prepared import Prepared, prepared
+from transformer.ui.lessons.prepared import PreparedLesson, prepared
 from transformer.ui.lessons.progress import Guess
 from transformer.ui.lessons.wording import escaped
 
@@ -121,7 +121,7 @@ def style() -> None:
     st.html(_STYLE)
 
 
-def _head(one: Prepared) -> None:
+def _head(one: PreparedLesson) -> None:
     """Where in the course this is."""
     lesson = one.lesson
     walk = course.group(lesson)
@@ -135,7 +135,7 @@ def _head(one: Prepared) -> None:
     st.markdown(f"**{lesson.title}{end}**{section}")
 
 
-def _asking(one: Prepared) -> None:
+def _asking(one: PreparedLesson) -> None:
     """What is said before the question, and the question."""
     st.markdown(one.lesson.text)
     if one.lesson.misprint:
@@ -149,7 +149,7 @@ def _asking(one: Prepared) -> None:
         st.caption(f"Asked of {name}; of the model you looked at, {escaped(one.missing)}.")
 
 
-def _choice(one: Prepared, question: Question) -> None:
+def _choice(one: PreparedLesson, question: Question) -> None:
     """The answers to choose from."""
     name = one.lesson.name
     with st.container(key="lesson-options", gap="xsmall"):
@@ -163,7 +163,7 @@ def _choice(one: Prepared, question: Question) -> None:
             )
 
 
-def _verdict(one: Prepared, question: Question) -> None:
+def _verdict(one: PreparedLesson, question: Question) -> None:
     """Right, or why not; and the answer. What was asked of another model says the answer alone."""
     guessed = progress.guess(one.lesson.name)
     label = guessed.label if guessed else ""
@@ -175,7 +175,7 @@ def _verdict(one: Prepared, question: Question) -> None:
     st.info(f"{said}{question.answer}", icon=":material/lightbulb:")
 
 
-def _marked(one: Prepared, question: Question) -> None:
+def _marked(one: PreparedLesson, question: Question) -> None:
     """The answers again, with the right one and the one that was taken."""
     guessed = progress.guess(one.lesson.name)
     for number, option in enumerate(question.options):
@@ -189,7 +189,7 @@ def _guess(name: str, label: str, right: bool) -> None:
     _open(name)
 
 
-def _search(one: Prepared, question: Question, checked: tuple[bool, str] | None) -> None:
+def _search(one: PreparedLesson, question: Question, checked: tuple[bool, str] | None) -> None:
     """Something is to be found on the page: asked as often as one likes, or given up."""
     name, over = one.lesson.name, progress.over(one.lesson.name)
     if not over:
@@ -206,7 +206,7 @@ def _search(one: Prepared, question: Question, checked: tuple[bool, str] | None)
         st.info(question.answer, icon=":material/lightbulb:")
 
 
-def _checked(one: Prepared, page: str) -> tuple[bool, str] | None:
+def _checked(one: PreparedLesson, page: str) -> tuple[bool, str] | None:
     """Whether what is chosen on the page is what was to be found, and why (not)."""
     if one.question is None or one.question.found is None or one.asked_of is None:
         return None
@@ -227,7 +227,7 @@ def _give_up(name: str) -> None:
     _open(name)
 
 
-def _ways(page: str, one: Prepared) -> None:
+def _ways(page: str, one: PreparedLesson) -> None:
     lesson, done = one.lesson, progress.over(one.lesson.name)
     own = lesson.page if done else lesson.asked_on
     after, earlier = course.following(lesson.name), course.before(lesson.name)

@@ -17,7 +17,7 @@ from transformer.ui.models import Model
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedLesson:
     """What was found for a lesson.
 
     Attributes:
@@ -67,7 +67,7 @@ def shelf() -> Shelf:
     return Shelf(models.checkpoints(), state.view().model)
 
 
-def prepared(lesson: Lesson, given: Shelf | None = None) -> Prepared:
+def prepared(lesson: Lesson, given: Shelf | None = None) -> PreparedLesson:
     """The visitor's own model first, if it can read the sentence; then the others. Of each the
     first sentence that shows it.
 
@@ -80,11 +80,11 @@ def prepared(lesson: Lesson, given: Shelf | None = None) -> Prepared:
         text, question, lacks = _asked(model, lesson.name)
         if question is not None:
             named = there.written(model.name, lesson)
-            return Prepared(lesson, named, text, question, model, missing)
+            return PreparedLesson(lesson, named, text, question, model, missing)
         missing = missing or lacks
     missing = missing or "there is no model here that reads this"
     named = there.written(first, lesson)
-    return Prepared(lesson, named, lesson.sentences[0], None, None, missing)
+    return PreparedLesson(lesson, named, lesson.sentences[0], None, None, missing)
 
 
 @remembered()

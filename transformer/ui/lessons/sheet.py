@@ -10,7 +10,7 @@ import streamlit as st
 from transformer.figures.lesson_sheet import Exercise, sheet_page
 from transformer.ui.lessons import course
 from transformer.ui.lessons.lesson import Lesson
-from transformer.ui.lessons.prepared import Prepared, prepared, shelf
+from transformer.ui.lessons.prepared import PreparedLesson, prepared, shelf
 
 WHO = "Heads Up · guess first, then look"
 
@@ -53,7 +53,7 @@ def _page(lessons: Sequence[Lesson], answers: bool) -> Callable[[], str]:
     return made
 
 
-def page(ready: Sequence[Prepared], answers: bool) -> str:
+def page(ready: Sequence[PreparedLesson], answers: bool) -> str:
     """The sheet of these lessons, as a page of its own."""
     each = [exercise(one, answers) for one in ready]
     if len(each) == 1:
@@ -63,7 +63,7 @@ def page(ready: Sequence[Prepared], answers: bool) -> str:
     return sheet_page("Attention, step by step", each, about)
 
 
-def exercise(one: Prepared, answers: bool) -> Exercise:
+def exercise(one: PreparedLesson, answers: bool) -> Exercise:
     """A lesson as it is printed, with the question as this model is asked it."""
     lesson, asked = one.lesson, one.question
     section = f" · paper, section {lesson.section}" if lesson.section else ""
