@@ -35,7 +35,8 @@ export function copylinkView(root) {
 
   function hush() {
     clearTimeout(timer);
-    said.hidePopover();
+    // Hiding what has left the page throws, and Streamlit's page would go with it.
+    if (said.isConnected) said.hidePopover();
   }
 
   return { show: (data) => { page = data.page; }, close: hush };
