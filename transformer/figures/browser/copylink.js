@@ -35,8 +35,7 @@ export function copylinkView(root) {
 
   function hush() {
     clearTimeout(timer);
-    // Hiding what has left the page throws, and Streamlit's page would go with it.
-    if (said.isConnected) said.hidePopover();
+    said.hidePopover();
   }
 
   return { show: (data) => { page = data.page; }, close: hush };
