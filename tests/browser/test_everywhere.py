@@ -29,7 +29,7 @@ def larger(page: Page, size: str = "20.8px") -> None:
     settled(page)
 
 
-@pytest.mark.parametrize("path", ["", "attention", "findings"])
+@pytest.mark.parametrize("path", ["translate", "attention", "findings"])
 def test_all_is_larger_over_the_whole_width_and_no_link_says_so(
     app: str, new_page: NewPage, path: str
 ) -> None:
