@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -69,14 +70,19 @@ def _frame(file: str) -> Iterator[list[str]]:
     st.set_page_config(
         page_title=name if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
     )
-    st.html(_STYLE)
-    if state.is_large():
-        st.html(_LARGE)
+    st.html(_style(state.is_large()))
     with cancelled_by(WhileWanted()):
         yield problems
     # The bare address of the app is nobody's view yet, and stays what one goes back to.
     if not home or st.query_params:
         state.write_address()
+
+
+@cache
+def _style(large: bool) -> str:
+    """One element either way: where a fragment draws is counted in those before it."""
+    files = [_STYLE, _LARGE] if large else [_STYLE]
+    return f"<style>{''.join(file.read_text(encoding='utf-8') for file in files)}</style>"
 
 
 @contextmanager
