@@ -45,8 +45,8 @@ def test_all_is_larger_over_the_whole_width_and_no_link_says_so(
     assert wide >= narrow
     assert wide == page.evaluate("document.documentElement.clientWidth")
     assert "size" not in page.url
-    page.get_by_role("link", name="Train", exact=True).click()
-    page.get_by_role("heading", name="Train", level=1).wait_for()
+    page.get_by_role("link", name="Why self-attention", exact=True).click()
+    page.get_by_role("heading", name="Why self-attention", level=1).wait_for()
     settled(page)
     assert page.get_by_role("heading", level=1).evaluate(LETTERS) == pytest.approx(after[0])
     assert "size" not in page.url
