@@ -12,7 +12,7 @@ from tests.pages.conftest import ROOT, Visit, messages, view
 from transformer.languages import front_matter
 from transformer.ui.lessons.course import BY_NAME, CORE, LESSONS, MORE, OLD, following
 from transformer.ui.lessons.lesson import LIST, Lesson
-from transformer.ui.lessons.prepared import Prepared, Shelf, prepared
+from transformer.ui.lessons.prepared import PreparedLesson, Shelf, prepared
 from transformer.ui.pages import PAGES
 from transformer.ui.translate import Translate
 
@@ -34,7 +34,7 @@ def told(app: AppTest) -> str:
     return "\n".join(box.value for box in [*app.markdown, *app.caption])
 
 
-def ready(name: str) -> Prepared:
+def ready(name: str) -> PreparedLesson:
     """What is asked of the checkpoints that come with the app."""
     return prepared(BY_NAME[name], Shelf(FOLDERS, ""))
 
