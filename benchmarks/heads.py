@@ -16,7 +16,7 @@ import torch
 
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.roles.head_measures import measure_heads
-from transformer.analysis.roles.head_roles import cards
+from transformer.analysis.roles.head_roles import head_roles
 from transformer.inference import Translator
 
 
@@ -32,9 +32,9 @@ def main() -> None:
     print(f"{options.sentences} sentences, {torch.get_num_threads()} threads")
     for name, corpus in (("targets given", given), ("own translations", bare)):
         clock, cores = time.perf_counter(), time.process_time()
-        made = cards(measure_heads(translator, corpus))
+        made = head_roles(measure_heads(translator, corpus))
         clock, cores = time.perf_counter() - clock, time.process_time() - cores
-        print(f"{name:>16}: {clock:5.1f} s, {cores:5.1f} s of a core, {len(made)} cards")
+        print(f"{name:>16}: {clock:5.1f} s, {cores:5.1f} s of a core, {len(made)} heads")
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
 from transformer import Translator
 from transformer.config import ModelConfig, TrainingConfig
+from transformer.run_config import FilesRun
 from transformer.text import Vocabulary, read_pairs
 from transformer.text.files import atomic_path
 from transformer.training.command import train_command
@@ -99,16 +100,13 @@ def main() -> None:
     given = parser.parse_args()
     run = RunFolder(given.run_folder)
     tables = prepare(given.folder, run)
-    train_command(
-        train=[str(tables["train"])],
-        valid=[str(tables["val"])],
-        added={},
-        run_path=given.run_folder,
-        model_config=SHAPE,
-        config=settings(given.steps, given.minutes),
-        max_pieces=128,
-        device_name="auto",
+    asked = FilesRun(
+        train=(str(tables["train"]),),
+        valid=(str(tables["val"]),),
+        model=SHAPE,
+        training=settings(given.steps, given.minutes),
     )
+    train_command(given.run_folder, asked)
     score = bleu(run, tables["test_2016_flickr"])
     state = run.state()
     print(f"{state['step']:,} steps in {state['seconds'] / 60:.0f} minutes, {state['precision']}")

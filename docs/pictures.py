@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 from playwright.sync_api import Browser, Page
@@ -48,7 +50,7 @@ ROOMS = {
 }
 """The other pages, in one look."""
 
-LOOKS = {
+LOOKS: dict[str, dict[str, Any]] = {
     "": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "light"},
     "-dark": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "dark"},
     "-phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
@@ -59,7 +61,7 @@ LARGEST = 250_000
 
 
 def photograph(
-    browser: Browser, address: str, target: Path, look: dict[str, object], *, whole: bool = False
+    browser: Browser, address: str, target: Path, look: Mapping[str, Any], *, whole: bool = False
 ) -> None:
     """One page, from its top to the end of the window; or the explorer alone, to its end."""
     page = opened(browser, address, look)
@@ -73,7 +75,7 @@ def photograph(
     keep(target)
 
 
-def opened(browser: Browser, address: str, look: dict[str, object]) -> Page:
+def opened(browser: Browser, address: str, look: Mapping[str, Any]) -> Page:
     """The page as it stands when all of it is drawn, in a context of its own."""
     page = browser.new_context(**look, reduced_motion="reduce").new_page()  # nothing half written
     page.goto(address)

@@ -22,6 +22,7 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -102,7 +103,9 @@ def main() -> None:
 def told(folder: Path) -> None:
     """Its size, and where it ended."""
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    last = next((x for x in reversed(RunFolder(folder).metrics()) if "sequence_accuracy" in x), {})
+    last: dict[str, Any] = next(
+        (x for x in reversed(RunFolder(folder).metrics()) if "sequence_accuracy" in x), {}
+    )
     right = f", {last['sequence_accuracy']:.1%} of sequences right" if last else ""
     print(f"{folder.relative_to(ROOT)}  {size / 1000:.0f} kB{right}", flush=True)
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import NewPage
 from tests.browser.opened import opened, ramp, table
 from tests.figures.made import HOSTILE, made
-from transformer.figures.side import KINDS
+from transformer.measures import KINDS
 
 pytestmark = pytest.mark.browser
 

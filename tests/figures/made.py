@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from transformer.figures.side import KINDS, SITES, VECTORS
+from transformer.figures.side import SITES, VECTORS
+from transformer.measures import KINDS
 
 Weights = npt.NDArray[np.float32]
 

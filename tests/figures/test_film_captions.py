@@ -45,7 +45,7 @@ def test_heads_that_do_something_are_counted() -> None:
     resting[:, -1] = 1
     weights = np.stack([resting, np.full((ROWS, ROWS), 1 / ROWS)])[None, None]
     found = roles(weights, "encoder", KEYS)
-    assert [role.group for role in found.flat] == ["sink", "none"]
+    assert [role.group for role in found.ravel().tolist()] == ["sink", "none"]
     (caption,) = captions(weights, found, [0])
     assert caption.endswith("Of 2 heads 1 rests on an end of the sentence.")
 

@@ -12,6 +12,7 @@ from tests.figures.made import HOSTILE
 from tests.figures.test_scripts import NODE
 from transformer.figures import naming
 from transformer.figures.state import state_of
+from transformer.figures.words import words
 
 TOKENS = ["<s>", "▁umbr", "ella", ",", "▁", "▁L", "'", "eau", ".", "</s>", "<unk>", *HOSTILE]
 BROWSER = Path(naming.__file__).parent / "browser"
@@ -39,7 +40,7 @@ def test_exactly_nothing_is_changed() -> None:
 
 @pytest.mark.parametrize("exact", [False, True])
 def test_the_scripts_name_alike(exact: bool) -> None:
-    labels = {"tokens": TOKENS, "words": naming.words(TOKENS)}
+    labels = {"tokens": TOKENS, "words": words(TOKENS)}
     script = (
         f"const n = await import({json.dumps((BROWSER / 'naming.js').as_uri())});"
         f"n.nameExactly({json.dumps(exact)});"

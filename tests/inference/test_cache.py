@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -24,7 +26,7 @@ def targets(length: int, rows: int = 3) -> torch.Tensor:
     return words
 
 
-def stepped(session: object, tgt: torch.Tensor) -> torch.Tensor:
+def stepped(session: Any, tgt: torch.Tensor) -> torch.Tensor:
     logits = torch.empty(*tgt.shape, models.VOCABULARY)
     for t in range(tgt.shape[1]):
         out = torch.empty(len(tgt), models.VOCABULARY)

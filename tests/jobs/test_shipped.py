@@ -71,9 +71,9 @@ def test_a_packed_run_keeps_what_people_look_at(trained: RunFolder, root: Path) 
     assert made.examples() == trained.examples()
     assert made.inspect() == trained.inspect()
     assert [line["step"] for line in made.metrics()] == [line["step"] for line in trained.metrics()]
-    weights, _ = load_checkpoint(made.checkpoint_path)
+    model, _ = load_checkpoint(made.checkpoint_path)
     wanted, _ = load_checkpoint(trained.checkpoint_path)
-    assert weights.state_dict().keys() == wanted.state_dict().keys()
+    assert model.state_dict().keys() == wanted.state_dict().keys()
 
 
 def test_a_packed_run_holds_nothing_else(trained: RunFolder, root: Path) -> None:

@@ -17,7 +17,7 @@ def vectors(n: int, d: int = 6) -> torch.Tensor:
 
 @pytest.mark.parametrize(("ours", "theirs"), [(Lstm, nn.LSTM), (Gru, nn.GRU)])
 @pytest.mark.parametrize("n", [1, 9])
-def test_it_is_torchs(ours: type[Gated], theirs: type[nn.RNNBase], n: int) -> None:
+def test_it_is_torchs(ours: type[Gated], theirs: type[nn.LSTM | nn.GRU], n: int) -> None:
     mine, other = ours(RivalConfig(6)).double(), theirs(6, 6, batch_first=True).double()
     with torch.no_grad():
         mine.b.normal_()

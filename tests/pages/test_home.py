@@ -12,7 +12,7 @@ from tests.pages.conftest import Visit, shown, view
 from transformer import Translator
 from transformer.figures.glance import glance_data
 from transformer.figures.rooms import PICTURES
-from transformer.ui import models, readings
+from transformer.ui import models, readings, state
 from transformer.ui.home import glance
 from transformer.ui.home.glance import Wish
 from transformer.ui.models import Model
@@ -70,7 +70,7 @@ def ask(model: Model, **told: Any) -> Wish:
 
 def test_what_is_typed_becomes_the_sentence_if_it_can_be_translated(model: Model) -> None:
     assert ask(model, text=TEXT, number=3).number == 3
-    assert glance.state.view().text == TEXT
+    assert state.view().text == TEXT
     for text, told in (
         ("", "Type a few words"),
         (" \u200b", "Type a few words"),
@@ -79,9 +79,9 @@ def test_what_is_typed_becomes_the_sentence_if_it_can_be_translated(model: Model
         ("x" * 30_000, "30,000 letters"),
     ):
         assert told in ask(model, text=text, number=4).problem
-        assert glance.state.view().text == TEXT
+        assert state.view().text == TEXT
     assert not ask(model, text="She hides.", number=5).problem
-    assert glance.state.view().text == "She hides."
+    assert state.view().text == "She hides."
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,9 @@ def test_what_is_typed_becomes_the_sentence_if_it_can_be_translated(model: Model
     ],
 )
 def test_what_makes_no_sense_is_not_heard(model: Model, told: dict[str, Any]) -> None:
-    before = glance.state.view().text
+    before = state.view().text
     assert ask(model, **told) == Wish(before)
-    assert glance.state.view().text == before
+    assert state.view().text == before
 
 
 def test_a_word_that_is_put_there_begins_this_sentences_translation_alone(model: Model) -> None:
@@ -109,7 +109,7 @@ def test_a_word_that_is_put_there_begins_this_sentences_translation_alone(model:
     data = glance._picture(model, asked)
     assert data["ids"][0] == other
     assert data["taken"] == 0
-    glance.state.change(text="She hides.")
+    state.change(text="She hides.")
     assert glance._asked() == Wish("She hides.")
 
 

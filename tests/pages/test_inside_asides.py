@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit
 from transformer import Translator
-from transformer.ui.models import About
+from transformer.ui.about import About
 
 PAGE = "pages/inside.py"
 TEXT = "The baker paints a boat."

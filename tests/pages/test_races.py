@@ -15,6 +15,7 @@ from tests.pages.conftest import Visit
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.race_runs import race_runs, submit_race
 from transformer.jobs.races import RACES
+from transformer.training.estimate import Estimate
 from transformer.ui import live_jobs
 from transformer.ui.races import one_race
 
@@ -27,9 +28,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Jobs whose runs wait for ever, instead of the server's."""
     made = Jobs(tmp_path, Limits(), executor=lambda queue, limits: Still())
     monkeypatch.setattr(live_jobs, "jobs", lambda: made)
-    monkeypatch.setattr(
-        live_jobs, "estimated", lambda config, pairs=(): live_jobs.Estimate(1, 1, 1.0)
-    )
+    monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): Estimate(1, 1, 1.0))
     return made
 
 

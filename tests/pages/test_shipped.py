@@ -16,6 +16,7 @@ from transformer.jobs import Jobs, Limits
 from transformer.jobs.make_shipped import write_snapshot
 from transformer.jobs.shipped import RUNS
 from transformer.run_config import FilmRun, RunConfig
+from transformer.training.estimate import Estimate
 from transformer.training.recipe import describe
 from transformer.training.run import RunFolder
 from transformer.ui import live_jobs
@@ -51,9 +52,7 @@ def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -
         tmp_path / "runs", Limits(), executor=lambda queue, limits: Still(), shipped=made / RUNS
     )
     monkeypatch.setattr(live_jobs, "jobs", lambda: jobs)
-    monkeypatch.setattr(
-        live_jobs, "estimated", lambda config, pairs=(): live_jobs.Estimate(7, 8, 9.0)
-    )
+    monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): Estimate(7, 8, 9.0))
     return made
 
 

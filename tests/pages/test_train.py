@@ -21,6 +21,7 @@ from transformer.model import Transformer
 from transformer.run_config import INSPECT
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
+from transformer.training.estimate import Estimate
 from transformer.training.recipe import DEFAULTS, defaults, describe
 from transformer.ui import live_jobs
 from transformer.ui.kit.uploads import decoded
@@ -39,9 +40,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     limits = Limits(parameters=1_000_000, upload_bytes=2000, runs_per_visitor=3)
     made = Jobs(tmp_path / "runs", limits, executor=lambda queue, limits: Still())
     monkeypatch.setattr(live_jobs, "jobs", lambda: made)
-    monkeypatch.setattr(
-        live_jobs, "estimated", lambda config, pairs=(): live_jobs.Estimate(7, 8, 9.0)
-    )
+    monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): Estimate(7, 8, 9.0))
     return made
 
 
@@ -111,7 +110,7 @@ def test_it_opens_by_its_address_with_ideas_and_says_what_to_do_first(
     [
         (None, "estimating the time …"),
         ("a step needs more than the 3.0 GB", "a step needs more than the 3.0 GB"),
-        (live_jobs.Estimate(7, 8, 9.0), "about **9 s** here"),
+        (Estimate(7, 8, 9.0), "about **9 s** here"),
     ],
 )
 def test_the_form_is_there_whether_or_not_the_time_is_known(

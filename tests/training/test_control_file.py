@@ -68,7 +68,7 @@ def test_the_file_is_read_when_it_changed_and_not_too_often(
 ) -> None:
     now, reads = [0.0], []
     monkeypatch.setattr(control_module, "LOOK_EVERY", 0.1)
-    monkeypatch.setattr(control_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     run = RunFolder(tmp_path)
 
     def read() -> Control:

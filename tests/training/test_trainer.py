@@ -7,6 +7,7 @@ import json
 import math
 import os
 import signal
+import time
 from typing import Any
 
 import pytest
@@ -15,10 +16,9 @@ from safetensors.torch import load_file
 
 from tests.training.conftest import MakeTrainer, translation
 from transformer.checkpoint import load_checkpoint
-from transformer.training import trainer as trainer_module
 from transformer.training import translation_task as translation_module
-from transformer.training.machine import made_with
-from transformer.training.trainer import TrainingError
+from transformer.training.errors import TrainingError
+from transformer.training.machine import choose_precision, made_with
 from transformer.training.translation_task import TranslationTask
 
 
@@ -115,7 +115,7 @@ def test_minutes_end_a_run_and_its_cooldown_in_time(
 ) -> None:
     """A clock on which every step takes six seconds: ten steps in a minute."""
     now = itertools.count(0.0, 2.0)  # read once between steps, twice in a step
-    monkeypatch.setattr(trainer_module.time, "perf_counter", lambda: next(now))
+    monkeypatch.setattr(time, "perf_counter", lambda: next(now))
     trainer = make_trainer(steps=1000, minutes=1.0, cooldown=0.5, warmup=1, valid_every=100)
     assert trainer.train() == "finished"
     state = trainer.run.state()
@@ -220,7 +220,7 @@ def test_a_seed_may_be_a_date_or_larger(make_trainer: MakeTrainer) -> None:
 def test_auto_measures_once(make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch) -> None:
     """A resumed run keeps to what it began with, whatever a busy machine measures then."""
     chosen = iter([("bf16", torch.bfloat16)])
-    real = translation_module.choose_precision
+    real = choose_precision
     monkeypatch.setattr(
         translation_module,
         "choose_precision",

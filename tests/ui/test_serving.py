@@ -12,6 +12,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import streamlit as st
+from streamlit import cli_util, net_util
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
@@ -168,10 +170,10 @@ def test_the_address_is_told_and_the_first_one_opened(
 ) -> None:
     opened: list[str] = []
     options = {"server.address": bound, "server.headless": False}
-    monkeypatch.setattr(serving.st, "get_option", options.get)
+    monkeypatch.setattr(st, "get_option", options.get)
     monkeypatch.setattr(serving, "get_url", lambda host: f"http://{host}:8501")
-    monkeypatch.setattr(serving.net_util, "get_internal_ip", lambda: "192.168.1.20")
-    monkeypatch.setattr(serving.cli_util, "open_browser", opened.append)
+    monkeypatch.setattr(net_util, "get_internal_ip", lambda: "192.168.1.20")
+    monkeypatch.setattr(cli_util, "open_browser", opened.append)
     serving._announce()
     assert [word for word in capsys.readouterr().out.split() if "//" in word] == told
     assert opened == told[:1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -68,7 +69,8 @@ def test_services_uploads_and_models_outlive_the_caches(
         st.cache_data.clear()
         assert [*map(id, all_of_them())] == [*map(id, before)]
         assert uploads.uploads().of("me") is not None
-        assert not live_jobs.jobs()._executor._closing.is_set()
+        executor: Any = live_jobs.jobs()._executor
+        assert not executor._closing.is_set()
     finally:
         services.close_all()
 

@@ -48,8 +48,8 @@ def test_rows_sum_to_one(trace: Trace, heads: rollout.Heads, residual: float) ->
         found = way(trace, heads, residual)
         np.testing.assert_allclose(found.sum(axis=-1), 1, atol=1e-12)
         assert (found >= 0).all()
-    found = rollout.joint(trace, heads, residual)
-    whole = np.concatenate([found.source, found.target], axis=-1)
+    joint = rollout.joint(trace, heads, residual)
+    whole = np.concatenate([joint.source, joint.target], axis=-1)
     np.testing.assert_allclose(whole.sum(axis=-1), 1, atol=1e-12)
     assert (whole >= 0).all()
 

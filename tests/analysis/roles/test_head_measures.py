@@ -12,9 +12,9 @@ from transformer.analysis.roles import corpus_tokens as tokens
 from transformer.analysis.roles.corpus_tokens import rarity
 from transformer.analysis.roles.head_measures import HeadMeasures, measure_heads
 from transformer.analysis.roles.head_roles import RESTS_ON, RULES, HeadRole, head_roles
-from transformer.figures.words import CONTROL
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.measures import MEASURES
+from transformer.measures.pieces import CONTROL
 from transformer.text import Vocabulary
 
 Pairs = list[tuple[str, str]]

@@ -14,8 +14,9 @@ from transformer.jobs import Computation, Standing
 from transformer.ui import frame, state
 from transformer.ui.findings import card, row
 from transformer.ui.kit import tables
-from transformer.ui.kit.computed import EVERY, computing, progress
+from transformer.ui.kit.computed import computing, progress
 from transformer.ui.kit.corpus import chosen
+from transformer.ui.kit.fragment import EVERY, fragment
 from transformer.ui.kit.refusals import attempt, refusal
 from transformer.ui.models import Model
 from transformer.ui.server import visitor
@@ -95,9 +96,7 @@ def _all(
 
 def _watch(asked: Mapping[str, Computation], done: list[str], live: bool) -> None:
     """The one that is being measured, and the page anew whenever one has been."""
-    st.fragment(_watched, run_every=EVERY if live else None, key="findings-watch")(
-        asked, done, live
-    )
+    fragment(_watched, "findings-watch", EVERY if live else None)(asked, done, live)
 
 
 def _watched(asked: Mapping[str, Computation], done: list[str], live: bool) -> None:

@@ -19,6 +19,7 @@ from transformer.text.visible import is_blank
 from transformer.ui import frame, readings, state
 from transformer.ui.address import EXAMPLE
 from transformer.ui.kit import views
+from transformer.ui.kit.fragment import fragment
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading, WhileWanted
@@ -54,12 +55,15 @@ class Wish:
     model: str = ""
 
 
-@st.fragment
 def show(model: Model) -> None:
     """The field and the picture, or a sentence that says why there is none.
 
     A fragment: what is typed draws this anew and not the whole page, which takes as long again.
     """
+    fragment(_drawn, "glance")(model)
+
+
+def _drawn(model: Model) -> None:
     if st.session_state.pop(_LOOK, False):
         st.switch_page(LOOKED, query_params=state.params(LOOKED))
     asked = _asked()

@@ -11,12 +11,11 @@ from transformer.jobs import Computation, Computing, Limits, runs_folder, servic
 from transformer.jobs.limits import FILE
 from transformer.jobs.results import Standing
 from transformer.ui import frame, state
+from transformer.ui.kit.fragment import EVERY, fragment
 from transformer.ui.kit.refusals import attempt, refusal
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.server import visitor
 
-EVERY = 0.7
-"""Seconds between two looks at a computation that is under way."""
 PASS = "pass"
 """What `refusal` calls a question."""
 
@@ -51,8 +50,7 @@ def computed(
     now = computing().look(key)
     if now.status == "done":
         return _result(key)
-    watch = st.fragment(_watched, run_every=EVERY if now.live else None, key=f"pass-{key}")
-    watch(what, now.live, button, about)
+    fragment(_watched, f"pass-{key}", EVERY if now.live else None)(what, now.live, button, about)
     return None
 
 

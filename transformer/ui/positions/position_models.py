@@ -18,6 +18,7 @@ from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
 from transformer.ui import frame, live_jobs, models, state
 from transformer.ui.about import run_config
+from transformer.ui.kit.fragment import EVERY, fragment
 from transformer.ui.kit.refusals import attempt, refusal, refuse
 from transformer.ui.positions import Positions
 from transformer.ui.server import visitor
@@ -150,7 +151,7 @@ def waiting() -> bool:
     """Shows how far the pair has come while one of the two still learns."""
     name = _learning()
     if name:
-        st.fragment(_progress, run_every=0.7, key="positions-waiting")(name)
+        fragment(_progress, "positions-waiting", EVERY)(name)
     return bool(name)
 
 

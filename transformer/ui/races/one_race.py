@@ -22,6 +22,7 @@ from transformer.jobs.races import Race, race_named
 from transformer.ui import frame, state
 from transformer.ui.kit import verdicts
 from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.fragment import fragment
 from transformer.ui.races import distances, race_tables
 
 EVERY = 2.0
@@ -57,9 +58,7 @@ def body(jobs: Jobs, owner: str, race_id: str) -> None:
         required=True, key="race-shown", label_visibility="collapsed",
     )  # fmt: skip
     live = _is_live(runs)
-    st.fragment(_watched, run_every=EVERY if live else None, key="race-watched")(
-        jobs, race, race_id, live
-    )
+    fragment(_watched, "race-watched", EVERY if live else None)(jobs, race, race_id, live)
     _open_one(runs)
 
 

@@ -82,7 +82,7 @@ class GateMiddleware(NamedTuple):
     kwargs: dict[str, Any] = {}  # noqa: RUF012  never changed
 
 
-LAYERS = (GateMiddleware(gate),)
+LAYERS: tuple[Any, ...] = (GateMiddleware(gate),)
 
 
 def policy() -> str:

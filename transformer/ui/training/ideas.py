@@ -15,14 +15,13 @@ from transformer.run_config import TrainingRun
 from transformer.training.recipe import describe
 from transformer.ui import frame, live_jobs, state
 from transformer.ui.kit import quantities
+from transformer.ui.kit.fragment import EVERY, fragment
 from transformer.ui.server import visitor
 from transformer.ui.training import draft, run_list
 from transformer.ui.training.probes import probes
 
 RACE = "scores"
 """The race of the front door."""
-EVERY = 0.7
-"""Seconds between two looks whether the times have been measured."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def cards() -> list[tuple[Any, TrainingRun]]:
             st.markdown(f"**{idea.icon} {idea.title}**")
             st.write(idea.text)
             config = config_of(idea)
-            places.append((st.empty(), config))
+            places.append((st.container(), config))
             with st.container(horizontal=True):
                 st.button(
                     "Train",
@@ -123,7 +122,7 @@ def cards() -> list[tuple[Any, TrainingRun]]:
 def measure(places: list[tuple[Any, TrainingRun]]) -> None:
     """Fill in what each idea would cost, as it is measured beside the server."""
     live = any(live_jobs.estimated(config) is None for _, config in places)
-    st.fragment(_filled, run_every=EVERY if live else None, key="idea-costs")(places, live)
+    fragment(_filled, "idea-costs", EVERY if live else None)(places, live)
 
 
 def _filled(places: list[tuple[Any, TrainingRun]], live: bool) -> None:

@@ -16,6 +16,7 @@ from transformer.text.tasks import TASKS
 from transformer.training.run import RunError
 from transformer.ui import frame, live_jobs, state
 from transformer.ui.kit import quantities
+from transformer.ui.kit.fragment import fragment
 from transformer.ui.kit.refusals import attempt, refusal
 from transformer.ui.training import film, finished_run, metrics_tail, run_list
 
@@ -42,8 +43,7 @@ def run(name: str, owner: str) -> None:
     begun = bool(metrics_tail.metrics(live_jobs.jobs().folder(name)))
     soon = info.status != "paused" and not begun and info.place in (None, 1)
     every = (SOON if soon else EVERY) if live else None
-    watch = st.fragment(_watched, run_every=every, key="watched")
-    watch(name, owner, live, soon, others)
+    fragment(_watched, "watched", every)(name, owner, live, soon, others)
 
 
 def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, str]) -> None:

@@ -14,12 +14,11 @@ from transformer.text.tasks import TASKS
 from transformer.training.estimate import SAMPLE, Estimate
 from transformer.ui import frame, live_jobs, state
 from transformer.ui.kit import quantities
+from transformer.ui.kit.fragment import EVERY, fragment
 from transformer.ui.training import draft, upload
 from transformer.ui.training.draft import Draft
 
 OWN = "Your own sentences"
-EVERY = 0.7
-"""Seconds between two looks whether a time has been measured."""
 
 
 @dataclass(frozen=True)
@@ -260,7 +259,7 @@ def _go(now: Draft) -> None:
     elif config:
         pairs = tuple(now.pairs[:SAMPLE])
         live = live_jobs.estimated(config, pairs) is None
-        st.fragment(_cost, run_every=EVERY if live else None, key="cost")(config, pairs, live)
+        fragment(_cost, "cost", EVERY if live else None)(config, pairs, live)
 
 
 def _cost(config: TrainingRun, pairs: tuple[tuple[str, str], ...], live: bool) -> None:

@@ -18,7 +18,8 @@ from transformer.ui import frame as page
 from transformer.ui import state
 from transformer.ui.kit import tables
 from transformer.ui.kit.charts import chart, dark
-from transformer.ui.kit.computed import EVERY, PASS, ask, cancel, computing, progress
+from transformer.ui.kit.computed import PASS, ask, cancel, computing, progress
+from transformer.ui.kit.fragment import EVERY, fragment
 from transformer.ui.kit.refusals import refusal
 from transformer.ui.server import visitor
 from transformer.ui.why.sizes import NAMES, PLACES, see, sliders
@@ -44,8 +45,7 @@ def show() -> None:
         st.caption(f"Wider than {WIDEST} would take too long here: measured is d = {WIDEST}.")
     what = of_timing(d, view.k, view.r)
     live = computing().look(what.key).live
-    watch = st.fragment(_watched, run_every=EVERY if live else None, key="timing-watched")
-    watch(what, owner, live)
+    fragment(_watched, "timing-watched", EVERY if live else None)(what, owner, live)
 
 
 def _watched(what: Computation, owner: str, live: bool) -> None:

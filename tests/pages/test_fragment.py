@@ -1,0 +1,93 @@
+"""A fragment drawn anew: what stands after it reaches the browser whenever that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import Visit
+from transformer.training.recipe import describe
+from transformer.ui import live_jobs
+
+Sent = list[ForwardMsg]
+
+
+@contextmanager
+def recorded() -> Iterator[Sent]:
+    """Everything that pages send to the browser meanwhile."""
+    found: Sent = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ForwardMsgQueue, "_before_enqueue_msg", found.append)
+        yield found
+
+
+def after(sent: Sent, asks: str) -> Sent:
+    """What Streamlit keeps of a page that is not sent yet as this fragment of it is run."""
+    queue = ForwardMsgQueue()
+    for message in sent:
+        queue.enqueue(message)
+    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=[asks])
+    return [message for message in queue.flush() if message.HasField("delta")]
+
+
+def drawn(messages: Sent) -> None:
+    """Take a place for each as the browser does, which refuses one that leaves a place free."""
+    tree: dict[tuple[int, ...], int] = {(0,): 0, (1,): 0, (2,): 0, (3,): 0}
+    for message in messages:
+        *parent, index = message.metadata.delta_path
+        within = tuple(parent)
+        assert within in tree, f"{[*within, index]}: nothing stands at {parent}"
+        assert index <= tree[within], f"{[*within, index]}: {tree[within]} stand there"
+        tree[within] = max(tree[within], index + 1)
+        if message.delta.HasField("add_block"):
+            tree.setdefault((*within, index), 0)
+
+
+def fragments(sent: Sent) -> set[str]:
+    return {m.delta.fragment_id for m in sent if m.HasField("delta")} - {""}
+
+
+def home(visit: Visit) -> AppTest:
+    return visit("app.py")
+
+
+def ideas(visit: Visit) -> AppTest:
+    return visit("pages/train.py")
+
+
+def form(visit: Visit) -> AppTest:
+    app = visit("pages/train.py")
+    return app.button(key="change-reverse").click().run()
+
+
+def a_run(visit: Visit) -> AppTest:
+    visit("pages/train.py")  # which makes the folder of the runs
+    name = live_jobs.jobs().submit(describe("copy"), "somebody")
+    return visit("pages/train.py", run=name)
+
+
+def lab(visit: Visit) -> AppTest:
+    return visit("pages/lab.py", lab="roles")
+
+
+def findings(visit: Visit) -> AppTest:
+    return visit("pages/findings.py")
+
+
+def timing(visit: Visit) -> AppTest:
+    return visit("pages/why.py", part="time")
+
+
+@pytest.mark.parametrize("page", [home, ideas, form, a_run, lab, findings, timing])
+def test_nothing_waits_for_a_fragment(page: Callable[[Visit], AppTest], visit: Visit) -> None:
+    with recorded() as sent:
+        page(visit)
+    last = max(place for place, one in enumerate(sent) if one.HasField("navigation"))
+    assert fragments(sent[last:])
+    for fragment in fragments(sent[last:]):
+        drawn(after(sent[last:], fragment))
