@@ -16,6 +16,15 @@ from transformer.training.recipe import describe
 from transformer.training.run import RunFolder
 
 
+# Ids are the vocabulary's, and what only models of others have is not trained here.
+NOT_OURS = {"vocab_size", "pad_id", "bos_id", "eos_id", "unk_id"} | {
+    "biases",
+    "activation",
+    "output_bias",
+    "scale_embedding",
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("train", nargs="*", metavar="FILE", help=f"pairs to learn from: {PAIRS}")
     parser.add_argument("--task", help="one of our own tasks instead of files: reverse, french, …")
@@ -61,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-pieces", type=int, help="128; longer pairs are left out")
     add_device(parser)
     shape = parser.add_argument_group("model (over the preset)")
-    _add_fields(shape, ModelConfig, skip={"vocab_size", "pad_id", "bos_id", "eos_id", "unk_id"})
+    _add_fields(shape, ModelConfig, skip=NOT_OURS)
     _add_fields(parser.add_argument_group("training"), TrainingConfig, skip=set())
     parser.set_defaults(run_command=_train)
 
