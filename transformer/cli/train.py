@@ -15,7 +15,6 @@ from transformer.training.command import claim, train_command, train_run
 from transformer.training.recipe import describe
 from transformer.training.run import RunFolder
 
-
 # Ids are the vocabulary's, and what only models of others have is not trained here.
 NOT_OURS = {"vocab_size", "pad_id", "bos_id", "eos_id", "unk_id"} | {
     "biases",
