@@ -9,6 +9,7 @@ from typing import Any
 
 import sentencepiece
 import torch
+from torch.nn import functional
 from transformers import MarianConfig, MarianMTModel
 
 ENGLISH = [
@@ -58,8 +59,7 @@ def listed(*models: bytes) -> dict[str, int]:
 def model(vocab_size: int, seed: int = 0, **changes: Any) -> MarianMTModel:
     """Random weights, with biases, gains and shifts away from where they start.
 
-    The bias of `</s>` is high enough for outputs to end, and a table that spreads for outputs to
-    differ.
+    Its outputs are one piece again and again; see `half_trained`.
     """
     shape: dict[str, Any] = {
         "d_model": 24,
@@ -89,17 +89,38 @@ def model(vocab_size: int, seed: int = 0, **changes: Any) -> MarianMTModel:
                 if "embed_positions" not in name:
                     weight.add_(torch.randn_like(weight), alpha=0.2)
             made.final_logits_bias.normal_()
-            made.final_logits_bias[0, 0] += 2.0
     made.generation_config.bad_words_ids = [[1], [vocab_size - 1]]
     made.generation_config.max_length = 48
     return made
 
 
-def save(folder: Path, made: MarianMTModel | None = None, **changes: Any) -> MarianMTModel:
+def half_trained(made: MarianMTModel, steps: int = 120) -> MarianMTModel:
+    """The model after it has begun to write its source again: outputs differ, and most end."""
+    config = made.config
+    start = torch.full((32, 1), config.decoder_start_token_id)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(3)
+        optimizer = torch.optim.Adam(made.parameters(), lr=5e-3)
+        for _ in range(steps):
+            length = int(torch.randint(1, 8, ()))
+            words = torch.randint(2, 20, (32, length))
+            out = torch.cat([words, torch.zeros(32, 1, dtype=torch.long)], dim=1)
+            logits = made(
+                input_ids=out, decoder_input_ids=torch.cat([start, out[:, :-1]], 1)
+            ).logits
+            optimizer.zero_grad()
+            functional.cross_entropy(logits.flatten(0, 1), out.flatten()).backward()
+            optimizer.step()
+    return made.eval()
+
+
+def save(folder: Path, *, trained: bool = False, **changes: Any) -> MarianMTModel:
     """A whole folder: what `save_pretrained` writes, and the vocabulary's three files."""
     files = [sentence_pieces(ENGLISH), sentence_pieces(FRENCH)]
     pieces = listed(*files)
-    made = made or model(len(pieces), **changes)
+    made = model(len(pieces), **changes)
+    if trained:
+        half_trained(made)
     made.save_pretrained(folder)
     for name, data in zip(("source.spm", "target.spm"), files, strict=True):
         (folder / name).write_bytes(data)

@@ -25,7 +25,7 @@ from transformer.text.pair_pieces import END, PAD, START, UNKNOWN, PairPieces
 
 NEVER = -1000.0
 """Output bias of a start that their vocabulary has not: e^-1000 is 0, so no share goes to it."""
-GENERATION = ("decoder_start_token_id", "eos_token_id", "pad_token_id")
+START_ID = "decoder_start_token_id"
 
 
 def import_folder(
@@ -51,7 +51,8 @@ def import_folder(
     path = Path(folder)
     said = read_json(there(path, "config.json"))
     wishes = optional_json(path, "generation_config.json")
-    said |= {name: wishes[name] for name in GENERATION if wishes.get(name) is not None}
+    if wishes.get(START_ID) is not None:  # `generate` takes it from here
+        said[START_ID] = wishes[START_ID]
     try:
         check(said)
         listed = _pieces(path, said)
@@ -100,7 +101,7 @@ def _pieces(path: Path, said: Mapping[str, Any]) -> list[str]:
 
 def _start(said: Mapping[str, Any], listed: Sequence[str]) -> int:
     """What the decoder reads first: of Marian the padding. Raises CheckpointError if it is none."""
-    start = said.get("decoder_start_token_id", said.get("pad_token_id"))
+    start = said.get(START_ID, said.get("pad_token_id"))
     if type(start) is not int or not 0 <= start < len(listed):
         raise CheckpointError(
             f"its decoder starts with piece {start!r} of a vocabulary of {len(listed)}"
