@@ -114,7 +114,7 @@ def test_all_attention_weights(theirs: MarianMTModel, ours: Translator) -> None:
 
 def generated(theirs: MarianMTModel, src: torch.Tensor, **options: Any) -> list[list[int]]:
     """What `generate` writes, up to `</s>`, without the start."""
-    config = theirs.config
+    config: Any = theirs.config
     mask = (src != config.pad_token_id).long()
     with torch.no_grad():
         found = theirs.generate(input_ids=src, attention_mask=mask, **options)

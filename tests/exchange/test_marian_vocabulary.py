@@ -95,10 +95,10 @@ def test_bytes_that_are_cut_off(ours: Vocabulary, cut: int) -> None:
 
 
 def test_a_list_that_does_not_fit() -> None:
-    files = [marian.sentence_pieces(marian.ENGLISH), marian.sentence_pieces(marian.FRENCH)]
+    source, target = map(marian.sentence_pieces, (marian.ENGLISH, marian.FRENCH))
     with pytest.raises(ValueError, match="has no <pad>"):
-        PairPieces(*files, ["</s>", "<unk>"], 0)
+        PairPieces(source, target, ["</s>", "<unk>"], 0)
     with pytest.raises(ValueError, match="start is piece 9 of a list of 3"):
-        PairPieces(*files, ["</s>", "<unk>", "<pad>"], 9)
+        PairPieces(source, target, ["</s>", "<unk>", "<pad>"], 9)
     with pytest.raises(ValueError, match="target's 4 bytes are not a SentencePiece model"):
-        PairPieces(files[0], b"\n\n\n\n", ["</s>", "<unk>", "<pad>"], 0)
+        PairPieces(source, b"\n\n\n\n", ["</s>", "<unk>", "<pad>"], 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +64,12 @@ def _body(card: str) -> str:
 def _languages(path: Path, card: str) -> Languages | None:
     """By the card, by its tokenizer, or by the end of the folder's name: "opus-mt-en-fr"."""
     said = optional_json(path, "tokenizer_config.json")
-    for find in (
+    ways: tuple[Callable[[], Languages | None], ...] = (
         lambda: of_card(card),
         lambda: checked([said["source_lang"], said["target_lang"]]),
         lambda: of_name("-".join(path.absolute().name.split("-")[-2:])),
-    ):
+    )
+    for find in ways:
         try:
             if found := find():
                 return found

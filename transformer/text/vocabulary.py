@@ -183,7 +183,7 @@ class Vocabulary:
 
     def id(self, piece: str) -> int:
         """The id of a piece, "▁I" say. Raises ValueError if the vocabulary does not hold it."""
-        number = self._model.piece_to_id(_clean(piece))
+        number: int = self._model.piece_to_id(_clean(piece))
         if number == self.unk_id and piece != self._model.id_to_piece(self.unk_id):
             raise ValueError(f'The vocabulary of {len(self)} pieces has no piece "{piece}".')
         return number

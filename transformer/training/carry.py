@@ -55,6 +55,11 @@ def load_start(folder: str, model_config: ModelConfig, *, own_vocabulary: bool) 
     """
     model, vocabulary = load_checkpoint(folder)
     free = {"dropout", "vocab_size"} if own_vocabulary else {"dropout"}
+    if own_vocabulary and vocabulary.pair is not None:
+        raise ValueError(
+            f"{folder} has a vocabulary of two models, one a side; a run that starts from it keeps "
+            "it and cannot learn another"
+        )
     has, wants = model.config.to_dict(), model_config.to_dict()
     for name, value in wants.items():
         if name not in free and has[name] != value:

@@ -128,7 +128,7 @@ def _chosen(text: str | dict[str, str], config: ModelConfig, kind: str) -> str:
     """The wording for this model, or for this kind of attention."""
     if isinstance(text, str):
         return text
-    keys = [config.score, config.positions, config.activation]
+    keys: list[str] = [config.score, config.positions, config.activation]
     if config.biases:
         keys += [f"{kind}, biased", "biased"]
     if config.output_bias:
