@@ -9,7 +9,7 @@ import pytest
 from tests.exchange import marian
 from tests.pages.conftest import Visit, messages
 from transformer.exchange import import_folder
-from transformer.ui.inside import SECTIONS, STOPS
+from transformer.ui.inside import SECTIONS
 from transformer.ui.lab import BESIDE, LABS
 from transformer.ui.pages import PAGES
 from transformer.ui.positions import TOPICS
