@@ -116,9 +116,13 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert load_languages(ours) == ("en", "fr")
     assert main(["export", ours, back, "--to", "marian"]) == 0
     assert (Path(back) / "vocab.json").is_file()
-    assert (
-        main(["translate", "The baker sells bread.", "--checkpoint", ours, "--max-len", "5"]) == 0
-    )
-    capsys.readouterr()
+    asked = ["translate", "The baker sells bread.", "--checkpoint", ours, "--max-len", "5"]
+    assert main(asked) == 0
+    plain = capsys.readouterr().out
+    assert main([*asked, "--into", "deu", "--json"]) == 0
+    assert '">>deu<<"' in capsys.readouterr().out
+    assert plain
+    assert main([*asked, "--into", "xyz"]) == 1
+    assert "no token to ask for the language 'xyz'; it knows fra, deu" in capsys.readouterr().err
     assert main(["import", str(tmp_path), ours]) == 1
     assert "has no config.json" in capsys.readouterr().err

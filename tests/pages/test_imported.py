@@ -9,6 +9,7 @@ import pytest
 from tests.exchange import marian
 from tests.pages.conftest import Visit, messages
 from transformer.exchange import import_folder
+from transformer.figures.places import STOPS
 from transformer.ui.inside import SECTIONS
 from transformer.ui.lab import BESIDE, LABS
 from transformer.ui.pages import PAGES

@@ -165,6 +165,26 @@ class Vocabulary:
         ids: list[list[int]] = self._model.encode(clean, add_eos=True, num_threads=threads or -1)
         return ids
 
+    @property
+    def target_languages(self) -> tuple[str, ...]:
+        """Codes that a source can ask for by its first token, "fra" for ">>fra<<"; most have none.
+
+        `>>fra<<` at the very beginning of a text is that token.
+        """
+        if self.pair is None:
+            return ()
+        return tuple(token[2:-2] for token in self.pair.languages())
+
+    def into(self, text: str, language: str) -> str:
+        """`text` with the token for `language` before it. Raises ValueError if there is none."""
+        known = self.target_languages
+        if language not in known:
+            listed = f"it knows {', '.join(known)}" if known else "it has none"
+            raise ValueError(
+                f"The vocabulary has no token to ask for the language {language!r}; {listed}."
+            )
+        return f">>{language}<< {text}"
+
     def decode(self, ids: Iterable[SupportsIndex]) -> str:
         """The text of `ids` up to the first `</s>`; `<pad>` and `<s>` are skipped, `<unk>` is shown
         as " ⁇ ", and bytes that form no character as "�". Raises ValueError for an id out of range.
