@@ -98,8 +98,8 @@ def parts(model: Model) -> None:
         "In the first layer every query and every key is a word **plus** a place. So a score is "
         f"exactly {count} sums: which of them tells the head where to look?"
         + (
-            " This model's projections have biases: with b^Q every query asks the same too, "
-            "whatever stands there. What b^K adds is the same for all keys, and softmax does not "
+            " This model's projections have biases: with $b^Q$ every query asks the same too, "
+            "whatever stands there. What $b^K$ adds is the same for all keys, and softmax does not "
             "see it."
             if config.biases
             else ""
