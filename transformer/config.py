@@ -15,6 +15,8 @@ Score = Literal["scaled_dot", "dot", "additive"]
 Positions = Literal["sinusoidal", "learned", "none"]
 Activation = Literal["relu", "swish", "gelu"]
 
+OF_OTHERS = {"biases": False, "activation": "relu", "output_bias": False, "scale_embedding": True}
+"""Fields of `ModelConfig` for models that others trained, and what they are in ours."""
 _CHOICES = {"score": Score, "positions": Positions, "activation": Activation}
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -130,6 +132,15 @@ class ModelConfig(_Record):
                 f"pad, bos, eos and unk need four different ids below vocab_size "
                 f"{self.vocab_size}, not {special}"
             )
+
+    def to_dict(self) -> dict[str, Any]:
+        """What only models of others have is left out where a model has none of it."""
+        said = super().to_dict()
+        return {
+            name: value
+            for name, value in said.items()
+            if name not in OF_OTHERS or value != OF_OTHERS[name]
+        }
 
     @property
     def d_k(self) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from transformer.checkpoint import load_config
 from transformer.cli.options import PAIRS, add_device, add_pairs, check_pairs
-from transformer.config import PRESETS, ModelConfig, TrainingConfig
+from transformer.config import OF_OTHERS, PRESETS, ModelConfig, TrainingConfig
 from transformer.languages import checked
 from transformer.run_config import MAX_PIECES, FilesRun
 from transformer.training.command import claim, train_command, train_run
@@ -16,12 +16,7 @@ from transformer.training.recipe import describe
 from transformer.training.run import RunFolder
 
 # Ids are the vocabulary's, and what only models of others have is not trained here.
-NOT_OURS = {"vocab_size", "pad_id", "bos_id", "eos_id", "unk_id"} | {
-    "biases",
-    "activation",
-    "output_bias",
-    "scale_embedding",
-}
+NOT_OURS = {"vocab_size", "pad_id", "bos_id", "eos_id", "unk_id", *OF_OTHERS}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ Bojar 2018, "Trivial Transfer Learning for Low-Resource Neural Machine Translati
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import torch
 
@@ -60,7 +60,7 @@ def load_start(folder: str, model_config: ModelConfig, *, own_vocabulary: bool) 
             f"{folder} has a vocabulary of two models, one a side; a run that starts from it keeps "
             "it and cannot learn another"
         )
-    has, wants = model.config.to_dict(), model_config.to_dict()
+    has, wants = asdict(model.config), asdict(model_config)
     for name, value in wants.items():
         if name not in free and has[name] != value:
             raise ValueError(

@@ -207,7 +207,7 @@ def units(looked: Looked) -> Question:
     hidden = np.stack(
         [trace[f"encoder.layers.{layer}.ffn.hook_hidden"] for layer in range(trace.n_layers)]
     )
-    own = str(trace.config["activation"])
+    own = str(trace.config.get("activation", "relu"))
     others = "silent" if own == "relu" else f"let through a little, for this model has {own} there"
     return Question(
         options=(
