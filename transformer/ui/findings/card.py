@@ -15,6 +15,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings import FINDINGS, Published
 from transformer.analysis.findings.beside_checkpoint import Kept
 from transformer.figures.interval_chart import measured as drawn
+from transformer.figures.naming import file_name
 from transformer.jobs import Computation
 from transformer.ui import frame, models, state
 from transformer.ui.kit import exact, tables, verdicts
@@ -99,7 +100,7 @@ def _verdict(model: Model, published: Published, key: str, found: dict[str, Any]
     table = pd.DataFrame(found["table"])
     with beside:
         st.caption(f"{found['measured']} sentences. Correction: {found['correction']}.")
-        tables.csv("These figures (.csv)", lambda: table, f"{published.name}-{model.name}")
+        tables.csv("These figures (.csv)", lambda: table, file_name(published.name, model.name))
     with picture:
         named = table.map(lambda cell: exact.retold(cell) if isinstance(cell, str) else cell)
         chart(_picture(key, published.name, dark(), exact.on(), named), f"chart-{published.name}")

@@ -11,6 +11,7 @@ import streamlit as st
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings import FINDINGS
 from transformer.analysis.findings.beside_checkpoint import kept
+from transformer.figures.naming import file_name
 from transformer.jobs import Computation, Standing
 from transformer.ui import frame, models, state
 from transformer.ui.findings import card, row
@@ -89,7 +90,9 @@ def _all(
             )
         if done:
             keys = [asked[name].key for name in done]
-            tables.csv("All verdicts (.csv)", lambda: _verdicts(keys), f"findings-{model.name}")
+            tables.csv(
+                "All verdicts (.csv)", lambda: _verdicts(keys), file_name("findings", model.name)
+            )
         st.caption(
             f"{len(done)} of {len(FINDINGS)} have been run over these sentences.", width="content"
         )
