@@ -15,7 +15,7 @@ from transformer.figures.positions import Numbers, lay_out
 from transformer.figures.theme import INK, theme
 
 ROW, LOW_ROW, FEW = 28, 17, 40  # pixels of a token's two bars; of many tokens'
-BEFORE, AFTER = 6, 1  # colours in the palette
+BEFORE, AFTER = 6, 4  # colours in the palette
 LEAST = 1e-6
 """Below it a number is drawn as this one: a logarithm has no 0."""
 
