@@ -31,16 +31,17 @@ FLAGS = [
 
 @contextmanager
 def served(
-    checkpoints: Path, *, log: Path | None = None, **env: str
+    checkpoints: Path, *, log: Path | None = None, script: Path = Path("app.py"), **env: str
 ) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """The app, started as a person starts it; gives its address and its process.
 
     `log`: a file for what it says on standard error, which is thrown away without one.
+    `script`: another app than ours, to compare with.
     """
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
+    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless", "true"]
     said = log.open("wb") if log else None
     server = subprocess.Popen(
         [*command, "--server.port", str(port)],

@@ -31,3 +31,12 @@ def logits(translator: Translator, text: str, target: list[int], **options: obje
     tgt = torch.tensor([[config.bos_id, *target[:-1]]])
     with torch.no_grad():
         return translator.model(src, tgt, **options)[0]
+
+
+def without_output(translator: Translator) -> Translator:
+    """A copy whose heads write nothing at all."""
+    model = copy.deepcopy(translator.model).requires_grad_(False)
+    for name, parameter in model.named_parameters():
+        if name.endswith("w_o"):
+            parameter.zero_()
+    return Translator(model, translator.vocabulary)

@@ -3,89 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
+from tests.browser.compared import (
+    HEADS,
+    LAYERS,
+    PAIRS,
+    SRC,
+    SRC_A,
+    TGT,
+    A,
+    B,
+    Numbers,
+    canvas,
+    cells,
+    difference,
+    tip,
+)
 from tests.browser.conftest import NewPage
 from tests.browser.opened import opened, table
-from tests.figures.made import HOSTILE, Made, made
 
 pytestmark = pytest.mark.browser
-
-LAYERS, HEADS = 3, 4
-Numbers = npt.NDArray[np.float64]
-Pairs = list[tuple[int | None, int | None]]
-
-# What is the same in both is laid down here by hand: the view has it from `align`.
-SRC_A = [*HOSTILE, "▁stay", ",", "</s>"]
-SRC_B = [HOSTILE[0], *HOSTILE[2:], "▁will", "▁stay", "</s>"]
-SRC: Pairs = [
-    (0, 0),
-    (1, None),
-    *[(i, i - 1) for i in range(2, 7)],
-    (None, 6),
-    (7, 7),
-    (8, None),
-    (9, 8),
-]
-TGT_A = ["<s>", "▁le", "s", "▁chat", "▁noir"]
-TGT_B = ["<s>", "▁le", "▁chat", "▁noir", "▁dort"]
-TGT: Pairs = [(0, 0), (1, 1), (2, None), (3, 2), (4, 3), (None, 4)]
-
-
-def drawn_at_random(seed: int, src: Sequence[str], tgt: Sequence[str], **shape: int) -> Made:
-    layers, heads = shape.get("layers", LAYERS), shape.get("heads", HEADS)
-    rng = np.random.default_rng(seed)
-
-    def weights(rows: int, columns: int) -> npt.NDArray[np.float32]:
-        return rng.dirichlet(np.full(columns, 2.0), (layers, heads, rows)).astype(np.float32)
-
-    decoder = np.tril(weights(len(tgt), len(tgt)) + np.float32(1e-3))
-    return made(
-        src,
-        tgt,
-        layers=layers,
-        heads=heads,
-        encoder=weights(len(src), len(src)),
-        decoder=decoder / decoder.sum(-1, keepdims=True),
-        cross=weights(len(tgt), len(src)),
-    )
-
-
-A, B = drawn_at_random(1, SRC_A, TGT_A), drawn_at_random(2, SRC_B, TGT_B)
-PAIRS = {"encoder": (SRC, SRC), "decoder": (TGT, TGT), "cross": (TGT, SRC)}
-
-
-def cells(kind: str) -> list[tuple[tuple[int, int] | None, tuple[int, int] | None]]:
-    """Every cell of both, row by row: its place in A and in B, None where there is none."""
-
-    def place(row: int | None, column: int | None) -> tuple[int, int] | None:
-        if row is None or column is None or (kind == "decoder" and column > row):
-            return None
-        return row, column
-
-    rows, columns = PAIRS[kind]
-    every = [(place(i, k), place(j, m)) for i, j in rows for k, m in columns]
-    return [cell for cell in every if cell != (None, None)]
-
-
-def difference(kind: str, layer: int, head: int) -> Numbers:
-    """B − A in the cells that both have, row by row."""
-    a, b = (one.weights(kind, layer)[head].astype(np.float64) for one in (A, B))
-    return np.array([b[there] - a[here] for here, there in cells(kind) if here and there])
-
-
-def canvas(page: Page, which: int) -> Locator:
-    return page.locator(".hu-panels .hu-canvas").nth(which)
-
-
-def tip(page: Page, which: int) -> Locator:
-    return page.locator(".hu-panels .hu-tip").nth(which)
 
 
 def colours(page: Page, scale: int) -> Numbers:
@@ -259,110 +201,3 @@ def test_small_pictures_of_all_differences(page: Page, tmp_path: Path) -> None:
         )
         assert (pixels >= np.minimum(low, high) - 1).all()
         assert (pixels <= np.maximum(low, high) + 1).all()
-
-
-def test_two_of_the_same_do_not_differ(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, A, A, view="compare")
-    expect(page.locator(".hu-most")).to_have_text("0 of 12 heads differ.")
-    expect(page.locator(".hu-most .hu-button")).to_have_count(0)
-    _, rows = table(page)
-    assert {row[-1] for row in rows} == {"0.0000"}
-
-
-def test_words_pair_whatever_punctuation_ends_them(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, A, B, view="compare", kind="encoder", exact=0, layer=1, head=1)
-    a, b = (one.weights("encoder", 1)[1] for one in (A, B))
-    names, rows = table(page)
-    keys = dict.fromkeys(row[names.index("key")] for row in rows)
-    assert "stay, / stay" in keys
-    assert "will (B)" in keys
-    # "stay," of A is two pieces, 7 and 8: from them the mean, to them the sum.
-    row = next(row for row in rows if row[0] == row[2] == "stay, / stay")
-    expected = a[7:9, 7:9].sum(-1).mean(), b[7, 7]
-    assert [float(text) for text in row[3:]] == pytest.approx(
-        [*expected, expected[1] - expected[0]], abs=2e-4
-    )
-
-
-def test_words_of_cross_attention_pair_by_what_is_written(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, A, B, view="compare", kind="cross", exact=0, combine="mean")
-    a, b = (one.weights("cross", 0).mean(0) for one in (A, B))
-    _, rows = table(page)
-    queries = list(dict.fromkeys(row[0] for row in rows))
-    assert queries == ["les (A)", "le (B)", "chat", "noir", "dort (B)", "end"]
-    row = next(row for row in rows if row[0] == "chat" and row[2] == "end")
-    assert [float(text) for text in row[3:5]] == pytest.approx([a[2, 9], b[1, 8]], abs=2e-4)
-    assert "word that is written" in page.locator(".hu-legends").inner_text()
-
-
-def test_a_model_with_fewer_layers_is_looked_at_where_it_ends(page: Page, tmp_path: Path) -> None:
-    small = drawn_at_random(4, SRC_B, TGT_B, layers=2, heads=3)
-    opened(page, tmp_path, A, small, view="compare", kind="encoder", layer=2, head=3)
-    expect(page.locator(".hu-main > .hu-note")).to_have_text(
-        "B has 2 layers of 3 heads: of B, layer 1, head 2 is shown."
-    )
-    _, rows = table(page)
-    both = small.weights("encoder", 1)[2][0, 0] - A.weights("encoder", 2)[3][0, 0]
-    assert float(rows[0][-1]) == pytest.approx(both, abs=2e-4)
-    expect(page.get_by_role("radio")).to_have_count(6)
-    expect(page.locator(".hu-compare [aria-checked=true]")).to_have_count(0)
-    page.get_by_role("radio", name="layer 1, head 2").press("ArrowUp")
-    expect(page.locator(".hu-title")).to_have_text("Layer 0, head 2")
-    expect(page.locator(".hu-main > .hu-note")).to_be_hidden()
-
-
-def test_with_one_side_there_is_nothing_to_compare(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, A, view="compare")
-    expect(page.locator(".hu-compare")).to_contain_text("Choose something to compare with above")
-    expect(page.locator(":is(.hu-compare canvas, .hu-option, .hu-sheet):visible")).to_have_count(0)
-    page.get_by_role("button", name="Take it with you").click()
-    expect(page.get_by_role("button", name="SVG")).to_be_disabled()
-    page.get_by_role("tab", name="Heatmap").click()
-    expect(page.locator(".hu-title")).to_have_text("Layer 0, head 0")
-
-
-def test_a_kind_that_b_does_not_have(page: Page, tmp_path: Path) -> None:
-    other = made(SRC_B, TGT_B, kinds=["cross"])
-    opened(page, tmp_path, A, other, view="compare", kind="decoder")
-    expect(page.locator(".hu-compare")).to_contain_text("B has no weights of this kind")
-    page.locator("[data-kind=cross]").click()
-    expect(page.locator(".hu-panels")).to_be_visible()
-
-
-@pytest.mark.parametrize("width", [390, 1400])
-def test_any_token_and_any_text_is_text(new_page: NewPage, tmp_path: Path, width: int) -> None:
-    page = new_page(width)
-    one = made(SRC_A, TGT_A, source="<b>x</b> " + HOSTILE[0])
-    opened(page, tmp_path, one, B, view="compare", kind="encoder")
-    expect(page.locator(".hu-texts p").first).to_have_text("<b>x</b> " + HOSTILE[0])
-    _, rows = table(page)
-    assert [row[2] for row in rows][:2] == [HOSTILE[0], f"{HOSTILE[1]} (A)"]
-    assert page.locator(".hu-compare :is(script, b)").count() == 0
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    boxes = [canvas(page, which).bounding_box() for which in range(3)]
-    lefts = [box["x"] for box in boxes if box]
-    assert (len(set(lefts)) == 1) == (width == 390)
-    assert lefts == sorted(lefts)
-
-
-def test_the_three_pictures_can_be_taken_away(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, A, B, view="compare", kind="cross")
-    page.get_by_role("button", name="Take it with you").click()
-    with page.expect_download() as taken:
-        page.get_by_role("button", name="SVG").click()
-    written = Path(taken.value.path()).read_text(encoding="utf-8")
-    for text in (">A<", ">B<", ">B − A<", "will (B)"):
-        assert text in written
-    most = f"{abs(difference('cross', 0, 0)).max():.2f}"
-    assert re.search(rf">\+{most}<", written)
-    assert re.search(rf">−{most}<", written)
-
-
-def test_a_long_sentence_is_compared_by_its_small_pictures(page: Page, tmp_path: Path) -> None:
-    words = [f"▁word{i}" for i in range(90)]
-    one, other = (
-        made(words[by:], words[:3], layers=1, heads=2, kinds=["encoder"]) for by in (0, 5)
-    )
-    opened(page, tmp_path, one, other, view="compare")
-    expect(page.locator(".hu-most p")).to_contain_text("(from the small pictures)")
-    expect(canvas(page, 2)).to_have_attribute("aria-label", re.compile("90 rows, 90 columns"))

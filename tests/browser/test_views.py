@@ -9,41 +9,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.opened import Numbers, marked, opened, pixels, ramp, table, weights
-from tests.figures.made import HOSTILE, Made, made
+from tests.browser.heatmap import SRC, TGT, TRACE, WRITTEN, head, spots, tip
+from tests.browser.opened import marked, opened, pixels, ramp, table, weights
+from tests.figures.made import HOSTILE, made
 from transformer.figures import side as packing_limits
 from transformer.figures import translation_data, translation_page
 
 pytestmark = pytest.mark.browser
-
-TGT = ["<s>", "▁r", "ows", "▁r", "."]
-SRC = [*HOSTILE, "</s>"]
-TRACE = made(SRC, TGT)
-WRITTEN = [*TGT[1:], "</s>"]
-
-
-def head(kind: str, layer: int, number: int, trace: Made = TRACE) -> Numbers:
-    return trace.weights(kind, layer)[number].astype(float)
-
-
-def tip(page: Page) -> str:
-    return page.locator(".hu-tip strong").inner_text()
-
-
-def spots(page: Page, rows: int, columns: int) -> list[tuple[float, float]]:
-    """The middles of all cells, row by row, from the frames around the first and the last one."""
-    page.locator(".hu-canvas").focus()
-    page.keyboard.press("Escape")
-    page.keyboard.press("ArrowDown")
-    left, top, *_ = marked(page)
-    for key, count in (("ArrowDown", rows), ("ArrowRight", columns)):
-        for _ in range(count - 1):
-            page.keyboard.press(key)
-    right, bottom, wide, high = marked(page)
-    page.keyboard.press("Escape")
-    xs = np.linspace(left, right, columns) + wide / 2
-    ys = np.linspace(top, bottom, rows) + high / 2
-    return [(float(x), float(y)) for y in ys for x in xs]
 
 
 def test_pointing_at_a_cell_tells_its_weight_and_its_tokens(page: Page, tmp_path: Path) -> None:
@@ -147,74 +119,6 @@ def test_the_colour_of_a_cell_is_that_of_its_weight_on_the_scale(
     found = pixels(page, spots(page, 5, 8))
     # Half a level is lost where weights are packed, and colours are whole numbers.
     assert np.abs(found - ramp(page)[levels]).max() <= 4
-
-
-def merged(values: Numbers, rows: list[list[int]], columns: list[list[int]]) -> Numbers:
-    """From words to words: the mean over the pieces that look, the sum over those looked at."""
-    found: Numbers = np.array(
-        [
-            [np.mean([sum(values[i, j] for j in column) for i in row]) for column in columns]
-            for row in rows
-        ]
-    )
-    return found
-
-
-def test_pieces_are_put_together_to_words(page: Page, tmp_path: Path) -> None:
-    trace = made(["▁un", "believ", "able", "▁the", "▁the", "</s>"], ["<s>", "▁in", "croy", "▁le"])
-    opened(page, tmp_path, trace, kind="cross", layer=1, head=3, exact=0)
-    # Rows go by what is written from them: ▁in croy | ▁le | </s>.
-    rows, columns = [[0, 1], [2], [3]], [[0, 1, 2], [3], [4], [5]]
-    heads, lines = table(page)
-    assert heads[1:] == ["unbelievable", "the", "the", "end"]
-    assert [line[0] for line in lines] == ["incroy", "le", "end"]
-    wanted = merged(head("cross", 1, 3, trace), rows, columns)
-    np.testing.assert_allclose(weights(page), wanted, atol=1e-4)
-    np.testing.assert_allclose(weights(page).sum(axis=1), 1, atol=3e-4)
-    page.get_by_role("button", name="Encoder", exact=True).click()
-    expect(page.locator(".hu-sheet tbody tr")).to_have_count(4)
-    wanted = merged(head("encoder", 1, 3, trace), columns, columns)
-    np.testing.assert_allclose(weights(page), wanted, atol=1e-4)
-
-
-def test_special_tokens_are_hidden_and_rows_brought_back_to_a_sum_of_one(
-    page: Page, tmp_path: Path
-) -> None:
-    opened(page, tmp_path, TRACE, kind="cross", layer=2, head=1, special="hidden")
-    wanted = head("cross", 2, 1)[:4, :7]  # "</s>" is written last and looked at last
-    np.testing.assert_allclose(weights(page), wanted, atol=6e-5)
-    page.get_by_role("combobox", name="Rows").select_option("1")
-    expect(page.locator(".hu-sheet tbody td").nth(1)).not_to_have_text(f"{wanted[0, 0]:.4f}")
-    wanted = wanted / wanted.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(weights(page), wanted, atol=1e-4)
-
-
-def test_special_tokens_are_dimmed_and_the_others_are_not(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, kind="encoder")
-    places = spots(page, 8, 8)
-    before = pixels(page, places)
-    page.get_by_role("combobox", name="Start and end").select_option("dimmed")
-    after = pixels(page, places)
-    ours = [i for i in range(64) if i % 8 != 7 and i // 8 != 7]
-    assert (before[:, 3] == 255).all()
-    np.testing.assert_array_equal(after[ours], before[ours])
-    assert (np.delete(after, ours, axis=0)[:, 3] < 128).all()
-
-
-@pytest.mark.parametrize("heads", ["", "0.1,2.3"])
-@pytest.mark.parametrize("combine", ["mean", "max"])
-def test_several_heads_are_combined(page: Page, tmp_path: Path, combine: str, heads: str) -> None:
-    opened(page, tmp_path, TRACE, layer=1, head=2, combine=combine, heads=heads)
-    if heads:
-        many = np.stack([head("cross", 0, 1), head("cross", 2, 3)])
-        expect(page.locator(".hu-title")).to_contain_text("L0·H1, L2·H3")
-    else:
-        many = TRACE.weights("cross", 1).astype(float)
-        expect(page.locator(".hu-title")).to_contain_text("all heads of layer 1")
-        code = f'trace.weights("cross", layer=1).{combine}(axis=0)'
-        expect(page.locator(".hu-code")).to_have_text(code)
-    wanted = many.mean(axis=0) if combine == "mean" else many.max(axis=0)
-    np.testing.assert_allclose(weights(page), wanted, atol=6e-5)
 
 
 def test_bars_are_as_long_as_the_sums_of_rows_and_the_means_of_columns(

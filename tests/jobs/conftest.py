@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from tests.jobs import asking
+from tests.jobs.asking import PATIENCE, Ask
 from transformer.config import ModelConfig, TrainingConfig
-from transformer.jobs import Jobs, Limits, RunInfo
+from transformer.jobs import Computing, Jobs, Limits, RunInfo
 from transformer.run_config import TaskRun
 
 STANDIN = "tests.jobs.standin:train"
-PATIENCE = 180.0  # seconds, for a machine whose host gives it little; what is there is seen at once
 MakeJobs = Callable[..., Jobs]
 MakeStill = Callable[..., Jobs]
 
@@ -99,3 +100,25 @@ def still(tmp_path: Path) -> MakeStill:
         return Jobs(tmp_path / "runs", Limits(**limits), executor=lambda queue, limits: Still())
 
     return make
+
+
+def places(jobs: Jobs) -> dict[str, int | None]:
+    return {info.title: info.place for info in jobs.runs()}
+
+
+def begin(jobs: Jobs, title: str, owner: str) -> str:
+    return jobs.submit(asked(title=title), owner)
+
+
+@pytest.fixture
+def computing(tmp_path: Path) -> Iterator[Computing]:
+    with Computing(tmp_path, asking.LIMITS) as made:
+        yield made
+
+
+@pytest.fixture
+def ask(computing: Computing, tmp_path: Path) -> Ask:
+    def submitted(what: str, visitor: str = "me", lane: str = "corpus", **more: object) -> str:
+        return computing.ask(asking.question(tmp_path, what, lane, **more), visitor=visitor)
+
+    return submitted

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from tests.jobs.test_computation_service import LIMITS, question, until
+from tests.jobs.asking import LIMITS, question, until
 from transformer.jobs import Computation, Computing
 from transformer.jobs.latest import FOLDER
 

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import io
-import json
-import os
 import threading
-import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.jobs.conftest import MakeStill, asked
-from transformer.jobs import JobError, Jobs, claims
+from tests.jobs.conftest import MakeStill, asked, begin, places
+from transformer.jobs import JobError, claims
 from transformer.jobs.info import RunInfo, in_line, with_places
 from transformer.jobs.queue import Queue
-from transformer.run_config import FilesRun, PairsRun
-
-
-def places(jobs: Jobs) -> dict[str, int | None]:
-    return {info.title: info.place for info in jobs.runs()}
-
-
-def begin(jobs: Jobs, title: str, owner: str) -> str:
-    return jobs.submit(asked(title=title), owner)
 
 
 def test_everyone_s_first_run_comes_before_anyone_s_second(still: MakeStill) -> None:
@@ -200,53 +186,6 @@ def test_a_run_of_the_command_line_is_shown_and_is_nobody_s(
         assert reason in jobs.run("Cats_1.b").reason
 
 
-HOSTILE = ["", ".", "..", "../x", "a/b", "/etc", "x\0y", "é", "a" * 101, "-rf", ".lock", "a\n", "~"]
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_name_never_leaves_the_folder(name: str, still: MakeStill, tmp_path: Path) -> None:
-    jobs = still()
-    outside = tmp_path / "x"
-    outside.mkdir()
-    (outside / "config.json").write_text('{"owner": "ann"}')
-    for act in (jobs.run, jobs.folder, jobs.archive):
-        with pytest.raises(JobError, match="there is no run"):
-            act(name)
-    for change in (jobs.delete, jobs.resume, jobs.control):
-        with pytest.raises(JobError, match="there is no run"):
-            change(name, "ann")
-    with pytest.raises(JobError, match="a file cannot be called"):
-        jobs.submit(asked(), "ann", {name: b""})
-    assert (outside / "config.json").is_file()
-    assert jobs.runs() == []
-
-
-@pytest.mark.parametrize("name", ["config.json", "State.json", "job.lock", "checkpoint", "lock"])
-def test_a_file_does_not_take_the_place_of_ours(name: str, still: MakeStill) -> None:
-    with pytest.raises(JobError, match=f"a file cannot be called '{name}'"):
-        still().submit(asked(), "ann", {name: b""})
-
-
-def test_a_link_out_of_the_folder_is_no_run(still: MakeStill, tmp_path: Path) -> None:
-    jobs = still()
-    name = begin(jobs, "mine", "ann")
-    elsewhere = tmp_path / "elsewhere"
-    (tmp_path / "runs" / name).rename(elsewhere)
-    (tmp_path / "runs" / name).symlink_to(elsewhere)
-    with pytest.raises(JobError, match="there is no run"):
-        jobs.delete(name, "ann")
-    assert (elsewhere / "config.json").is_file()
-
-
-def test_a_run_reads_only_what_came_with_it(still: MakeStill) -> None:
-    shape = {"model": asked().model, "training": asked().training}
-    for pairs in ("/etc/passwd", "other.tsv"):
-        with pytest.raises(JobError, match=f"'{pairs}', did not come with it"):
-            still().submit(PairsRun(pairs=pairs, **shape), "ann", {"pairs.tsv": b"a\tb\n"})
-    with pytest.raises(JobError, match="cannot read files of the machine"):
-        still().submit(FilesRun(train=("/etc/passwd",), **shape), "ann")
-
-
 def test_the_newest_is_shown_first_though_the_clock_was_put_back(
     still: MakeStill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,55 +193,6 @@ def test_the_newest_is_shown_first_though_the_clock_was_put_back(
     monkeypatch.setattr("time.time", lambda: next(now))
     names = [jobs.submit(asked(), "ann") for _ in range(3)]
     assert [info.name for info in jobs.runs()] == names[::-1]
-
-
-@pytest.mark.parametrize(
-    "refused", ["config.json", "job.json", "state.json", "pairs.tsv", "rename"]
-)
-def test_a_disk_that_refuses_leaves_nothing_half_made(
-    refused: str, still: MakeStill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    jobs = still()
-
-    def full(path: Path, *rest: Any, **more: Any) -> Any:
-        if refused in path.name or (refused == "rename" and path.name.startswith(".coming")):
-            raise OSError(28, "No space left on device")
-        return real[rest == ()](path, *rest, **more)
-
-    real = {False: Path.write_bytes, True: Path.write_text}
-    if refused == "rename":
-        monkeypatch.setattr(Path, "rename", full)
-    else:
-        monkeypatch.setattr(Path, "write_bytes", lambda p, b: full(p, b))
-        text = Path.write_text
-
-        def write_text(path: Path, *rest: Any, **more: Any) -> int:
-            if refused in path.name:
-                raise OSError(28, "No space left on device")
-            return text(path, *rest, **more)
-
-        monkeypatch.setattr(Path, "write_text", write_text)
-    with pytest.raises(JobError, match="the run could not be written: No space left on device"):
-        jobs.submit(asked(), "ann", {"pairs.tsv": b"a\tb\n"})
-    monkeypatch.undo()
-    assert os.listdir(tmp_path / "runs") == [".lock"]
-    begin(jobs, "again", "ann")
-    assert places(jobs) == {"again": 1}
-
-
-def test_what_a_killed_app_left_half_made_is_cleared_away(still: MakeStill, tmp_path: Path) -> None:
-    still()
-    for left in (".coming-run-1", ".going-2"):
-        (tmp_path / "runs" / left).mkdir()
-        (tmp_path / "runs" / left / "config.json").write_text("{}")
-    assert still().runs() == []
-    assert os.listdir(tmp_path / "runs") == [".lock"]
-
-
-def test_a_folder_that_cannot_be_is_a_sentence(still: MakeStill, tmp_path: Path) -> None:
-    (tmp_path / "runs").write_text("a file")
-    with pytest.raises(JobError, match="the folder of runs cannot be used: File exists"):
-        still()
 
 
 def test_a_waiting_run_follows_at_once(still: MakeStill) -> None:
@@ -325,23 +215,3 @@ def test_a_waiting_run_follows_at_once(still: MakeStill) -> None:
     for wrong in ({"command": "dance"}, {"learning_rate_factor": float("nan")}):
         with pytest.raises(JobError, match=r"the command must be|learning_rate_factor must be"):
             jobs.control(first, "ann", **wrong)  # type: ignore[arg-type]
-
-
-def test_an_archive_holds_the_checkpoint_and_not_the_owner(still: MakeStill) -> None:
-    jobs = still()
-    name = begin(jobs, "mine", "ann-s-secret")
-    with pytest.raises(JobError, match="has no checkpoint yet"):
-        jobs.archive(name)
-    folder = jobs.folder(name)
-    folder.append_metrics({"step": 1, "loss": 2.0})
-    folder.resume_path.write_bytes(b"moments")
-    folder.checkpoint_path.mkdir()
-    (folder.checkpoint_path / "config.json").write_bytes(b"{}")
-    (folder.checkpoint_path / "model.safetensors").write_bytes(bytes(range(256)))
-    with zipfile.ZipFile(io.BytesIO(jobs.archive(name))) as packed:
-        contents = {path: packed.read(path) for path in packed.namelist()}
-    inside = ("config.json", "metrics.jsonl", "checkpoint/config.json")
-    assert set(contents) == {f"{name}/{file}" for file in (*inside, "checkpoint/model.safetensors")}
-    assert contents[f"{name}/checkpoint/model.safetensors"] == bytes(range(256))
-    assert json.loads(contents[f"{name}/config.json"])["title"] == "mine"
-    assert b"secret" not in b"".join(contents.values())

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.jobs.conftest import MakeJobs, MakeStill, until
 from transformer.analysis.evidence.race_verdicts import (
     ENOUGH,
     Claim,
@@ -20,15 +17,7 @@ from transformer.analysis.evidence.race_verdicts import (
     results,
     verdict,
 )
-from transformer.jobs import JobError, Limits, count_parameters
-from transformer.jobs.race_runs import (
-    cancel_race,
-    delete_race,
-    race_runs,
-    standings,
-    submit_race,
-    track,
-)
+from transformer.jobs import Limits, count_parameters
 from transformer.jobs.races import RACES, race_named
 
 CLAIM = Claim("a beats b", "a", "b")
@@ -196,123 +185,6 @@ def test_entries_differ_in_what_the_race_is_about_and_nothing_else() -> None:
         assert differs == may_differ[name] or differs == may_differ[name] - {"max_len"}
     scores = RACES["scores"]
     assert sorted({scores.config(e, 1, "").model.d_k for e in scores.entries}) == [16, 64, 256]
-
-
-def test_a_race_is_put_in_line_seed_by_seed(still: MakeStill) -> None:
-    jobs = still()
-    race_id = submit_race(jobs, "positions", "ann", seeds=(4, 9))
-    other = submit_race(jobs, "positions", "bob", seeds=(4,))
-    assert race_id != other
-    runs = race_runs(jobs, race_id)
-    entries = list(RACES["positions"].entries)
-    assert [(run.race.entry, run.race.seed) for run in runs] == [
-        *((entry, 4) for entry in entries),
-        *((entry, 9) for entry in entries),
-    ]
-    assert {(run.race.name, run.info.owner) for run in runs} == {("positions", "ann")}
-    said = [jobs.folder(run.info.name).config().to_dict() for run in runs]
-    assert [config["race"]["id"] for config in said] == [race_id] * 6
-    assert [config["model"]["positions"] for config in said[:3]] == [
-        "sinusoidal",
-        "learned",
-        "none",
-    ]
-    assert len(race_runs(jobs)) == 9
-    assert race_runs(jobs, "nothing") == []
-
-
-@pytest.mark.parametrize(
-    ("race", "seeds", "message"),
-    [
-        ("score", (1,), "no race 'score': choose one of .*did you mean 'scores'"),
-        ("scores", (), r"different seeds, 0 or more each, not \[\]"),
-        ("scores", (1, 1), r"different seeds, 0 or more each, not \[1, 1\]"),
-        ("scores", (-1,), r"different seeds, 0 or more each, not \[-1\]"),
-    ],
-)
-def test_a_race_that_cannot_be_is_refused(
-    still: MakeStill, race: str, seeds: tuple[int, ...], message: str
-) -> None:
-    jobs = still()
-    with pytest.raises(JobError, match=message):
-        submit_race(jobs, race, "ann", seeds)
-    with pytest.raises(ValueError, match="has no entry 'four'; it has sinusoidal"):
-        RACES["positions"].config("four", 1, "")
-    assert jobs.runs() == []
-
-
-def test_a_race_that_does_not_fit_leaves_nothing_behind(still: MakeStill) -> None:
-    jobs = still(runs_per_visitor=8, queued=9)
-    submit_race(jobs, "warm-up", "ann", (1, 2))
-    with pytest.raises(
-        JobError, match="has 6 runs and you keep 4 runs and this app allows 8: delete some"
-    ):
-        submit_race(jobs, "positions", "ann", (1, 2))
-    with pytest.raises(
-        JobError, match="has 6 runs and 4 runs are waiting and this app allows 9: try again"
-    ):
-        submit_race(jobs, "positions", "bob", (1, 2))
-    assert len(jobs.runs()) == 4
-    small = still(parameters=20_000)  # only the additive, wide ones are refused, after others
-    with pytest.raises(JobError, match="this app allows at most 20,000"):
-        submit_race(small, "scores", "cid", (1,))
-    assert small.runs("cid") == []
-
-
-def test_cancel_and_delete_touch_ones_own_runs_of_this_race_alone(still: MakeStill) -> None:
-    jobs = still()
-    mine = submit_race(jobs, "warm-up", "ann", (1,))
-    other = submit_race(jobs, "warm-up", "ann", (1,))
-    assert cancel_race(jobs, mine, "bob") == delete_race(jobs, mine, "bob") == 0
-    assert cancel_race(jobs, mine, "ann") == 2
-    assert [run.info.status for run in race_runs(jobs, mine)] == ["cancelled"] * 2
-    assert [run.info.status for run in race_runs(jobs, other)] == ["queued"] * 2
-    assert cancel_race(jobs, mine, "ann") == 0
-    assert delete_race(jobs, mine, "ann") == 2
-    assert {run.race.id for run in race_runs(jobs)} == {other}
-
-
-def _finish(path: Path, steps: int, loss: float, status: str = "finished") -> None:
-    lines = [{"step": 1, "loss": 2.0, "seconds": 0.5}, look(steps, loss, 1.0)]
-    (path / "metrics.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    state = {"status": status, "reason": "made by hand", "step": steps}
-    (path / "state.json").write_text(json.dumps(state))
-
-
-def test_standings_are_computed_from_the_runs_files(still: MakeStill) -> None:
-    jobs = still()
-    race_id = submit_race(jobs, "warm-up", "ann")
-    steps = RACES["warm-up"].config("no warm-up", 1, "").training.steps
-    _, (said,) = standings(jobs, race_runs(jobs, race_id))
-    assert said.word == "not shown"
-    for run in race_runs(jobs, race_id):
-        loss = run.race.seed / 100 + (0.5 if run.race.entry == "no warm-up" else 0)
-        _finish(jobs.folder(run.info.name).path, steps, loss)
-    table, (said,) = standings(jobs, race_runs(jobs, race_id))
-    assert list(table["n"]) == [3, 3]
-    assert list(table["loss_mean"]) == pytest.approx([0.02, 0.52])
-    assert list(table["loss_sd"]) == pytest.approx([0.01, 0.01])
-    assert said.word == "holds"
-    worst = race_runs(jobs, race_id)[0]
-    folder = jobs.folder(worst.info.name).path
-    _finish(folder, steps, 9.0)  # nothing is stored: what the file says now counts
-    assert standings(jobs, race_runs(jobs, race_id))[0]["loss_max"].iloc[0] == 9
-    assert track(jobs, worst).valid_loss.tolist() == [9.0]
-    _finish(folder, steps, 9.0, status="failed")
-    assert list(standings(jobs, race_runs(jobs, race_id))[0]["n"]) == [2, 3]
-    with pytest.raises(ValueError, match="no runs of this race"):
-        standings(jobs, [])
-
-
-def test_a_race_is_run_by_workers(make_jobs: MakeJobs) -> None:
-    with make_jobs(workers=2) as jobs:
-        race_id = submit_race(jobs, "warm-up", "ann", (1,))
-        for run in race_runs(jobs, race_id):
-            until(jobs, run.info.name, "finished")
-        runs = race_runs(jobs, race_id)
-        assert [track(jobs, run).steps.tolist() for run in runs] == [[1, 2, 3]] * 2
-        table, _ = standings(jobs, runs)
-        assert list(table["n"]) == [0, 0]  # the stand-in takes no look
 
 
 @pytest.mark.parametrize("race", RACES)

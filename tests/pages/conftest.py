@@ -14,8 +14,11 @@ import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
+from tests.jobs.conftest import Still
 from transformer.figures.packing import split
-from transformer.jobs import services
+from transformer.jobs import Jobs, Limits, services
+from transformer.training.estimate import Estimate
+from transformer.ui import live_jobs
 from transformer.ui.frame import JOINER
 from transformer.ui.kit import remembered
 from transformer.ui.pages import PAGES, made
@@ -83,3 +86,13 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     services.close_all()
     st.cache_resource.clear()
     remembered.results.clear()
+
+
+@pytest.fixture
+def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
+    """Jobs of the visited server whose runs wait for ever, with a limit to run into."""
+    limits = Limits(parameters=1_000_000, upload_bytes=2000, runs_per_visitor=3)
+    made = Jobs(tmp_path / "runs", limits, executor=lambda queue, limits: Still())
+    monkeypatch.setattr(live_jobs, "jobs", lambda: made)
+    monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): Estimate(7, 8, 9.0))
+    return made

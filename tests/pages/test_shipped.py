@@ -11,7 +11,7 @@ import pytest
 
 from tests.jobs.conftest import Still
 from tests.pages.conftest import Visit, messages, shown, view
-from tests.pages.test_train import button, labels, told, trained
+from tests.pages.train_visits import button, labels, told, trained
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.make_shipped import write_snapshot
 from transformer.jobs.shipped import RUNS

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, messages, shown
 from tests.pages.test_shipped import folder  # noqa: F401  a fixture
-from tests.pages.test_train import told
+from tests.pages.train_visits import told
 from transformer.text.tasks import TASKS
 
 PAGE = "pages/train.py"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from transformer.config import near
 from transformer.figures.shown import Shown
 from transformer.figures.side import Side
 from transformer.inference import trace_files
+from transformer.inference.given_weights import trace_parts
 from transformer.inference.results import Translation
 
 Array = npt.NDArray[Any]
@@ -186,6 +187,47 @@ class Trace(Mapping[str, Array]):
     def save_npz(self, path: str | os.PathLike[str]) -> None:
         """Everything into one file, all of it or nothing; `load_npz` reads it without a model."""
         trace_files.write_npz(path, self._header(), {name: self[name] for name in self})
+
+    @classmethod
+    def from_weights(
+        cls,
+        src_tokens: Sequence[str] = (),
+        tgt_tokens: Sequence[str] | None = None,
+        *,
+        encoder: Any = None,
+        decoder: Any = None,
+        cross: Any = None,
+        predicted_tokens: Sequence[str] | None = None,
+        source: str = "",
+        text: str = "",
+    ) -> Trace:
+        """The attention of any model, to be looked at as that of ours.
+
+            out = bert(**inputs, output_attentions=True)
+            Trace.from_weights(tokens, encoder=out.attentions).model().save("bert.html")
+            Trace.from_weights(tgt_tokens=tokens, decoder=gpt2_out.attentions)
+            Trace.from_weights(src, tgt, encoder=out.encoder_attentions,
+                               decoder=out.decoder_attentions, cross=out.cross_attentions)
+
+        Args:
+            src_tokens, tgt_tokens: what the encoder and the decoder read; a decoder alone has no
+                source. "▁", "Ġ" and "##" are understood as what begins a word or goes on with one.
+            encoder, decoder, cross: a layer each, (heads, query, key), arrays or tensors, with a
+                batch of one or without; or as `generate` gives them back, a tuple for each token.
+            predicted_tokens: what each row of the decoder went on to; the next token if left out.
+            source, text: as people read them; put together from the tokens if left out.
+
+        Raises:
+            ValueError: for weights that do not fit the tokens or each other, or that do not sum to
+                1 over the keys.
+        """
+        given = {"encoder": encoder, "decoder": decoder, "cross": cross}
+        parts = trace_parts(src_tokens, tgt_tokens, predicted_tokens, given, source, text)
+        tensors = {
+            WEIGHTS[kind].format(layer): weights
+            for (kind, layer), weights in parts.pop("tensors").items()
+        }
+        return cls(tensors=tensors, **parts)
 
     @classmethod
     def load_npz(cls, path: str | os.PathLike[str]) -> Trace:

@@ -13,7 +13,11 @@ BEGIN = "▁"
 """What SentencePiece puts before a piece that begins a word (Kudo and Richardson 2018, section 3.1,
 https://arxiv.org/abs/1808.06226)."""
 
-CONTROL = frozenset({"<s>", "</s>", "<pad>", "<unk>"})
+CONTROL = frozenset(
+    {"<s>", "</s>", "<pad>", "<unk>", "[CLS]", "[SEP]", "[PAD]", "[MASK]", "[UNK]", "<mask>"}
+    | {"<|endoftext|>"}
+)
+"""Ours, and those of BERT, BART and GPT-2, whose traces can be looked at."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -63,14 +64,19 @@ def checkpoints() -> dict[str, Path]:
     """Folders that look like a checkpoint, by name, in the alphabet's order but for `FIRST`; then
     those of runs that this visitor may see, by the run's name; then those of the runs that came
     with the app."""
-    alone = sorted(_folders(folder()), key=lambda path: (path.name != FIRST, path.name))
-    found = {path.name: path for path in alone if (path / "config.json").is_file()}
+    found = {path.name: path for path in _everybodys()}
     of_runs = [path / "checkpoint" for path in _folders(runs_folder()) if _may_see(path)]
     of_runs += [run.checkpoint_path for run in folders(shipped_folder()) if run.has_own_checkpoint]
     for path in of_runs:
         if (path / "config.json").is_file():
             found.setdefault(path.parent.name, path)
     return found
+
+
+def _everybodys() -> list[Path]:
+    """The checkpoints that are no run's."""
+    alone = sorted(_folders(folder()), key=lambda path: (path.name != FIRST, path.name))
+    return [path for path in alone if (path / "config.json").is_file()]
 
 
 def _may_see(run: Path) -> bool:
@@ -173,10 +179,13 @@ _loaded: Kept[Translator] = Kept(LOADED, _size)
 
 def _load(path: str, digest: str) -> Translator:
     """Once for all sessions, whatever they clear."""
-    key = path, digest
-    if found := _loaded.get(key):
+    if found := _loaded.get((path, digest)):
         return found
+    with st.spinner("Loading the model …"):
+        return _load_once(path, digest)
 
+
+def _load_once(path: str, digest: str) -> Translator:
     def load() -> Translator:
         made = Translator.load(path)
         # What is loaded by now stays; collections need not walk through all of it again.
@@ -184,5 +193,11 @@ def _load(path: str, digest: str) -> Translator:
         gc.freeze()
         return made
 
-    with st.spinner("Loading the model …"):
-        return _loaded.once(key, load)
+    return _loaded.once((path, digest), load)
+
+
+def load_first() -> None:
+    """Load what a first visitor will look at, while there is none."""
+    if first := next(filter(opens, _everybodys()), None):
+        with suppress(OSError, ValueError):  # its page says what is wrong with it
+            _load_once(str(first), digest(first))

@@ -20,7 +20,7 @@ from streamlit import cli_util, config, file_util, net_util
 from streamlit.web.server.server_util import get_url
 
 from transformer.jobs import services
-from transformer.ui import live_jobs
+from transformer.ui import live_jobs, models
 from transformer.ui.server.gate import Asgi, Gate
 
 OURS = ("localhost", "127.0.0.1", "::1")
@@ -33,7 +33,9 @@ async def lifespan(_: object) -> AsyncIterator[None]:
     """From the server's start to its end."""
     await asyncio.to_thread(_go_on)
     _announce()
+    ready = asyncio.create_task(asyncio.to_thread(models.load_first))
     yield
+    await ready
     # Workers save what they train, and their runs wait in line for the next start.
     await asyncio.to_thread(services.close_all)
 

@@ -1,0 +1,110 @@
+"""What a training keeps of its saves for the findings about learning."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.analysis.altered import without_output
+from transformer import Translator
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.evidence.bootstrap import BleuCounts
+from transformer.analysis.findings import (
+    FINDINGS,
+    Untestable,
+    pruning_over_training,
+    saves_of,
+)
+from transformer.analysis.findings import over_training as training_room
+from transformer.analysis.findings.saves import SCORES, SavedScores, write_scores
+from transformer.checkpoint import save_checkpoint
+from transformer.training.run import RunFolder
+from transformer.training.saving import LastWeights
+
+
+def test_tolerance_compares_the_first_and_the_last_checkpoint(
+    monkeypatch: pytest.MonkeyPatch, tiny: Translator, corpus: Corpus
+) -> None:
+    """One model translates as well without the heads; with the other half of the sentences are
+    lost. They are told apart by how many weights are 0."""
+    calm = without_output(tiny)
+    asked: list[int] = []
+
+    def bleu(translator: Translator, corpus: Corpus, references: list[str]) -> BleuCounts:
+        zeros = sum(
+            int((p == 0).sum()) for n, p in translator.model.named_parameters() if "w_o" in n
+        )
+        asked.append(zeros)
+        weights = tiny.model.encoder.layers[0].self_attn.w_o.numel()
+        # Of 24 heads 10 are gone: their columns of 24 / 4 attentions' W^O.
+        pruned = zeros == 10 * weights // tiny.model.config.n_heads
+        made = [*references[:6], *["x"] * 6] if pruned else references
+        return BleuCounts(made, references)
+
+    monkeypatch.setattr(training_room, "bleu_of", bleu)
+    found = pruning_over_training([(20, calm), (10, tiny)], corpus)
+    assert len(set(asked)) == 3  # none, 10 heads, all
+    assert found.verdict == "holds", found.reason
+    assert found.figures["step"].tolist() == [10, 20]
+    assert found.figures["kept"].iloc[1] == 1
+    assert found.figures["kept"].iloc[0] < 0.7
+    assert pruning_over_training([(10, calm), (20, tiny)], corpus).verdict == "refuted"
+    with pytest.raises(Untestable, match="two are needed"):
+        pruning_over_training([(10, tiny)], corpus)
+
+
+def test_a_run_keeps_its_last_saves_and_early_ones(tiny: Translator, tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    last = LastWeights(run, 2)
+    models = {step: copy.deepcopy(tiny.model).requires_grad_(False) for step in range(10, 80, 10)}
+    for step, model in models.items():
+        model.embedding.weight.mul_(1 + step / 100)
+        last.add(model, step)
+    assert len(last) == 2
+    last.save_mean(tiny.model.config, tiny.vocabulary, "# A run\n")
+    found = saves_of(run.path)
+    assert [step for step, _ in found] == [10, 20, 40, 60, 70]
+    for step, translator in found:
+        torch.testing.assert_close(translator.model.embedding.weight, models[step].embedding.weight)
+    mean = (models[60].embedding.weight + models[70].embedding.weight) / 2
+    averaged = Translator.load(run.path / "checkpoint").model.embedding.weight
+    torch.testing.assert_close(averaged, mean, rtol=2**-10, atol=1e-6)
+
+
+def test_a_checkpoint_brings_what_its_early_saves_scored(
+    tiny: Translator, corpus: Corpus, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    save_checkpoint(folder, tiny.model, tiny.vocabulary, "# Mine\n")
+    tolerance = FINDINGS["tolerance"]
+    found = tolerance.run(Translator.load(folder), corpus)
+    assert found.verdict == "can't be tested here"
+    assert "several steps" in found.reason
+    good = ["a b c d e f"] * 12
+    half = [*good[:6], *["x y z"] * 6]
+    saved = [
+        SavedScores(100, BleuCounts(good, good), BleuCounts(half, good)),
+        SavedScores(400, BleuCounts(good, good), BleuCounts(good, good)),
+    ]
+    write_scores(folder / SCORES, saved)
+    found = tolerance.run(Translator.load(folder), corpus)
+    assert found.verdict == "holds"
+    assert found.figures["step"].tolist() == [100, 400]
+    assert found.figures["kept"].iloc[1] == 1
+    assert found.figures["bleu_pruned"].iloc[0] == pytest.approx(saved[0].pruned.score)
+    for broken in (
+        "[",
+        "{}",
+        '{"step": 1, "whole": [[1]], "pruned": [[1]]}',
+        '{"step": 1, "whole": [[-1,0,0,0,0,0,0,0,0,0]], "pruned": [[1,0,0,0,0,0,0,0,0,0]]}',
+        "[" * 10_000,
+        "",
+    ):
+        (folder / SCORES).write_text(broken)
+        found = tolerance.run(Translator.load(folder), corpus)
+        assert found.effect is None
+        assert "cannot be used" in found.reason
+        assert str(tmp_path) not in found.reason

@@ -1,0 +1,132 @@
+"""The tree of a beam search: walked, taken from, ranked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.decoded import Made, at_step, decoded, opened, percent
+from transformer.inference import BeamNode, BeamTree, Translator
+from transformer.inference.trace import Trace
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def made(tiny_model: Transformer, vocabulary: Vocabulary) -> Made:
+    return decoded(Translator(tiny_model, vocabulary))
+
+
+def test_the_tree_is_walked(page: Page, tmp_path: Path, made: Made) -> None:
+    tree = made.tree
+    opened(page, tmp_path, made.beam, node=0)
+    box, branch = page.locator(".hu-treebox"), page.locator(".hu-branch")
+    values = branch.locator("dd")
+
+    def at(node: BeamNode) -> None:
+        expect(branch.locator(".hu-piece")).to_have_text([one.token for one in tree.path(node)])
+        shown = [text.replace("−", "-") for text in values.all_inner_texts()]
+        assert percent(shown[0]) == pytest.approx(node.probability, abs=6e-4)
+        assert float(shown[1]) == pytest.approx(node.log_probability, abs=6e-5)
+        assert float(shown[2]) == pytest.approx(node.score, abs=6e-5)
+        assert shown[3].startswith(node.fate)
+
+    now = tree.nodes[0]
+    at(now)
+    box.focus()
+    while tree.children(now) and now.depth < 4:
+        page.keyboard.press("ArrowRight")
+        now = next(child for child in tree.children(now) if child.best)
+        at(now)
+    seen = {now.index}
+    for _ in range(6):  # all of a step can be reached, none is reached twice
+        page.keyboard.press("ArrowDown")
+    for _ in range(6):
+        path = branch.locator(".hu-piece").all_inner_texts()
+        ends = [
+            n
+            for n in tree.nodes
+            if n.depth == now.depth and [p.token for p in tree.path(n)] == path
+        ]
+        seen |= {ends[0].index}
+        page.keyboard.press("ArrowUp")
+    assert seen == {n.index for n in tree.nodes if n.depth == now.depth}
+    path = branch.locator(".hu-piece").all_inner_texts()
+    page.keyboard.press("ArrowLeft")
+    expect(branch.locator(".hu-piece")).to_have_text(path[:-1])
+
+
+def test_the_best_way_leads_to_its_step(page: Page, tmp_path: Path, made: Made) -> None:
+    best = [node for node in made.tree.nodes if node.best]
+    lost = next(node for node in made.tree.nodes if node.fate == "discarded")
+    opened(page, tmp_path, made.beam, node=best[3].index)
+    page.get_by_role("button", name="Show this step").click()
+    at_step(page, 2, made.beam)
+    opened(page, tmp_path, made.beam, node=lost.index)
+    expect(page.locator(".hu-branch dd").last).to_contain_text("discarded")
+    expect(page.get_by_role("button", name="Show this step")).to_have_count(0)
+
+
+def height(locator: Locator) -> float:
+    box = locator.bounding_box()
+    assert box
+    return box["height"]
+
+
+def ended(made: Made) -> Trace:
+    """The beam's trace with a tree that has three finished ends and a wide last step."""
+    nodes = [BeamNode(0, None, 0, "<s>", 1, 1.0, 0.0, 0.0, "kept", True)]
+    for i, (token, score) in enumerate([("▁le", -0.5), ("▁la", -0.9), ("▁un", -0.7)]):
+        nodes.append(BeamNode(2 * i + 1, 0, 1, token, 40 + i, 0.3, score, score, "kept", i == 0))
+        nodes.append(
+            BeamNode(2 * i + 2, 2 * i + 1, 2, "</s>", 2, 0.9, score * 2, score, "finished", i == 0)
+        )
+    for index in range(7, 30):
+        nodes.append(
+            BeamNode(index, 1, 2, f"▁gone{index}", index, 0.01, -9.0, -9.0, "discarded", False)
+        )
+    return replace(
+        made.beam, translation=replace(made.beam.translation, tree=BeamTree(tuple(nodes), 12, 0.6))
+    )
+
+
+def test_finished_ones_are_ranked_and_discarded_ones_folded(
+    page: Page, tmp_path: Path, made: Made
+) -> None:
+    opened(page, tmp_path, ended(made))
+    expect(page.locator(".hu-end bdi")).to_have_text(["le", "un", "la"])
+    expect(page.locator(".hu-end .hu-number")).to_have_text(["−0.5000", "−0.7000", "−0.9000"])
+    page.locator(".hu-end").nth(1).click()
+    expect(page.locator(".hu-branch dd").last).to_have_text("finished: 2 of 3 by score")
+    box, field = page.locator(".hu-treebox"), page.locator(".hu-treefield")
+    low = height(field)
+    page.get_by_role("button", name="+23 discarded").click()
+    assert height(field) > low + 500
+    assert height(field.locator("canvas")) <= height(box) < 500  # only what is in sight
+    page.locator(".hu-end").first.click()
+    box.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".hu-branch dd").last).to_contain_text("discarded")
+    page.get_by_role("button", name="Hide what was discarded").click()
+    expect(page.locator(".hu-branch dd").last).not_to_contain_text("discarded")
+
+
+def test_a_click_chooses_a_branch(page: Page, tmp_path: Path, made: Made) -> None:
+    opened(page, tmp_path, ended(made), node=0)
+    # The boxes of a column stand below each other: the second column holds le, un, la by score.
+    found = []
+    for y in range(12, 130, 12):
+        page.locator(".hu-treebox").click(position={"x": 190, "y": y})
+        found.append(page.locator(".hu-branch .hu-piece").last.inner_text())
+    assert list(dict.fromkeys(found)) == ["<s>", "▁le", "▁un", "▁la"]
+
+
+def test_without_beam_search_the_way_to_it_is_told(page: Page, tmp_path: Path, made: Made) -> None:
+    opened(page, tmp_path, made.plain)
+    expect(page.locator(".hu-tree")).to_contain_text("Choose Beam on the Translate page")
+    expect(page.locator(".hu-treebox")).to_be_hidden()

@@ -1,0 +1,174 @@
+"""Attention of other people's models as a trace: the same numbers, tokens as words, refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from transformer import Trace
+from transformer.analysis.attribution import rollout
+from transformer.figures.words import word_labels
+from transformer.inference.given_weights import spelled
+
+SMALL: dict[str, Any] = {"vocab_size": 40, "attn_implementation": "eager"}
+SRC = ["▁a", "▁b", "c", "▁d", "</s>"]
+TGT = ["<s>", "▁e", "f", "▁g"]
+
+
+def ids(n: int, seed: int = 0) -> torch.Tensor:
+    return torch.randint(5, 40, (1, n), generator=torch.Generator().manual_seed(seed))
+
+
+def seq2seq(name: str) -> Any:
+    torch.manual_seed(1)
+    shape: dict[str, Any] = {
+        "d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16,
+        "max_position_embeddings": 32, "pad_token_id": 0, "eos_token_id": 2,
+        "decoder_start_token_id": 0, "forced_eos_token_id": None,
+    }  # fmt: skip
+    match name:
+        case "bart":
+            config: Any = transformers.BartConfig(**SMALL, **shape, bos_token_id=1)
+            return transformers.BartForConditionalGeneration(config).eval()
+        case "marian":
+            config = transformers.MarianConfig(**SMALL, **shape)
+            return transformers.MarianMTModel(config).eval()
+        case _:
+            config = transformers.T5Config(
+                **SMALL, d_model=16, d_kv=8, d_ff=16, num_layers=2, num_heads=2,
+                decoder_start_token_id=0, pad_token_id=0, eos_token_id=2,
+            )  # fmt: skip
+            return transformers.T5ForConditionalGeneration(config).eval()
+
+
+@pytest.mark.parametrize("name", ["bart", "marian", "t5"])
+@torch.no_grad()
+def test_an_encoder_decoders_weights_are_its_own(name: str) -> None:
+    out = seq2seq(name)(input_ids=ids(5), decoder_input_ids=ids(4, 1), output_attentions=True)
+    theirs = {
+        "encoder": out.encoder_attentions,
+        "decoder": out.decoder_attentions,
+        "cross": out.cross_attentions,
+    }
+    trace = Trace.from_weights(SRC, TGT, **theirs)
+    for kind, layers in theirs.items():
+        for number, weights in enumerate(layers):
+            np.testing.assert_array_equal(trace.weights(kind, number), weights[0].numpy())
+    assert trace.predicted_tokens == ("▁e", "f", "▁g", "…")
+    assert (trace.source, trace.text) == ("a bc d", "ef g")
+    assert trace.heads().html.count("</html>") == 1
+    joint = rollout.joint(trace)
+    np.testing.assert_allclose(joint.source.sum(-1) + joint.target.sum(-1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["bart", "marian", "t5"])
+@torch.no_grad()
+def test_what_generate_gives_a_token_at_a_time_is_one_pass(name: str) -> None:
+    model = seq2seq(name)
+    out = model.generate(
+        ids(5), max_new_tokens=6, min_new_tokens=6, do_sample=False, num_beams=1,
+        output_attentions=True, return_dict_in_generate=True,
+    )  # fmt: skip
+    read = out.sequences[:, :-1]
+    tokens = [f"▁{one}" for one in read[0].tolist()]
+    steps = Trace.from_weights(
+        SRC, tokens, encoder=out.encoder_attentions, decoder=out.decoder_attentions,
+        cross=out.cross_attentions,
+    )  # fmt: skip
+    whole = model(input_ids=ids(5), decoder_input_ids=read, output_attentions=True)
+    for number in range(2):
+        for kind, layers in (
+            ("decoder", whole.decoder_attentions),
+            ("cross", whole.cross_attentions),
+        ):
+            # Both are float32 softmaxes of sums of 16 products: rounding, and nothing else.
+            np.testing.assert_allclose(
+                steps.weights(kind, number), layers[number][0].numpy(), atol=1e-5
+            )
+
+
+@torch.no_grad()
+def test_an_encoder_alone_and_a_decoder_alone() -> None:
+    torch.manual_seed(1)
+    shape: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 4}
+    bert = transformers.BertModel(transformers.BertConfig(**SMALL, **shape, intermediate_size=16))
+    out = bert.eval()(ids(5), output_attentions=True)
+    trace = Trace.from_weights(["[CLS]", "un", "##seen", "cat", "[SEP]"], encoder=out.attentions)
+    assert word_labels(trace.src_tokens) == ["[CLS]", "unseen", "cat", "[SEP]"]
+    assert trace.model().sides[0].kinds == ["encoder"]
+    np.testing.assert_allclose(rollout.encoder(trace).sum(-1), 1, atol=1e-6)
+
+    config = transformers.GPT2Config(**SMALL, n_embd=16, n_layer=3, n_head=4)
+    out = transformers.GPT2LMHeadModel(config).eval()(ids(4), output_attentions=True)
+    trace = Trace.from_weights(tgt_tokens=["The", "Ġca", "fÃ©", "Ċ"], decoder=out.attentions)
+    assert trace.tgt_tokens == ("The", "▁ca", "fé", "⏎")
+    assert trace.model().sides[0].kinds == ["decoder"]
+    np.testing.assert_array_equal(trace.weights("decoder", 2), out.attentions[2][0].numpy())
+    assert "GPT" not in trace.heatmap().html
+
+
+@pytest.mark.parametrize(
+    ("tokens", "wanted"),
+    [
+        (["▁the", "▁ho", "use"], ["▁the", "▁ho", "use"]),
+        (["<s>", "the", "Ġhouse", "s", "</s>"], ["<s>", "the", "▁house", "s", "</s>"]),
+        (["the", "##ir"], ["▁the", "ir"]),
+        (["##", "C", "##"], ["▁##", "▁C", "▁##"]),
+        (["the", "house"], ["▁the", "▁house"]),
+        (["Ġ\N{LATIN SMALL LETTER A WITH TILDE}"], ["Ġ\N{LATIN SMALL LETTER A WITH TILDE}"]),
+        ([], []),
+    ],
+)
+def test_words_begin_where_each_way_of_writing_says(tokens: list[str], wanted: list[str]) -> None:
+    assert list(spelled(tokens)) == wanted
+
+
+def rows(heads: int, n: int, m: int) -> torch.Tensor:
+    return torch.softmax(torch.randn(heads, n, m, generator=torch.Generator().manual_seed(2)), -1)
+
+
+def test_arrays_tensors_and_half_precision_are_taken_alike(tmp_path: Any) -> None:
+    given = rows(2, 5, 5)
+    for one in (given, given.numpy(), given[None], given.bfloat16(), given.tolist()):
+        trace = Trace.from_weights(SRC, encoder=[one])
+        np.testing.assert_allclose(trace.weights("encoder", 0), given.numpy(), atol=2**-8)
+    trace.save_npz(tmp_path / "theirs.npz")
+    again = Trace.load_npz(tmp_path / "theirs.npz")
+    np.testing.assert_array_equal(again.weights("encoder", 0), trace.weights("encoder", 0))
+    assert Trace.from_json(trace.to_json()).src_tokens == trace.src_tokens
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "there is no attention in it"),
+        ({"encoder": [rows(2, 4, 4)]}, "has 4 × 4 weights a head; its tokens are 5 × 5"),
+        ({"encoder": [rows(2, 5, 5), rows(3, 5, 5)]}, "layer 1 has 3 heads, and layer 0 2"),
+        ({"encoder": [rows(2, 5, 5) / 2]}, "sums to 0.500, not to 1: was there dropout"),
+        ({"encoder": [-rows(2, 5, 5)]}, "negative or no numbers"),
+        ({"encoder": [rows(2, 5, 5) * float("nan")]}, "negative or no numbers"),
+        ({"encoder": [torch.stack([rows(2, 5, 5)] * 3)]}, "has a batch of 3"),
+        ({"encoder": [rows(2, 5, 5)[0]]}, "must be heads × rows × columns"),
+        ({"encoder": []}, "have no layer"),
+        (
+            {"encoder": [rows(2, 5, 5)] * 2, "cross": [rows(2, 4, 5)]},
+            "here are encoder 2 of 2, cross 1 of 2",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_said(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=r".") as raised:
+        Trace.from_weights(SRC, TGT, **given)
+    assert said in str(raised.value)
+
+
+def test_a_text_is_no_list_of_tokens() -> None:
+    with pytest.raises(ValueError, match="not one text"):
+        Trace.from_weights("a b c", encoder=[rows(2, 5, 5)])
+    with pytest.raises(ValueError, match="3 predicted tokens for 4"):
+        Trace.from_weights(SRC, TGT, cross=[rows(2, 4, 5)], predicted_tokens=["a", "b", "c"])

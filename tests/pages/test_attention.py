@@ -1,0 +1,136 @@
+"""The Attention page: where it opens, what it compares, what it tells."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import Visit, browser_views, messages, shown, view
+from transformer import Translator
+from transformer.analysis.roles.sentence_heads import stand_out
+from transformer.figures import Side
+from transformer.figures.packing import split
+from transformer.figures.state import DEFAULTS
+from transformer.ui.address import View
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_the_explorer_opens_where_the_address_says(visit: Visit, kind: str) -> None:
+    app = visit(
+        "pages/attention.py", kind=kind, head="1", layer="0", view="heatmap", units="pieces"
+    )
+    header = shown(app)[0]
+    asked = {
+        "kind": kind,
+        "head": 1,
+        "layer": 0,
+        "view": "heatmap",
+        "exact": 1,
+    }  # as old links said
+    assert header["start"] == {**DEFAULTS, **asked}
+    side = header["sides"][0]
+    assert (side["n_layers"], side["n_heads"]) == (2, 4)
+
+
+def test_it_opens_at_the_head_that_the_story_begins_with_if_none_is_asked_for(
+    visit: Visit, checkpoints: Path
+) -> None:
+    trace = Translator.load(checkpoints / "tiny", device="cpu").trace(View().text)
+    start = shown(visit("pages/attention.py"))[0]["start"]
+    aligns = [(one.layer, one.head) for one in stand_out(trace) if one.what == "aligns"]
+    assert (start["layer"], start["head"]) == (aligns or [Side(trace).clearest("cross")])[0]
+
+
+@pytest.mark.parametrize("heads", ["none", "1.2,0.1", "999.999"])
+def test_any_set_of_heads_can_be_in_the_address(visit: Visit, heads: str) -> None:
+    app = visit("pages/attention.py", heads=heads)
+    assert not app.exception
+    assert shown(app)[0]["start"]["heads"] == heads
+
+
+def test_another_sentence_stands_beside_the_first(visit: Visit) -> None:
+    app = visit("pages/attention.py", text="She hides books.", other="A pilot finds bread.")
+    header = shown(app)[0]
+    assert [side["source"] for side in header["sides"]] == [
+        "She hides books.",
+        "A pilot finds bread.",
+    ]
+    assert header["versus"] == "other"
+    next(one for one in app.button if one.label == "Nothing to compare").click().run()
+    assert len(shown(app)[0]["sides"]) == 1
+    assert view(app).other == ""
+
+
+def test_compare_opens_with_something_to_compare(visit: Visit) -> None:
+    app = visit("pages/attention.py", text="The dog sleeps.", view="compare")
+    header = shown(app)[0]
+    first, second = (side["source"].split() for side in header["sides"])
+    assert header["versus"] == "other"
+    assert sum(a != b for a, b in zip(first, second, strict=True)) == 1
+    assert view(app).other == ""  # nothing was chosen
+    assert len(shown(visit("pages/attention.py", text="The dog sleeps."))[0]["sides"]) == 1
+    chosen = shown(visit("pages/attention.py", view="compare", other="A pilot finds bread."))[0]
+    assert chosen["sides"][1]["source"] == "A pilot finds bread."
+
+
+def test_decoding_has_the_layers_of_each_kinds_clearest_head(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transformer.figures.side.WHOLE", 0)  # a layer at a time
+    app = visit("pages/attention.py", text="The dog sleeps.", view="decoding", layer="0", head="0")
+    side = shown(app)[0]["sides"][0]
+    parts = split(browser_views(app)[0].proto.bytes)[1]
+    for kind, (layer, _) in side["clearest"].items():
+        assert f"0.weights.{kind}.{layer}" in parts
+
+
+def test_the_story_is_of_the_sentence_at_hand(visit: Visit, checkpoints: Path) -> None:
+    text = "The baker paints a boat."
+    trace = Translator.load(checkpoints / "tiny", device="cpu").trace(text)
+    told = shown(visit("pages/attention.py", text=text))[0]["story"]
+    wanted = [(one.kind, one.layer, one.head) for one in stand_out(trace)]
+    assert [tuple(n["look"][k] for k in ("kind", "layer", "head")) for n in told] == wanted
+    for notice in told:
+        said = "".join(part for part, _ in notice["said"])
+        assert not {"▁", "<s>", "</s>"} & set(said.split())
+        assert "▁" not in said
+
+
+def test_another_model_reads_the_same_sentence(
+    visit: Visit, tmp_path: Path, checkpoints: Path
+) -> None:
+    for name in ("first", "second"):
+        shutil.copytree(checkpoints / "tiny", tmp_path / name)
+    app = visit("pages/attention.py", tmp_path, other_model="second")
+    first, second = shown(app)[0]["sides"]
+    assert first["source"] == second["source"]
+    app = visit("pages/attention.py", tmp_path, other_model="third")
+    assert messages(app) == [
+        "Nothing to compare with: There is no checkpoint 'third'; this app has first, second."
+    ]
+    assert len(shown(app)[0]["sides"]) == 1
+
+
+def test_a_forced_piece_changes_the_second_side(visit: Visit) -> None:
+    first = shown(visit("pages/attention.py", view="decoding"))[0]["sides"][0]
+    token, piece, _ = first["steps"][1]["candidates"][1]
+    header = shown(visit("pages/attention.py", view="decoding", force=f"1:{piece}"))[0]
+    original, altered = header["sides"]
+    assert header["versus"] == "force"
+    assert original == first
+    assert altered["predicted"]["tokens"][:2] == [first["predicted"]["tokens"][0], token]
+    app = visit("pages/attention.py", view="decoding", force="999:5")
+    assert "There is no step 999 to change" in messages(app)[0]
+    assert len(shown(app)[0]["sides"]) == 1
+
+
+def test_vectors_come_with_the_view_that_shows_them(visit: Visit) -> None:
+    def parts(app: AppTest) -> set[str]:
+        return {name.split(".")[1] for name in split(browser_views(app)[0].proto.bytes)[1]}
+
+    assert parts(visit("pages/attention.py")) == {"thumbs", "pins", "weights"}
+    found = parts(visit("pages/attention.py", view="query-key", kind="decoder"))
+    assert found == {"thumbs", "pins", "weights", "query", "key", "value", "scores", "heads"}

@@ -1,0 +1,192 @@
+"""The form of Train: what it is filled with, what it refuses, what a run would cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import streamlit as st
+
+from tests.pages.conftest import Visit, messages
+from tests.pages.train_visits import PAGE, PAIRS, TSV, button, form, labels, number, put, told
+from transformer.jobs import Jobs, count_parameters
+from transformer.model import Transformer
+from transformer.run_config import INSPECT
+from transformer.text.tasks import TASKS
+from transformer.training.estimate import Estimate
+from transformer.training.recipe import DEFAULTS, describe
+from transformer.ui import live_jobs
+from transformer.ui.kit.uploads import decoded
+from transformer.ui.training import draft, own_pairs, setup
+
+
+@pytest.mark.parametrize(
+    ("found", "written"),
+    [
+        (None, "estimating the time …"),
+        ("a step needs more than the 3.0 GB", "a step needs more than the 3.0 GB"),
+        (Estimate(7, 8, 9.0), "about **9 s** here"),
+    ],
+)
+def test_the_form_is_there_whether_or_not_the_time_is_known(
+    visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch, found: Any, written: str
+) -> None:
+    monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): found)
+    app = form(visit(PAGE), "reverse")
+    assert written in told(app)
+    assert not button(app, "Train").disabled
+
+
+def test_the_form_opens_with_the_idea_filled_in_and_trains_what_it_says(
+    visit: Visit, jobs: Jobs
+) -> None:
+    app = form(visit(PAGE), "sort")
+    assert TASKS["sort"].explanation in told(app)
+    assert TASKS["sort"].look_for in told(app)
+    assert number(app, "Steps").value == DEFAULTS["sort"]["steps"]
+    number(app, "Steps").set_value(30).run()
+    number(app, "Longest").set_value(4).run()
+    number(app, "Learning rate").set_value(0.001).run()
+    next(s for s in app.selectbox if s.label == "Score function").select("additive").run()
+    button(app, "Train").click().run()
+    config = jobs.folder(jobs.runs()[0].name).config().to_dict()
+    assert config["training"]["steps"] == 30
+    assert config["training"]["learning_rate"] == 0.001
+    assert config["data"]["options"]["longest"] == 4
+    assert config["model"]["score"] == "additive"
+    assert config["model"]["d_model"] == 64
+
+
+def test_what_the_form_says_once_more_when_it_is_closed_does_not_open_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As a slow browser does, with its first look at the run."""
+    said: dict[str, Any] = {"task-1": "copy"}
+    monkeypatch.setattr(st, "session_state", said)
+    setup._another("task-1")
+    assert draft.now() is None
+    draft.begin("reverse")
+    setup._another("task-1")
+    assert said["draft"] == draft.Draft("copy", turn=2)
+
+
+def test_every_control_goes_back_to_its_default_alone_and_with_all_others(
+    visit: Visit, jobs: Jobs
+) -> None:
+    app = form(visit(PAGE), "reverse")
+    steps = DEFAULTS["reverse"]["steps"]
+    assert "Everything back to its default" not in labels(app)
+    number(app, "Steps").set_value(31).run()
+    number(app, "Heads").set_value(8).run()
+    button(app, f"Back to {steps}").click().run()
+    assert number(app, "Steps").value == steps
+    assert number(app, "Heads").value == 8
+    number(app, "Letters").set_value(5).run()
+    button(app, "Everything back to its default").click().run()
+    assert number(app, "Heads").value == 4
+    assert number(app, "Letters").value == 10
+    assert "Everything back to its default" not in labels(app)
+
+
+def test_the_matrix_to_watch_is_one_that_the_model_will_have(visit: Visit, jobs: Jobs) -> None:
+    app = form(visit(PAGE), "reverse")
+    config = describe("reverse").model
+    real = {name for name, weight in Transformer(config).named_parameters() if weight.dim() == 2}
+    app.selectbox(key="set-1-inspect").set_value("encoder.layers.1.ffn.w_2.weight").run()
+    assert not messages(app)
+    assert set(setup._matrix(draft.Draft("reverse")).labels) <= real
+    number(app, "Layers").set_value(1).run()
+    assert not app.exception
+    button(app, "Train").click().run()
+    assert jobs.folder(jobs.runs()[0].name).config().to_dict()["inspect"] == INSPECT
+
+
+def test_what_is_chosen_is_still_there_after_a_look_at_another_page(
+    visit: Visit, jobs: Jobs
+) -> None:
+    app = form(visit(PAGE), "reverse")
+    number(app, "Steps").set_value(33).run()
+    app.switch_page("pages/translate.py").run()
+    app.switch_page(PAGE).run()
+    assert number(app, "Steps").value == 33
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "words"),
+    [
+        ("Heads", 7, "d_model 64 must be a multiple of n_heads 7."),
+        ("Size, d_model", 512, "this app allows at most 1,000,000."),
+        ("Batch", 65_536, "A step would have 65,536 positions; this app allows at most 16,384."),
+    ],
+)
+def test_what_cannot_be_trained_is_one_sentence_beside_a_button_that_waits(
+    visit: Visit, jobs: Jobs, label: str, value: int, words: str
+) -> None:
+    app = form(visit(PAGE), "reverse")
+    assert not button(app, "Train").disabled
+    number(app, label).set_value(value).run()
+    assert len(messages(app)) == 1
+    assert messages(app)[0].endswith(words)
+    assert button(app, "Train").disabled
+
+
+def test_the_cost_stands_there_before_the_click(visit: Visit, jobs: Jobs) -> None:
+    put(jobs)
+    app = form(visit(PAGE), "reverse")
+    weights = count_parameters(describe("reverse").model)
+    assert f"**{round(weights, -3):,}** weights · **600** steps · about **9 s** here" in told(app)
+    assert "here, after 1 other in line" in told(app)
+    config = describe("reverse").model
+    assert count_parameters(config) == sum(w.numel() for w in Transformer(config).parameters())
+
+
+def test_own_pairs_are_seen_before_they_are_learned_from(visit: Visit, jobs: Jobs) -> None:
+    app = form(visit(PAGE), "own")
+    assert "Bring some pairs first" in messages(app)[0]
+    assert button(app, "Train").disabled
+    app.text_area[0].set_value(TSV).run()
+    assert not messages(app)
+    assert "30 pairs, of which 1 are set aside" in told(app)
+    assert "<td>cat 5</td><td>chat 5</td>" in told(app)
+    button(app, "Train").click().run()
+    (run,) = jobs.runs()
+    assert jobs.folder(run.name).config().to_dict()["data"] == {"pairs": "pairs.tsv"}
+    assert (jobs.folder(run.name).path / "pairs.tsv").read_text() == TSV
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("cat chat\n" * 30, "line 1 has no tab"),
+        (TSV + "cat\t\n", "line 31 has an empty target"),
+        (TSV + "\tchat\n", "line 31 has an empty source"),
+        (TSV * 10, "bytes; this app allows at most 2,000."),
+        ("cat\tchat\n" * 3, "The text has 3 pairs; at least 20 are needed"),
+    ],
+)
+def test_pairs_that_cannot_be_are_refused_in_a_sentence(
+    visit: Visit, jobs: Jobs, text: str, words: str
+) -> None:
+    app = form(visit(PAGE), "own")
+    app.text_area[0].set_value(text).run()
+    assert any(words in message for message in messages(app))
+    assert button(app, "Train").disabled
+
+
+def test_a_file_is_utf_8_or_refused_and_a_csv_is_read() -> None:
+    assert decoded(b"\xef\xbb\xbfcaf\xc3\xa9", "a.csv") == "café"
+    with pytest.raises(ValueError, match=r"a.csv, line 2 is not UTF-8 \(byte 0xe9\)"):
+        decoded(b"cat\ncaf\xe9", "a.csv")
+    with pytest.raises(ValueError, match="NUL"):
+        decoded("cat\tchat".encode("utf-16-le"), "a.tsv")
+    for separator in ",;":
+        rows = "".join(f'"one{separator} {n}"{separator}un {n}\n' for n in range(20))
+        assert own_pairs.parsed(rows, "a.csv", 5000)[3] == (f"one{separator} 3", "un 3")
+    with pytest.raises(ValueError, match="row 2 has an empty source"):
+        own_pairs.parsed("a,b\n,c\n", "a.csv", 5000)
+    for rows, row in (("a,b\nc\n", "row 2 has 1 cell;"), ("a,b,c\nd,e\n", "row 1 has 3 cells;")):
+        with pytest.raises(ValueError, match=rf"a\.csv, {row} every row needs two"):
+            own_pairs.parsed(rows, "a.csv", 5000)
+        with pytest.raises(ValueError, match="line 1 has no tab"):  # any text may hold commas
+            own_pairs.parsed(rows, "The text", 5000)
+    assert own_pairs.parsed(own_pairs.tsv(PAIRS).decode(), "x", 5000) == PAIRS

@@ -1,0 +1,196 @@
+"""Runs on the page: whose they are, what may be done with them, what is shown of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.pages.conftest import Visit, messages, shown, view
+from tests.pages.train_visits import OTHER, PAGE, button, labels, put, stand, told, trained
+from transformer.jobs import JobError, Jobs
+from transformer.training.recipe import describe
+from transformer.ui.pages import PAGES
+
+
+def test_a_run_on_somebodys_sentences_is_theirs_until_they_share_it(
+    visit: Visit, jobs: Jobs
+) -> None:
+    """Another visitor once read a diary on the run's page."""
+    secret = describe(title="My diary", settings={"d_model": 16, "n_heads": 2, "d_ff": 16})
+    name = jobs.submit(secret, OTHER, {"pairs.tsv": b"dear diary\tI know\n"})
+    trained(stand(jobs, name, "finished"))
+    public = put(jobs)
+
+    def refused() -> list[bool]:
+        page, model = visit(PAGE, run=name), visit("pages/translate.py", model=name)
+        return [
+            not any("My diary" in link.proto.label for link in visit(PAGE).get("page_link")),
+            "a b c" not in told(page) and "who has not shared it" in messages(page)[0],
+            f"no checkpoint '{name}'" in " ".join(messages(model)).replace("\\", ""),
+        ]
+
+    assert refused() == [True, True, True]
+    assert "A run" in told(visit(PAGE, run=public))
+    with pytest.raises(JobError, match="is not your run"):
+        jobs.share(name, "somebody else", True)
+    jobs.share(name, OTHER, True)
+    assert refused() == [False, False, False]
+    jobs.share(name, OTHER, False)
+    assert refused() == [True, True, True]
+
+
+def test_a_run_that_there_is_not_is_a_message_with_a_way_back(visit: Visit, jobs: Jobs) -> None:
+    for name in ("nowhere", "../../etc", "x" * 500):
+        app = visit(PAGE, run=name)
+        assert len(messages(app)) == 1
+        assert "There is no run" in messages(app)[0]
+        assert "All runs" in app.get("page_link")[len(PAGES)].proto.label
+
+
+def test_others_may_look_at_a_run_and_not_touch_it(visit: Visit, jobs: Jobs) -> None:
+    name = put(jobs)
+    app = visit(PAGE, run=name)
+    assert "Someone else's run" in told(app)
+    assert not labels(app) & {"Pause", "Stop", "Save now", "Resume", "Delete it"}
+    stand(jobs, name, "failed", "out of memory")
+    app = visit(PAGE, run=name)
+    assert "Out of memory." in messages(app)
+    assert not labels(app) & {"Resume", "Delete it"}
+    app = visit(PAGE)
+    assert "Runs of others" in told(app)
+    assert OTHER not in told(app)
+
+
+def test_own_runs_are_paused_resumed_stopped_and_deleted(visit: Visit, jobs: Jobs) -> None:
+    app = visit(PAGE)
+    app.button("train-reverse").click().run()
+    name = view(app).run
+    button(app, "Pause").click().run()
+    assert jobs.run(name).status == "paused"
+    button(app, "Resume").click().run()
+    assert jobs.run(name).status == "queued"
+    stand(jobs, name, "running")
+    app.run()
+    assert "Save now" in labels(app)
+    button(app, "Save now").click().run()
+    assert jobs.folder(name).control().save == 1
+    app.select_slider[0].set_value(0.5).run()
+    assert jobs.folder(name).control().learning_rate_factor == 0.5
+    stand(jobs, name, "queued")
+    button(app, "Stop").click().run()
+    app.run()
+    assert jobs.run(name).status == "cancelled"
+    button(app, "Resume").click().run()
+    assert jobs.run(name).status == "queued"
+    full = jobs.folder(name).path / "resume.safetensors"
+    stand(jobs, name, "failed", f"{full} cannot be written")
+    (message,) = messages(visit(PAGE, run=name))
+    assert message.replace("\\", "") == f"runs/{name}/resume.safetensors cannot be written."
+    stand(jobs, name, "failed", "process 1 was killed")
+    app.run()
+    assert "Process 1 was killed." in messages(app)
+    button(app, "Delete it").click().run()
+    assert not jobs.runs()
+    assert "run" not in app.query_params
+    assert not messages(app)
+    assert app.button("train-reverse")
+
+
+def test_the_owner_is_no_part_of_the_address_and_differs_from_visit_to_visit(
+    visit: Visit, jobs: Jobs
+) -> None:
+    found = []
+    for _ in range(2):
+        app = visit(PAGE)
+        app.button("train-reverse").click().run()
+        found.append(app.session_state["visitor"])
+        assert set(app.query_params) == {"run"}
+    assert len({run.owner for run in jobs.runs()}) == len(set(found)) == 2
+    assert all(len(one) == 32 for one in found)
+
+
+def test_figures_examples_and_status_are_those_of_the_folder(visit: Visit, jobs: Jobs) -> None:
+    name = put(jobs)
+    path = stand(jobs, name, "running")
+    lines: list[dict[str, Any]] = [
+        {"step": n, "loss": 2 / n, "seconds": 0.5, "tokens": 100, "share": n / 10} for n in (1, 2)
+    ]
+    lines += [{"step": 2, "valid_loss": 1.25, "sequence_accuracy": 0.5, "token_accuracy": 1.0}]
+    (path / "metrics.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    trained(path)
+    app = visit(PAGE, run=name)
+    figures = {metric.label: metric.value for metric in app.metric}
+    assert figures["Loss"] == "1.000"
+    assert figures["Validation loss"] == "1.250"
+    assert figures["Sequences right"] == "50 %"
+    assert figures["Tokens a second"] == "200"
+    assert "Step 2, about 4 s left" in told(app)
+    assert "<td>a b c</td><td>c b a</td><td></td><td>wrong</td>" in told(app)
+
+
+def test_a_runs_model_is_offered_with_texts_that_it_knows(visit: Visit, jobs: Jobs) -> None:
+    app = visit(PAGE)
+    app.button("train-reverse").click().run()
+    name = view(app).run
+    trained(stand(jobs, name, "finished"))
+    app.run()
+    app.button("go-pages/translate.py").click().run()
+    assert not messages(app)
+    assert view(app).model == name
+    assert app.text_input[0].label == "Source"
+    assert app.text_input[0].value == "a b c"
+    assert shown(app)[0]["source_tokens"] == ["▁a", "▁b", "▁c", "</s>"]
+    app.switch_page("pages/translate.py").run()  # AppTest itself stays on the page it was on
+    app.text_input[0].set_value("a cat <b>").run()
+    assert "It never saw cat, <b> and reads “▯”, an unknown piece, there." in told(app)
+    app.text_input[0].set_value("a b c").run()
+    assert "never saw" not in told(app)
+    model = next(box for box in app.selectbox if box.label == "Model")
+    assert model.options == ["tiny", f"run: Reverse a sequence ({name})"]
+    model.select("tiny").run()
+    assert app.text_input[0].label == "English"
+    assert app.text_input[0].value == "I am a student."
+    model = next(box for box in app.selectbox if box.label == "Model")
+    model.select(name).run()
+    assert app.text_input[0].value == "a b c"
+    app.switch_page("app.py").run()
+    assert not messages(app)
+    assert shown(app)[0]["text"] == "a b c"
+
+
+def test_others_runs_are_not_offered_but_open_by_a_link(visit: Visit, jobs: Jobs) -> None:
+    name = put(jobs)
+    trained(stand(jobs, name, "finished"))
+    app = visit("pages/translate.py")
+    assert not [box for box in app.selectbox if box.label == "Model"]
+    app = visit("pages/translate.py", model=name)
+    assert not messages(app)
+    assert app.text_input[0].value == "a b c"
+    jobs.delete(name, OTHER)
+    app.run()
+    assert len(messages(app)) == 1
+    assert "There is no checkpoint" in messages(app)[0]
+    assert app.text_input[0].label == "English"
+
+
+def test_curves_are_laid_over_those_of_another_run(visit: Visit, jobs: Jobs) -> None:
+    names = [put(jobs), put(jobs)]
+    for scale, name in enumerate(names, start=1):
+        lines = [{"step": n, "loss": scale * n, "seconds": 0.1} for n in (1, 2, 3)]
+        text = "".join(f"{json.dumps(line)}\n" for line in lines)
+        (stand(jobs, name, "finished") / "metrics.jsonl").write_text(text)
+    app = visit(PAGE, run=names[0])
+
+    def losses() -> list[list[float]]:
+        spec = json.loads(app.get("plotly_chart")[0].proto.spec)
+        return [trace["y"] for trace in spec["data"]]
+
+    assert len(losses()) == 1
+    app.multiselect[0].select(names[1]).run()
+    assert len(losses()) == 2
+    jobs.delete(names[1], OTHER)
+    app.run()
+    assert len(losses()) == 1
+    assert not app.exception

@@ -1,0 +1,68 @@
+"""What the tests of Train do on it, and how they read it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from transformer.checkpoint import save_checkpoint
+from transformer.config import ModelConfig
+from transformer.jobs import Jobs
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+from transformer.text.tasks import TASKS
+from transformer.training.recipe import describe
+
+PAGE = "pages/train.py"
+OTHER = "o" * 32
+PAIRS = [(f"cat {n}", f"chat {n}") for n in range(30)]
+TSV = "".join(f"{src}\t{tgt}\n" for src, tgt in PAIRS)
+
+
+def button(app: AppTest, label: str, number: int = 0) -> Any:
+    return [one for one in app.button if one.label == label][number]
+
+
+def labels(app: AppTest) -> set[str]:
+    return {one.label for one in app.button}
+
+
+def told(app: AppTest) -> str:
+    """All that is written on the page, tables included."""
+    parts = [*app.markdown, *app.caption, *app.header, *app.subheader, *app.info, *app.warning]
+    text = [one.value for one in parts] + [one.proto.body for one in app.get("html")]
+    return "\n".join(text).replace("\\", "")
+
+
+def form(app: AppTest, task: str) -> AppTest:
+    app.button(f"change-{task}").click().run()
+    assert not app.exception
+    return app
+
+
+def number(app: AppTest, label: str) -> Any:
+    return next(one for one in app.number_input if one.label == label)
+
+
+def put(jobs: Jobs, owner: str = OTHER, **more: Any) -> str:
+    return jobs.submit(describe("reverse", title="A run", **more), owner)
+
+
+def stand(jobs: Jobs, name: str, status: str, reason: str = "") -> Path:
+    """The run stands so, without anybody having trained it."""
+    path = jobs.folder(name).path
+    state = {"status": status, "reason": reason, "step": 2, "seconds": 3.0}
+    (path / "state.json").write_text(json.dumps(state))
+    return path
+
+
+def trained(path: Path) -> None:
+    """A checkpoint of the reverse task and the sources of its examples, as a run leaves them."""
+    vocabulary = Vocabulary.of_symbols(TASKS["reverse"].symbols)
+    config = ModelConfig.preset("tiny", vocab_size=len(vocabulary))
+    save_checkpoint(path / "checkpoint", Transformer(config), vocabulary, "# A run\n")
+    examples = [{"src": s, "tgt": s[::-1], "output": "", "right": False} for s in ("a b c", "d d")]
+    (path / "examples.jsonl").write_text(json.dumps({"step": 1, "examples": examples}) + "\n")
