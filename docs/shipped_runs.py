@@ -8,11 +8,13 @@ early saves of a checkpoint's own training.
     python docs/shipped_runs.py --save CHECKPOINT --step 500 --name training-en-fr
         --checkpoint en-fr --probes pairs.tsv [--figures '{"valid_loss": 1.31, "bleu": 31.2}']
     python docs/shipped_runs.py --pruned RUN --checkpoint en-de
+    python docs/shipped_runs.py --race layers            # checkpoints/races/layers.json
 
 The fourth adds one step to a film of real training: the attention of a few probes (source TAB
 target) by the checkpoint as it was at that step, what it writes for them, and its figures. The
 fifth prunes the saves that a run kept and writes their scores beside the checkpoint that came of
-it, for the finding `tolerance`.
+it, for the finding `tolerance`. The last runs the race of layers with one seed and keeps how far
+each layer carried a letter.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import argparse
 import json
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +40,9 @@ from transformer.analysis.findings import (  # noqa: E402
 )
 from transformer.analysis.findings.finding import spread  # noqa: E402
 from transformer.analysis.findings.saves import SCORES  # noqa: E402
+from transformer.jobs import Jobs, Limits, shipped_race  # noqa: E402
 from transformer.jobs.make_shipped import early_save, pack  # noqa: E402
+from transformer.jobs.race_runs import by_distance, race_runs, submit_race  # noqa: E402
 from transformer.text.corpus import read_pairs  # noqa: E402
 from transformer.text.tasks import TASKS  # noqa: E402
 from transformer.training import evaluation_callback  # noqa: E402
@@ -73,19 +78,34 @@ def pruned(run: Path, checkpoint: Path) -> None:
         print(f"step {one.step}: BLEU {one.whole.score:.1f}, pruned {one.pruned.score:.1f}")
 
 
+def race(name: str) -> Path:
+    """Run it as the page Why self-attention does."""
+    with tempfile.TemporaryDirectory() as folder, Jobs(folder, Limits()) as jobs:
+        race_id = submit_race(jobs, name, "docs", (1,))
+        while any(run.info.live for run in race_runs(jobs, race_id)):
+            time.sleep(1)
+        runs = race_runs(jobs, race_id)
+        if any(run.info.status != "finished" for run in runs):
+            sys.exit(f"{name}: {', '.join(run.info.status for run in runs)}")
+        return shipped_race.write(RUNS.parent, name, by_distance(jobs, runs))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tasks", nargs="*", metavar="TASK")
     parser.add_argument("--run", type=Path)
     parser.add_argument("--save", type=Path, metavar="CHECKPOINT")
     parser.add_argument("--pruned", type=Path, metavar="RUN")
+    parser.add_argument("--race", metavar="NAME")
     parser.add_argument("--name")
     parser.add_argument("--step", type=int)
     parser.add_argument("--checkpoint", help="the checkpoint that came of it, by its name")
     parser.add_argument("--probes", help="a file: source, a tab, target on each line")
     parser.add_argument("--figures", type=json.loads, default={}, metavar="JSON")
     asked = parser.parse_args()
-    if asked.pruned:
+    if asked.race:
+        print(race(asked.race).relative_to(ROOT))
+    elif asked.pruned:
         pruned(asked.pruned, ROOT / "checkpoints" / asked.checkpoint)
     elif asked.save:
         pairs = list(read_pairs(asked.probes))

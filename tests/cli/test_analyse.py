@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -12,8 +13,11 @@ import pytest
 from tests.cli.conftest import Shell
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
+from transformer.analysis.findings import FINDINGS
+from transformer.analysis.findings.beside_checkpoint import kept
 from transformer.analysis.reports import REPORTS
 from transformer.analysis.roles.head_measures import measure_heads
+from transformer.checkpoint import checkpoint_hash
 from transformer.cli.progress import progress_bar
 
 
@@ -162,3 +166,17 @@ def test_a_terminal_gets_a_bar_with_the_time_left(
     assert "measuring  50% |" in shown
     assert shown.count("\n") == 1
     assert ", 00:59 left" in shown or ", 01:00 left" in shown
+
+
+def test_findings_are_kept_beside_the_checkpoint_if_asked(
+    shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(checkpoint, tmp_path / "tiny"))
+    asked = ("analyse", folder, "--what", "findings", "--corpus", corpus, "--keep", "--json")
+    found = json.loads(shell(*asked).out)["findings"]
+    read = kept(folder, checkpoint_hash(folder), FINDINGS)
+    assert [*read] == [one["finding"] for one in found] == [*FINDINGS]
+    assert [one.result["reason"] for one in read.values()] == [one["reason"] for one in found]
+    refused = shell("analyse", folder, "--keep")
+    assert refused.status == 1
+    assert "--keep is for --what findings, not heads" in refused.err

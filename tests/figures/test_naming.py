@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -57,6 +58,43 @@ def test_the_scripts_name_alike(exact: bool) -> None:
         naming.head_name(3, 1, exact),
         naming.short_name(3, 1, exact),
     ]
+
+
+FILES = [
+    ("attention", "en-fr", "If it rains", "heatmap", "L3-H2"),
+    ("cells", "toy-reverse", "Élève à l'école", "cross", ""),
+    ("cells", "", "مرحبا 👩🏽‍🚀"),
+    ("cells", "../../etc/passwd", "\\x:*?\r\nİstanbul ﬁle ž½"),
+    ("cells", "a.b.c.d.e.f.g.h", "x" * 99),
+    ("cells", "", "a " * 99),
+    *(("cells", "m", text) for text in HOSTILE),
+]
+
+
+def test_names_of_files_hold_letters_that_every_file_system_takes() -> None:
+    names = [naming.file_name(*given) for given in FILES]
+    assert names[:4] == [
+        "attention-en-fr-if-it-rains-heatmap-L3-H2",
+        "cells-toy-reverse-eleve-a-l-ecole-cross",
+        "cells",
+        "cells-etc-passwd-x-istanbul-file-z1-2",
+    ]
+    assert names[5] == "cells-a-a-a-a-a-a"
+    for name in names:
+        assert re.fullmatch(r"[A-Za-z0-9-]{1,200}", name)
+
+
+def test_the_scripts_name_files_alike() -> None:
+    script = (
+        f"const n = await import({json.dumps((BROWSER / 'naming.js').as_uri())});"
+        f"const given = {json.dumps(FILES)};"
+        "console.log(JSON.stringify(given.map((each) => n.stampedName(...each))));"
+    )
+    told = subprocess.run(
+        [NODE, "--input-type=module", "--no-warnings", "-e", script],
+        capture_output=True, check=True, encoding="utf-8", timeout=120,
+    )  # fmt: skip
+    assert json.loads(told.stdout) == [naming.file_name(*given) for given in FILES]
 
 
 def test_what_links_said_before_is_understood() -> None:

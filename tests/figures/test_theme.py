@@ -11,6 +11,8 @@ import plotly.graph_objects as go
 import pytest
 
 from transformer import figures
+from transformer.figures.clocks import PART_COLOURS, PART_COLOURS_DARK
+from transformer.figures.curves import BELOW_ZERO, DARK, LIGHT
 from transformer.figures.theme import FONT, theme
 
 BROWSER = Path(figures.__file__).parent / "browser"
@@ -61,6 +63,23 @@ def test_what_is_chosen_is_not_what_is_less_than_zero() -> None:
         assert contrast(choice, page["backgroundColor"]) >= 3
         ramp = page["chartSequentialColors"]
         assert min(contrast(choice, ramp[0]), contrast(choice, ramp[-1])) >= 3
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_nothing_is_orange_but_what_is_below_zero(name: str) -> None:
+    style = (BROWSER / "base.css").read_text(encoding="utf-8")
+    page = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))["theme"][name]
+    series = DARK if name == "dark" else LIGHT
+    assert [colour.lower() for colour in page["chartCategoricalColors"]] == [*series]
+    assert ", ".join(series) in style  # where there is no page: a file, a notebook
+    assert not any(is_orange(colour) for colour in series)
+    assert not any(is_orange(colour) for colour in (*PART_COLOURS, *PART_COLOURS_DARK))
+    assert is_orange(BELOW_ZERO[name == "dark"])
+    assert any(is_orange(stop) for stop in page["chartDivergingColors"])
+
+
+def is_orange(colour: str) -> bool:
+    return 15 <= 360 * colorsys.rgb_to_hsv(*channels(colour))[0] <= 50
 
 
 def test_figures_have_the_pages_font() -> None:

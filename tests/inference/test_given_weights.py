@@ -39,10 +39,13 @@ def seq2seq(name: str) -> Any:
             config = transformers.MarianConfig(**SMALL, **shape)
             return transformers.MarianMTModel(config).eval()
         case _:
-            config = transformers.T5Config(
-                **SMALL, d_model=16, d_kv=8, d_ff=16, num_layers=2, num_heads=2,
-                decoder_start_token_id=0, pad_token_id=0, eos_token_id=2,
-            )  # fmt: skip
+            small: dict[str, Any] = {"d_kv": 8, "d_ff": 16, "num_layers": 2, "num_heads": 2}
+            special: dict[str, Any] = {
+                "decoder_start_token_id": 0,
+                "pad_token_id": 0,
+                "eos_token_id": 2,
+            }
+            config = transformers.T5Config(**SMALL, **small, **special, d_model=16)
             return transformers.T5ForConditionalGeneration(config).eval()
 
 

@@ -34,9 +34,10 @@ def run_program(code: str, space: dict[str, Any] | None = None) -> None:
 
 
 def browser_views(app: AppTest) -> list[Any]:
-    """Those of the page, without the frame's."""
+    """Those of the page, without the frame's and the lesson's."""
+    others = ("heads_up.copylink", "heads_up.seeit")
     views = app.get("bidi_component")
-    return [view for view in views if "copylink" not in view.proto.component_name]
+    return [view for view in views if not view.proto.component_name.endswith(others)]
 
 
 def shown(app: AppTest) -> list[Any]:

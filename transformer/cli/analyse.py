@@ -7,6 +7,8 @@ import json
 from typing import Any
 
 from transformer.analysis.corpora import NAMES, corpus_for
+from transformer.analysis.findings import FINDINGS
+from transformer.analysis.findings.beside_checkpoint import keep
 from transformer.analysis.reports import OPTIONS, REPORTS, report
 from transformer.cli.corpus import given_corpus
 from transformer.cli.options import add_device
@@ -32,6 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--bleu", action="store_true", help="of ablation and without: BLEU too, which is slow"
     )
     parser.add_argument("--heads", metavar="e3.2,c5", help="of without: those that are off")
+    parser.add_argument(
+        "--keep",
+        action="store_true",
+        help="of findings: also beside the checkpoint, where the page Findings reads them",
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="the table alone (so if nothing is said)")
     form.add_argument("--json", action="store_true", help="everything")
@@ -52,6 +59,8 @@ def _analyse(options: argparse.Namespace) -> int:
         fitting = [what for what, known in OPTIONS.items() if name in known]
         if options.what not in fitting:
             raise ValueError(f"--{name} is for --what {' or '.join(fitting)}, not {options.what}")
+    if options.keep and options.what != "findings":
+        raise ValueError(f"--keep is for --what findings, not {options.what}")
     given = given_corpus(options.corpus, options.links)
     translator = Translator.load(options.checkpoint, options.device)
     corpus = given or corpus_for(options.checkpoint, translator.vocabulary)
@@ -59,6 +68,9 @@ def _analyse(options: argparse.Namespace) -> int:
         corpus = corpus.first(options.sentences)
     with progress_bar() as progress:
         found = report(translator, corpus, options.what, asked, progress)
+    if options.keep:
+        about = found.to_dict()
+        keep(options.checkpoint, about["corpus"], about["findings"], FINDINGS)
     if options.json:
         text = json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
     else:

@@ -10,13 +10,12 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from transformer.figures.contributions import piece
-from transformer.figures.curves import DARK, LIGHT
+from transformer.figures.curves import BELOW_ZERO, DARK, LIGHT
 from transformer.figures.positions import Numbers, lay_out
 from transformer.figures.theme import INK, theme
 
 ROW, LOW_ROW, FEW = 28, 17, 40  # pixels of a token's two bars; of many tokens'
-BEFORE, AFTER = 6, 1  # colours in the palette
-MORE, LESS = 0, 1
+BEFORE, AFTER = 6, 4  # colours in the palette
 LEAST = 1e-6
 """Below it a number is drawn as this one: a logarithm has no 0."""
 
@@ -92,8 +91,8 @@ def effects(
         for cell, names in enumerate(cell_names)
     ]
     for name, these, colour, symbol in (
-        ("less probable without it", changes < 0, LESS, "circle"),
-        ("more probable without it", changes >= 0, MORE, "diamond"),
+        ("less probable without it", changes < 0, BELOW_ZERO[dark], "circle"),
+        ("more probable without it", changes >= 0, palette[0], "diamond"),
     ):
         cells = np.flatnonzero(these).tolist()
         figure.add_scatter(
@@ -102,7 +101,7 @@ def effects(
             customdata=[known[cell] for cell in cells],
             name=name,
             mode="markers",
-            marker={"color": palette[colour], "symbol": symbol, "size": 7, "opacity": 0.65},
+            marker={"color": colour, "symbol": symbol, "size": 7, "opacity": 0.65},
             hovertemplate="%{customdata[1]} → %{customdata[2]}<br>"
             f"{escape(across)} %{{x:.3~g}}<br>change %{{customdata[3]:.3~g}} nats<extra></extra>",
         )

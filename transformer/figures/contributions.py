@@ -11,13 +11,13 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from transformer.figures.curves import DARK, LIGHT
+from transformer.figures.curves import BELOW_ZERO, DARK, LIGHT
 from transformer.figures.packing import Part, join
 from transformer.figures.positions import Numbers, lay_out
 
 ROW, LOW_ROW = 24, 15  # pixels of a token's bars, and of many's
 FEW = 40
-SOURCE, TARGET, AGAINST = 0, 3, 1  # colours in the palette: orange is less than zero everywhere
+SOURCE, TARGET = 0, 3  # colours in the palette
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ def answers(
     places = [at + (at >= n_source) for at in range(len(tokens))]
     for column, (name, values) in enumerate(methods.items(), start=1):
         colours = [
-            palette[AGAINST if value < 0 else SOURCE if at < n_source else TARGET]
+            BELOW_ZERO[dark] if value < 0 else palette[SOURCE if at < n_source else TARGET]
             for at, value in enumerate(values)
         ]
         figure.add_bar(

@@ -18,9 +18,11 @@ from transformer.figures.theme import theme
 POINTS = 600
 """Most points of a curve."""
 
-# After Okabe and Ito (2008), told apart with every common form of colour blindness.
-LIGHT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b37a00", "#2b9bd8", "#5f6368", "#7a5195")
-DARK = ("#56b4e9", "#e69f00", "#00b586", "#cc79a7", "#e8702a", "#f0e442", "#b8bdc4", "#b58be0")
+# Told apart with every common form of colour blindness; none is an orange, which is below zero.
+LIGHT = ("#0072b2", "#7d7d00", "#009e73", "#cc79a7", "#882255", "#2b9bd8", "#5f6368", "#4b2a8c")
+DARK = ("#56b4e9", "#a3a83a", "#00b586", "#cc79a7", "#d9488f", "#f0e442", "#b8bdc4", "#a06be8")
+BELOW_ZERO = {False: "#d55e00", True: "#e69f00"}
+"""By whether the ground is dark: in every figure, and in no other sense."""
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "triangle-down")
 LONGEST_NAME = 40  # letters of a run's name in the legend

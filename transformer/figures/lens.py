@@ -87,7 +87,7 @@ def lens_map(
     )
     figure.update_yaxes(autorange="reversed", **_ticks([_plain(title) for title in titles]))
     if marked is not None:
-        colour = (DARK if dark else LIGHT)[1]
+        colour = (DARK if dark else LIGHT)[2]  # what is chosen is green
         figure.add_shape(
             type="rect",
             x0=marked - 0.5,

@@ -68,6 +68,19 @@ def short_name(layer: int, head: int, exact: bool = False) -> str:
     return f"L{counted(layer, exact)}·H{counted(head, exact)}"
 
 
+def file_name(what: str, model: str = "", text: str = "", *more: str) -> str:
+    """What a file that is taken away is called, without its ending: what it holds, of which model,
+    on which sentence, and what else there is to say; in letters that every file system takes."""
+    return "-".join(part for part in (what, _bare(model), _bare(text), *more) if part)
+
+
+def _bare(text: str) -> str:
+    """Its first words, without accents."""
+    apart = unicodedata.normalize("NFKD", text)
+    letters = "".join(one for one in apart if unicodedata.category(one)[0] != "M").lower()
+    return "-".join(re.findall(r"[a-z0-9]+", letters)[:6])[:50]
+
+
 def retold(text: str, exact: bool = False) -> str:
     """What was said exactly, "layer 3", "L3·H1" and `</s>`, as it is called here."""
     if exact:

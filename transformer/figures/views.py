@@ -29,6 +29,7 @@ COMPONENTS = (
     "switchboard",
     "headgrid",
     "copylink",
+    "seeit",
 )
 """What a page can mount: `browser/film.js` exports `filmView`, and so on."""
 

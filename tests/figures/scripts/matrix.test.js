@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { layoutCells, unevenSums } from "../../../transformer/figures/browser/cells.js";
 import { stepHead } from "../../../transformer/figures/browser/decoding-step.js";
 import { spanOf } from "../../../transformer/figures/browser/heatmap.js";
-import { headStyle, steepnessOf, strongestLines, tokenAt } from "../../../transformer/figures/browser/heads-lines.js";
+import { headStyles, steepnessOf, strongestLines, tokenAt } from "../../../transformer/figures/browser/heads-lines.js";
 import { combined, greatestOf, matrixOf, parseHeads, shade, writeHeads } from "../../../transformer/figures/browser/matrix.js";
 import { near, random, side, STATE } from "./made.js";
 
@@ -108,16 +108,19 @@ test("the part that is looked at is within the table and holds the pinned cell",
   }
 });
 
-test("a token is found on its own side alone, and heads beyond the colours are dashed", () => {
+test("a token is found on its own side alone, and heads of one colour are dashed", () => {
   const place = { top: 20, step: 10, left: 100, right: 300 };
   const m = { nRows: 2, nColumns: 4 };
   assert.deepEqual(tokenAt(place, m, 50, 25), { side: "q", index: 0 });
   assert.deepEqual(tokenAt(place, m, 350, 55), { side: "k", index: 3 });
   for (const [x, y] of [[50, 45], [200, 25], [50, 10], [350, 61]]) assert.equal(tokenAt(place, m, x, y), null);
   const look = { series: ["#a", "#b"] };
-  assert.deepEqual(headStyle(1, look), { ink: "#b", dash: [], round: 0 });
-  const styles = Array.from({ length: 8 }, (_, i) => JSON.stringify(headStyle(i, look)));
-  assert.equal(new Set(styles).size, 8);
+  const heads = Array.from({ length: 8 }, (_, head) => ({ layer: 0, head }));
+  assert.deepEqual(headStyles(heads.slice(1, 2), look), [{ ink: "#b", dash: [], round: 0 }]);
+  const styles = headStyles([...heads, { layer: 3, head: 0 }], look);
+  assert.equal(new Set(styles.map((one) => JSON.stringify(one))).size, 9);
+  // Whichever others are on, a head keeps its colour.
+  for (const [i, one] of heads.entries()) assert.equal(headStyles([one], look)[0].ink, styles[i].ink);
   assert.deepEqual([0, 300, 3000, 1e6].map(steepnessOf), [0.5, 0.5, 0.9, 0.9]);
 });
 

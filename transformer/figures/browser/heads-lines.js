@@ -11,11 +11,17 @@ export const MOST_LINES = 4000; // more are a grey wall, and slow
 export const FADED = 0.1; // the rest, while the lines of a token stand out
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [16, 4], [10, 3, 2, 3, 2, 3]];
 
-// How a head is drawn, by its place in the list: the colours in turn, each round with other dashes.
-/** @param {Look} look */
-export function headStyle(number, look) {
-  const round = Math.floor(number / look.series.length);
-  return { ink: look.series[number % look.series.length], dash: DASHES[round] || [4 * round, 4], round };
+// How heads are drawn: a head keeps its colour, whichever others are on; a colour that comes again
+// has other dashes each time.
+/** @param {Head[]} heads @param {Look} look */
+export function headStyles(heads, look) {
+  const rounds = new Map();
+  return heads.map(({ head }) => {
+    const ink = look.series[head % look.series.length];
+    const round = rounds.get(ink) ?? 0;
+    rounds.set(ink, round + 1);
+    return { ink, dash: DASHES[round] || [4 * round, 4], round };
+  });
 }
 
 // The strongest lines, weakest first: { lines: [{ head, row, column, weight }], left, below }. `left`

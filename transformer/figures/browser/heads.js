@@ -6,7 +6,7 @@ import {
   allOf, codeOfHeads, headKey, headsOn, makeHeadChips, readBetween, readFocus, tableOfHeads,
 } from "./heads-chips.js";
 import {
-  drawFocus, drawHeadLegend, drawLines, drawTokens, FADED, headStyle, layoutLines, legendHeight,
+  drawFocus, drawHeadLegend, drawLines, drawTokens, FADED, headStyles, layoutLines, legendHeight,
   lineEnds, MOST_LINES, steepnessOf, strongestLines, tokenAt,
 } from "./heads-lines.js";
 import { writeHeads } from "./matrix.js";
@@ -34,7 +34,7 @@ function headsView(ctx) {
   const empty = el("p", { class: "hu-empty", role: "status" });
   const legend = el("figcaption", { class: "hu-legend" });
   const node = el("figure", { class: "hu-head hu-heads" }, chips.node, empty, reading, stage.node, legend);
-  const styles = () => on.map((_, i) => headStyle(i, ctx.look));
+  const styles = () => headStyles(on, ctx.look);
 
   // One head's table. Kept, since at 512 tokens it takes time and a click on a token changes nothing.
   function matrix(one) {
@@ -159,9 +159,9 @@ function headsView(ctx) {
 
   function writeLegend() {
     const { left, below } = drawn;
-    const dashed = on.length > ctx.look.series.length;
+    const dashed = styles().some(({ round }) => round);
     legend.replaceChildren(...[
-      `The stronger and wider a line, the greater the weight; small ones are drawn beyond their share, so that they show.${dashed ? ` After ${ctx.look.series.length} heads the colours begin again, with dashes.` : ""}`,
+      `The stronger and wider a line, the greater the weight; small ones are drawn beyond their share, so that they show.${dashed ? ` Where a colour comes again, it is dashed.` : ""}`,
       left ? `${left.toLocaleString("en")} weaker lines are not drawn, of weights up to ${below.toPrecision(2)}. Point at a token to see all of its own.` : "",
     ].filter(Boolean).map((text) => el("span", {}, text)));
   }

@@ -45,5 +45,17 @@ export const headName = ({ layer, head }) => `${layerName(layer)}, head ${counte
 /** @param {Head} one */
 export const shortName = ({ layer, head }) => `L${counted(layer)}·H${counted(head)}`;
 
+// What a file is called, without its ending: what it holds, of which model, on which sentence, and
+// what else there is to say; in letters that every file system takes.
+/** @param {string} what @param {string} model @param {string} text @param {string[]} more */
+export const stampedName = (what, model, text, ...more) =>
+  [what, plainWords(model), plainWords(text), ...more].filter((part) => part !== "").join("-");
+
+/** @param {string} text */
+function plainWords(text) {
+  const words = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().match(/[a-z0-9]+/g) || [];
+  return words.slice(0, 6).join("-").slice(0, 50);
+}
+
 /** @param {string} text */
 export const sentenceCase = (text) => text.charAt(0).toUpperCase() + text.slice(1);

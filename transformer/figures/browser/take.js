@@ -2,7 +2,7 @@
 
 import { el } from "./base.js";
 import { shorten } from "./lettering.js";
-import { shortName } from "./naming.js";
+import { shortName, stampedName } from "./naming.js";
 import { KINDS } from "./options.js";
 import { A_NUMBER } from "./sheet.js";
 import { LONGEST } from "./stage.js";
@@ -147,14 +147,12 @@ export function csvCell(cell) {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-// "attention-en-fr-if-it-rains-heatmap-cross-L3-H2", with letters alone that every file system takes.
+// "attention-en-fr-if-it-rains-heatmap-cross-L3-H2".
 /** @param {Context} ctx */
 export function fileName({ side, state }) {
-  const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().match(/[a-z0-9]+/g) || [];
-  const [model, sentence] = [side.model || "", side.source || ""].map((text) => plain(text).slice(0, 6).join("-").slice(0, 50));
   const [layer, head] = shortName(state).split("·");
   const which = state.combine === "one" ? head : state.combine;
-  return ["attention", model, sentence, state.view, state.kind, layer, which].filter((part) => part !== "").join("-");
+  return stampedName("attention", side.model || "", side.source || "", state.view, state.kind, layer, which);
 }
 
 function download(blob, name) {

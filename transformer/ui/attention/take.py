@@ -9,10 +9,11 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.figures import Side, explorer_page
+from transformer.figures.naming import file_name
 from transformer.ui import readings, state
 from transformer.ui.attention import Attention, comparison
 from transformer.ui.attention.story import first_look, story
-from transformer.ui.kit.tables import file_name
+from transformer.ui.kit.downloads import download
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
@@ -23,21 +24,18 @@ def buttons(
     """Made when they are clicked, not before; `second` and `versus` as `explorer.show` has them."""
     name = file_name("attention", model.name, reading.trace.source)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.download_button(
+        download(
             "This view as a page (.html)",
             _page(model, reading, second, versus),
-            file_name=f"{name}.html",
-            mime="text/html",
-            on_click="ignore",
-            help="One file that opens without this app and without a network; all heads are in it.",
+            f"{name}.html",
+            about="One file that opens without this app and without a network; all heads are in "
+            "it.",
         )
-        st.download_button(
+        download(
             "Every number (.npz)",
             _npz(model, reading),
-            file_name=f"{name}.npz",
-            mime="application/octet-stream",
-            on_click="ignore",
-            help="For Python: `Trace.load_npz(file)`, or numpy alone.",
+            f"{name}.npz",
+            about="For Python: `Trace.load_npz(file)`, or numpy alone.",
         )
 
 

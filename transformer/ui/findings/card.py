@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +13,9 @@ import streamlit as st
 
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings import FINDINGS, Published
+from transformer.analysis.findings.beside_checkpoint import Kept
 from transformer.figures.interval_chart import measured as drawn
+from transformer.figures.naming import file_name
 from transformer.jobs import Computation
 from transformer.ui import frame, models, state
 from transformer.ui.kit import exact, tables, verdicts
@@ -37,17 +41,44 @@ def asked(model: Model, corpus: Corpus, name: str) -> Computation:
     return found if own else replace(found, subject=subject(model, name))
 
 
-def show(model: Model, corpus: Corpus, published: Published) -> None:
-    """Draw it over the chosen sentences, with a way to run it."""
+def measured_over(found: Mapping[str, Any], when: float = 0) -> str:
+    """How many sentences of what, and on which day if that is known: seconds since 1970, or 0."""
+    many, name = found["measured"], frame.plain(found["corpus"]["name"])
+    over = f"{many:,} sentence{'' if many == 1 else 's'} of {name}"
+    if not when:
+        return over
+    at = time.gmtime(when)
+    return f"{at.tm_mday} {time.strftime('%b %Y', at)}, {over}"
+
+
+def show(model: Model, corpus: Corpus, published: Published, before: Kept | None) -> None:
+    """Draw it over the chosen sentences, with a way to run it.
+
+    Args:
+        before: what the checkpoint brings; shown until it has been run over these sentences.
+    """
     st.markdown(f"**The rule.** {frame.plain(published.rule)}")
     what = asked(model, corpus, published.name)
     n = min(len(corpus), published.most)
     seconds = max(5, 5 * round(60 * published.minutes * n / published.most / 5))
     if computing().look(what.key).status != "done":
+        if before:
+            _brought(before)
         st.caption(f"{n} sentences, about {seconds} seconds for the checkpoint en-fr")
     found = computed(what, button="Run")
     if found is not None:
         _verdict(model, published, what.key, found)
+
+
+def _brought(before: Kept) -> None:
+    """The verdict that came with the app, and how it was reached; its picture takes a run."""
+    found = before.result
+    with st.container(horizontal=True, vertical_alignment="center"):
+        verdicts.badge(found["verdict"])
+        st.caption(f"Came with the app: {measured_over(found, before.when)}.", width="content")
+    if found["value"] is not None:
+        verdicts.effect(found)
+    st.markdown(frame.plain(exact.retold(found["reason"])))
 
 
 @remembered()
@@ -69,7 +100,7 @@ def _verdict(model: Model, published: Published, key: str, found: dict[str, Any]
     table = pd.DataFrame(found["table"])
     with beside:
         st.caption(f"{found['measured']} sentences. Correction: {found['correction']}.")
-        tables.csv("These figures (.csv)", lambda: table, f"{published.name}-{model.name}")
+        tables.csv("These figures (.csv)", lambda: table, file_name(published.name, model.name))
     with picture:
         named = table.map(lambda cell: exact.retold(cell) if isinstance(cell, str) else cell)
         chart(_picture(key, published.name, dark(), exact.on(), named), f"chart-{published.name}")

@@ -10,8 +10,10 @@ import streamlit as st
 
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings import FINDINGS
+from transformer.analysis.findings.beside_checkpoint import kept
+from transformer.figures.naming import file_name
 from transformer.jobs import Computation, Standing
-from transformer.ui import frame, state
+from transformer.ui import frame, models, state
 from transformer.ui.findings import card, row
 from transformer.ui.kit import tables
 from transformer.ui.kit.computed import computing, progress
@@ -38,19 +40,20 @@ def show(model: Model) -> None:
     done = [name for name, now in standings.items() if now.status == "done"]
     _all(model, asked, standings, done)
     _watch(asked, done, any(now.live for now in standings.values()))
+    before = kept(models.checkpoints()[model.name], model.hash, FINDINGS)
     with st.container(key="findings", gap="small"):
         row.head()
-        for published in FINDINGS.values():
-            row.show(model, published, standings[published.name])
-            if state.here().finding == published.name:
+        for name, published in FINDINGS.items():
+            row.show(model, published, standings[name], before.get(name))
+            if state.here().finding == name:
                 with st.container(border=True):
-                    card.show(model, corpus, published)
+                    card.show(model, corpus, published, before.get(name))
     st.caption(
         "A claim **holds** if all of the effect's 95% interval lies on its side of a floor, the "
         "smallest effect that would matter. It is **refuted** if all of it lies on the other "
         "side. While the floor is inside, nothing is **shown**, and more sentences may tell. "
-        "Figures are those that were measured last on this server; what early saves of a training "
-        "scored came with the checkpoint."
+        "Figures are those that were measured last on this server; until then, those that came "
+        "with the checkpoint, as did what early saves of its training scored."
     )
 
 
@@ -87,7 +90,9 @@ def _all(
             )
         if done:
             keys = [asked[name].key for name in done]
-            tables.csv("All verdicts (.csv)", lambda: _verdicts(keys), f"findings-{model.name}")
+            tables.csv(
+                "All verdicts (.csv)", lambda: _verdicts(keys), file_name("findings", model.name)
+            )
         st.caption(
             f"{len(done)} of {len(FINDINGS)} have been run over these sentences.", width="content"
         )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
 from transformer.analysis.findings import Published
+from transformer.analysis.findings.beside_checkpoint import Kept
 from transformer.figures.interval import text
 from transformer.jobs import Standing
-from transformer.jobs.latest import Last
 from transformer.ui import frame, state
 from transformer.ui.findings import card
 from transformer.ui.kit import verdicts
@@ -30,12 +29,19 @@ def head() -> None:
             column.markdown(f"**{name}**")
 
 
-def show(model: Model, published: Published, now: Standing) -> None:
-    """The row; its claim opens the card, or closes it."""
+def show(model: Model, published: Published, now: Standing, before: Kept | None) -> None:
+    """The row; its claim opens the card, or closes it.
+
+    Args:
+        before: what the checkpoint brings; shown while nothing was measured on this server.
+    """
     last = computing().last(card.subject(model, published.name))
     found = last.result if last else None
     if now.status == "done" and not (last and last.key == now.key):
         found, last = computing().result(now.key), None  # kept from before anything was noted
+    brought = before if found is None else None
+    if brought:
+        found = brought.result
     with st.container(key=f"finding-{published.name}"):
         claim, verdict, figures, when = st.columns(list(COLUMNS.values()), gap="medium")
         with claim:
@@ -52,7 +58,9 @@ def show(model: Model, published: Published, now: Standing) -> None:
             with verdict:
                 verdicts.badge(found["verdict"])
         figures.markdown(_figures(found))
-        when.caption(_when(found, last))
+        noted = last or brought
+        over = card.measured_over(found, noted.when if noted else 0)
+        when.caption(f"Came with the app: {over}" if brought else over)
 
 
 def _claim(published: Published) -> None:
@@ -79,15 +87,6 @@ def _figures(found: Mapping[str, Any]) -> str:
         f"({text(found['low'])} to {text(found['high'])}); the claim needs "
         f"{frame.plain(needs)} {text(found['floor'])}. {frame.plain(_capital(found['effect']))}."
     )
-
-
-def _when(found: Mapping[str, Any], last: Last | None) -> str:
-    many, name = found["measured"], frame.plain(found["corpus"]["name"])
-    over = f"{many:,} sentence{'' if many == 1 else 's'} of {name}"
-    if last is None:
-        return over
-    at = time.gmtime(last.when)
-    return f"{at.tm_mday} {time.strftime('%b %Y', at)}, {over}"
 
 
 def _capital(words: str) -> str:

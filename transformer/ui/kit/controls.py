@@ -11,8 +11,9 @@ from transformer.ui.kit import exact, toy
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
-FIELD = 60
-"""Letters that a field shows at least: a longer sentence stands below it as well, whole."""
+FIELD, PHONE = 60, 34
+"""Letters that a field shows at least, and on a phone: a longer sentence stands below it as well,
+whole. (A field that grows would take the sentence over at Ctrl+Enter, not while one types.)"""
 
 
 def sentence(model: Model) -> None:
@@ -30,8 +31,9 @@ def sentence(model: Model) -> None:
             label_visibility="collapsed",
             on_change=_example,
         )
-    if len(state.view().text) > FIELD:
-        st.caption(frame.plain(state.view().text))
+    if (letters := len(state.view().text)) > PHONE:
+        with st.container(key="whole-sentence" if letters > FIELD else "whole-on-a-phone"):
+            st.caption(frame.plain(state.view().text))
     vocabulary = model.translator.vocabulary
     words = dict.fromkeys(state.view().text.split())
     if unknown := [word for word in words if vocabulary.unk_id in vocabulary.encode(word)]:

@@ -53,6 +53,11 @@ def short(layer: int, head: int) -> str:
     return naming.short_name(layer, head, on())
 
 
+def in_file(layer: int, head: int) -> str:
+    """The same in the name of a file."""
+    return short(layer, head).replace("·", "-")
+
+
 def program(label: str, code: str) -> None:
     """What prints the same from Python, to be unfolded; only where everything is exact."""
     if on():

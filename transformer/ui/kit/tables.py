@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 
 import pandas as pd
-import streamlit as st
+
+from transformer.ui.kit import downloads
 
 
 def html(about: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -34,22 +33,11 @@ def html(about: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str
 def csv(
     label: str, table: Callable[[], pd.DataFrame], name: str, *, icon: str | None = None
 ) -> None:
-    """A button that gives the table as `name`.csv; it is made when somebody presses it."""
-    st.download_button(
-        label,
-        lambda: table().to_csv(index=False),
-        file_name=f"{name}.csv",
-        mime="text/csv",
-        icon=icon,
-        on_click="ignore",
-        key=f"csv-{name}",
+    """A button that gives the table as `name`.csv, made when somebody presses it.
+
+    Args:
+        name: of `figures.naming.file_name`.
+    """
+    downloads.download(
+        label, lambda: table().to_csv(index=False), f"{name}.csv", key=f"csv-{name}", icon=icon
     )
-
-
-def file_name(what: str, model: str = "", text: str = "") -> str:
-    """What a file that is taken away is called: what it holds, of which model, on which sentence;
-    in letters that every file system takes."""
-    plain = [unicodedata.normalize("NFKD", part).lower() for part in (model, text)]
-    bare = [re.sub(r"[\u0300-\u036f]", "", part) for part in plain]  # without accents
-    words = [word for part in bare for word in re.findall(r"[a-z0-9]+", part)[:6]]
-    return "-".join([what, *words])[:80]

@@ -13,6 +13,7 @@ from transformer.analysis.alignment.leaderboard import WAYS
 from transformer.analysis.corpora import Corpus
 from transformer.figures.glossary import tip
 from transformer.figures.headgrid import Grid, headgrid_data
+from transformer.figures.naming import file_name
 from transformer.ui import frame, models, state
 from transformer.ui.kit import corpus, exact, own_sentences, reports, tables
 from transformer.ui.kit.views import component
@@ -91,7 +92,7 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     _drawn(heads)
     with st.expander(f"All {len(table)} aligners as a table"):
         st.dataframe(table, hide_index=True, height=420)
-    tables.csv("The leaderboard (.csv)", lambda: table, f"aligners-{model.name}")
+    tables.csv("The leaderboard (.csv)", lambda: table, file_name("aligners", model.name))
     exact.program(
         "The leaderboard from Python",
         f"""from transformer import Translator

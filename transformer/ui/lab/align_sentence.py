@@ -13,6 +13,7 @@ from transformer.analysis.alignment.sentence_alignment import Aligned, aligned
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Gold
 from transformer.figures.alignment import alignment
+from transformer.figures.naming import file_name
 from transformer.inference import Trace
 from transformer.ui import frame, models, readings, state
 from transformer.ui.kit import controls, exact, tables
@@ -152,9 +153,9 @@ def _away(
             row=-1,
             column=-1,
         )
-        tables.csv(
-            "This alignment (.csv)", lambda: made.to_frame(), f"alignment-{view.layer}-{view.head}"
-        )
+        head = exact.in_file(view.layer, view.head)
+        name = file_name("alignment", model.name, trace.source, head)
+        tables.csv("This alignment (.csv)", lambda: made.to_frame(), name)
     target = "" if view.method == "greedy" else f", target={trace.text!r}"
     given = "" if words is None else f", gold={words!r}"
     exact.program(

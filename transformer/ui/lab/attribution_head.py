@@ -10,6 +10,7 @@ import streamlit as st
 from transformer.analysis.attribution.contribution import Contribution, agreement, contribution
 from transformer.analysis.attribution.gradients import Gradients, gradients
 from transformer.figures.contributions import CellValues, contributions_data
+from transformer.figures.naming import file_name
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
 from transformer.ui import frame, models, state
@@ -167,7 +168,8 @@ def _ways_on(model: Model, trace: Trace, found: Contribution) -> None:
                 on_click=state.change,
                 kwargs={"lab": "switch"},
             )
-        tables.csv("These numbers (.csv)", found.to_frame, f"moves-{kind}-{layer}-{head}")
+        name = file_name("moves", model.name, trace.source, kind, exact.in_file(layer, head))
+        tables.csv("These numbers (.csv)", found.to_frame, name)
     names = ["contribution import contribution", "gradients import gradients"]
     exact.program(
         "The same numbers from Python",

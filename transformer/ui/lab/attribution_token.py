@@ -13,7 +13,7 @@ from transformer.analysis.attribution.token_attribution import (
     token_attribution,
 )
 from transformer.figures.contributions import answers, source_curve
-from transformer.figures.naming import token_names
+from transformer.figures.naming import file_name, token_names
 from transformer.inference import Trace
 from transformer.ui import state
 from transformer.ui.kit import exact, tables
@@ -134,11 +134,11 @@ def _ways_on(
     model: Model, trace: Trace, table: pd.DataFrame, share: pd.DataFrame, step: int
 ) -> None:
     with st.container(horizontal=True):
-        for label, name, frame_of in (
-            ("This token's answers (.csv)", f"made-of-{step}", table),
-            ("Share of the source (.csv)", "source-share", share),
+        for label, frame_of, name, *more in (
+            ("This token's answers (.csv)", table, "made-of", exact.number(step)),
+            ("Share of the source (.csv)", share, "source-share"),
         ):
-            tables.csv(label, frame_of.copy, name)
+            tables.csv(label, frame_of.copy, file_name(name, model.name, trace.source, *more))
     flow = "" if "flow" in table else ', ["rollout", "alti", "gradient"]'
     names = "attribution.token_attribution import shares, source_share, token_attribution"
     exact.program(

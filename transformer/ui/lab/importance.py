@@ -12,7 +12,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import silent
 from transformer.analysis.findings.finding import spread
 from transformer.analysis.reports import REPORTS
-from transformer.figures.naming import counted
+from transformer.figures.naming import counted, file_name
 from transformer.figures.positions import table as coloured
 from transformer.figures.state import KINDS
 from transformer.ui import frame
@@ -200,4 +200,4 @@ def _picture(
 
 
 def _csv(table: pd.DataFrame, name: str, model: Model) -> None:
-    tables.csv("These figures (.csv)", lambda: table, f"{name}-{model.name}")
+    tables.csv("These figures (.csv)", lambda: table, file_name(name, model.name))

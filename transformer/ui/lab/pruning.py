@@ -15,6 +15,7 @@ from transformer.analysis.importance.pruning import budgeted, first_change, rand
 from transformer.analysis.interventions.switching import Head, switched_off
 from transformer.figures.interval_chart import Chart
 from transformer.figures.interval_chart import measured as drawn
+from transformer.figures.naming import file_name
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import LETTERS
 from transformer.inference.results import Translation
@@ -235,7 +236,7 @@ def curves(model: Model, corpus: Corpus) -> None:
         "Bars: of the two orders of importance the 95% interval over sentences, of chance the "
         "least and the greatest of three orders. The line is where your slider stands."
     )
-    tables.csv("These curves (.csv)", lambda: table, f"pruning-{model.name}")
+    tables.csv("These curves (.csv)", lambda: table, file_name("pruning", model.name))
 
 
 @remembered()

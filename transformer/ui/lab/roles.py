@@ -13,6 +13,7 @@ import streamlit as st
 
 from transformer.analysis.corpora import Corpus
 from transformer.figures.headgrid import Grid, headgrid_data
+from transformer.figures.naming import file_name
 from transformer.figures.state import KINDS
 from transformer.measures import MEASURES
 from transformer.ui import frame, models, state
@@ -147,7 +148,7 @@ def _table(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     with st.expander(f"All {len(table)} heads as a table"):
         st.dataframe(table, hide_index=True, height=420)
         st.caption("A click on a column's name sorts by it.")
-    tables.csv("All heads (.csv)", lambda: table, f"heads-{model.name}")
+    tables.csv("All heads (.csv)", lambda: table, file_name("heads", model.name))
     exact.program(
         "The same numbers from Python",
         f"""from transformer import Translator

@@ -16,6 +16,7 @@ from transformer.analysis.interventions.blanking import Cells, blank_cells
 from transformer.analysis.interventions.switching import Head, site
 from transformer.figures.before_after import effects
 from transformer.figures.contributions import CellValues, contributions_data
+from transformer.figures.naming import file_name
 from transformer.inference import Trace
 from transformer.ui import readings, state
 from transformer.ui.kit import controls, exact, tables, terms, views
@@ -218,7 +219,8 @@ def _number(rank: float) -> str:
 
 def _ways_on(model: Model, trace: Trace, found: Cells) -> None:
     kind, layer, head = found.head
-    tables.csv("These cells (.csv)", found.to_frame, f"cells-{kind}-{layer}-{head}")
+    name = file_name("cells", model.name, trace.source, kind, exact.in_file(layer, head))
+    tables.csv("These cells (.csv)", found.to_frame, name)
     exact.program(
         "These cells from Python",
         f"""{opening(model, trace, ["interventions import blank_cells"])}

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from difflib import SequenceMatcher
-from functools import partial
 from html import escape
 
 import numpy as np
@@ -16,12 +14,14 @@ import streamlit as st
 from transformer.analysis.interventions.comparison import Comparison
 from transformer.figures import Side, explorer_page
 from transformer.figures.before_after import pairs
+from transformer.figures.naming import file_name
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.inference.results import Translation
 from transformer.ui import frame, models, state
 from transformer.ui.kit import exact, tables
 from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.downloads import download
 from transformer.ui.kit.views import component
 from transformer.ui.lab import Lab
 from transformer.ui.lab.attribution_texts import piece
@@ -204,27 +204,16 @@ def _chosen() -> None:
         state.change(kind=kind, layer=int(layer), head=int(head), row=-1, column=-1)
 
 
-def _csv(table: Callable[[], pd.DataFrame]) -> str:
-    return table().to_csv(index=False)
-
-
 def _ways_on(model: Model, made: Plan, found: Comparison) -> None:
-    view = state.view(Lab)
+    view, source = state.view(Lab), found.original.source
     with st.container(horizontal=True):
         for label, name, table in (
             ("Probabilities (.csv)", "probabilities", lambda: found.probabilities),
             ("Candidates (.csv)", "candidates", lambda: found.candidates),
             ("Attention moved (.csv)", "attention-moved", lambda: moved_table(found)),
         ):
-            st.download_button(
-                label,
-                partial(_csv, table),
-                file_name=f"{name}.csv",
-                mime="text/csv",
-                on_click="ignore",
-                key=f"switch-{name}",
-            )
-        st.download_button(
+            tables.csv(label, table, file_name(f"altered-{name}", model.name, source))
+        download(
             "Both in the explorer (.html)",
             lambda: explorer_page(
                 [Side(found.original, "original"), Side(found.forced, "altered")],
@@ -237,9 +226,7 @@ def _ways_on(model: Model, made: Plan, found: Comparison) -> None:
                 },
                 "Original and altered",
             ),
-            file_name="altered.html",
-            mime="text/html",
-            on_click="ignore",
+            file_name("altered", model.name, source) + ".html",
         )
     folder = str(models.written(model.name))
     exact.program("The same from Python", program(model, folder, view, made))

@@ -8,6 +8,7 @@ from typing import Literal
 import streamlit as st
 
 from transformer.ui import models, state
+from transformer.ui.kit import views
 from transformer.ui.lessons import course, progress, sheet
 from transformer.ui.lessons.lesson import LIST, Question
 from transformer.ui.lessons.prepared import PreparedLesson, prepared
@@ -40,6 +41,9 @@ def show(page: str) -> str | None:
     checked = _checked(one, page) if asked else None
     with st.container(border=True, key="lesson"):
         _head(one)
+        if page != LIST:
+            with st.container(key="lesson-see"):  # lessons.css shows it on a small screen alone
+                views.component("seeit")(key=f"see-{name}")
         if one.question is None:
             _asking(one)
             st.info(f"No model here shows it: {escaped(one.missing)}.", icon=":material/block:")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from transformer.figures.lesson_sheet import Exercise, sheet_page
+from transformer.ui.kit.downloads import download
 from transformer.ui.lessons import course
 from transformer.ui.lessons.lesson import Lesson
 from transformer.ui.lessons.prepared import PreparedLesson, prepared, shelf
@@ -31,15 +32,13 @@ def one(lesson: Lesson) -> None:
 
 
 def _button(label: str, lessons: Sequence[Lesson], name: str, *, answers: bool) -> None:
-    st.download_button(
+    download(
         label,
         _page(lessons, answers),
-        file_name=f"lessons-{name}.html",
-        mime="text/html",
-        on_click="ignore",
+        f"lessons-{name}.html",
         key=f"sheet-{name}",
-        type="tertiary" if len(lessons) == 1 else "secondary",
-        help="A page that opens without a network, to be printed from the browser.",
+        kind="tertiary" if len(lessons) == 1 else "secondary",
+        about="A page that opens without a network, to be printed from the browser.",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
@@ -22,7 +23,13 @@ def show(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
     if table.empty:
         st.caption("The first look comes with the first run’s first step.")
         return
-    of_entry = {entry: table[table["entry"] == entry] for entry in race.entries}
+    drawn(table, list(race.entries))
+    figures(table, list(race.entries), f"{runs[0].race.id}-distances")
+
+
+def drawn(table: pd.DataFrame, entries: Sequence[str]) -> None:
+    """The picture of a table of `race_runs.by_distance`."""
+    of_entry = {entry: table[table["entry"] == entry] for entry in entries}
     curves = {
         entry: [
             (one["distance"].to_numpy(float), one["accuracy"].to_numpy(float))
@@ -31,15 +38,21 @@ def show(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
         for entry, lines in of_entry.items()
     }
     begun = {entry: lines for entry, lines in of_entry.items() if len(lines)}
-    chance = float(table["chance"].iloc[0])
     figure = accuracy_by_distance(
         curves,
         {entry: float(lines["reach"].iloc[0]) for entry, lines in begun.items()},
-        chance,
+        float(table["chance"].iloc[0]),
         dark=dark(),
     )
     figure.update_layout(height=430)
     chart(figure, "distance")
+
+
+def figures(table: pd.DataFrame, entries: Sequence[str], name: str) -> None:
+    """The same in numbers, and as the file of this name."""
+    of_entry = {entry: table[table["entry"] == entry] for entry in entries}
+    begun = {entry: lines for entry, lines in of_entry.items() if len(lines)}
+    chance = float(table["chance"].iloc[0])
     st.html(
         tables.html(
             "Letters right, mean over seeds; two layers each",
@@ -56,7 +69,7 @@ def show(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
     tables.csv(
         "Accuracy by distance as CSV",
         lambda: table,
-        f"{runs[0].race.id}-distances",
+        name,
         icon=":material/download:",
     )
 
@@ -67,8 +80,8 @@ def _row(entry: str, lines: pd.DataFrame, chance: float) -> tuple[str, ...]:
     within, beyond = (lines.loc[part, "accuracy"] for part in (near, ~near))
     return (
         entry,
-        f"{lines['weights'].iloc[0]:,}",
-        f"{lines['d_ff'].iloc[0]:,}",
+        f"{lines['weights'].iloc[0]:,.0f}",
+        f"{lines['d_ff'].iloc[0]:,.0f}",
         "everything" if reach == math.inf else f"{reach:g} positions",
         f"{within.mean():.1%}",
         f"{beyond.mean():.1%}, chance {chance:.1%}" if len(beyond) else "–",

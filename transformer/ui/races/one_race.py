@@ -22,6 +22,7 @@ from transformer.jobs.races import Race, race_named
 from transformer.ui import frame, state
 from transformer.ui.kit import verdicts
 from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.downloads import download
 from transformer.ui.kit.fragment import fragment
 from transformer.ui.races import distances, race_tables
 
@@ -125,13 +126,11 @@ def _watched(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
     table, said = standings(jobs, runs)
     st.html(race_tables.figures(table, runs))
     _verdicts(said, race, runs)
-    st.download_button(
+    download(
         "The table as CSV",
-        race_tables.csv(table),
-        file_name=f"{race_id}.csv",
-        mime="text/csv",
+        lambda: table.to_csv(),
+        f"{race_id}.csv",
         icon=":material/download:",
-        on_click="ignore",
     )
 
 

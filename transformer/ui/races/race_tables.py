@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 import pandas as pd
 
 from transformer.jobs.race_runs import RaceRun
@@ -69,10 +67,3 @@ def _steps(row: pd.Series) -> str:
     if reached < n:
         return "never" if not reached else f"{reached} of {n} seeds got there"
     return f"{row['steps_mean']:.0f} ({row['steps_min']:.0f} to {row['steps_max']:.0f})"
-
-
-def csv(table: pd.DataFrame) -> bytes:
-    """The table as a CSV file, with all its digits."""
-    out = io.StringIO()
-    table.to_csv(out)
-    return out.getvalue().encode()

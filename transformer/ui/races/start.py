@@ -83,11 +83,14 @@ def _start(jobs: Jobs, race: str, owner: str, count: int) -> None:
     attempt("race", lambda: state.look_at_new("race", submit, already=already))
 
 
-def listed(jobs: Jobs, owner: str, file: str = "pages/train.py", only: str = "") -> None:
+def listed(
+    jobs: Jobs, owner: str, file: str = "pages/train.py", only: str = "", heading: str = ""
+) -> None:
     """The races that were started, one's own first, each a link to it on this page.
 
     Args:
         only: name of the race; "" lists those of all.
+        heading: above them, if there are any.
     """
     found: dict[str, list[RaceRun]] = {}
     for run in race_runs(jobs):
@@ -95,6 +98,8 @@ def listed(jobs: Jobs, owner: str, file: str = "pages/train.py", only: str = "")
             found.setdefault(run.race.id, []).append(run)
     newest_first = sorted(found.values(), key=lambda runs: runs[0].info.created, reverse=True)
     order = sorted(newest_first, key=lambda runs: runs[0].info.owner != owner)
+    if heading and order:
+        st.subheader(heading)
     for runs in order[:LISTED]:
         first = runs[0]
         with st.container(horizontal=True, vertical_alignment="center"):

@@ -10,6 +10,7 @@ from transformer.jobs import JobError, RunInfo
 from transformer.text.tasks import TASKS
 from transformer.ui import frame, live_jobs, models, state
 from transformer.ui.about import about
+from transformer.ui.kit.downloads import download
 from transformer.ui.kit.refusals import attempt, refusal
 from transformer.ui.training import draft, metrics_tail
 from transformer.ui.training.curves import charts
@@ -142,14 +143,12 @@ def _download(info: RunInfo) -> None:
     if not (folder.checkpoint_path / "config.json").is_file():
         return
     jobs = live_jobs.jobs()
-    st.download_button(
+    download(
         "Download as a folder (.zip)",
         lambda: jobs.archive(info.name),
-        file_name=f"{info.name}.zip",
-        mime="application/zip",
+        f"{info.name}.zip",
         icon=":material/download:",
-        on_click="ignore",
-        help="Checkpoint, settings and curves; every command of this app reads the checkpoint.",
+        about="Checkpoint, settings and curves; every command of this app reads the checkpoint.",
     )
 
 

@@ -11,6 +11,7 @@ import streamlit as st
 from transformer.analysis.table1 import score_scale
 from transformer.analysis.table1.score_scale import KEYS, KINDS, ROWS, STILL, VERSIONS, WIDTHS, Draw
 from transformer.config import Score
+from transformer.figures.naming import file_name
 from transformer.figures.score_scale import against_width, by_head, one_row
 from transformer.ui import frame, models, state
 from transformer.ui.kit import controls, tables
@@ -176,7 +177,7 @@ def _heads() -> None:
         for version, line in means.iterrows()
     ]  # fmt: skip
     st.html(tables.html("Mean over the heads on screen, this sentence", heads, rows))
-    _download(table, "scores-of-heads")
+    _download(table, file_name("scores-of-heads", model.name, state.view(Why).text))
 
 
 def _named(version: str, model: Model) -> str:
@@ -216,4 +217,4 @@ def _of_heads(model: Model, text: str) -> pd.DataFrame:
 
 
 def _download(table: pd.DataFrame, name: str) -> None:
-    tables.csv("CSV", lambda: table, f"{name}", icon=":material/download:")
+    tables.csv("CSV", lambda: table, name, icon=":material/download:")

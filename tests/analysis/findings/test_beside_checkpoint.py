@@ -1,0 +1,100 @@
+"""Findings kept beside their checkpoint: written by measuring, and read for these weights alone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from transformer import Translator
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.findings import FINDINGS
+from transformer.analysis.findings.beside_checkpoint import KEPT, MAX_BYTES, keep, kept
+from transformer.checkpoint import checkpoint_hash
+
+ROOT = Path(__file__).resolve().parents[3]
+CORPUS = {"name": "our own", "hash": "0", "sentences": 12}
+
+
+@pytest.fixture(scope="module")
+def found(checkpoints: Path) -> list[dict[str, Any]]:
+    """One that has an effect and one that cannot be tested, as the report over all has them."""
+    translator, corpus = Translator.load(checkpoints / "tiny", "cpu"), Corpus.bundled(12)
+    some = [FINDINGS[name] for name in ("positional", "tolerance")]
+    return [{**one.about(), **one.run(translator, corpus).to_dict()} for one in some]
+
+
+@pytest.fixture
+def folder(checkpoints: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(checkpoints / "tiny", tmp_path / "tiny"))
+
+
+def test_what_is_written_is_read_back(folder: Path, found: list[dict[str, Any]]) -> None:
+    path = keep(folder, CORPUS, found, FINDINGS)
+    assert path.name == KEPT
+    assert path.stat().st_size < MAX_BYTES / 10
+    read = kept(folder, checkpoint_hash(folder), FINDINGS)
+    assert [*read] == ["positional", "tolerance"]
+    for one in found:
+        back = read[one["finding"]]
+        assert abs(back.when - time.time()) < 60
+        for name in ("verdict", "reason", "value", "low", "high", "floor", "claim", "source"):
+            assert back.result[name] == one[name]
+        assert back.result["measured"] == one["sentences"]
+        assert back.result["corpus"] == {"name": "our own", "sentences": 12}
+
+
+def test_other_weights_and_other_rules_have_none(folder: Path, found: list[dict[str, Any]]) -> None:
+    path = keep(folder, CORPUS, found, FINDINGS)
+    digest = checkpoint_hash(folder)
+    other = {**FINDINGS, "positional": replace(FINDINGS["positional"], rule="another rule")}
+    assert [*kept(folder, digest, other)] == ["tolerance"]
+    card = folder / "README.md"
+    card.write_text(card.read_text() + "a word more\n")
+    assert len(kept(folder, checkpoint_hash(folder), FINDINGS)) == 2
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
+    assert not kept(folder, checkpoint_hash(folder), FINDINGS)
+    path.unlink()
+    assert not kept(folder, digest, FINDINGS)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("verdict", "surely"),
+        ("value", float("nan")),
+        ("value", None),
+        ("low", "<b>"),
+        ("needs", "beside"),
+        ("reason", "x" * 2_000),
+        ("unit", ["%"]),
+    ],
+)
+def test_what_nobody_can_have_written_is_not_read(
+    folder: Path, found: list[dict[str, Any]], name: str, value: Any
+) -> None:
+    path = keep(folder, CORPUS, found, FINDINGS)
+    read = json.loads(path.read_text())
+    read["findings"]["positional"][name] = value
+    path.write_text(json.dumps(read))
+    assert not kept(folder, checkpoint_hash(folder), FINDINGS)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "[" * 100_000, " " * (MAX_BYTES + 1)])
+def test_any_other_file_is_none(folder: Path, text: str) -> None:
+    (folder / KEPT).write_text(text)
+    assert not kept(folder, checkpoint_hash(folder), FINDINGS)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "checkpoints").glob(f"*/{KEPT}")), ids=lambda path: path.parent.name
+)
+def test_those_that_ship_are_of_the_weights_and_rules_that_ship(path: Path) -> None:
+    """Else: `python -m transformer analyse … --what findings --sentences 300 --keep`."""
+    assert [*kept(path.parent, checkpoint_hash(path.parent), FINDINGS)] == [*FINDINGS]

@@ -1,0 +1,62 @@
+"""A race of layers that came with the app: what it came to, for who has not run one yet.
+
+`checkpoints/races/layers.json`, beside the checkpoints, is made by
+`python docs/shipped_runs.py --race layers`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from transformer.jobs.race_runs import COLUMNS
+from transformer.text.files import read_json, write_json
+
+RACES = "races"
+"""The folder of such races in a folder of checkpoints."""
+MAX_BYTES = 200_000
+
+
+@dataclass(frozen=True, eq=False)
+class ShippedRace:
+    """What a race came to.
+
+    Attributes:
+        when: it was run, in seconds since 1970.
+        table: as `race_runs.by_distance` makes it.
+    """
+
+    when: float
+    table: pd.DataFrame
+
+
+def write(folder: Path, name: str, table: pd.DataFrame) -> Path:
+    """Write it for `read`, and return where."""
+    lines: list[dict[str, Any]] = json.loads(table.to_json(orient="records"))  # infinite as null
+    path = folder / RACES / f"{name}.json"
+    write_json(path, {"when": int(time.time()), "lines": lines})
+    return path
+
+
+def read(folder: Path, name: str, entries: Collection[str]) -> ShippedRace | None:
+    """The race of this name in a folder of checkpoints; None if there is none of these entries."""
+    path = folder / RACES / f"{name}.json"
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            return None
+        found = read_json(path)
+        table = pd.DataFrame(found["lines"], columns=list(COLUMNS))
+        table["reach"] = table["reach"].astype(float).fillna(math.inf)
+        numbers = table.drop(columns=["entry", "reach"])
+        whole = set(table["entry"]) == set(entries) and bool(numbers.notna().all().all())
+        table[numbers.columns] = numbers.astype(float)
+        return ShippedRace(float(found["when"]), table) if whole else None
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+        return None
