@@ -16,7 +16,7 @@ from tests.test_floors import FLOORS
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-TAUGHT = [ROOT / "README.md", ROOT / "docs/python.md", ROOT / "docs/shell.md"]
+TAUGHT = [ROOT / "README.md", *(ROOT / f"docs/{name}.md" for name in ("python", "shell", "import"))]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 
 

@@ -22,6 +22,7 @@ FLOORS = {
     "transformer.analysis": 4,
     "transformer.training": 4,
     "transformer.inference": 3,
+    "transformer.exchange": 3,
     "transformer.checkpoint": 2,
     "transformer.model": 1,
     "transformer.cancellation": 0,

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -103,9 +104,7 @@ def _refuse_another(target: Path, config: ModelConfig, vocabulary: Vocabulary) -
         return  # nothing that could be loaded
     changes = [
         f"{name} {old}, not {new}"
-        for (name, old), new in zip(
-            before.to_dict().items(), config.to_dict().values(), strict=True
-        )
+        for (name, old), new in zip(asdict(before).items(), asdict(config).values(), strict=True)
         if old != new
     ]
     if pieces.sha256 != vocabulary.sha256:

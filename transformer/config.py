@@ -13,6 +13,11 @@ from typing import Any, Literal, Self, get_args
 
 Score = Literal["scaled_dot", "dot", "additive"]
 Positions = Literal["sinusoidal", "learned", "none"]
+Activation = Literal["relu", "swish", "gelu"]
+
+OF_OTHERS = {"biases": False, "activation": "relu", "output_bias": False, "scale_embedding": True}
+"""Fields of `ModelConfig` for models that others trained, and what they are in ours."""
+_CHOICES = {"score": Score, "positions": Positions, "activation": Activation}
 
 PRESETS: dict[str, dict[str, Any]] = {
     "tiny": {"d_model": 64, "n_layers": 2, "n_heads": 4, "d_ff": 256},
@@ -52,13 +57,15 @@ class _Record:
             value = getattr(self, field.name)
             wants = str(field.type)
             right = {
+                "bool": isinstance(value, bool),
                 "int": isinstance(value, int) and not isinstance(value, bool),
                 "float": isinstance(value, int | float)
                 and not isinstance(value, bool)
                 and abs(value) < math.inf,  # false for a NaN too
             }.get(wants, True)
             if not right:
-                raise ValueError(f"{field.name} must be a finite number ({wants}), not {value!r}")
+                kind = "true or false" if wants == "bool" else f"a finite number ({wants})"
+                raise ValueError(f"{field.name} must be {kind}, not {value!r}")
 
     def _check_at_least(self, least: float, *names: str) -> None:
         for name in names:
@@ -82,6 +89,12 @@ class ModelConfig(_Record):
         positions: "sinusoidal" (section 3.5), "learned" (Table 3, row E) or "none".
         max_len: rows of the learned position table; sinusoids have no such limit.
         pad_id, bos_id, eos_id, unk_id: special entries of the vocabulary.
+        biases: whether W^Q, W^K, W^V and W^O have one each; the paper writes none. This and what
+            follows is for models that others trained (`python -m transformer import`).
+        activation: between the two products of the feed-forward network: "relu" is eq. (2);
+            "swish" is x·σ(x), "gelu" x·Φ(x).
+        output_bias: whether the logits have one.
+        scale_embedding: whether embeddings are multiplied by √d_model (section 3.4).
     """
 
     vocab_size: int
@@ -97,6 +110,10 @@ class ModelConfig(_Record):
     bos_id: int = 1
     eos_id: int = 2
     unk_id: int = 3
+    biases: bool = False
+    activation: Activation = "relu"
+    output_bias: bool = False
+    scale_embedding: bool = True
 
     def __post_init__(self) -> None:
         self._check_kinds()
@@ -105,7 +122,7 @@ class ModelConfig(_Record):
             raise ValueError(f"d_model {self.d_model} must be a multiple of n_heads {self.n_heads}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, not {self.dropout}")
-        for name, kind in (("score", Score), ("positions", Positions)):
+        for name, kind in _CHOICES.items():
             if getattr(self, name) not in get_args(kind):
                 choices = ", ".join(get_args(kind))
                 raise ValueError(f"{name} must be one of {choices}, not {getattr(self, name)!r}")
@@ -116,10 +133,24 @@ class ModelConfig(_Record):
                 f"{self.vocab_size}, not {special}"
             )
 
+    def to_dict(self) -> dict[str, Any]:
+        """What only models of others have is left out where a model has none of it."""
+        said = super().to_dict()
+        return {
+            name: value
+            for name, value in said.items()
+            if name not in OF_OTHERS or value != OF_OTHERS[name]
+        }
+
     @property
     def d_k(self) -> int:
         """Width of one head's queries, keys and values (the paper has d_k = d_v = d_model/h)."""
         return self.d_model // self.n_heads
+
+    @property
+    def embedding_scale(self) -> float:
+        """What a row of the embedding is multiplied by where it embeds (section 3.4)."""
+        return float(self.d_model**0.5) if self.scale_embedding else 1.0
 
     @property
     def branch_gain(self) -> float:

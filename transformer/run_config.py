@@ -75,6 +75,8 @@ class RunConfig:
             for name, value in asdict(self).items()
             if value is not None and (value or name not in ("title", "owner", "created"))
         }
+        if isinstance(model := getattr(self, "model", None), ModelConfig):
+            said["model"] = model.to_dict()
         under = {name: said.pop(name) for name in self.data if name in said}
         if under.get("max_pieces") == MAX_PIECES:
             del under["max_pieces"]

@@ -73,7 +73,8 @@ def test_a_wrong_file_is_one_sentence(content: str | bytes, message: str, tmp_pa
 
 @pytest.mark.parametrize("score", ["scaled_dot", "dot", "additive"])
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
-def test_the_count_is_that_of_the_model(score: Any, positions: Any) -> None:
+@pytest.mark.parametrize("biased", [False, True])
+def test_the_count_is_that_of_the_model(score: Any, positions: Any, biased: bool) -> None:
     config = ModelConfig(
         vocab_size=17,
         d_model=12,
@@ -83,6 +84,8 @@ def test_the_count_is_that_of_the_model(score: Any, positions: Any) -> None:
         max_len=11,
         score=score,
         positions=positions,
+        biases=biased,
+        output_bias=biased,
     )
     model = Transformer(config)
     assert count_parameters(config) == sum(weight.numel() for weight in model.parameters())

@@ -24,7 +24,11 @@ COMMANDS = {
     "analyse": "what heads do over a corpus: CSV or JSON",
     "gates": "learn which heads a checkpoint needs",
     "inspect": "what a checkpoint is",
+    "import": "a Marian model of transformers made a checkpoint",
+    "export": "a checkpoint as a folder that transformers opens",
 }
+# Not a name that a file can have and be imported by.
+FILES = {"import": "import_model", "export": "export_model"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,5 +65,5 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     for name, what in COMMANDS.items():
         added = commands.add_parser(name, help=what)
         if name == command:
-            import_module(f"{__name__}.{name}").add_arguments(added)
+            import_module(f"{__name__}.{FILES.get(name, name)}").add_arguments(added)
     return parser

@@ -8,12 +8,15 @@ from typing import Any
 
 from transformer.checkpoint import load_config
 from transformer.cli.options import PAIRS, add_device, add_pairs, check_pairs
-from transformer.config import PRESETS, ModelConfig, TrainingConfig
+from transformer.config import OF_OTHERS, PRESETS, ModelConfig, TrainingConfig
 from transformer.languages import checked
 from transformer.run_config import MAX_PIECES, FilesRun
 from transformer.training.command import claim, train_command, train_run
 from transformer.training.recipe import describe
 from transformer.training.run import RunFolder
+
+# Ids are the vocabulary's, and what only models of others have is not trained here.
+NOT_OURS = {"vocab_size", "pad_id", "bos_id", "eos_id", "unk_id", *OF_OTHERS}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-pieces", type=int, help="128; longer pairs are left out")
     add_device(parser)
     shape = parser.add_argument_group("model (over the preset)")
-    _add_fields(shape, ModelConfig, skip={"vocab_size", "pad_id", "bos_id", "eos_id", "unk_id"})
+    _add_fields(shape, ModelConfig, skip=NOT_OURS)
     _add_fields(parser.add_argument_group("training"), TrainingConfig, skip=set())
     parser.set_defaults(run_command=_train)
 

@@ -22,6 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="?", help="left out: every line of standard input")
     parser.add_argument("--checkpoint", default="checkpoints/en-fr")
     parser.add_argument("--target", help="make it say this, to see how probable that is")
+    parser.add_argument(
+        "--into", metavar="CODE", help="of an imported model for several languages: fra, deu, …"
+    )
     parser.add_argument("--json", action="store_true", help="a JSON object a line, with all steps")
     parser.add_argument("--trace", metavar="FILE", help="keep every tensor: FILE.npz or FILE.json")
     add_decoding(parser)
@@ -35,18 +38,22 @@ def _translate(options: argparse.Namespace) -> int:
         raise ValueError(f"--trace writes .npz or .json, not {Path(options.trace).name!r}")
     translator = Translator.load(options.checkpoint, options.device)
     decoding = decoding_options(options)
+    into = options.into
     if options.text is None:
-        return _translate_lines(translator, decoding, as_json=options.json)
+        return _translate_lines(translator, decoding, as_json=options.json, into=into)
+    text = options.text if into is None else translator.vocabulary.into(options.text, into)
     if options.trace:
-        trace = translator.trace(options.text, options.target, **decoding)
+        trace = translator.trace(text, options.target, **decoding)
         _save_trace(trace, Path(options.trace))
         _show(trace.translation, options.json)
     else:
-        _show(translator.translate(options.text, target=options.target, **decoding), options.json)
+        _show(translator.translate(text, target=options.target, **decoding), options.json)
     return 0
 
 
-def _translate_lines(translator: Translator, decoding: dict[str, Any], *, as_json: bool) -> int:
+def _translate_lines(
+    translator: Translator, decoding: dict[str, Any], *, as_json: bool, into: str | None
+) -> int:
     """Standard input in batches. A blank line gives a blank line, and so does one that cannot be
     translated, with a word on standard error and 1 at the end: lines stay aligned."""
     read = refused = 0
@@ -55,6 +62,8 @@ def _translate_lines(translator: Translator, decoding: dict[str, Any], *, as_jso
     while batch := list(islice(lines, 32)):
         reasons = {number: _reason(translator, line) for number, line in enumerate(batch)}
         texts = [line for number, line in enumerate(batch) if reasons[number] is None]
+        if into is not None:
+            texts = [translator.vocabulary.into(text, into) for text in texts]
         translations = iter(translator.translate_batch(texts, **decoding) if texts else ())
         for number, reason in reasons.items():
             if reason is None:

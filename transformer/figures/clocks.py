@@ -11,8 +11,8 @@ from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS
 from transformer.figures.positions import Numbers, lay_out, ticks
 
 # What a head looks at: blues for the key's word, reds for its place; dark for its own kind.
-PART_COLOURS = ("#08427f", "#d795b4", "#5ba3d0", "#882255")
-PART_COLOURS_DARK = ("#2f86c9", "#93345f", "#a3cbe4", "#eda3c2")
+PART_COLOURS = ("#08427f", "#d795b4", "#5ba3d0", "#882255", "#a9bfe0", "#eed3e0")
+PART_COLOURS_DARK = ("#2f86c9", "#93345f", "#a3cbe4", "#eda3c2", "#1c4a73", "#5c2440")
 
 
 def bars(
@@ -42,7 +42,7 @@ def bars(
 def shares(
     values: Numbers, parts: Sequence[str], labels: Sequence[str], *, dark: bool = False
 ) -> go.Figure:
-    """One bar for each label, from 0 to 100 %, in as many pieces as there are parts (up to four).
+    """One bar for each label, from 0 to 100 %, in as many pieces as there are parts (up to six).
 
     Args:
         values: (label, part), each row summing to 1; the first label stands at the top.

@@ -64,7 +64,7 @@ class CachedSession:
                 layer.cross_score, query, cross_keys, cross_values, self.flat_cross_mask
             )
             x = layer.cross_norm(layer.cross_o.plus(x, heads.view(self.rows, width)))
-            hidden = layer.w_1.plus(layer.b_1, x).relu_()
+            hidden = layer.activation(layer.w_1.plus(layer.b_1, x))
             x = layer.ffn_norm(layer.w_2.plus(x, hidden))
         weights.output.into(x, out)
         self.length = t + 1

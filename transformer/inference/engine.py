@@ -101,7 +101,9 @@ class Engine:
         well, in which one number that is changed shows, and two that are exchanged do not. A draft
         does without, for whatever it says is checked against the model.
         """
-        weights = (*self.model.decoder.parameters(), self.model.embedding.weight)
+        weights = [*self.model.decoder.parameters(), self.model.embedding.weight]
+        if self.model.output_bias is not None:
+            weights.append(self.model.output_bias)
         edits = tuple((w.data_ptr(), 0 if w.is_inference() else w._version) for w in weights)
         if not content:
             return edits

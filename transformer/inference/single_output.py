@@ -3,7 +3,8 @@
 At one row the time goes into reading weights and into starting operations. So each layer's
 attention over the memory is folded into two small matrices once a sentence: with k_j a key and
 W^Q the query projection of a head, score_j = x W^Q k_j = x · (W^Q k_j), and likewise
-Σ_j w_j v_j W^O = w · (v W^O).
+Σ_j w_j v_j W^O = w · (v W^O). Of a model with biases the first gains b^Q · k_j, and b^O joins what
+the first head's keys send: its weights sum to 1.
 """
 
 from __future__ import annotations
@@ -48,13 +49,14 @@ class SingleSession:
         queries = self.cache[:, t, 0].view(self.n_layers, 1, n_heads, 1, self.d_k).unbind(0)
         keys, values = self.keys[..., : t + 1, :].unbind(0), self.values[..., : t + 1, :].unbind(0)
         layers = zip(weights.layers, self.folded, here, queries, keys, values, strict=True)
-        for layer, (scorer, mixer), row, query, key, value in layers:
+        for layer, (scorer, shift, mixer), row, query, key, value in layers:
             row.copy_(layer.qkv(x))
             heads = scaled_dot_product_attention(query, key, value, scale=layer.own_score.scale)
             x = layer.own_norm(layer.o.plus(x, heads.view(1, width)))
-            shares = torch.mm(x, scorer).view(n_heads, -1).softmax(dim=-1)
+            scores = torch.mm(x, scorer) if shift is None else torch.addmm(shift, x, scorer)
+            shares = scores.view(n_heads, -1).softmax(dim=-1)
             x = layer.cross_norm(torch.addmm(x, shares.view(1, -1), mixer))
-            hidden = layer.w_1.plus(layer.b_1, x).relu_()
+            hidden = layer.activation(layer.w_1.plus(layer.b_1, x))
             x = layer.ffn_norm(layer.w_2.plus(x, hidden))
         weights.output.into(x, out)
         self.length = t + 1
@@ -70,16 +72,29 @@ class SingleSession:
 
     def _fold(
         self, layer: LayerWeights, memory: Float[Tensor, "src d_model"]
-    ) -> tuple[Float[Tensor, "d_model heads_src"], Float[Tensor, "heads_src d_model"]]:
-        """From a row to the scores of all heads, and from their weights to a row."""
+    ) -> tuple[
+        Float[Tensor, "d_model heads_src"],
+        Float[Tensor, " heads_src"] | None,
+        Float[Tensor, "heads_src d_model"],
+    ]:
+        """From a row to the scores of all heads, what they are shifted by, and from their weights
+        to a row."""
         shape = (self.n_heads, self.d_k, -1)
+        both = memory @ layer.raw_kv
+        if layer.b_kv is not None:
+            both = both + layer.b_kv
         keys, values = (
-            part.unflatten(-1, shape[:2]) for part in (memory @ layer.raw_kv).chunk(2, dim=-1)
+            part.unflatten(-1, shape[:2]) for part in both.chunk(2, dim=-1)
         )  # (src, heads, d_k)
         scale = layer.cross_score.scale
         scorer = layer.raw_q.view(shape).transpose(1, 2) @ (keys.permute(1, 2, 0) * scale)
         mixer = values.transpose(0, 1) @ layer.raw_o.t().view(shape)
-        return scorer.transpose(0, 1).flatten(1), mixer.flatten(0, 1)
+        shift = None
+        if layer.b_q is not None:
+            shift = torch.einsum("shk,hk->hs", keys, layer.b_q.view(shape[:2])).flatten() * scale
+        if layer.b_o is not None:
+            mixer[0] += layer.b_o
+        return scorer.transpose(0, 1).flatten(1), shift, mixer.flatten(0, 1)
 
     def _grow(self) -> None:
         had = self.cache.shape[1]

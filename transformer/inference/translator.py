@@ -178,7 +178,7 @@ class Translator:
 
     def _target(self, target: str | Sequence[int], decoding: Decoding) -> list[int]:
         if isinstance(target, str):
-            ids = self.vocabulary.encode(target)
+            ids = self.vocabulary.encode(target, target=True)
             if is_blank(target) or ids == [self.vocabulary.eos_id]:
                 raise ValueError("There is no translation to force; write one first.")
         else:

@@ -20,49 +20,63 @@ from transformer.model.layers import AddAndNorm, DecoderLayer
 
 
 class Matrix(Protocol):
-    """A weight that rows are multiplied by: (rows, in) to (rows, out)."""
+    """A weight that rows are multiplied by, (rows, in) to (rows, out), and a bias b if given."""
 
     def __call__(self, x: Tensor) -> Tensor:
-        """x @ W, in the number kind of the matrix."""
+        """x @ W + b, in the number kind of the matrix."""
 
     def plus(self, base: Tensor, x: Tensor) -> Tensor:
-        """base + x @ W, in float32."""
+        """base + x @ W + b, in float32."""
 
     def into(self, x: Tensor, out: Tensor) -> None:
-        """x @ W written to `out`."""
+        """x @ W + b written to `out`."""
+
+
+Kind = Callable[[Tensor, Tensor | None], Matrix]
+
+
+def _kept(bias: Tensor | None) -> Tensor | None:
+    return None if bias is None else bias.detach()
 
 
 class Exact:
     """float32. A contiguous transposed copy is faster at one row, the plain view at many."""
 
-    def __init__(self, weight: Tensor) -> None:
-        self.weight = weight.detach().t()
+    def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
+        self.weight, self.bias = weight.detach().t(), _kept(bias)
 
     def __call__(self, x: Tensor) -> Tensor:
-        return torch.mm(x, self.weight)
+        if self.bias is None:
+            return torch.mm(x, self.weight)
+        return torch.addmm(self.bias, x, self.weight)
 
     def plus(self, base: Tensor, x: Tensor) -> Tensor:
-        return torch.addmm(base, x, self.weight)
+        total = torch.addmm(base, x, self.weight)
+        return total if self.bias is None else total.add_(self.bias)
 
     def into(self, x: Tensor, out: Tensor) -> None:
-        torch.mm(x, self.weight, out=out)
+        if self.bias is None:
+            torch.mm(x, self.weight, out=out)
+        else:
+            torch.addmm(self.bias, x, self.weight, out=out)
 
 
 class ExactCopy(Exact):
     """float32, laid out for one row."""
 
-    def __init__(self, weight: Tensor) -> None:
-        self.weight = weight.detach().t().contiguous()
+    def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
+        self.weight, self.bias = weight.detach().t().contiguous(), _kept(bias)
 
 
 class Half:
-    """bfloat16 products."""
+    """bfloat16 products; the bias stays float32."""
 
-    def __init__(self, weight: Tensor) -> None:
-        self.weight = weight.detach().t().to(torch.bfloat16)
+    def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
+        self.weight, self.bias = weight.detach().t().to(torch.bfloat16), _kept(bias)
 
     def __call__(self, x: Tensor) -> Tensor:
-        return torch.mm(x.to(torch.bfloat16), self.weight)
+        product = torch.mm(x.to(torch.bfloat16), self.weight)
+        return product if self.bias is None else product + self.bias
 
     def plus(self, base: Tensor, x: Tensor) -> Tensor:
         return base + self(x)
@@ -74,13 +88,15 @@ class Half:
 class Int8:
     """Weights of eight bits with a scale an output, multiplied by bfloat16 rows."""
 
-    def __init__(self, weight: Tensor) -> None:
+    def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
+        self.bias = _kept(bias)
         scale = weight.detach().abs().amax(dim=1).clamp(min=1e-12) / 127
         self.weight = (weight.detach() / scale[:, None]).round().to(torch.int8)
         self.scale = scale.to(torch.bfloat16)
 
     def __call__(self, x: Tensor) -> Tensor:
-        return torch._weight_int8pack_mm(x.to(torch.bfloat16), self.weight, self.scale)
+        product = torch._weight_int8pack_mm(x.to(torch.bfloat16), self.weight, self.scale)
+        return product if self.bias is None else product + self.bias
 
     def plus(self, base: Tensor, x: Tensor) -> Tensor:
         return base + self(x)
@@ -117,18 +133,22 @@ class LayerWeights:
     def __init__(
         self,
         layer: DecoderLayer,
-        wide: Callable[[Tensor], Matrix],
-        small: Callable[[Tensor], Matrix],
+        wide: Kind,
+        small: Kind,
     ) -> None:
         own, cross, ffn = layer.self_attn, layer.cross_attn, layer.ffn
         self.own_score: ScoreFunction = own.score
         self.cross_score: ScoreFunction = cross.score
-        self.qkv, self.o = wide(own.w_qkv), small(own.w_o)
-        self.cross_q, self.cross_o = small(cross.w_q), small(cross.w_o)
+        d, bias = cross.d_model, cross.b_qkv
+        b_q, b_kv = (None, None) if bias is None else (bias[:d], bias[d:])
+        self.qkv, self.o = wide(own.w_qkv, own.b_qkv), small(own.w_o, own.b_o)
+        self.cross_q, self.cross_o = small(cross.w_q, b_q), small(cross.w_o, cross.b_o)
         self.raw_q, self.raw_o = cross.w_q.detach(), cross.w_o.detach()
-        self.cross_kv = small(cross.w_qkv[cross.d_model :])
-        self.raw_kv = cross.w_qkv[cross.d_model :].detach().t()
-        self.w_1, self.w_2 = wide(ffn.w_1.weight), wide(ffn.w_2.weight)
+        self.cross_kv = small(cross.w_qkv[d:], b_kv)
+        self.raw_kv = cross.w_qkv[d:].detach().t()
+        self.b_q, self.b_kv, self.b_o = _kept(b_q), _kept(b_kv), _kept(cross.b_o)
+        self.activation = ffn.activation
+        self.w_1, self.w_2 = wide(ffn.w_1.weight, None), wide(ffn.w_2.weight, None)
         late = ffn.w_2.bias.detach()
         self.b_1 = (ffn.w_1.bias - ffn.w_1.weight @ late).detach()
         self.own_norm = Norm.of(layer.self_attn_norm)
@@ -142,8 +162,8 @@ class DecoderWeights:
     def __init__(
         self,
         model: Transformer,
-        wide: Callable[[Tensor], Matrix] = Exact,
-        small: Callable[[Tensor], Matrix] | None = None,
+        wide: Kind = Exact,
+        small: Kind | None = None,
     ) -> None:
         """`wide` makes the larger matrices, `small` the square ones (the same if left out)."""
         self.config = model.config
@@ -152,6 +172,6 @@ class DecoderWeights:
             for layer in model.decoder.layers
         ]
         self.embedding = model.embedding.weight.detach()
-        self.embedding_scale = self.config.d_model**0.5
-        self.output = wide(model.embedding.weight)
+        self.embedding_scale = self.config.embedding_scale
+        self.output = wide(model.embedding.weight, model.output_bias)
         self.positions = model.decoder.embed.positions

@@ -29,11 +29,12 @@ def cores() -> int:
 def count_parameters(config: ModelConfig) -> int:
     """Weights of a model of this shape, without building it (figure 1; embeddings are tied)."""
     d = config.d_model
-    attention = 4 * d * d + (d if config.score == "additive" else 0)
+    attention = 4 * d * d + (d if config.score == "additive" else 0) + (4 * d * config.biases)
     feed_forward = 2 * d * config.d_ff + config.d_ff + d
     layer = 3 * attention + 2 * feed_forward + 5 * 2 * d  # an encoder's and a decoder's
     positions = 2 * config.max_len * d if config.positions == "learned" else 0
-    return config.vocab_size * d + config.n_layers * layer + positions
+    output = config.vocab_size if config.output_bias else 0
+    return config.vocab_size * d + config.n_layers * layer + positions + output
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float
@@ -59,17 +60,24 @@ class ScoreFunction(nn.Module):
 
 
 class MultiHeadAttention(nn.Module):
-    """MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O (section 3.2.2), without biases.
+    """MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O (section 3.2.2).
 
     W^Q, W^K and W^V of all heads are one matrix `w_qkv` (3·d_model, d_model), so that
-    self-attention projects once; `w_q`, `w_k`, `w_v` are its thirds, rows ordered by head.
+    self-attention projects once; `w_q`, `w_k`, `w_v` are its thirds, rows ordered by head. The
+    paper has no biases; where the config asks for them, they are `b_qkv` (3·d_model) and `b_o`.
     """
+
+    b_qkv: nn.Parameter | None
+    b_o: nn.Parameter | None
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.n_heads, self.d_model = config.n_heads, config.d_model
         self.w_qkv = nn.Parameter(torch.empty(3 * config.d_model, config.d_model))
         self.w_o = nn.Parameter(torch.empty(config.d_model, config.d_model))
+        for name, width in (("b_qkv", 3 * config.d_model), ("b_o", config.d_model)):
+            bias = nn.Parameter(torch.zeros(width)) if config.biases else None
+            self.register_parameter(name, bias)
         for weight in self.w_qkv.chunk(3):
             nn.init.xavier_uniform_(weight, gain=2**-0.5)
         nn.init.xavier_uniform_(self.w_o, gain=config.branch_gain)
@@ -94,15 +102,23 @@ class MultiHeadAttention(nn.Module):
     def w_v(self) -> Float[Tensor, "d_model d_model"]:
         return self.w_qkv[2 * self.d_model :]
 
+    def bias(self, part: Literal["q", "k", "v"]) -> Float[Tensor, "d_model"]:
+        """b^Q, b^K or b^V, rows ordered by head; zeros where there is none."""
+        if self.b_qkv is None:
+            return self.w_qkv.new_zeros(self.d_model)
+        return self.b_qkv.chunk(3)["qkv".index(part)]
+
     def project(
         self, x: Float[Tensor, "batch query d_model"], memory: Float[Tensor, "batch key d_model"]
     ) -> tuple[Query, Key, Key]:
         """Queries from `x`, keys and values from `memory`; the same tensor for self-attention."""
         if memory is x:
-            parts = functional.linear(x, self.w_qkv).chunk(3, dim=-1)
+            parts = functional.linear(x, self.w_qkv, self.b_qkv).chunk(3, dim=-1)
         else:
-            query = functional.linear(x, self.w_q)
-            parts = (query, *functional.linear(memory, self.w_qkv[self.d_model :]).chunk(2, dim=-1))
+            d, bias = self.d_model, self.b_qkv
+            query = functional.linear(x, self.w_q, None if bias is None else bias[:d])
+            both = functional.linear(memory, self.w_qkv[d:], None if bias is None else bias[d:])
+            parts = (query, *both.chunk(2, dim=-1))
         query, key, value = (split_heads(part, self.n_heads) for part in parts)
         return query, key, value
 
@@ -130,7 +146,8 @@ class MultiHeadAttention(nn.Module):
             weights = self.hook_weights(attention_weights(scores, mask), hooks)
             heads = weights @ value
         heads = self.hook_heads(heads, hooks)
-        return self.hook_output(functional.linear(merge_heads(heads), self.w_o), hooks)  # type: ignore[no-any-return]
+        output = functional.linear(merge_heads(heads), self.w_o, self.b_o)
+        return self.hook_output(output, hooks)  # type: ignore[no-any-return]
 
     def _fused(self, query: Query, hooks: Hooks | None) -> bool:
         """Whether the one fused kernel may run: nobody looks at scores or weights, and it pays.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from transformer.config import ModelConfig
+from transformer.config import Activation, ModelConfig
 from transformer.hooks import HookPoint, Hooks
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.dropout import Dropout
@@ -16,22 +18,33 @@ from transformer.model.positions import POSITIONS
 Sequence = Float[Tensor, "batch length d_model"]
 
 
+ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
+    "relu": functional.relu,
+    "swish": functional.silu,
+    "gelu": functional.gelu,
+}
+
+
 class FeedForward(nn.Module):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, at each position alike (section 3.3, eq. 2)."""
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, at each position alike (section 3.3, eq. 2).
+
+    `activation` is the max(0, ·), or what a model of others has in its place.
+    """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.w_1 = nn.Linear(config.d_model, config.d_ff)
         self.w_2 = nn.Linear(config.d_ff, config.d_model)
+        self.activation = ACTIVATIONS[config.activation]
         nn.init.xavier_uniform_(self.w_1.weight)
         nn.init.xavier_uniform_(self.w_2.weight, gain=config.branch_gain)
         nn.init.zeros_(self.w_1.bias)
         nn.init.zeros_(self.w_2.bias)
-        self.hook_hidden = HookPoint()  # (batch, length, d_ff), after max(0, ·)
+        self.hook_hidden = HookPoint()  # (batch, length, d_ff), after the activation
         self.hook_output = HookPoint()  # (batch, length, d_model)
 
     def forward(self, x: Sequence, hooks: Hooks | None = None) -> Sequence:
-        hidden = self.hook_hidden(functional.relu(self.w_1(x)), hooks)
+        hidden = self.hook_hidden(self.activation(self.w_1(x)), hooks)
         return self.hook_output(self.w_2(hidden), hooks)  # type: ignore[no-any-return]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
@@ -21,14 +22,19 @@ class Transformer(nn.Module):
 
     `model(src, tgt, hooks=Hooks({name: fn}))` looks or intervenes for that call alone;
     `hook_names` lists the sites. Both embeddings and the output projection are one matrix,
-    multiplied by √d_model where it embeds (section 3.4).
+    multiplied by √d_model where it embeds (section 3.4). A model of others may have a bias on its
+    logits, `output_bias`, and no such factor.
     """
+
+    output_bias: nn.Parameter | None
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
         self.embedding = nn.Embedding(config.vocab_size, config.d_model)
         nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
+        bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
+        self.register_parameter("output_bias", bias)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         self.hook_logits = HookPoint()  # (batch, tgt, vocab)
@@ -85,14 +91,14 @@ class Transformer(nn.Module):
 
     def embed(self, ids: Ids) -> Float[Tensor, "batch length d_model"]:
         """Rows of the shared matrix × √d_model (section 3.4)."""
-        return self.embedding(ids) * self.config.d_model**0.5  # type: ignore[no-any-return]
+        return self.embedding(ids) * self.config.embedding_scale  # type: ignore[no-any-return]
 
     def project(
         self, states: Float[Tensor, "batch tgt d_model"], hooks: Hooks | None = None
     ) -> Float[Tensor, "batch tgt vocab"]:
         """Decoder states to logits, with the embedding matrix again (section 3.4)."""
         self._check(hooks)
-        logits = functional.linear(states, self.embedding.weight)
+        logits = functional.linear(states, self.embedding.weight, self.output_bias)
         return self.hook_logits(logits, hooks)  # type: ignore[no-any-return]
 
     def _check(self, hooks: Hooks | None) -> None:

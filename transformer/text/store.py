@@ -143,7 +143,7 @@ def _encoded(
     stream = iter(pairs)
     while rows := list(islice(stream, chunk)):
         sources = vocabulary.encode_batch([source for source, _ in rows])
-        targets = vocabulary.encode_batch([target for _, target in rows])
+        targets = vocabulary.encode_batch([target for _, target in rows], target=True)
         kept = [
             (source, target)
             for source, target in zip(sources, targets, strict=True)

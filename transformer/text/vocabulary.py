@@ -13,12 +13,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import sentencepiece
 
 from transformer.config import ModelConfig
 from transformer.text.files import atomic_path
+from transformer.text.pair_pieces import MAGIC, PairPieces
 from transformer.text.symbols import SPECIAL, special_options, symbol_model
 
 # A fixed number, not the machine's: SentencePiece writes it into the model, so the same text gives
@@ -32,17 +33,12 @@ class Vocabulary:
     def __init__(self, model: bytes) -> None:
         """Wrap a serialised SentencePiece model; `train`, `load` and `from_bytes` call this.
 
+        Two models, one a side, come as `PairPieces.to_bytes` writes them.
         Raises ValueError if `model` is not one, or lacks one of the four special pieces.
         """
-        try:
-            if not model:
-                raise RuntimeError("no bytes")  # SentencePiece takes them for an empty model
-            self._model = sentencepiece.SentencePieceProcessor(model_proto=model)
-        except RuntimeError as error:
-            raise ValueError(
-                f"These {len(model)} bytes are not a SentencePiece model; the file may be cut off "
-                "or of another kind."
-            ) from error
+        pair = PairPieces.of_bytes(model) if model.startswith(MAGIC) else None
+        self.pair = pair  # of two models, one a side
+        self._model: Any = _one_model(model) if pair is None else pair
         self._bytes = model
         self.pad_id: int = self._model.pad_id()
         self.bos_id: int = self._model.bos_id()
@@ -149,21 +145,45 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self._model)
 
-    def encode(self, text: str) -> list[int]:
+    def encode(self, text: str, *, target: bool = False) -> list[int]:
         """The ids of `text`, with `</s>` at the end and no `<s>`; empty text gives `[eos_id]`.
 
         Any text is taken: what no piece covers becomes bytes, and "</s>" typed by a user is four
-        characters, never the control piece.
+        characters, never the control piece. `target` matters only to a vocabulary that cuts the
+        two sides differently.
         """
-        ids: list[int] = self._model.encode(_clean(text), add_eos=True, num_threads=1)
+        return self.encode_batch([text], threads=1, target=target)[0]
+
+    def encode_batch(
+        self, texts: Sequence[str], threads: int = 0, *, target: bool = False
+    ) -> list[list[int]]:
+        """`encode` for many texts at once, on `threads` threads (0: one a processor core)."""
+        clean = [_clean(text) for text in texts]
+        if self.pair is not None:
+            encode = self.pair.encode_target if target else self.pair.encode_source
+            return encode(clean, threads or -1)
+        ids: list[list[int]] = self._model.encode(clean, add_eos=True, num_threads=threads or -1)
         return ids
 
-    def encode_batch(self, texts: Sequence[str], threads: int = 0) -> list[list[int]]:
-        """`encode` for many texts at once, on `threads` threads (0: one a processor core)."""
-        ids: list[list[int]] = self._model.encode(
-            [_clean(text) for text in texts], add_eos=True, num_threads=threads or -1
-        )
-        return ids
+    @property
+    def target_languages(self) -> tuple[str, ...]:
+        """Codes that a source can ask for by its first token, "fra" for ">>fra<<"; most have none.
+
+        `>>fra<<` at the very beginning of a text is that token.
+        """
+        if self.pair is None:
+            return ()
+        return tuple(token[2:-2] for token in self.pair.languages())
+
+    def into(self, text: str, language: str) -> str:
+        """`text` with the token for `language` before it. Raises ValueError if there is none."""
+        known = self.target_languages
+        if language not in known:
+            listed = f"it knows {', '.join(known)}" if known else "it has none"
+            raise ValueError(
+                f"The vocabulary has no token to ask for the language {language!r}; {listed}."
+            )
+        return f">>{language}<< {text}"
 
     def decode(self, ids: Iterable[SupportsIndex]) -> str:
         """The text of `ids` up to the first `</s>`; `<pad>` and `<s>` are skipped, `<unk>` is shown
@@ -183,7 +203,7 @@ class Vocabulary:
 
     def id(self, piece: str) -> int:
         """The id of a piece, "▁I" say. Raises ValueError if the vocabulary does not hold it."""
-        number = self._model.piece_to_id(_clean(piece))
+        number: int = self._model.piece_to_id(_clean(piece))
         if number == self.unk_id and piece != self._model.id_to_piece(self.unk_id):
             raise ValueError(f'The vocabulary of {len(self)} pieces has no piece "{piece}".')
         return number
@@ -209,6 +229,18 @@ class Vocabulary:
             if not 0 <= number < len(self):
                 raise ValueError(f"Id {number} is outside the vocabulary's 0 to {len(self) - 1}.")
             yield number
+
+
+def _one_model(model: bytes) -> sentencepiece.SentencePieceProcessor:
+    try:
+        if not model:
+            raise RuntimeError("no bytes")  # SentencePiece takes them for an empty model
+        return sentencepiece.SentencePieceProcessor(model_proto=model)
+    except RuntimeError as error:
+        raise ValueError(
+            f"These {len(model)} bytes are not a SentencePiece model; the file may be cut off "
+            "or of another kind."
+        ) from error
 
 
 class _Stream:

@@ -6,7 +6,7 @@ Bojar 2018, "Trivial Transfer Learning for Low-Resource Neural Machine Translati
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import torch
 
@@ -55,7 +55,12 @@ def load_start(folder: str, model_config: ModelConfig, *, own_vocabulary: bool) 
     """
     model, vocabulary = load_checkpoint(folder)
     free = {"dropout", "vocab_size"} if own_vocabulary else {"dropout"}
-    has, wants = model.config.to_dict(), model_config.to_dict()
+    if own_vocabulary and vocabulary.pair is not None:
+        raise ValueError(
+            f"{folder} has a vocabulary of two models, one a side; a run that starts from it keeps "
+            "it and cannot learn another"
+        )
+    has, wants = asdict(model.config), asdict(model_config)
     for name, value in wants.items():
         if name not in free and has[name] != value:
             raise ValueError(

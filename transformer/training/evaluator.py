@@ -64,7 +64,7 @@ class Evaluator:
         self._decoding = Decoding(max_len=limit, candidates=1)
 
     def _ids(self, src: str, tgt: str) -> tuple[list[int], list[int]]:
-        return self.vocabulary.encode(src), self.vocabulary.encode(tgt)
+        return self.vocabulary.encode(src), self.vocabulary.encode(tgt, target=True)
 
     def labels(self) -> list[dict[str, list[str]]]:
         """Tokens of each probe, as `Trace` names them: row i of cross-attention has read

@@ -177,5 +177,10 @@ class Learner(MixedPrecision[Transformer]):
             batch.tgt_in, memory, src_mask, target_mask(batch.tgt_in, pad_id), hooks
         )
         return smoothed_cross_entropy(
-            states, model.embedding.weight, batch.tgt_out, smoothing=smoothing, pad_id=pad_id
+            states,
+            model.embedding.weight,
+            batch.tgt_out,
+            smoothing=smoothing,
+            pad_id=pad_id,
+            bias=model.output_bias,
         )

@@ -26,6 +26,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         ctx: Any,
         states: Tensor,
         weight: Tensor,
+        bias: Tensor | None,
         target: Tensor,
         smoothing: float,
         wants_gradient: bool,
@@ -36,12 +37,14 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         plain = smoothed.clone()
         grad_states = torch.empty_like(states) if wants_gradient else None
         grad_weight = torch.zeros_like(weight) if wants_gradient else None
+        grad_bias = torch.zeros_like(bias) if wants_gradient and bias is not None else None
         mean_row = weight.to(wide).mean(0)  # the mean logit is its product with a state
+        mean_bias = 0.0 if bias is None else bias.to(wide).mean()
         for start in range(0, states.shape[0], SLICE_ROWS):
             part, gold = states[start : start + SLICE_ROWS], target[start : start + SLICE_ROWS]
-            logits, gold = functional.linear(part, weight), gold[:, None]
+            logits, gold = functional.linear(part, weight, bias), gold[:, None]
             gold_logit = logits.gather(1, gold).to(wide)
-            mean_logit = (part.to(wide) @ mean_row)[:, None]
+            mean_logit = (part.to(wide) @ mean_row)[:, None] + mean_bias
             # In bf16 the softmax is summed in fp32 and rounded once; log Z follows from one entry.
             probability = logits.softmax(-1)
             smallest = torch.finfo(probability.dtype).tiny
@@ -57,7 +60,9 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
                 grad[row, gold[:, 0]] += smoothing - 1
                 torch.mm(grad, weight, out=grad_states[start : start + SLICE_ROWS])
                 grad_weight += grad.t() @ part
-        ctx.save_for_backward(grad_states, grad_weight)
+                if grad_bias is not None:
+                    grad_bias += grad.sum(0)
+        ctx.save_for_backward(grad_states, grad_weight, grad_bias)
         ctx.weight_dtype = weight.dtype
         ctx.mark_non_differentiable(plain)
         return smoothed, plain
@@ -65,11 +70,12 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
-        grad_states, grad_weight = ctx.saved_tensors
+        grad_states, grad_weight, grad_bias = ctx.saved_tensors
         scale = grad_outputs[0]
         return (
             (grad_states * scale).to(grad_states.dtype),
             (grad_weight * scale).to(ctx.weight_dtype),
+            None if grad_bias is None else (grad_bias * scale).to(ctx.weight_dtype),
             None,
             None,
             None,
@@ -83,6 +89,7 @@ def smoothed_cross_entropy(
     *,
     smoothing: float,
     pad_id: int,
+    bias: Float[Tensor, "vocab"] | None = None,
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
     """Summed loss in nats over the target positions that are not padding.
 
@@ -93,6 +100,7 @@ def smoothed_cross_entropy(
         states: decoder output before the projection.
         weight: the shared embedding matrix.
         target: gold ids.
+        bias: of the logits, where the model has one.
 
     Returns:
         (the smoothed loss, with gradient; the plain negative log-likelihood, without).
@@ -102,6 +110,6 @@ def smoothed_cross_entropy(
     # Asked here: inside forward, autograd is off and `needs_input_grad` is true under no_grad too.
     wants_gradient = torch.is_grad_enabled() and (flat.requires_grad or weight.requires_grad)
     smoothed, plain = _SmoothedCrossEntropy.apply(  # type: ignore[no-untyped-call]
-        flat, weight, gold, smoothing, wants_gradient
+        flat, weight, bias, gold, smoothing, wants_gradient
     )
     return smoothed, plain

@@ -131,7 +131,7 @@ def _begin(
     valid: list[tuple[str, str]] = []
     gold: list[set[Link]] = []
     for number, pair in enumerate(itertools.islice(corpus.valid(), MAX_WATCHED)):
-        if max(len(encode(side)) for side in pair) <= max_len:
+        if max(len(encode(pair[0])), len(encode(pair[1], target=True))) <= max_len:
             valid.append(pair)
             gold += corpus.gold[number : number + 1]
     return ProbeSet(

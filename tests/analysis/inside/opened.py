@@ -19,6 +19,14 @@ from transformer.text import Vocabulary
 KINDS: dict[str, dict[str, Any]] = {
     "scaled_dot": {"score": "scaled_dot", "positions": "sinusoidal", "n_layers": 2},
     "dot": {"score": "dot", "positions": "learned", "n_layers": 1},
+    "swish": {
+        "n_layers": 1,
+        "biases": True,
+        "activation": "swish",
+        "output_bias": True,
+        "scale_embedding": False,
+    },
+    "gelu": {"n_layers": 1, "biases": True, "activation": "gelu", "output_bias": True},
     "additive": {"score": "additive", "positions": "none", "n_layers": 1},
 }
 SOURCE, TARGET = "She finds 'bread' \"today\".", "Elle trouve du pain."
@@ -45,7 +53,7 @@ def evaluated(line: str) -> float:
     """The value of a line of a working: `= \\frac{e^{0.5}}{1.2} + \\underbrace{…}_{i=3}`."""
     text = line.removeprefix("=")
     text = re.sub(r"\\left|\\right", "", text)
-    text = text.replace(r"\cdot", "*").replace(r"\infty", "inf")
+    text = text.replace(r"\mathrm{erf}", "erf").replace(r"\cdot", "*").replace(r"\infty", "inf")
     while match := re.search(r"\\underbrace{|\\frac{|\\sqrt{|\^{", text):
         first, rest = _braces(text[match.end() - 1 :])
         if match[0] == r"\underbrace{":
@@ -58,7 +66,9 @@ def evaluated(line: str) -> float:
         text = text[: match.start()] + made + rest
     text = re.sub(r"\\(tanh|sin|cos|max)", r"\1", text).replace("^2", "**2")
     text = re.sub(r"\)\s*\(", ")*(", text)
-    known = {name: getattr(math, name) for name in ("sqrt", "tanh", "sin", "cos", "e", "inf")}
+    known = {
+        name: getattr(math, name) for name in ("sqrt", "tanh", "sin", "cos", "e", "inf", "erf")
+    }
     return float(eval(text, {"__builtins__": {}}, {**known, "max": max}))
 
 

@@ -162,6 +162,8 @@ def test_what_the_heads_write_adds_up(looked: Looked) -> None:
     place = "encoder.0.self_attn.output"
     alone = [opened(looked.trace, looked.translator, place, head) for head in range(4)]
     total = sum(one.panel("u").values for one in alone)
+    bias = looked.translator.model.encoder.layers[0].self_attn.b_o  # type: ignore[union-attr]
+    total = total if bias is None else total + bias.numpy()  # type: ignore[operator]
     np.testing.assert_allclose(total, alone[0].result.values, atol=1e-5)
 
 

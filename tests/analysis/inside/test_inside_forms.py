@@ -23,9 +23,15 @@ ATTENTIONS = (
 )
 
 
-@pytest.fixture(scope="module")
-def translator(vocabulary: Vocabulary) -> Translator:
-    model = make_model(dtype=torch.float32, vocab_size=len(vocabulary), n_layers=2)
+@pytest.fixture(scope="module", params=["relu", "swish"])
+def translator(vocabulary: Vocabulary, request: pytest.FixtureRequest) -> Translator:
+    model = make_model(
+        dtype=torch.float32,
+        vocab_size=len(vocabulary),
+        n_layers=2,
+        activation=request.param,
+        biases=request.param == "swish",
+    )
     return Translator(model, vocabulary)
 
 
@@ -53,7 +59,8 @@ def test_the_convolution_is_torchs_own_module(translator: Translator) -> None:
             conv.bias.copy_(linear.bias)  # type: ignore[union-attr]
         x = torch.randn(5, config.d_model)
         mine = by_convolution(ffn, x)
-        torch.testing.assert_close(mine, second(first(x.T[None]).relu())[0].T)
+        bent = {"relu": torch.relu, "swish": nn.functional.silu}[config.activation]
+        torch.testing.assert_close(mine, second(bent(first(x.T[None])))[0].T)
         torch.testing.assert_close(mine, ffn(x[None])[0], rtol=1e-4, atol=1e-5)
 
 

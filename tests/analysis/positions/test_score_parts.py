@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from transformer import Hooks, Translator
-from transformer.analysis.positions.score_parts import PARTS, ScoreParts, score_parts
+from transformer.analysis.positions.score_parts import BIASED, PARTS, ScoreParts, score_parts
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.text import Vocabulary
@@ -21,6 +22,10 @@ def small(vocabulary: Vocabulary, **more: object) -> Translator:
     with torch.random.fork_rng():
         torch.manual_seed(2)
         model = Transformer(ModelConfig(**{**shape, **more}))  # type: ignore[arg-type]
+        if more.get("biases"):
+            for name, bias in model.named_parameters():
+                if name.endswith(("b_qkv", "b_o")):
+                    nn.init.normal_(bias)
     return Translator(model.eval(), vocabulary)
 
 
@@ -34,7 +39,13 @@ def made(parts: list[list[list[float]]], kind: str = "encoder") -> ScoreParts:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "more",
-    [{}, {"score": "dot"}, {"positions": "learned", "max_len": 80}, {"positions": "none"}],
+    [
+        {},
+        {"score": "dot"},
+        {"positions": "learned", "max_len": 80},
+        {"positions": "none"},
+        {"biases": True},
+    ],
     ids=str,
 )
 def test_the_parts_sum_to_the_models_scores(
@@ -42,7 +53,14 @@ def test_the_parts_sum_to_the_models_scores(
 ) -> None:
     translator = small(vocabulary, **more)
     found = score_parts(translator.model, translator.trace(TEXT), kind)
-    np.testing.assert_allclose(found.parts.sum(axis=0), found.scores, atol=1e-5, rtol=1e-5)
+    total = found.parts.sum(axis=0) + found.level
+    np.testing.assert_allclose(total, found.scores, atol=1e-5, rtol=1e-5)
+    biased = bool(more.get("biases"))
+    assert found.names == (BIASED if biased else PARTS)
+    if biased:
+        assert np.ptp(found.parts[4:], axis=-1).max() > 0.1
+        frame = found.to_frame()
+        np.testing.assert_allclose(frame["place"] + frame["word"], 1)
     assert found.error < 1e-4
     assert np.abs(found.scores).max() > 0.1
     if more.get("positions") == "none":

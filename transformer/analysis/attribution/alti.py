@@ -9,7 +9,9 @@ The output of attention, residual connection and LayerNorm is a sum over the inp
     y_i = Σ_j T_i(x_j) + β,    T_i(x_j) = L(Σ_h α_ij f(x_j) + [j = i] x_i) / σ_i,
 
 where L takes off the mean and multiplies by γ: LayerNorm is linear once its σ_i is known, so
-nothing is approximated here. An input counts by how much nearer to y_i it brings one than nothing,
+nothing is approximated here. Where an attention has a bias b^O, as in models of others, L(b^O)/σ_i
+stands beside β, and no input is given it. An input counts by how much nearer to y_i it brings one
+than nothing,
 
     c_ij = max(0, ‖y_i‖₁ − ‖y_i − T_i(x_j)‖₁),
 

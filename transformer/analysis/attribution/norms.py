@@ -2,8 +2,9 @@
 
 A head's output is Σ_j α_ij f(x_j) with f(x_j) = x_j W^V W^O of that head, so a large weight on a
 short vector contributes little: Kobayashi et al. 2020, "Attention is Not Only a Weight"
-(https://arxiv.org/abs/2004.10102), section 3. Our attention has no biases, so the vectors of all
-keys and heads add up to the module's `hook_output` and nothing is left over.
+(https://arxiv.org/abs/2004.10102), section 3. The paper's attention has no biases, so the vectors
+of all keys and heads add up to the module's `hook_output` and nothing is left over. In a model of
+others b^V is part of f(x_j), and b^O, which comes from no key, is what is left.
 
 Every function takes the model and a trace of it with all sites recorded. A trace made with hooks
 is taken as it is: values and weights put in the place of others count, and the vectors of a head
@@ -93,7 +94,8 @@ def summed_contributions(
 def sums(
     model: Transformer, trace: Trace, kind: str, layer: int
 ) -> Iterator[Float[np.ndarray, "some key d_model"]]:
-    """Σ_h α_ij f(x_j), some queries after the other; over the keys they add up to `hook_output`."""
+    """Σ_h α_ij f(x_j), some queries after the other; over the keys they add up to `hook_output`,
+    less b^O where the model has one."""
     sent = np.ascontiguousarray(vectors(model, trace, kind, layer).transpose(1, 0, 2))
     weights = trace.weights(kind, layer).transpose(2, 1, 0)  # (key, query, heads)
     step = max(1, BLOCK // (sent.shape[0] * sent.shape[2]))

@@ -67,7 +67,7 @@ def encoded(translator: Translator, corpus: Corpus, progress: Progress = silent)
     vocabulary, config = translator.vocabulary, translator.model.config
     decoder = SequenceDecoder(translator.model, "fp32")
     sources = vocabulary.encode_batch([s.source for s in corpus.sentences], threads=1)
-    targets = vocabulary.encode_batch([s.target for s in corpus.sentences], threads=1)
+    targets = vocabulary.encode_batch([s.target for s in corpus.sentences], threads=1, target=True)
     for number, (src, out) in enumerate(zip(sources, targets, strict=True), start=1):
         try:
             check_source(len(src), config)

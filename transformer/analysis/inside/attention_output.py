@@ -147,7 +147,9 @@ def output(ctx: Context) -> list[Panel]:
     written = own.values @ w_o[cut]
     each = ctx.trace[source[0]].astype(np.float64)
     parts = np.stack([each[h] @ w_o[h * d_k : (h + 1) * d_k] for h in range(n_heads)])
-    found = ctx.held(parts.sum(axis=0), ctx.box.site)
+    biased = ctx.block.b_o is not None
+    bias = array(ctx.block.b_o) if biased else np.zeros(ctx.config.d_model)
+    found = ctx.held(parts.sum(axis=0) + bias, ctx.box.site)
 
     def mine(row: int, column: int) -> list[str]:
         return [
@@ -157,16 +159,17 @@ def output(ctx: Context) -> list[Panel]:
 
     def work(row: int, column: int) -> list[str]:
         by_head = parts[:, row, column]
+        added = (f" + b_{{{column}}}", f" + {signed(bias[column])}") if biased else ("", "")
         return [
-            rf"o_{{{row},{column}}} = \sum_h u^{{(h)}}_{{{row},{column}}}",
-            f"= {summed(by_head, lambda h: signed(by_head[h]), 'h')}",
+            rf"o_{{{row},{column}}} = \sum_h u^{{(h)}}_{{{row},{column}}}{added[0]}",
+            f"= {summed(by_head, lambda h: signed(by_head[h]), 'h')}{added[1]}",
         ]
 
     lines = [f"head = seen[{source[0]!r}][{head}]", f"u = head @ {pick}"]
     alone = program([source[0]], lines, "u[{r}, {c}]")
     lines = [
         f"c = torch.cat(tuple(seen[{source[0]!r}]), dim=-1)",
-        f"o = c @ {ctx.expression()}.w_o.T",
+        f"o = c @ {ctx.expression()}.w_o.T" + (f" + {ctx.expression()}.b_o" if biased else ""),
     ]
     code = program([source[0]], lines, "o[{r}, {c}]")
     one = f"{symbol}\\, W^O_{{{head}}}"

@@ -50,15 +50,21 @@ def projection(ctx: Context) -> list[Panel]:
     symbol, origin = rf"W^{large}_{{{ctx.head}}}", f"{ctx.path}.w_{small}"
     name = f"W^{large} of head {ctx.head}"
     w = learned("w", name, symbol, weight, ctx.model_axis, ctx.head_axis, pick, origin)
-    found = ctx.held(x.values @ weight, ctx.box.site)
+    bias = array(ctx.block.bias(small))[cut]
+    found = ctx.held(x.values @ weight + bias, ctx.box.site)
+    biased = ctx.config.biases
 
     def work(row: int, column: int) -> list[str]:
+        added = (f" + b_{{{column}}}", f" + {signed(bias[column])}") if biased else ("", "")
         return [
-            rf"{small}_{{{row},{column}}} = \sum_i {letter}_{{{row},i}}\, W_{{i,{column}}}",
-            f"= {products(x.values[row], weight[:, column])}",
+            rf"{small}_{{{row},{column}}} = \sum_i {letter}_{{{row},i}}\, W_{{i,{column}}}"
+            + added[0],
+            f"= {products(x.values[row], weight[:, column])}{added[1]}",
         ]
 
     lines = [f"{letter} = seen[{source[0]!r}]", f"w = {pick}", f"{small} = {letter} @ w"]
+    if biased:
+        lines[-1] += f" + {ctx.expression()}.bias({small!r})[{cut.start}:{cut.stop}]"
     code = program([source[0]], lines, f"{small}[{{r}}, {{c}}]")
     return [x, w, table(small, title, small, found, rows, ctx.head_axis, work, code)]
 

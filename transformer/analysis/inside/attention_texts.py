@@ -13,7 +13,9 @@ def _projection(step: str, title: str, letter: str, says: str, cross: str, lengt
         title,
         "3.2.2",
         {
+            "decoder.cross_attn, biased": rf"{small} = {source}\,W^{letter}_h + b^{letter}_h",
             "decoder.cross_attn": rf"{small} = {source}\,W^{letter}_h",
+            "biased": rf"{small} = x\,W^{letter}_h + b^{letter}_h",
             "": rf"{small} = x\,W^{letter}_h",
         },
         {"decoder.cross_attn": f"{says} {cross}", "": says},
@@ -143,7 +145,10 @@ ATTENTION = (
         "output",
         "W^O",
         "3.2.2",
-        r"o = c\, W^O = \sum_h \mathrm{head}_h\, W^O_h",
+        {
+            "biased": r"o = c\, W^O + b^O = b^O + \sum_h \mathrm{head}_h\, W^O_h",
+            "": r"o = c\, W^O = \sum_h \mathrm{head}_h\, W^O_h",
+        },
         "One more matrix lets the heads be heard by every dimension. It falls apart by heads: "
         "each writes its own vector, and the output is their sum.",
         ("L", "d_model"),

@@ -71,7 +71,8 @@ def batched(
     config, encode = translator.model.config, translator.vocabulary.encode
     src = pad([encode(text) for text in sources], config.pad_id)
     # The last piece is only ever a target.
-    tgt = pad(shift_right([encode(text) for text in targets], config.bos_id), config.pad_id)
+    outputs = [encode(text, target=True) for text in targets]
+    tgt = pad(shift_right(outputs, config.bos_id), config.pad_id)
     of_source = attention.startswith("encoder") or attention.endswith("cross_attn")
     rows, keys = tgt if attention.startswith("decoder") else src, src if of_source else tgt
     mask = padding_mask(src, config.pad_id) if of_source else target_mask(tgt, config.pad_id)

@@ -59,8 +59,10 @@ EMBED = (
         "tokens",
         "Embedding",
         "3.4",
-        r"t = \sqrt{d_{model}}\; E[\mathrm{token}]",
+        {"unscaled": r"t = E[\mathrm{token}]", "": r"t = \sqrt{d_{model}}\; E[\mathrm{token}]"},
         {
+            "unscaled": "Each token picks its row of the matrix E, which serves both stacks and "
+            "the output. The paper multiplies it by √d_model; this model does not.",
             "encoder.embed": "Each token of the source picks its row of the matrix E. The row is "
             "multiplied by √d_model, so that it is not drowned by the positions that are added "
             "next. The same matrix serves both stacks, and the output.",
@@ -111,9 +113,21 @@ FEED_FORWARD = (
         "hidden",
         "FFN, hidden",
         "3.3, eq. 2",
-        r"a = \max(0,\ x W_1 + b_1)",
-        "Each token alone, every position by the same weights: d_ff units look for a pattern in "
-        "its vector. One that finds none is cut to 0; the others are live.",
+        {
+            "swish": r"a = z\,\sigma(z),\quad z = x W_1 + b_1",
+            "gelu": r"a = z\,\Phi(z),\quad z = x W_1 + b_1",
+            "": r"a = \max(0,\ x W_1 + b_1)",
+        },
+        {
+            "swish": "Each token alone, every position by the same weights: d_ff units look for a "
+            "pattern in its vector. The paper cuts them at 0; this model has swish there, z·σ(z), "
+            "which bends and lets a little below 0 through. Live are those above 0.",
+            "gelu": "Each token alone, every position by the same weights: d_ff units look for a "
+            "pattern in its vector. The paper cuts them at 0; this model has GELU there, z·Φ(z), "
+            "which bends and lets a little below 0 through. Live are those above 0.",
+            "": "Each token alone, every position by the same weights: d_ff units look for a "
+            "pattern in its vector. One that finds none is cut to 0; the others are live.",
+        },
         ("L", "d_ff"),
         "{module}.hook_hidden",
     ),
@@ -148,7 +162,7 @@ OUTPUT = (
         "logits",
         "Linear",
         "3.4",
-        r"z_v = y \cdot E[v]",
+        {"output biased": r"z_v = y \cdot E[v] + b_v", "": r"z_v = y \cdot E[v]"},
         "Each decoder state is compared with the embedding of every token there is. The matrix is "
         "E again, tied, and without √d_model. Shown are the ten highest of each position.",
         ("L", "vocab"),

@@ -23,7 +23,8 @@ class Convolved:
     """One feed-forward network over one sentence, in both forms.
 
     Attributes:
-        linear: (length, d_model), max(0, x W_1 + b_1) W_2 + b_2, as the model had it.
+        linear: (length, d_model), max(0, x W_1 + b_1) W_2 + b_2, as the model had it (or its own
+            activation for the max).
         convolved: the same by two `conv1d` with the same weights.
         kernels: shapes of the two kernels, (out, in, 1).
         apart: greatest difference between the two.
@@ -68,8 +69,8 @@ def convolved(model: Transformer, trace: Trace, block: str) -> Convolved:
 
 
 def by_convolution(ffn: FeedForward, x: Rows) -> Rows:
-    """conv1d, max(0, ·), conv1d: channels are the dimensions, and the kernel sees one position."""
-    hidden = functional.conv1d(x.T[None], _kernel(ffn.w_1), ffn.w_1.bias).relu()
+    """conv1d, activation, conv1d: channels are the dimensions, and the kernel sees one position."""
+    hidden = ffn.activation(functional.conv1d(x.T[None], _kernel(ffn.w_1), ffn.w_1.bias))
     return functional.conv1d(hidden, _kernel(ffn.w_2), ffn.w_2.bias)[0].T
 
 

@@ -18,24 +18,28 @@ from transformer.analysis.inside.panels import Array, Code, Panel
 
 
 def tokens(ctx: Context) -> list[Panel]:
-    """E[token], and the same × √d_model."""
-    d_model = ctx.config.d_model
+    """E[token], and the same × √d_model, unless the model has no such factor."""
+    d_model, scaled = ctx.config.d_model, ctx.config.scale_embedding
     ids = np.array(ctx.trace.src_ids if ctx.ids == "src" else ctx.trace.tgt_ids)
     rows, columns = ctx.rows, ctx.model_axis
     picked = array(ctx.model.embedding.weight[ids])
-    found = ctx.held(picked * d_model**0.5, ctx.box.site)
+    found = ctx.held(picked * ctx.config.embedding_scale, ctx.box.site)
     pick = f"model.embedding.weight[{ctx.ids}[0]]"
 
     def work(row: int, column: int) -> list[str]:
+        if not scaled:
+            return [rf"t_{{{row},{column}}} = E_{{{ids[row]},{column}}}"]
         return [
             rf"t_{{{row},{column}}} = \sqrt{{d_{{model}}}}\; E_{{{ids[row]},{column}}}",
             rf"= \sqrt{{{d_model}}} \cdot {signed(picked[row, column])}",
         ]
 
-    code = program([], [f"e = {pick}", f"t = e * {d_model} ** 0.5"], "t[{r}, {c}]")
+    scale = f" * {d_model} ** 0.5" if scaled else ""
+    code = program([], [f"e = {pick}", f"t = e{scale}"], "t[{r}, {c}]")
+    title = f"Embeddings{' × √d_model' if scaled else ''}"
     return [
         learned("e", "Rows of E", "E", picked, rows, columns, pick, "embedding.weight"),
-        table("t", "Embeddings × √d_model", "t", found, rows, columns, work, code),
+        table("t", title, "t", found, rows, columns, work, code),
     ]
 
 

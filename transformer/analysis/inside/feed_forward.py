@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
+import torch
 
 from transformer.analysis.inside.context import (
     ONE,
@@ -16,19 +20,59 @@ from transformer.analysis.inside.context import (
     through,
 )
 from transformer.analysis.inside.latex import number, plain, products, signed
-from transformer.analysis.inside.panels import Array, Code, Panel
+from transformer.analysis.inside.panels import Array, Code, Kind, Panel
+from transformer.config import Activation
 
 STRONGEST = 16
 """Hidden units shown of each position."""
 
 
+@dataclass(frozen=True)
+class Bend:
+    """What stands between the two products: as a function, in LaTeX, and as a line of PyTorch.
+
+    `before` is what its argument is called; `kind` is of the numbers that come out.
+    """
+
+    function: Callable[[Array], Array]
+    latex: str
+    code: str
+    before: str = "Before the activation"
+    kind: Kind = "signed"
+
+    def written(self, z: str) -> str:
+        """The function of `z`, in LaTeX."""
+        return self.latex.replace("Z", z)
+
+
+BENDS: dict[Activation, Bend] = {
+    "relu": Bend(
+        lambda z: np.maximum(z, 0), r"\max(0, Z)", "z.clamp(min=0)", "Before the cut", "positive"
+    ),
+    "swish": Bend(
+        lambda z: z / (1 + np.exp(-z)), r"\frac{Z}{1 + e^{-(Z)}}", "z / (1 + (-z).exp())"
+    ),
+    "gelu": Bend(
+        lambda z: z / 2 * (1 + _erf(z)),
+        r"\frac{Z}{2} \cdot \left(1 + \mathrm{erf}\left(\frac{Z}{\sqrt{2}}\right)\right)",
+        "z / 2 * (1 + torch.erf(z / 2 ** 0.5))",
+    ),
+}
+"""By `ModelConfig.activation`."""
+
+
+def _erf(z: Array) -> Array:
+    """erf(z/√2)."""
+    return array(torch.erf(torch.from_numpy(z / 2**0.5)))
+
+
 def hidden(ctx: Context) -> list[Panel]:
-    """x W_1 + b_1, cut off below 0; which units are live, and which are the strongest."""
-    config, source = ctx.config, ctx.before[0]
+    """x W_1 + b_1, cut off below 0 or bent; which units are live, and which are the strongest."""
+    config, source, bent = ctx.config, ctx.before[0], BENDS[ctx.config.activation]
     x = given(ctx, "x", "What comes in", "x", ctx.before, ctx.rows, ctx.model_axis)
     w, b = ctx.block.w_1.weight, array(ctx.block.w_1.bias)
     z = through(x.values, w) + b
-    found = ctx.held(np.maximum(z, 0), ctx.box.site)
+    found = ctx.held(bent.function(z), ctx.box.site)
     units = numbered(config.d_ff, "hidden unit")
     lines = [
         f"x = seen[{source!r}]",
@@ -44,13 +88,13 @@ def hidden(ctx: Context) -> list[Panel]:
 
     def work(row: int, column: int) -> list[str]:
         return [
-            rf"a_{{{row},{column}}} = \max(0, z_{{{row},{column}}})",
-            rf"= \max(0, {number(z[row, column])})",
+            rf"a_{{{row},{column}}} = {bent.written(f'z_{{{row},{column}}}')}",
+            f"= {bent.written(number(z[row, column]))}",
         ]
 
     sums = table(
         "z",
-        "Before the cut",
+        bent.before,
         "x W_1 + b_1",
         z,
         ctx.rows,
@@ -59,9 +103,9 @@ def hidden(ctx: Context) -> list[Panel]:
         program([source], lines, "z[{r}, {c}]"),
         role="step",
     )
-    lines.append("a = z.clamp(min=0)")
+    lines.append(f"a = {bent.code}")
     code = program([source], lines, "a[{r}, {c}]")
-    a = table("a", "Hidden units", "a", found, ctx.rows, units, work, code, kind="positive")
+    a = table("a", "Hidden units", "a", found, ctx.rows, units, work, code, kind=bent.kind)
     return [x, sums, _live(ctx, z, lines), _strongest(ctx, found, lines), a]
 
 
@@ -105,7 +149,7 @@ def _strongest(ctx: Context, a: Array, lines: list[str]) -> Panel:
         work,
         code,
         role="step",
-        kind="positive",
+        kind=BENDS[ctx.config.activation].kind,
         cells=tuple(tuple(f"unit {unit}" for unit in row) for row in units),
     )
 
@@ -115,7 +159,8 @@ def output(ctx: Context) -> list[Panel]:
     site = f"{ctx.path}.hook_hidden"
     units = numbered(ctx.config.d_ff, "hidden unit")
     source = site, f"{ctx.name}.hidden"
-    a = given(ctx, "a", "Hidden units", "a", source, ctx.rows, units, kind="positive")
+    kind = BENDS[ctx.config.activation].kind
+    a = given(ctx, "a", "Hidden units", "a", source, ctx.rows, units, kind=kind)
     w, b = ctx.block.w_2.weight, array(ctx.block.w_2.bias)
     found = ctx.held(through(a.values, w) + b, ctx.box.site)
 

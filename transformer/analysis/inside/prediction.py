@@ -17,7 +17,7 @@ from transformer.analysis.inside.context import (
     table,
     through,
 )
-from transformer.analysis.inside.latex import Work, number, products, summed
+from transformer.analysis.inside.latex import Work, number, products, signed, summed
 from transformer.analysis.inside.panels import Array, Code, Panel
 
 HIGHEST = 10
@@ -35,17 +35,21 @@ def logits(ctx: Context) -> list[Panel]:
     source = ctx.before
     y = given(ctx, "y", "The decoder's states", "y", source, ctx.rows, ctx.model_axis)
     embedding = ctx.model.embedding.weight
-    z = ctx.held(through(y.values, embedding), ctx.box.site)
+    bias = ctx.model.output_bias
+    added = np.zeros(len(embedding)) if bias is None else array(bias)
+    z = ctx.held(through(y.values, embedding) + added, ctx.box.site)
     ids, found = _highest(z)
 
     def work(row: int, column: int) -> list[str]:
         id = ids[row, column]
+        end = ("", "") if bias is None else (" + b_v", f" + {signed(added[id])}")
         return [
-            rf"z_{{{row},v}} = \sum_i y_{{{row},i}}\, E_{{v,i}},\quad v = {id}",
-            f"= {products(y.values[row], array(embedding[id]))}",
+            rf"z_{{{row},v}} = \sum_i y_{{{row},i}}\, E_{{v,i}}{end[0]},\quad v = {id}",
+            f"= {products(y.values[row], array(embedding[id]))}{end[1]}",
         ]
 
-    lines = (f"y = seen[{source[0]!r}]", "z = y @ model.embedding.weight.T")
+    end = "" if bias is None else " + model.output_bias"
+    lines = (f"y = seen[{source[0]!r}]", f"z = y @ model.embedding.weight.T{end}")
     code = _reading((source[0],), lines, "z", ids)
     return [y, _ranked(ctx, "z", "Logits", "z", found, ids, work, code)]
 

@@ -128,4 +128,11 @@ def _chosen(text: str | dict[str, str], config: ModelConfig, kind: str) -> str:
     """The wording for this model, or for this kind of attention."""
     if isinstance(text, str):
         return text
-    return next(text[key] for key in (config.score, config.positions, kind, "") if key in text)
+    keys: list[str] = [config.score, config.positions, config.activation]
+    if config.biases:
+        keys += [f"{kind}, biased", "biased"]
+    if config.output_bias:
+        keys.append("output biased")
+    if not config.scale_embedding:
+        keys.append("unscaled")
+    return next(text[key] for key in (*keys, kind, "") if key in text)

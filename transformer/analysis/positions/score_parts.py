@@ -1,8 +1,10 @@
 """A head's scores in the first layer, split exactly: what is word in them and what is place.
 
-Layer 0 reads x = c + p: content c (embedding × √d_model) plus the position p (section 3.5). No
-projection has a bias, so q = c·W^Q + p·W^Q and k = c·W^K + p·W^K, and q·k/√d_k falls into four
-sums (as in Dai et al. 2019, section 3.3, https://arxiv.org/abs/1901.02860). From layer 1 on this
+Layer 0 reads x = c + p: content c (embedding × √d_model) plus the position p (section 3.5). The
+paper's projections have no bias: q = c·W^Q + p·W^Q and k = c·W^K + p·W^K, and q·k/√d_k falls into
+four sums (as in Dai et al. 2019, section 3.3, https://arxiv.org/abs/1901.02860). Where they have
+one, b^Q asks too, whatever stands at the query: two sums more, b^Q·(c·W^K) and b^Q·(p·W^K) (the u
+and v of Dai et al.). What b^K adds is the same for all keys of a query. From layer 1 on this
 ends: attention and the feed-forward network have mixed words and places, and LayerNorm has scaled
 their sum.
 """
@@ -23,23 +25,32 @@ from transformer.model.attention import split_heads
 
 PARTS = ("content-content", "content-position", "position-content", "position-position")
 """The query's side first: "content-position" is a word that looks for a place."""
+BIASED = (*PARTS, "bias-content", "bias-position")
+"""The same of a model with biases: "bias-position" is a head that always looks for a place."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreParts:
-    """The four parts of every head of one layer 0, before mask and softmax.
+    """The parts of every head of one layer 0, before mask and softmax.
 
     Attributes:
         kind: "encoder" or "decoder", as in `Trace.weights`.
         tokens: of the positions, which are queries and keys both.
-        parts: in the order of `PARTS`; they sum to `scores`.
+        parts: in the order of `names`; with `level` they sum to `scores`.
         scores: what the model itself computed, `hook_scores`.
+        level: what is added to all of a row, which softmax does not see: q·b^K; 0 without biases.
     """
 
     kind: str
     tokens: tuple[str, ...]
-    parts: Float[np.ndarray, "4 heads length length"]
+    parts: Float[np.ndarray, "parts heads length length"]
     scores: Float[np.ndarray, "heads length length"]
+    level: Float[np.ndarray, "heads length 1"] | float = 0.0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """`PARTS`, or `BIASED`."""
+        return BIASED[: len(self.parts)]
 
     @property
     def allowed(self) -> Bool[np.ndarray, "length length"]:
@@ -50,10 +61,10 @@ class ScoreParts:
 
     @property
     def error(self) -> float:
-        """Largest difference between the four parts' sum and the model's scores."""
-        return float(np.abs(self.parts.sum(axis=0) - self.scores).max())
+        """Largest difference between the sum of the parts and the model's scores."""
+        return float(np.abs(self.parts.sum(axis=0) + self.level - self.scores).max())
 
-    def centred(self) -> Float[np.ndarray, "4 heads length length"]:
+    def centred(self) -> Float[np.ndarray, "parts heads length length"]:
         """The parts without each row's mean over the allowed keys, NaN where none is allowed.
 
         Softmax does not see what is added to a whole row, so only this is of consequence.
@@ -61,30 +72,30 @@ class ScoreParts:
         shown = np.where(self.allowed, self.parts, np.nan)
         return np.asarray(shown - np.nanmean(shown, axis=-1, keepdims=True))
 
-    def shares(self) -> Float[np.ndarray, "heads 4"]:
-        """How much each part varies along the rows, as a share of what all four do, 0 to 1.
+    def shares(self) -> Float[np.ndarray, "heads parts"]:
+        """How much each part varies along the rows, as a share of what all do, 0 to 1.
 
         Variance over the allowed keys about each row's mean, all rows together, divided by the sum
-        of the four. Parts may strengthen or cancel one another, which this leaves out. All 0 for a
+        of all. Parts may strengthen or cancel one another, which this leaves out. All 0 for a
         head whose parts do not vary at all.
         """
         spread = np.nansum(self.centred() ** 2, axis=(-2, -1)).T
         total = spread.sum(axis=1, keepdims=True)
         return np.asarray(np.divide(spread, total, np.zeros_like(spread), where=total > 0))
 
-    def alone(self) -> Float[np.ndarray, "4 heads length length"]:
+    def alone(self) -> Float[np.ndarray, "parts heads length length"]:
         """Where softmax of each part alone would look; rows sum to 1."""
         shown = np.where(self.allowed, self.parts, -np.inf)
         grown = np.exp(shown - shown.max(axis=-1, keepdims=True))
         return np.asarray(grown / grown.sum(axis=-1, keepdims=True))
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each head: the shares of `PARTS`, then `place` and `word`: what its look at
+        """A row for each head: the shares of `names`, then `place` and `word`: what its look at
         the keys' positions and at the keys' content comes to together."""
-        found = pd.DataFrame(self.shares(), columns=list(PARTS))
+        found = pd.DataFrame(self.shares(), columns=list(self.names))
+        for column, key in (("place", "-position"), ("word", "-content")):
+            found[column] = found[[name for name in self.names if name.endswith(key)]].sum(axis=1)
         found.insert(0, "head", range(len(found)))
-        found["place"] = found["content-position"] + found["position-position"]
-        found["word"] = found["content-content"] + found["position-content"]
         return found
 
 
@@ -117,14 +128,23 @@ def score_parts(model: Transformer, trace: Trace, kind: str = "encoder") -> Scor
     halves = [_exact(trace[f"{kind}.embed.hook_{what}"]) for what in ("tokens", "positions")]
     with torch.no_grad():
         w_q, w_k = (w.detach().cpu().double() for w in (attention.w_q, attention.w_k))
+        b_q, b_k = (attention.bias(part).detach().cpu().double() for part in "qk")
         queries = [split_heads(half @ w_q.T, attention.n_heads)[0] for half in halves]
         keys = [split_heads(half @ w_k.T, attention.n_heads)[0] for half in halves]
+        level: Tensor | float = 0.0
+        if model.config.biases:
+            always, of_all = (
+                split_heads(bias.expand_as(halves[0]), attention.n_heads)[0] for bias in (b_q, b_k)
+            )
+            queries.append(always)
+            level = attention.score.scale * (sum(queries) * of_all).sum(dim=-1, keepdim=True)
         parts = [attention.score.scale * q @ k.transpose(-1, -2) for q in queries for k in keys]
     return ScoreParts(
         kind=kind,
         tokens=trace.src_tokens if kind == "encoder" else trace.tgt_tokens,
         parts=torch.stack(parts).numpy(),
         scores=trace[f"{kind}.layers.0.self_attn.hook_scores"],
+        level=level.numpy() if isinstance(level, Tensor) else level,
     )
 
 

@@ -50,9 +50,10 @@ class Tokens:
             )
             for sentence, pair in both
         ]
-        known, rare = Pieces.of(pieces), np.array(rarity(pieces, pairs))
-        ordered = np.sort(rare[~known.control])
-        least = ordered[FREQUENT] if len(ordered) > FREQUENT else rare.max() + 1
+        ordered = vocabulary.pair is None
+        known, rare = Pieces.of(pieces), np.array(rarity(pieces, pairs, ordered=ordered))
+        rising = np.sort(rare[~known.control])
+        least = rising[FREQUENT] if len(rising) > FREQUENT else rare.max() + 1
         within = [tables([pieces[id] for id in pair.src], sentence.gold) for sentence, pair in both]
         return cls(known, rare, rare >= least, links, within)
 
@@ -89,15 +90,15 @@ def _padded(
     return found
 
 
-def rarity(pieces: Sequence[str], pairs: Sequence[Pair]) -> list[int]:
+def rarity(pieces: Sequence[str], pairs: Sequence[Pair], *, ordered: bool = True) -> list[int]:
     """A number for every id, greater for rarer pieces.
 
     A learned vocabulary numbers its pieces from the most probable to the least (Kudo 2018), but
     its bytes, which come first and stand for what no piece covers; so the number says how rare a
-    piece was in the training text. A vocabulary of given symbols has no such order, and the
-    corpus is counted instead.
+    piece was in the training text. A vocabulary of given symbols, or one that came from elsewhere,
+    has no such order (not `ordered`), and the corpus is counted instead.
     """
-    if "<0x00>" in pieces:
+    if ordered and "<0x00>" in pieces:
         return [
             len(pieces) + id if piece.startswith("<0x") else id for id, piece in enumerate(pieces)
         ]

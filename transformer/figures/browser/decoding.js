@@ -33,13 +33,14 @@ function decodingView(ctx) {
   const panels = [makeStepPanel(ctx, force), makeStepPanel(ctx, null)];
   const both = el("div", { class: "hu-both" }, ...panels.map(({ node }) => node));
   const tree = makeTree(ctx);
-  const node = el("div", { class: "hu-decoding" },
-    el("section", { class: "hu-player", tabindex: "0", "aria-label": "The translation, step by step. Arrow keys step, Space plays." },
-      player.node, line, ...outputs.map((row) => row.node)),
-    both, tree.node);
+  const stepped = el("section", { class: "hu-player", tabindex: "0", "aria-label": "The translation, step by step. Arrow keys step, Space plays." },
+    player.node, line, ...outputs.map((row) => row.node));
+  const all = [stepped, both, tree.node];
+  const empty = el("p", { class: "hu-empty" }, "How this text was written is not in this trace: it was given as attention alone.");
+  const node = el("div", { class: "hu-decoding" }, ...all);
   back.addEventListener("click", () => {
     ctx.set({ force: "" });
-    node.firstChild.focus();
+    stepped.focus();
   });
 
   const count = () => Math.max(ctx.side.steps.length, alteredOf(ctx)?.steps.length || 0);
@@ -64,6 +65,8 @@ function decodingView(ctx) {
 
   function draw() {
     const { side } = ctx;
+    if (!count()) return node.replaceChildren(empty);
+    if (empty.isConnected) node.replaceChildren(...all);
     const [step, forced, altered] = [at(), forcedOf(ctx.state), alteredOf(ctx)];
     player.draw(step, count(), Boolean(playing));
     line.hidden = !forced || !(altered || ctx.live);
@@ -112,13 +115,14 @@ function decodingView(ctx) {
     title: () => {
       const { predicted, steps } = ctx.side;
       const step = at();
+      if (!count()) return "Step by step";
       const writes = step < steps.length ? `: “${plainToken(predicted.names[step])}”` : "";
       return `Step ${step + 1} of ${count()}${writes}`;
     },
     note: () => `Of ${KINDS[ctx.state.kind]} the rows below are those of the chosen head, of the other kinds those of the clearest head of each.${isExact() ? "" : ` ${PIECES_HERE}`}`,
     code: () => `trace.translation.steps[${at()}]`,
-    figure: () => decodingFigure(ctx, at(), tree),
-    table: () => decodingTable(ctx, at()),
+    figure: () => count() && decodingFigure(ctx, at(), tree),
+    table: () => count() && decodingTable(ctx, at()),
     close: stop,
   };
 }

@@ -35,7 +35,9 @@ def _convolutions(found: Convolved, trace: Trace, stop: Stop) -> None:
     tokens = trace.src_tokens if stop.box.stack == "encoder" else trace.tgt_tokens
     row = min(max(state.view().row, 0), len(tokens) - 1)
     with st.container(border=True, key="inside-aside"):
-        st.latex(r"\mathrm{FFN}(x) = \mathrm{conv}_{2}\big(\max(0,\ \mathrm{conv}_{1}(x))\big)")
+        relu = trace.config.get("activation", "relu") == "relu"
+        bent = r"\max(0,\ \mathrm{conv}_{1}(x))" if relu else r"f(\mathrm{conv}_{1}(x))"
+        st.latex(rf"\mathrm{{FFN}}(x) = \mathrm{{conv}}_{{2}}\big({bent}\big)")
         st.latex(r"\mathrm{conv}_{1}(x)_t = \textstyle\sum_{i} x_{t,i}\, W_{1,i} + b_1")
         first, second = (" × ".join(map(str, shape)) for shape in found.kernels)
         st.markdown(

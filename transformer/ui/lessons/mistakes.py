@@ -207,6 +207,8 @@ def units(looked: Looked) -> Question:
     hidden = np.stack(
         [trace[f"encoder.layers.{layer}.ffn.hook_hidden"] for layer in range(trace.n_layers)]
     )
+    own = str(trace.config.get("activation", "relu"))
+    others = "silent" if own == "relu" else f"let through a little, for this model has {own} there"
     return Question(
         options=(
             Option("softmax", "That shares 1 out; here every unit is on its own."),
@@ -218,7 +220,7 @@ def units(looked: Looked) -> Question:
             "$\\max$: it is $\\max(0, xW_1 + b_1)$, which cuts off what is below zero "
             f"(equation 2). Of the {hidden.shape[-1]:,} units of each encoder layer "
             f"{percent(float((hidden > 0).mean()))} are above zero on this sentence; the others "
-            "are silent."
+            f"are {others}."
         ),
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.positions import SIDES, STACKS, added
-from transformer.analysis.positions.score_parts import PARTS, ScoreParts, score_parts
+from transformer.analysis.positions.score_parts import BIASED, ScoreParts, score_parts
 from transformer.figures.clocks import bars, shares
 from transformer.figures.positions import table
 from transformer.ui import frame, state
@@ -18,21 +18,35 @@ from transformer.ui.positions import Positions
 from transformer.ui.positions.sides import recorded, side, tokens
 
 NAMES = dict(
-    zip(PARTS, ("word → word", "word → place", "place → word", "place → place"), strict=True)
+    zip(
+        BIASED,
+        (
+            "word → word",
+            "word → place",
+            "place → word",
+            "place → place",
+            "always → word",
+            "always → place",
+        ),
+        strict=True,
+    )
 )
-"""What the query is of → what the key is of."""
+"""What the query is of → what the key is of; "always" is the bias of the queries."""
 MOST_TOKENS = 100
-WHOLE = "all four together: the head itself"
+COUNTS = {4: "four", 6: "six"}
 
 
 def sizes(model: Model) -> None:
     """How large word and place are in each sum."""
     trace = recorded(model)
-    root = model.translator.model.config.d_model**0.5
+    config = model.translator.model.config
+    root = config.d_model**0.5
+    times = f"multiplied by √d_model = {root:.1f}" if config.scale_embedding else "as it is"
     st.markdown(
-        "What the first layer reads is a **sum**: the token's embedding, multiplied by √d_model = "
-        f"{root:.1f}, plus the place's vector (sections 3.4 and 3.5). Which of the two is longer?"
+        f"What the first layer reads is a **sum**: the token's embedding, {times}, plus the "
+        "place's vector (sections 3.4 and 3.5). Which of the two is longer?"
     )
+    called = "word · √d_model" if config.scale_embedding else "word"
     titles = {"source": model.about.source, "target": model.about.target}
     for which, column in zip(SIDES, st.columns(2, gap="large"), strict=True):
         found = added(trace, which)
@@ -40,7 +54,7 @@ def sizes(model: Model) -> None:
             st.subheader(titles[which])
             labels = [f"{at} {token}" for at, token in enumerate(found["token"])]
             groups = {
-                "word · √d_model": found["embedding"].to_numpy(),
+                called: found["embedding"].to_numpy(),
                 "place": found["encoding"].to_numpy(),
                 "their sum": found["sum"].to_numpy(),
             }
@@ -49,9 +63,10 @@ def sizes(model: Model) -> None:
                 f"positions-added-{which}",
             )
             word, place = found["embedding"].mean(), found["encoding"].mean()
+            other = ("Without", word / root) if config.scale_embedding else ("With", word * root)
             st.caption(
-                f"On average the word is {word:.2f} long and the place {place:.2f}. Without "
-                f"√d_model the word would be {word / root:.2f}."
+                f"On average the word is {word:.2f} long and the place {place:.2f}. {other[0]} "
+                f"√d_model the word would be {other[1]:.2f}."
             )
             st.html(
                 html(
@@ -74,13 +89,24 @@ def sizes(model: Model) -> None:
 
 
 def parts(model: Model) -> None:
-    """The four parts of a first-layer score, of one head and of all."""
+    """The parts of a first-layer score, of one head and of all."""
+    config = model.translator.model.config
+    count, query, key = "four", r"(c_i+p_i)W^Q", r"(c_j+p_j)W^K"
+    if config.biases:
+        count, query, key = "six", rf"({query}+b^Q)", rf"{key}+b^K"
     st.markdown(
         "In the first layer every query and every key is a word **plus** a place. So a score is "
-        "exactly four sums: which of them tells the head where to look?"
+        f"exactly {count} sums: which of them tells the head where to look?"
+        + (
+            " This model's projections have biases: with $b^Q$ every query asks the same too, "
+            "whatever stands there. What $b^K$ adds is the same for all keys, and softmax does not "
+            "see it."
+            if config.biases
+            else ""
+        )
     )
-    product = r"(c_i+p_i)W^Q\,[(c_j+p_j)W^K]^{\top}"
-    scaled = model.translator.model.config.score == "scaled_dot"
+    product = rf"{query}\,[{key}]^{{\top}}"
+    scaled = config.score == "scaled_dot"
     st.latex(r"s_{ij}=" + (rf"\frac{{{product}}}{{\sqrt{{d_k}}}}" if scaled else product))
     kind = STACKS[side()]
     trace = recorded(model)
@@ -91,8 +117,8 @@ def parts(model: Model) -> None:
     st.markdown("**Which heads look at words, and which at places?** Most at places on top.")
     chart(
         shares(
-            frame_of[list(PARTS)].to_numpy(),
-            list(NAMES.values()),
+            frame_of[list(found.names)].to_numpy(),
+            [NAMES[name] for name in found.names],
             [f"head {exact.number(head)}" for head in frame_of["head"]],
             dark=dark(),
         ),
@@ -109,9 +135,10 @@ def parts(model: Model) -> None:
         st.dataframe(frame_of.rename(columns=NAMES).round(3), hide_index=True)
     _one(model, found, trace.weights(kind, 0), int(top["head"]))
     st.caption(
-        f"The four parts sum to the model's own scores; largest difference {found.error:.1e}. This "
-        "holds in the first layer alone: above, attention has mixed the words and places of many "
-        "positions, and LayerNorm has scaled the sum. Place → place is the same for every sentence."
+        f"The {count} parts sum to the model's own scores; largest difference {found.error:.1e}. "
+        "This holds in the first layer alone: above, attention has mixed the words and places of "
+        "many positions, and LayerNorm has scaled the sum. Place → place is the same for every "
+        "sentence."
     )
 
 
@@ -147,8 +174,10 @@ def _one(model: Model, found: ScoreParts, weights: np.ndarray, first: int) -> No
     values = list(found.alone()[:, head] if look else found.centred()[:, head])
     values.append(np.where(found.allowed, weights[head], np.nan) if look else sum(values))
     limit = max(float(np.nanmax(np.abs(picture))) for picture in values)
-    columns = [*st.columns(2), *st.columns(2), *st.columns(2)]
-    for name, column, picture in zip((*NAMES.values(), WHOLE), columns, values, strict=False):
+    names = [NAMES[name] for name in found.names]
+    names.append(f"all {COUNTS[len(names)]} together: the head itself")
+    columns = [column for _ in names[::2] for column in st.columns(2)]
+    for name, column, picture in zip(names, columns, values, strict=False):
         with column:
             chart(
                 table(

@@ -1,0 +1,128 @@
+"""Small random Marian models as `transformers` builds and saves them, with a vocabulary."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+import torch
+from torch.nn import functional
+from transformers import MarianConfig, MarianMTModel
+
+ENGLISH = [
+    f"{who} {does} {what} {when}."
+    for who in ("The baker", "My aunt", "A pilot", "She")
+    for does in ("paints", "sells", "hides", "finds")
+    for what in ("a boat", "the lamp", "bread", "books")
+    for when in ("today", "at night", "again", "first")
+]
+FRENCH = [
+    f"{who} {does} {what} {when}."
+    for who in ("Le boulanger", "Ma tante", "Un pilote", "Elle")
+    for does in ("peint", "vend", "cache", "trouve")
+    for what in ("un bateau", "la lampe", "du pain", "des livres")
+    for when in ("aujourd'hui", "la nuit", "encore", "d'abord")
+]
+LANGUAGES = (">>fra<<", ">>deu<<")
+
+
+def sentence_pieces(sentences: list[str], size: int = 120) -> bytes:
+    """A SentencePiece model as Marian's are: without padding, `</s>` before `<unk>`."""
+    written = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(sentences),
+        model_writer=written,
+        vocab_size=size,
+        hard_vocab_limit=False,
+        eos_id=0,
+        unk_id=1,
+        bos_id=-1,
+        pad_id=-1,
+        minloglevel=2,
+        num_threads=1,
+    )
+    return written.getvalue()
+
+
+def listed(*models: bytes) -> dict[str, int]:
+    """vocab.json: `</s>`, `<unk>`, the languages, the pieces of both models, `<pad>` last."""
+    pieces = ["</s>", "<unk>", *LANGUAGES]
+    for data in models:
+        model = sentencepiece.SentencePieceProcessor(model_proto=data)
+        pieces += [model.id_to_piece(id) for id in range(len(model))]
+    return {piece: id for id, piece in enumerate(dict.fromkeys([*pieces, "<pad>"]))}
+
+
+def model(vocab_size: int, seed: int = 0, **changes: Any) -> MarianMTModel:
+    """Random weights, with biases, gains and shifts away from where they start.
+
+    Its outputs are one piece again and again; see `half_trained`.
+    """
+    shape: dict[str, Any] = {
+        "d_model": 24,
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+        "encoder_attention_heads": 4,
+        "decoder_attention_heads": 4,
+        "encoder_ffn_dim": 40,
+        "decoder_ffn_dim": 40,
+        "activation_function": "swish",
+        "scale_embedding": True,
+        "max_position_embeddings": 64,
+        "dropout": 0.1,
+    }
+    ids = {
+        "vocab_size": vocab_size,
+        "pad_token_id": vocab_size - 1,
+        "decoder_start_token_id": vocab_size - 1,
+        "eos_token_id": 0,
+        "forced_eos_token_id": None,
+    }
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        made = MarianMTModel(MarianConfig(**{**shape, **ids, **changes})).eval()
+        with torch.no_grad():
+            for name, weight in made.named_parameters():
+                if "embed_positions" not in name:
+                    weight.add_(torch.randn_like(weight), alpha=0.2)
+            made.final_logits_bias.normal_()
+    made.generation_config.bad_words_ids = [[1], [vocab_size - 1]]
+    made.generation_config.max_length = 48
+    return made
+
+
+def half_trained(made: MarianMTModel, steps: int = 120) -> MarianMTModel:
+    """The model after it has begun to write its source again: outputs differ, and most end."""
+    config = made.config
+    start = torch.full((32, 1), config.decoder_start_token_id)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(3)
+        optimizer = torch.optim.Adam(made.parameters(), lr=5e-3)
+        for _ in range(steps):
+            length = int(torch.randint(1, 8, ()))
+            words = torch.randint(2, 20, (32, length))
+            out = torch.cat([words, torch.zeros(32, 1, dtype=torch.long)], dim=1)
+            logits = made(
+                input_ids=out, decoder_input_ids=torch.cat([start, out[:, :-1]], 1)
+            ).logits
+            optimizer.zero_grad()
+            functional.cross_entropy(logits.flatten(0, 1), out.flatten()).backward()
+            optimizer.step()
+    return made.eval()
+
+
+def save(folder: Path, *, trained: bool = False, **changes: Any) -> MarianMTModel:
+    """A whole folder: what `save_pretrained` writes, and the vocabulary's three files."""
+    files = [sentence_pieces(ENGLISH), sentence_pieces(FRENCH)]
+    pieces = listed(*files)
+    made = model(len(pieces), **changes)
+    if trained:
+        half_trained(made)
+    made.save_pretrained(folder)
+    for name, data in zip(("source.spm", "target.spm"), files, strict=True):
+        (folder / name).write_bytes(data)
+    (folder / "vocab.json").write_text(json.dumps(pieces), encoding="utf-8")
+    return made

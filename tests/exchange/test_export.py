@@ -1,0 +1,128 @@
+"""A checkpoint of ours as a Marian folder: the same numbers and text in `transformers`."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import MarianMTModel, MarianTokenizer
+
+from tests.exchange import marian
+from tests.model.small import make_model
+from transformer.checkpoint import CheckpointError, load_checkpoint, load_languages, save_checkpoint
+from transformer.cli import main
+from transformer.exchange import export_marian, import_folder
+from transformer.inference import Translator
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+
+SENTENCES = ["The baker paints a boat today.", "She sells bread.", "Ünknown wörds 世界"]
+
+
+def moved(model: Transformer, vocabulary: Vocabulary) -> Transformer:
+    """One like it, with biases and gains away from where they start, and ends that come soon."""
+    made = make_model(dtype=torch.float32, **{**model.config.to_dict(), "dropout": 0.0})
+    with torch.no_grad():
+        made.embedding.weight.mul_(3)
+    return made
+
+
+@pytest.fixture
+def checkpoint(tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path) -> Path:
+    folder = tmp_path / "en-fr"
+    card = "---\nlanguage: [en, fr]\nlicense: mit\n---\n\n# Ours\n"
+    save_checkpoint(folder, moved(tiny_model, vocabulary), vocabulary, card)
+    return folder
+
+
+def tokenizer(folder: Path) -> MarianTokenizer:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # it recommends sacremoses, and uses none
+        return MarianTokenizer.from_pretrained(folder)
+
+
+def test_the_same_logits_and_text(checkpoint: Path, tmp_path: Path) -> None:
+    export_marian(checkpoint, tmp_path / "theirs")
+    theirs = MarianMTModel.from_pretrained(tmp_path / "theirs").eval()
+    pieces = tokenizer(tmp_path / "theirs")
+    ours = Translator.load(checkpoint, "cpu", "fp32")
+    for text in SENTENCES:
+        found = ours.translate(text, max_len=40)
+        assert pieces(text).input_ids == list(found.src_ids)
+        src = torch.tensor([found.src_ids])
+        tgt = torch.tensor([[ours.model.config.bos_id, *found.ids[:-1]]])
+        with torch.no_grad():
+            logits = theirs(input_ids=src, decoder_input_ids=tgt).logits
+            torch.testing.assert_close(ours.model(src, tgt), logits, atol=1e-4, rtol=1e-5)
+            ids = theirs.generate(src, max_length=41, forced_eos_token_id=None)[0, 1:].tolist()
+        assert ids == list(found.ids)
+        assert pieces.decode(ids, skip_special_tokens=True) == found.text.strip()
+
+
+def test_there_and_back(checkpoint: Path, tmp_path: Path) -> None:
+    """Weights as they were, biases of zeros beside them; the card's languages and licence too."""
+    export_marian(checkpoint, tmp_path / "theirs")
+    config = import_folder(tmp_path / "theirs", tmp_path / "again")
+    before, vocabulary = load_checkpoint(checkpoint)
+    after, pieces = load_checkpoint(tmp_path / "again")
+    assert config.bos_id == before.config.bos_id
+    assert len(pieces) == len(vocabulary)
+    left = dict(after.state_dict())
+    for name, weight in before.state_dict().items():
+        assert torch.equal(left.pop(name), weight), name
+    assert left
+    assert not any(weight.any() for weight in left.values())
+    assert load_languages(tmp_path / "again") == ("en", "fr")
+    assert "license: mit" in (tmp_path / "again" / "README.md").read_text("utf-8")
+
+
+def test_an_imported_model_goes_back(tmp_path: Path) -> None:
+    marian.save(tmp_path / "theirs")
+    import_folder(tmp_path / "theirs", tmp_path / "ours")
+    export_marian(tmp_path / "ours", tmp_path / "back")
+    import_folder(tmp_path / "back", tmp_path / "again")
+    before, after = (load_checkpoint(tmp_path / name) for name in ("ours", "again"))
+    assert before[1].sha256 == after[1].sha256
+    for name, weight in before[0].state_dict().items():
+        assert torch.equal(weight, after[0].state_dict()[name]), name
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [({"score": "additive"}, "'scaled_dot'"), ({"positions": "learned"}, "'sinusoidal'")],
+)
+def test_what_marian_is_not(
+    vocabulary: Vocabulary, tmp_path: Path, change: dict[str, str], says: str
+) -> None:
+    model = make_model(dtype=torch.float32, vocab_size=len(vocabulary), **change)
+    save_checkpoint(tmp_path / "ours", model, vocabulary, "")
+    with pytest.raises(CheckpointError, match=f"cannot be a Marian model: .*{says}"):
+        export_marian(tmp_path / "ours", tmp_path / "theirs")
+
+
+def test_a_folder_that_is_there_is_left_alone(checkpoint: Path, tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    with pytest.raises(CheckpointError, match="is there already"):
+        export_marian(checkpoint, tmp_path / "theirs")
+
+
+def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    marian.save(tmp_path / "opus-mt-en-fr")
+    theirs, ours, back = (str(tmp_path / name) for name in ("opus-mt-en-fr", "ours", "back"))
+    assert main(["import", theirs, ours]) == 0
+    assert "2 layers of 24, 4 heads, 62 pieces" in capsys.readouterr().out
+    assert load_languages(ours) == ("en", "fr")
+    assert main(["export", ours, back, "--to", "marian"]) == 0
+    assert (Path(back) / "vocab.json").is_file()
+    asked = ["translate", "The baker sells bread.", "--checkpoint", ours, "--max-len", "5"]
+    assert main(asked) == 0
+    plain = capsys.readouterr().out
+    assert main([*asked, "--into", "deu", "--json"]) == 0
+    assert '">>deu<<"' in capsys.readouterr().out
+    assert plain
+    assert main([*asked, "--into", "xyz"]) == 1
+    assert "no token to ask for the language 'xyz'; it knows fra, deu" in capsys.readouterr().err
+    assert main(["import", str(tmp_path), ours]) == 1
+    assert "has no config.json" in capsys.readouterr().err

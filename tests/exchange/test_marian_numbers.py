@@ -1,0 +1,179 @@
+"""An imported Marian model computes what it computes in `transformers`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import MarianMTModel
+
+from tests.exchange import marian
+from transformer.exchange import import_folder
+from transformer.inference import Translator
+from transformer.inference.cache import CachedSession
+from transformer.inference.decoding import SequenceDecoder
+from transformer.inference.options import Decoding
+from transformer.inference.single_output import SingleSession
+from transformer.inference.weights import DecoderWeights, ExactCopy
+from transformer.model import Transformer
+from transformer.model.masks import padding_mask
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("marian") / "opus-mt-en-fr"
+
+
+@pytest.fixture(scope="module")
+def theirs(folder: Path) -> MarianMTModel:
+    marian.save(folder, trained=True)
+    return MarianMTModel.from_pretrained(folder, attn_implementation="eager").eval()
+
+
+@pytest.fixture(scope="module")
+def ours(
+    folder: Path, theirs: MarianMTModel, tmp_path_factory: pytest.TempPathFactory
+) -> Translator:
+    out = tmp_path_factory.mktemp("imported") / "model"
+    import_folder(folder, out)
+    return Translator.load(out, "cpu", "fp32")
+
+
+def rows(config: Any, *lengths: int, seed: int = 3) -> torch.Tensor:
+    """Ordinary pieces, `</s>` at the end, padding behind the shorter ones."""
+    generator = torch.Generator().manual_seed(seed)
+    found = torch.full((len(lengths), max(lengths)), config.pad_id)
+    for row, length in zip(found, lengths, strict=True):
+        row[: length - 1] = torch.randint(2, 20, (length - 1,), generator=generator)
+        row[length - 1] = config.eos_id
+    return found
+
+
+@torch.no_grad()
+def both(theirs: MarianMTModel, ours: Transformer, src: torch.Tensor, tgt: torch.Tensor) -> Any:
+    """Their output and our logits; the first column of `tgt` is what the decoder starts with."""
+    config = ours.config
+    mine, its = tgt.clone(), tgt.clone()
+    mine[:, 0], its[:, 0] = config.bos_id, config.pad_id
+    found = theirs(
+        input_ids=src,
+        attention_mask=(src != config.pad_id).long(),
+        decoder_input_ids=its,
+        output_attentions=True,
+    )
+    return found, ours(src, mine)
+
+
+@pytest.mark.parametrize("lengths", [(9, 4, 1), (60,)])
+def test_logits(theirs: MarianMTModel, ours: Translator, lengths: tuple[int, ...]) -> None:
+    """Padding and an input of the whole table's length included. The start is no output."""
+    config = ours.model.config
+    src, tgt = rows(config, *lengths), rows(config, *(50 for _ in lengths), seed=5)
+    found, logits = both(theirs, ours.model, src, tgt)
+    torch.testing.assert_close(logits[..., :-1], found.logits, atol=2e-5, rtol=1e-5)
+    assert logits[..., -1].max() < -900
+    shares = logits.softmax(-1)[..., :-1]
+    torch.testing.assert_close(shares, found.logits.softmax(-1), atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("activation", ["relu", "swish", "gelu"])
+@pytest.mark.parametrize("scaled", [True, False])
+def test_every_kind_of_model(tmp_path: Path, activation: str, scaled: bool) -> None:
+    theirs = marian.save(
+        tmp_path / "theirs",
+        seed=4,
+        activation_function=activation,
+        scale_embedding=scaled,
+        d_model=30,
+        encoder_attention_heads=5,
+        decoder_attention_heads=5,
+    )
+    import_folder(tmp_path / "theirs", tmp_path / "ours")
+    model = Translator.load(tmp_path / "ours", "cpu").model
+    config = model.config
+    assert (config.activation, config.scale_embedding) == (activation, scaled)
+    src, tgt = rows(config, 9, 4), rows(config, 7, 7, seed=5)
+    found, logits = both(theirs, model, src, tgt)
+    torch.testing.assert_close(logits[..., :-1], found.logits, atol=2e-5, rtol=1e-5)
+
+
+def test_all_attention_weights(theirs: MarianMTModel, ours: Translator) -> None:
+    source = "The baker paints a boat today."
+    trace = ours.trace(source, target="Ma tante vend du pain encore.")
+    src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
+    found, _ = both(theirs, ours.model, src, tgt)
+    names = {"encoder": "encoder", "decoder": "decoder", "cross": "cross"}
+    for kind, name in names.items():
+        for layer, weights in enumerate(found[f"{name}_attentions"]):
+            torch.testing.assert_close(
+                torch.tensor(trace.weights(kind, layer)), weights[0], atol=2e-6, rtol=1e-5
+            )
+
+
+def generated(theirs: MarianMTModel, src: torch.Tensor, **options: Any) -> list[list[int]]:
+    """What `generate` writes, up to `</s>`, without the start."""
+    config: Any = theirs.config
+    mask = (src != config.pad_token_id).long()
+    with torch.no_grad():
+        found = theirs.generate(input_ids=src, attention_mask=mask, **options)
+    outputs = []
+    for row in found[:, 1:].tolist():
+        end = row.index(config.eos_token_id) + 1 if config.eos_token_id in row else len(row)
+        outputs.append(row[:end])
+    return outputs
+
+
+def test_greedy_output(theirs: MarianMTModel, ours: Translator) -> None:
+    config = ours.model.config
+    src = rows(config, 12, 5, 9, 3, 40, 7)
+    sources = [[id for id in row if id != config.pad_id] for row in src.tolist()]
+    decoder = SequenceDecoder(ours.model, "fp32")
+    found = decoder.run(sources, Decoding(max_len=30))
+    expected = generated(theirs, src, num_beams=1, do_sample=False, max_length=31)
+    assert [output.decoded.ids for output in found] == expected
+    assert any(output.decoded.finished for output in found)
+    assert len({tuple(ids) for ids in expected}) > 3
+
+
+@pytest.mark.parametrize("beams", [2, 4])
+def test_beam_output_without_a_length_penalty(
+    theirs: MarianMTModel, ours: Translator, beams: int
+) -> None:
+    """`transformers` divides by |Y|^p, we by ((5 + |Y|)/6)^α: with both at 0 the sums are compared
+    as they are, and the searches agree."""
+    config = ours.model.config
+    src = rows(config, 12, 5, 9, 3, 40, 7)
+    sources = [[id for id in row if id != config.pad_id] for row in src.tolist()]
+    options = Decoding(beam_size=beams, length_penalty=0.0, max_len=30)
+    decoder = SequenceDecoder(ours.model, "fp32")
+    found = [one.decoded.ids for one in decoder.run(sources, options)]
+    expected = generated(
+        theirs, src, num_beams=beams, length_penalty=0.0, early_stopping=True, max_length=31
+    )
+    assert found == expected
+
+
+def stepped(session: Any, tgt: torch.Tensor, vocab: int) -> torch.Tensor:
+    logits = torch.empty(*tgt.shape, vocab)
+    for t in range(tgt.shape[1]):
+        out = torch.empty(len(tgt), vocab)
+        session.step(tgt[:, t], out)
+        logits[:, t] = out
+    return logits
+
+
+@torch.inference_mode()
+def test_the_cached_decoders_say_the_same(ours: Translator) -> None:
+    """One row folded, and several at once: biases, activation and output bias are in both."""
+    model, config = ours.model, ours.model.config
+    src, tgt = rows(config, 9, 4, 18), rows(config, 25, 25, 25, seed=6)
+    tgt[:, 0] = config.bos_id
+    mask = padding_mask(src, config.pad_id)
+    many = CachedSession(DecoderWeights(model), model.encode(src, mask), mask, 25)
+    found = stepped(many, tgt, config.vocab_size)
+    torch.testing.assert_close(found, model(src, tgt), atol=2e-5, rtol=1e-5)
+    one = SingleSession(DecoderWeights(model, ExactCopy), model.encode(src[2:]), 25)
+    found = stepped(one, tgt[2:], config.vocab_size)
+    torch.testing.assert_close(found, model(src[2:], tgt[2:]), atol=2e-5, rtol=1e-5)

@@ -1,0 +1,9 @@
+"""Exchange: models of others into checkpoints of ours, and ours into folders that others read.
+
+Floor 3: knows checkpoints. Nothing of `transformers` is imported, and no code of a folder runs.
+"""
+
+from transformer.exchange.exporting import export_marian
+from transformer.exchange.importing import import_folder
+
+__all__ = ["export_marian", "import_folder"]

@@ -1,0 +1,186 @@
+"""A folder of `transformers` with a Marian model, made a checkpoint of ours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer.checkpoint import CheckpointError, save_checkpoint
+from transformer.config import ModelConfig
+from transformer.exchange import names
+from transformer.exchange.card import imported_card
+from transformer.exchange.channels import reordered, theirs_of_ours
+from transformer.exchange.folder import optional_json, read_json, read_weights, there
+from transformer.exchange.marian_config import check, model_config
+from transformer.languages import Languages
+from transformer.model import Transformer
+from transformer.model.positions import sinusoidal
+from transformer.text import Vocabulary
+from transformer.text.pair_pieces import END, PAD, START, UNKNOWN, PairPieces
+
+NEVER = -1000.0
+"""Output bias of a start that their vocabulary has not: e^-1000 is 0, so no share goes to it."""
+START_ID = "decoder_start_token_id"
+
+
+def import_folder(
+    folder: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    languages: Languages | None = None,
+    pickled: bool = False,
+) -> ModelConfig:
+    """Read a Marian model as `save_pretrained` writes it, and write a checkpoint.
+
+    Reads config.json, generation_config.json if there, model.safetensors, source.spm, target.spm,
+    vocab.json and the card. What the decoder reads first is the padding's row with Marian; here it
+    becomes a piece of its own, `<s>`, that no output can hold.
+
+    Args:
+        languages: codes of the two sides; left out, what the folder says of them.
+        pickled: as `folder.read_weights`.
+
+    Raises:
+        CheckpointError: what is missing, cut off or does not fit, in one sentence.
+    """
+    path = Path(folder)
+    said = read_json(there(path, "config.json"))
+    wishes = optional_json(path, "generation_config.json")
+    if wishes.get(START_ID) is not None:  # `generate` takes it from here
+        said[START_ID] = wishes[START_ID]
+    try:
+        check(said)
+        listed = _pieces(path, said)
+        start = _start(said, listed)
+        if listed[start] == START:  # one for it alone: the folder is an export of ours
+            config = model_config(said, len(listed), start, listed.index(UNKNOWN))
+            weights = _ours(read_weights(path, pickled=pickled), config, None)
+        else:
+            listed.append(START)
+            config = model_config(said, len(listed), len(listed) - 1, listed.index(UNKNOWN))
+            weights = _ours(read_weights(path, pickled=pickled), config, start)
+        files = [there(path, f"{side}.spm").read_bytes() for side in ("source", "target")]
+        pieces = PairPieces(files[0], files[1], listed, config.bos_id)
+        with torch.random.fork_rng(devices=[]):
+            model = Transformer(config)
+        model.load_state_dict(weights)
+    except CheckpointError as error:
+        raise CheckpointError(f"{path} cannot be imported: {error}") from error
+    except ValueError as error:
+        raise CheckpointError(f"{path} cannot be imported: {error}") from error
+    vocabulary = Vocabulary.from_bytes(pieces.to_bytes())
+    card = imported_card(path, said, languages)
+    save_checkpoint(out, model.eval(), vocabulary, card)
+    return config
+
+
+def _pieces(path: Path, said: Mapping[str, Any]) -> list[str]:
+    """The pieces by id. Raises CheckpointError unless they are those that the config speaks of."""
+    found = read_json(there(path, "vocab.json"))
+    ids = list(found.values())
+    if not all(type(id) is int for id in ids) or sorted(ids) != list(range(len(ids))):
+        raise CheckpointError(f"the {len(ids)} ids of its vocab.json are not 0 to {len(ids) - 1}")
+    if len(ids) != said.get("vocab_size"):
+        raise CheckpointError(
+            f"its vocab.json has {len(ids)} pieces, its config.json {said.get('vocab_size')!r}"
+        )
+    for piece, name in ((PAD, "pad_token_id"), (END, "eos_token_id"), (UNKNOWN, None)):
+        if piece not in found:
+            raise CheckpointError(f"its vocab.json has no {piece}")
+        if name and found[piece] != said.get(name):
+            raise CheckpointError(
+                f"its vocab.json has {piece} as {found[piece]}, its config.json {said.get(name)!r}"
+            )
+    return sorted(found, key=found.__getitem__)
+
+
+def _start(said: Mapping[str, Any], listed: Sequence[str]) -> int:
+    """What the decoder reads first: of Marian the padding. Raises CheckpointError if it is none."""
+    start = said.get(START_ID, said.get("pad_token_id"))
+    if type(start) is not int or not 0 <= start < len(listed):
+        raise CheckpointError(
+            f"its decoder starts with piece {start!r} of a vocabulary of {len(listed)}"
+        )
+    return start
+
+
+def _ours(weights: dict[str, Tensor], config: ModelConfig, start: int | None) -> dict[str, Tensor]:
+    """Their weights under our names, in our order of channels; the row of `start` once more, as the
+    last, unless it is None."""
+    size = config.vocab_size - (start is not None)
+    table = _table(weights)
+    if list(table.shape) != [size, config.d_model]:
+        raise CheckpointError(
+            f"its table of embeddings is {tuple(table.shape)}, its config.json says "
+            f"{(size, config.d_model)}"
+        )
+    try:
+        found = names.joined(weights, config.n_layers)
+    except KeyError as error:
+        raise CheckpointError(f"its weights lack {error.args[0]}") from error
+    except RuntimeError as error:
+        raise CheckpointError(f"its weights are of sizes that do not fit: {error}") from error
+    _check_rest(weights, config)
+    bias = weights.get(names.BIAS, torch.zeros(size)).flatten()
+    if start is not None:
+        table = torch.cat([table, table[start : start + 1]])
+        bias = torch.cat([bias, bias.new_tensor([NEVER])])
+    found |= {"embedding.weight": table, "output_bias": bias}
+    order = theirs_of_ours(config.d_model)
+    _check_shapes(found, config)
+    return reordered(found, order)
+
+
+def _table(weights: Mapping[str, Tensor]) -> Tensor:
+    """The one table of embeddings, whatever its file calls it."""
+    there = [name for name in (names.TABLE, *names.TIED) if name in weights]
+    if not there:
+        raise CheckpointError(f"its weights lack {names.TABLE}")
+    table = weights[there[0]]
+    for name in there[1:]:
+        if not torch.equal(weights[name], table):
+            raise CheckpointError(
+                f"its {there[0]} and its {name} are not the same table; here one serves source, "
+                "target and output"
+            )
+    return table
+
+
+def _check_rest(weights: Mapping[str, Tensor], config: ModelConfig) -> None:
+    """Raises CheckpointError for a weight that ours has not, or for positions that are not ours."""
+    layers = {part for parts in names.every(config.n_layers).values() for part in parts}
+    for name, weight in weights.items():
+        if names.POSITIONS.fullmatch(name):
+            _check_positions(name, weight, config)
+        elif name not in layers and name not in (names.TABLE, names.BIAS, *names.TIED):
+            raise CheckpointError(f"its weights have {name}, which this model has not")
+
+
+def _check_positions(name: str, weight: Tensor, config: ModelConfig) -> None:
+    shape = [config.max_len, config.d_model]
+    if list(weight.shape) != shape:
+        raise CheckpointError(f"its {name} is {tuple(weight.shape)}, not {tuple(shape)}")
+    apart = (weight[:, theirs_of_ours(config.d_model)] - sinusoidal(*shape)).abs().max()
+    if not apart < 1e-2:  # stored in bfloat16 they are 0.004 off
+        raise CheckpointError(f"its {name} is up to {float(apart):.2g} off the sinusoids")
+
+
+def _check_shapes(weights: Mapping[str, Tensor], config: ModelConfig) -> None:
+    """Raises CheckpointError for a weight of another shape than the config asks for."""
+    d, d_ff = config.d_model, config.d_ff
+    ends = {"w_qkv": [3 * d, d], "b_qkv": [3 * d], "w_o": [d, d], "w_1.weight": [d_ff, d]}
+    ends |= {"w_1.bias": [d_ff], "w_2.weight": [d, d_ff], "output_bias": [config.vocab_size]}
+    for name, weight in weights.items():
+        wanted = next((shape for end, shape in ends.items() if name.endswith(end)), None)
+        if wanted is None and name != "embedding.weight":
+            wanted = [d]
+        if wanted is not None and list(weight.shape) != wanted:
+            raise CheckpointError(
+                f"its {name} would be {tuple(weight.shape)}, its config.json asks for "
+                f"{tuple(wanted)}"
+            )

@@ -1,0 +1,137 @@
+"""Two SentencePiece models over one list of pieces: the vocabulary of a Marian model.
+
+Each side is cut by its own model, and a piece's id is its place in a list that both share (what
+Marian and `transformers` call source.spm, target.spm and vocab.json).
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterable, Sequence
+
+import sentencepiece
+
+MAGIC = b"heads-up pair 1\n"
+"""What the bytes begin with; no SentencePiece model does."""
+_LENGTH = struct.Struct(">Q")
+PAD, START, END, UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
+
+
+class PairPieces:
+    """What `Vocabulary` asks of a SentencePiece model, for two of them. Never changes once made.
+
+    A source may begin with a token for the language to write, ">>fra<<", right at its beginning;
+    it becomes one piece, as in `MarianTokenizer`. What is not in the list becomes `<unk>`.
+    """
+
+    def __init__(self, source: bytes, target: bytes, pieces: Sequence[str], start: int) -> None:
+        """
+        Args:
+            source, target: serialised SentencePiece models.
+            pieces: by id, with `<pad>`, `</s>` and `<unk>` among them.
+            start: id of what the decoder reads first.
+
+        Raises:
+            ValueError: for a model or a list that is none.
+        """
+        self._source, self._target = _model(source, "source"), _model(target, "target")
+        self._ids = {piece: id for id, piece in reversed([*enumerate(pieces)])}
+        for name in (PAD, END, UNKNOWN):
+            if name not in self._ids:
+                raise ValueError(f"The list of {len(pieces)} pieces has no {name}.")
+        if not 0 <= start < len(pieces):
+            raise ValueError(f"The start is piece {start} of a list of {len(pieces)}.")
+        self._pieces, self._start = tuple(pieces), start
+        self.files = source, target
+
+    @classmethod
+    def of_bytes(cls, data: bytes) -> PairPieces:
+        """The inverse of `to_bytes`. Raises ValueError if the bytes are cut off or are none."""
+        parts, at = [], len(MAGIC)
+        while at < len(data):
+            size = int.from_bytes(data[at : at + _LENGTH.size], "big")
+            at += _LENGTH.size
+            parts.append(data[at : at + size])
+            at += size
+        if at != len(data) or len(parts) != 3:
+            raise ValueError(f"This vocabulary for two sides is cut off at {len(data)} bytes.")
+        try:
+            said = json.loads(parts[2])
+            pieces, start = said["pieces"], said["start"]
+            right = type(start) is int and all(isinstance(piece, str) for piece in pieces)
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise ValueError("This vocabulary for two sides has no list of pieces.") from error
+        if not right:
+            raise ValueError("This vocabulary for two sides has a list of what is no text.")
+        return cls(parts[0], parts[1], pieces, start)
+
+    def to_bytes(self) -> bytes:
+        """Both models and the list, each after its length."""
+        said = json.dumps({"pieces": self._pieces, "start": self._start}, ensure_ascii=False)
+        parts = (*self.files, said.encode())
+        return MAGIC + b"".join(_LENGTH.pack(len(part)) + part for part in parts)
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    def pad_id(self) -> int:
+        return self._ids[PAD]
+
+    def bos_id(self) -> int:
+        return self._start
+
+    def eos_id(self) -> int:
+        return self._ids[END]
+
+    def unk_id(self) -> int:
+        return self._ids[UNKNOWN]
+
+    def id_to_piece(self, id: int) -> str:
+        return self._pieces[id]
+
+    def piece_to_id(self, piece: str) -> int:
+        return self._ids.get(piece, self.unk_id())
+
+    def languages(self) -> tuple[str, ...]:
+        """What a source may begin with: ">>fra<<", …"""
+        return tuple(p for p in self._pieces if p.startswith(">>") and p.endswith("<<"))
+
+    def encode_source(self, texts: Sequence[str], threads: int) -> list[list[int]]:
+        """Ids of each text, its language's token first if it begins with one, `</s>` last."""
+        codes, rest = zip(*map(_language, texts), strict=True) if texts else ((), ())
+        cut: list[list[str]] = self._source.encode(list(rest), out_type=str, num_threads=threads)
+        return [self._numbers([*code, *pieces]) for code, pieces in zip(codes, cut, strict=True)]
+
+    def encode_target(self, texts: Sequence[str], threads: int) -> list[list[int]]:
+        """Ids of each text by the target's model, `</s>` last."""
+        cut: list[list[str]] = self._target.encode(list(texts), out_type=str, num_threads=threads)
+        return [self._numbers(pieces) for pieces in cut]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of a target's ids, without control pieces."""
+        control = {self.pad_id(), self._start, self.eos_id()}
+        pieces = [self._pieces[id] for id in ids if id not in control]
+        text: str = self._target.decode_pieces(pieces)
+        return text.replace("▁", " ").strip()
+
+    def _numbers(self, pieces: Iterable[str]) -> list[int]:
+        return [*map(self.piece_to_id, pieces), self.eos_id()]
+
+
+def _language(text: str) -> tuple[list[str], str]:
+    """The token at the beginning of a text, if there is one, and what follows."""
+    end = text.find("<<") if text.startswith(">>") else -1
+    return ([], text) if end < 0 else ([text[: end + 2]], text[end + 2 :])
+
+
+def _model(data: bytes, side: str) -> sentencepiece.SentencePieceProcessor:
+    try:
+        if not data:
+            raise RuntimeError("no bytes")  # SentencePiece takes them for an empty model
+        return sentencepiece.SentencePieceProcessor(model_proto=data)
+    except RuntimeError as error:
+        raise ValueError(
+            f"The {side}'s {len(data)} bytes are not a SentencePiece model; the file may be cut "
+            "off or of another kind."
+        ) from error
