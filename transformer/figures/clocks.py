@@ -11,7 +11,7 @@ from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS
 from transformer.figures.positions import Numbers, lay_out, ticks
 
 # What a head looks at: blues for the key's word, reds for its place; dark for its own kind.
-PART_COLOURS = ("#08427f", "#d795b4", "#5ba3d0", "#882255", "#a9bfe0", "#f2cfe0")
+PART_COLOURS = ("#08427f", "#d795b4", "#5ba3d0", "#882255", "#a9bfe0", "#eed3e0")
 PART_COLOURS_DARK = ("#2f86c9", "#93345f", "#a3cbe4", "#eda3c2", "#1c4a73", "#5c2440")
 
 

@@ -18,7 +18,8 @@ from transformer.figures.theme import theme
 POINTS = 600
 """Most points of a curve."""
 
-# Told apart with every common form of colour blindness; none is an orange, which is below zero.
+# In part after Okabe and Ito (2008), told apart with every common form of colour blindness; none is
+# an orange, which is below zero.
 LIGHT = ("#0072b2", "#7d7d00", "#009e73", "#cc79a7", "#882255", "#2b9bd8", "#5f6368", "#4b2a8c")
 DARK = ("#56b4e9", "#a3a83a", "#00b586", "#cc79a7", "#d9488f", "#f0e442", "#b8bdc4", "#a06be8")
 BELOW_ZERO = {False: "#d55e00", True: "#e69f00"}

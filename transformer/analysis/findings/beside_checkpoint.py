@@ -30,7 +30,7 @@ _MAX_TEXT = 1_000
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptFinding:
     """What came of one finding.
 
     Attributes:
@@ -71,7 +71,7 @@ def keep(
 
 def kept(
     folder: str | os.PathLike[str], digest: str, published: Mapping[str, Published]
-) -> dict[str, Kept]:
+) -> dict[str, KeptFinding]:
     """By name, what is kept of these weights by the rules of today.
 
     Nothing where there is no such file, or one that nobody here can have written.
@@ -89,7 +89,7 @@ def kept(
         if read["checkpoint"] != digest or not 0 <= when < 1e11:
             return {}
         return {
-            name: Kept(when, {**_checked(lines[name]), **one.about(), "corpus": about})
+            name: KeptFinding(when, {**_checked(lines[name]), **one.about(), "corpus": about})
             for name, one in published.items()
             if name in lines and lines[name]["rule"] == one.rule
         }

@@ -13,7 +13,7 @@ import streamlit as st
 
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings import FINDINGS, Published
-from transformer.analysis.findings.beside_checkpoint import Kept
+from transformer.analysis.findings.beside_checkpoint import KeptFinding
 from transformer.figures.interval_chart import measured as drawn
 from transformer.figures.naming import file_name
 from transformer.jobs import Computation
@@ -51,7 +51,7 @@ def measured_over(found: Mapping[str, Any], when: float = 0) -> str:
     return f"{at.tm_mday} {time.strftime('%b %Y', at)}, {over}"
 
 
-def show(model: Model, corpus: Corpus, published: Published, before: Kept | None) -> None:
+def show(model: Model, corpus: Corpus, published: Published, before: KeptFinding | None) -> None:
     """Draw it over the chosen sentences, with a way to run it.
 
     Args:
@@ -70,7 +70,7 @@ def show(model: Model, corpus: Corpus, published: Published, before: Kept | None
         _verdict(model, published, what.key, found)
 
 
-def _brought(before: Kept) -> None:
+def _brought(before: KeptFinding) -> None:
     """The verdict that came with the app, and how it was reached; its picture takes a run."""
     found = before.result
     with st.container(horizontal=True, vertical_alignment="center"):

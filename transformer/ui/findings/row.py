@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.analysis.findings import Published
-from transformer.analysis.findings.beside_checkpoint import Kept
+from transformer.analysis.findings.beside_checkpoint import KeptFinding
 from transformer.figures.interval import text
 from transformer.jobs import Standing
 from transformer.ui import frame, state
@@ -29,7 +29,7 @@ def head() -> None:
             column.markdown(f"**{name}**")
 
 
-def show(model: Model, published: Published, now: Standing, before: Kept | None) -> None:
+def show(model: Model, published: Published, now: Standing, before: KeptFinding | None) -> None:
     """The row; its claim opens the card, or closes it.
 
     Args:
