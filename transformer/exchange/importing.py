@@ -69,9 +69,7 @@ def import_folder(
         with torch.random.fork_rng(devices=[]):
             model = Transformer(config)
         model.load_state_dict(weights)
-    except CheckpointError as error:
-        raise CheckpointError(f"{path} cannot be imported: {error}") from error
-    except ValueError as error:
+    except ValueError as error:  # a CheckpointError is one
         raise CheckpointError(f"{path} cannot be imported: {error}") from error
     vocabulary = Vocabulary.from_bytes(pieces.to_bytes())
     card = imported_card(path, said, languages)
