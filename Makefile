@@ -29,13 +29,14 @@ FLOATS := $(addprefix tests/, measures model inference analysis/table1/test_path
 
 SCRIPTS := transformer/figures/browser
 
-# What needs no browser on several cores, then the browser. One process more than there are cores: many tests wait for
-# a server or a worker. Whoever has nothing left takes the last tests of another's share.
-PYTEST = $(BIN)/python -m pytest --dist worksteal -n $(shell $(BIN)/python -c "import os; print(min(5, os.cpu_count() + 1))")
+# What needs no browser on several cores; then the browser, of which each takes one and the server another.
+# Whoever has nothing left takes the last tests of another's share.
+PYTEST := $(BIN)/python -m pytest --dist worksteal
+CORES := -n auto --maxprocesses 4
 test: lint browser
-	$(PYTEST) --ignore tests/browser
-	ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1 $(PYTEST) $(FLOATS)
-	$(PYTEST) tests/browser
+	$(PYTEST) $(CORES) --ignore tests/browser
+	ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1 $(PYTEST) $(CORES) $(FLOATS)
+	$(PYTEST) -n 2 tests/browser
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .
