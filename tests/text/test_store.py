@@ -77,7 +77,9 @@ def test_ids_of_a_large_vocabulary_are_32_bits(
     small = TokenStore.build(tmp_path / "small", [("a", "b")], vocabulary)
     assert small.pair(0)[0].dtype == np.uint16
     monkeypatch.setattr(Vocabulary, "__len__", lambda self: (1 << 16) + 1)
-    monkeypatch.setattr(Vocabulary, "encode_batch", lambda self, texts: [[shift, 2] for _ in texts])
+    monkeypatch.setattr(
+        Vocabulary, "encode_batch", lambda self, texts, target=False: [[shift, 2] for _ in texts]
+    )
     large = TokenStore.build(tmp_path / "large", [("a", "b")], vocabulary)
     assert large.pair(0)[0].dtype == np.int32
     assert large.pair(0)[1].tolist() == [shift, 2]
