@@ -158,6 +158,7 @@ def test_arrays_tensors_and_half_precision_are_taken_alike(tmp_path: Any) -> Non
         ({"encoder": [torch.stack([rows(2, 5, 5)] * 3)]}, "has a batch of 3"),
         ({"encoder": [rows(2, 5, 5)[0]]}, "must be heads × rows × columns"),
         ({"encoder": []}, "have no layer"),
+        ({"encoder": (None, None)}, "has no weights; transformers gives them where"),
         (
             {"encoder": [rows(2, 5, 5)] * 2, "cross": [rows(2, 4, 5)]},
             "here are encoder 2 of 2, cross 1 of 2",

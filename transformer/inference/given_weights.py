@@ -145,6 +145,11 @@ def _layers(kind: str, given: Any, rows: int, columns: int) -> list[Weights]:
 
 def _one(kind: str, number: int, given: Any) -> Weights:
     """One layer's weights without a batch of one."""
+    if given is None:
+        raise ValueError(
+            f"{kind} layer {number} has no weights; transformers gives them where the model was "
+            'made with attn_implementation="eager"'
+        )
     if isinstance(given, torch.Tensor):
         given = given.detach().float().cpu().numpy()
     weights = np.asarray(given, dtype=np.float32)

@@ -35,7 +35,10 @@ class PairPieces:
         Raises:
             ValueError: for a model or a list that is none.
         """
-        self._source, self._target = _model(source, "source"), _model(target, "target")
+        self._source, self._target = (
+            processor(source, "The source's"),
+            processor(target, "The target's"),
+        )
         self._ids = {piece: id for id, piece in reversed([*enumerate(pieces)])}
         for name in (PAD, END, UNKNOWN):
             if name not in self._ids:
@@ -125,13 +128,14 @@ def _language(text: str) -> tuple[list[str], str]:
     return ([], text) if end < 0 else ([text[: end + 2]], text[end + 2 :])
 
 
-def _model(data: bytes, side: str) -> sentencepiece.SentencePieceProcessor:
+def processor(data: bytes, whose: str = "These") -> sentencepiece.SentencePieceProcessor:
+    """A serialised SentencePiece model, opened. Raises ValueError if it is none, saying whose."""
     try:
         if not data:
             raise RuntimeError("no bytes")  # SentencePiece takes them for an empty model
         return sentencepiece.SentencePieceProcessor(model_proto=data)
     except RuntimeError as error:
         raise ValueError(
-            f"The {side}'s {len(data)} bytes are not a SentencePiece model; the file may be cut "
+            f"{whose} {len(data)} bytes are not a SentencePiece model; the file may be cut "
             "off or of another kind."
         ) from error

@@ -19,7 +19,7 @@ import sentencepiece
 
 from transformer.config import ModelConfig
 from transformer.text.files import atomic_path
-from transformer.text.pair_pieces import MAGIC, PairPieces
+from transformer.text.pair_pieces import MAGIC, PairPieces, processor
 from transformer.text.symbols import SPECIAL, special_options, symbol_model
 
 # A fixed number, not the machine's: SentencePiece writes it into the model, so the same text gives
@@ -38,7 +38,7 @@ class Vocabulary:
         """
         pair = PairPieces.of_bytes(model) if model.startswith(MAGIC) else None
         self.pair = pair  # of two models, one a side
-        self._model: Any = _one_model(model) if pair is None else pair
+        self._model: Any = processor(model) if pair is None else pair
         self._bytes = model
         self.pad_id: int = self._model.pad_id()
         self.bos_id: int = self._model.bos_id()
@@ -229,18 +229,6 @@ class Vocabulary:
             if not 0 <= number < len(self):
                 raise ValueError(f"Id {number} is outside the vocabulary's 0 to {len(self) - 1}.")
             yield number
-
-
-def _one_model(model: bytes) -> sentencepiece.SentencePieceProcessor:
-    try:
-        if not model:
-            raise RuntimeError("no bytes")  # SentencePiece takes them for an empty model
-        return sentencepiece.SentencePieceProcessor(model_proto=model)
-    except RuntimeError as error:
-        raise ValueError(
-            f"These {len(model)} bytes are not a SentencePiece model; the file may be cut off "
-            "or of another kind."
-        ) from error
 
 
 class _Stream:

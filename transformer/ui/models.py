@@ -27,7 +27,7 @@ FOLDER = "HEADS_UP_CHECKPOINTS"
 FIRST = "en-fr"
 """The checkpoint that is looked at until another is chosen, if it is there: addresses that name
 none mean it."""
-LOADED = 800_000_000
+LOADED = 900_000_000
 """Bytes of models that are kept in memory: one of the size of OPUS-MT beside those that come with
 the app. The one that was not used for longest makes room."""
 
