@@ -10,9 +10,9 @@ import streamlit as st
 from transformer.analysis.evidence.verdicts import Word
 from transformer.figures.interval import interval
 
-BADGES: dict[Word, tuple[Literal["green", "orange", "blue", "gray"], str]] = {
+BADGES: dict[Word, tuple[Literal["green", "violet", "blue", "gray"], str]] = {
     "holds": ("green", ":material/check_circle:"),
-    "refuted": ("orange", ":material/cancel:"),
+    "refuted": ("violet", ":material/cancel:"),
     "not shown": ("blue", ":material/help:"),
     "can't be tested here": ("gray", ":material/block:"),
 }

@@ -19,7 +19,7 @@ TOY = "toy-"
 COLOURS: dict[str, Any] = {
     "queued": "gray",
     "running": "blue",
-    "paused": "orange",
+    "paused": "violet",
     "finished": "green",
     "cancelled": "gray",
     "failed": "red",
