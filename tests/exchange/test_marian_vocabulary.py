@@ -80,6 +80,14 @@ def test_a_language_is_one_piece(ours: Vocabulary) -> None:
     assert ours.token(ours.bos_id) == "<s>"
 
 
+def test_a_language_is_asked_for_once(ours: Vocabulary) -> None:
+    asked = ours.into("The baker", "fra")
+    assert ours.asked_language(asked) == ("fra", "The baker")
+    assert ours.asked_language("The baker >>fra<<") == ("", "The baker >>fra<<")
+    assert ours.into(asked, "deu") == ">>deu<< The baker"
+    assert ours.into(asked, "") == "The baker"
+
+
 def test_bytes_and_back(ours: Vocabulary, tmp_path: Path) -> None:
     ours.save(tmp_path / "vocabulary.model")
     again = Vocabulary.load(tmp_path / "vocabulary.model")

@@ -12,7 +12,7 @@ from transformer.exchange import import_folder
 from transformer.figures.places import STOPS
 from transformer.ui.inside import SECTIONS
 from transformer.ui.lab import BESIDE, LABS
-from transformer.ui.pages import PAGES
+from transformer.ui.pages import HOME, PAGES
 from transformer.ui.positions import TOPICS
 
 TEXT = "The baker paints a boat today."
@@ -51,3 +51,23 @@ def test_a_page_opens_without_a_complaint(
     app = visit(page, folder, text=TEXT, **params)
     assert not messages(app)
     assert len(app.title) == 1
+
+
+@pytest.mark.parametrize("page", [HOME, "pages/translate.py", "pages/attention.py"])
+def test_the_language_to_write_is_chosen_in_a_box(visit: Visit, folder: Path, page: str) -> None:
+    app = visit(page, folder, text=TEXT)
+    box = app.selectbox("into")
+    assert box.value == ""
+    box.select("fra").run()
+    assert app.query_params["text"] == f">>fra<< {TEXT}"
+    app.selectbox("into").select("deu").run()
+    assert app.query_params["text"] == f">>deu<< {TEXT}"
+    assert app.selectbox("into").value == "deu"
+    app.selectbox("into").select("").run()
+    assert app.query_params["text"] == TEXT
+    assert not messages(app)
+
+
+def test_a_model_of_one_language_has_no_such_box(visit: Visit, checkpoints: Path) -> None:
+    app = visit("pages/translate.py", checkpoints)
+    assert not [box for box in app.selectbox if box.key == "into"]

@@ -57,6 +57,8 @@ class Limits:
         upload_bytes: most bytes of the files that come with one run.
         memory: most bytes of memory of one process that trains or measures, where the system
             (Linux, without a graphics card) can hold it to them.
+        model_bytes: of models that the pages keep open, with the copies that decoding makes of
+            their weights; the one that was not looked at for longest makes room.
     """
 
     workers: int = 0
@@ -72,6 +74,7 @@ class Limits:
     pass_minutes: float = 15.0
     upload_bytes: int = 5_000_000
     memory: int = 3_000_000_000
+    model_bytes: int = 900_000_000
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -175,9 +175,19 @@ class Vocabulary:
             return ()
         return tuple(token[2:-2] for token in self.pair.languages())
 
+    def asked_language(self, text: str) -> tuple[str, str]:
+        """The code that a text asks for by the token it begins with, "" if none, and the rest."""
+        for code in self.target_languages:
+            if text.startswith(token := f">>{code}<<"):
+                return code, text.removeprefix(token).lstrip()
+        return "", text
+
     def into(self, text: str, language: str) -> str:
-        """`text` with the token for `language` before it. Raises ValueError if there is none."""
-        known = self.target_languages
+        """`text` with the token for `language` before it, in place of one that is there; "" takes
+        that away. Raises ValueError if there is no such token."""
+        known, text = self.target_languages, self.asked_language(text)[1]
+        if not language:
+            return text
         if language not in known:
             listed = f"it knows {', '.join(known)}" if known else "it has none"
             raise ValueError(

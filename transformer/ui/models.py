@@ -6,16 +6,17 @@ import gc
 import os
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import streamlit as st
 
-from transformer.checkpoint import check_checkpoint, checkpoint_hash
+from transformer.checkpoint import check_checkpoint, checkpoint_hash, load_config
 from transformer.inference import Translator
 from transformer.jobs import runs_folder
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import is_shared
+from transformer.jobs.limits import Limits, count_parameters
 from transformer.jobs.shipped import RUNS, folders
 from transformer.ui import state
 from transformer.ui.about import About, about, run_config
@@ -27,9 +28,6 @@ FOLDER = "HEADS_UP_CHECKPOINTS"
 FIRST = "en-fr"
 """The checkpoint that is looked at until another is chosen, if it is there: addresses that name
 none mean it."""
-LOADED = 900_000_000
-"""Bytes of models that are kept in memory: one of the size of OPUS-MT beside those that come with
-the app. The one that was not used for longest makes room."""
 
 
 @dataclass(frozen=True)
@@ -107,12 +105,21 @@ def offered() -> dict[str, str]:
     for name, path in checkpoints().items():
         config = run_config(path)
         if config is None:
-            labels[name] = name if opens(path) else f"{name} (cannot be opened)"
+            label = name
         elif path.is_relative_to(shipped_folder()):
-            labels[name] = f"toy: {config.title or name}"
+            label = f"toy: {config.title or name}"
         elif name in (view.model, view.other_model) or (mine and config.owner == mine):
-            labels[name] = f"run: {config.title or name} ({name})"
+            label = f"run: {config.title or name} ({name})"
+        else:
+            continue
+        count = weights(path)
+        labels[name] = f"{label} · {millions(count)}" if count else f"{label} (cannot be opened)"
     return labels
+
+
+def millions(count: int) -> str:
+    """A number of weights, short: "13M", "0.3M"."""
+    return f"{count / 1e6:.0f}M" if count >= 9_500_000 else f"{count / 1e6:.1f}M"
 
 
 def default() -> str:
@@ -124,20 +131,26 @@ def default() -> str:
 
 def opens(path: Path) -> bool:
     """Whether config.json and the weights' header fit together; looked at once."""
+    return weights(path) > 0
+
+
+def weights(path: Path) -> int:
+    """How many weights a checkpoint has; 0 for one that cannot be opened, as far as that is seen
+    without reading them."""
     try:
         files = [path / "config.json", path / "model.safetensors"]
-        return _opens(path, tuple(file.stat().st_mtime_ns for file in files))
+        return _weights(path, tuple(file.stat().st_mtime_ns for file in files))
     except OSError:
-        return False
+        return 0
 
 
 @lru_cache(maxsize=1024)
-def _opens(path: Path, stamps: tuple[int, ...]) -> bool:
+def _weights(path: Path, stamps: tuple[int, ...]) -> int:
     try:
         check_checkpoint(path)
+        return count_parameters(load_config(path))
     except (OSError, ValueError):
-        return False
-    return True
+        return 0
 
 
 def _folders(parent: Path) -> list[Path]:
@@ -175,12 +188,15 @@ def _size(translator: Translator) -> int:
     return 2 * sum(weight.nbytes for weight in translator.model.parameters())
 
 
-_loaded: Kept[Translator] = Kept(LOADED, _size)
+@cache
+def _loaded() -> Kept[Translator]:
+    """The one that was not used for longest makes room."""
+    return Kept(Limits.load().model_bytes, _size)
 
 
 def _load(path: str, digest: str) -> Translator:
     """Once for all sessions, whatever they clear."""
-    if found := _loaded.get((path, digest)):
+    if found := _loaded().get((path, digest)):
         return found
     with st.spinner("Loading the model …"):
         return _load_once(path, digest)
@@ -194,7 +210,7 @@ def _load_once(path: str, digest: str) -> Translator:
         gc.freeze()
         return made
 
-    return _loaded.once((path, digest), load)
+    return _loaded().once((path, digest), load)
 
 
 def load_first() -> None:

@@ -18,7 +18,7 @@ from transformer.inference.rivals import Rival, rival_words
 from transformer.text.visible import is_blank
 from transformer.ui import frame, readings, state
 from transformer.ui.address import EXAMPLE
-from transformer.ui.kit import views
+from transformer.ui.kit import controls, views
 from transformer.ui.kit.fragment import fragment
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
@@ -70,6 +70,7 @@ def _drawn(model: Model) -> None:
     with cancelled_by(WhileWanted()):
         data = _picture(model, asked)
     about = model.about
+    controls.target_language(model)
     views.component("glance")(
         key=KEY,
         data={

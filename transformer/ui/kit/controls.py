@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from transformer.languages import called
 from transformer.ui import frame, state
 from transformer.ui.kit import exact, toy
 from transformer.ui.models import Model
@@ -19,6 +20,7 @@ whole. (A field that grows would take the sentence over at Ctrl+Enter, not while
 def sentence(model: Model) -> None:
     """The sentence, and a few that fit the model to begin with; what it cannot read is said."""
     about = model.about
+    target_language(model)
     # Taken over after a pause in typing: what is typed is never lost on the way to another page.
     st.text_input(about.source, placeholder=about.hint, live="400ms", **state.bound("text"))
     if about.examples:
@@ -41,6 +43,31 @@ def sentence(model: Model) -> None:
             f"It never saw {frame.plain(', '.join(unknown[:5]))} and reads {_unknown()} there."
         )
     toy.told(model)
+
+
+def target_language(model: Model) -> None:
+    """The language to write, of a model for several; it is asked for by the sentence's first token,
+    so the sentence, and with it the address, has the choice."""
+    codes = model.translator.vocabulary.target_languages
+    if not codes:
+        return
+    st.session_state["into"] = model.translator.vocabulary.asked_language(state.view().text)[0]
+    st.selectbox(
+        "Into",
+        ["", *codes],
+        format_func=lambda code: called(code) if code else "(nothing said)",
+        help="This model writes several languages. Which one, the sentence's first token says: "
+        "`>>fra<<` asks for the one with the code fra.",
+        key="into",
+        width=240,
+        on_change=_into,
+        args=(model,),
+    )
+
+
+def _into(model: Model) -> None:
+    vocabulary = model.translator.vocabulary
+    state.change(text=vocabulary.into(state.view().text, st.session_state["into"] or ""))
 
 
 def _unknown() -> str:
