@@ -1,6 +1,6 @@
 """An imported model of OPUS-MT's size beside `transformers`: import, memory, decoding, a trace.
 
-    python -m benchmarks.imported [--rounds 5]
+    python -m benchmarks.imported [--rounds 5] [--visits 100]
 
 6+6 layers of 512, d_ff 2048, 58,101 pieces, swish; random weights, with which both do the same
 work. Both decode 20 pieces greedily in float32 on the same threads, ids in and ids out, and take
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -136,19 +137,35 @@ def peak(folder: Path) -> int:
     return int(done.stdout) * 1024
 
 
+def app(folder: Path, visits: int) -> None:
+    """Prints the memory of the app's process with the model, every page of it visited."""
+    counts = [str(count) for count in (visits // 4, visits)]
+    print("the app around it, all pages in turn:", flush=True)
+    subprocess.run(
+        [sys.executable, "-m", "benchmarks.memory", "--visits", *counts],
+        env={**os.environ, "HEADS_UP_CHECKPOINTS": str(folder.parent)},
+        check=True,
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=5)
-    rounds: int = parser.parse_args().rounds
+    parser.add_argument("--visits", type=int, default=100, help="of pages, for the app's memory")
+    asked = parser.parse_args()
+    rounds: int = asked.rounds
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as made_in:
         folder = Path(made_in)
         model = made(folder / "theirs")
-        taken = seconds(lambda: import_folder(folder / "theirs", folder / "ours"))
-        most = peak(folder / "ours")
-        translator = Translator.load(folder / "ours", "cpu", "fp32")
-        opened = seconds(lambda: Translator.load(folder / "ours", "cpu", "fp32"))
+        written = folder / "checkpoints" / "ours"
+        taken = seconds(lambda: import_folder(folder / "theirs", written))
+        most = peak(written)
+        translator = Translator.load(written, "cpu", "fp32")
+        opened = seconds(lambda: Translator.load(written, "cpu", "fp32"))
         count = sum(weight.numel() for weight in translator.model.parameters())
+        if asked.visits:
+            app(written, asked.visits)
     print(f"{count / 1e6:.1f}M weights: import {taken:.1f} s, opening {opened:.1f} s")
     print(f"a process with it and one trace takes at most {most / 2**20:,.0f} MiB")
     for rows in (1, 32):

@@ -70,8 +70,9 @@ def test_slices_change_nothing(
     monkeypatch.setattr(lens_module, "ROWS", 3)
     again = lens(looked.trace, looked.translator, k=3)
     np.testing.assert_array_equal(again.rank, found.rank)
+    # A product of other rows is summed in another order: the float32 logits differ in their last bits.
     np.testing.assert_allclose(again.entropy, found.entropy, rtol=1e-5)
-    np.testing.assert_allclose(again.divergence, found.divergence, atol=1e-6)
+    np.testing.assert_allclose(again.divergence, found.divergence, rtol=1e-5, atol=1e-6)
 
 
 def test_a_line_of_the_table_is_a_site_and_a_position(looked: Looked, found: Lens) -> None:
