@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.attack.hostile import spoil, text, told
+from tests.attack.models import small_checkpoint
 from tests.checkpoint.models import tiny
 from transformer.analysis.corpora import Corpus
 from transformer.checkpoint import CheckpointError, check_checkpoint, save_checkpoint
+from transformer.exchange import export_marian, import_folder
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import read
 from transformer.text import Vocabulary
@@ -76,6 +78,32 @@ def checkpoints(chance: random.Random, folder: Path) -> None:
         check_checkpoint(made)
     except CheckpointError as error:
         told(error)
+
+
+def folders_of_others(chance: random.Random, folder: Path) -> None:
+    """A folder of `transformers` with one spoilt file: a whole checkpoint comes of it, or none."""
+    whole, brought, made = (folder / name for name in ("whole", "brought", "made"))
+    if not whole.exists():
+        export_marian(small_checkpoint(folder), whole)
+    shutil.rmtree(brought, ignore_errors=True)
+    shutil.rmtree(made, ignore_errors=True)
+    shutil.copytree(whole, brought)
+    name = chance.choice([path.name for path in sorted(whole.iterdir())])
+    raw = (brought / name).read_bytes()
+    if name.endswith(".json") and chance.random() < 0.7:
+        (brought / name).write_text(spoil(chance, json.loads(raw)), encoding="utf-8")
+    else:
+        turned = bytearray(raw)
+        for _ in range(chance.randint(1, 4)):
+            turned[chance.randrange(min(len(raw), 4000))] = chance.randrange(256)
+        (brought / name).write_bytes(turned[: chance.choice((len(raw), 100, 9, 0))])
+    try:
+        import_folder(brought, made)
+    except CheckpointError as error:
+        told(error)
+        assert not made.exists()
+    else:
+        check_checkpoint(made)
 
 
 def runs(chance: random.Random, folder: Path) -> None:

@@ -72,7 +72,20 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "no weights": (without("model.safetensors"), "has no model.safetensors; it holds "),
     "no list": (without("vocab.json"), "has no vocab.json"),
     "no source model": (without("source.spm"), "has no source.spm"),
-    "another kind": (changed("config.json", model_type="t5"), "of type 't5'; 'marian' can"),
+    "another kind": (changed("config.json", model_type="vits"), "of type 'vits'; 'marian' can"),
+    "no kind": (changed("config.json", model_type=[1]), "of type [1]; 'marian' can"),
+    "a relative": (
+        changed("config.json", model_type="m2m_100"),
+        "'m2m_100', which has its LayerNorm before each sublayer and not after",
+    ),
+    "an activation that is none": (
+        changed("config.json", activation_function=["relu"]),
+        "activation is ['relu']; it must be one of relu",
+    ),
+    "more positions than there is memory": (
+        changed("config.json", max_position_embeddings=2**31),
+        "asks for 2,147,483,648 positions of 24",
+    ),
     "unequal depths": (
         changed("config.json", decoder_layers=1),
         "encoder_layers is 2 and its decoder_layers 1",

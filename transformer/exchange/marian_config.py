@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoint import CheckpointError
+from transformer.checkpoint import MOST_PLACES, CheckpointError
 from transformer.config import ModelConfig
 
 ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
@@ -16,6 +16,14 @@ SAME = (
     ("encoder_ffn_dim", "decoder_ffn_dim"),
 )
 """Sizes of both stacks that are one size here."""
+_BEFORE = "its LayerNorm before each sublayer and not after the sum"
+LACKS = {
+    "bart": "a LayerNorm on the embeddings, learned positions counted from 2 and pieces of bytes",
+    "mbart": f"{_BEFORE}, one on the embeddings and learned positions that count from 2",
+    "m2m_100": f"{_BEFORE} and positions that count from 2",
+    "t5": f"{_BEFORE}, of another kind, and positions as a bias of the scores",
+}
+"""What models of other types have and ours has not, by their code in `transformers` 5.23."""
 MUST = {"share_encoder_decoder_embeddings": True, "tie_word_embeddings": True}
 """What another value of these would mean is another model than ours; left out, it is so."""
 
@@ -34,7 +42,7 @@ def model_config(said: Mapping[str, Any], vocab_size: int, start: int, unk_id: i
     """
     check(said)
     try:
-        return ModelConfig(
+        found = ModelConfig(
             vocab_size=vocab_size,
             d_model=said["d_model"],
             n_layers=said["encoder_layers"],
@@ -55,13 +63,20 @@ def model_config(said: Mapping[str, Any], vocab_size: int, start: int, unk_id: i
         raise CheckpointError(f"its config.json says nothing of {error.args[0]}") from error
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"its config.json does not fit: {error}") from error
+    if found.max_len * found.d_model > MOST_PLACES:  # sinusoids: no file has as many numbers
+        raise CheckpointError(
+            f"its config.json asks for {found.max_len:,} positions of {found.d_model:,}; all "
+            f"together may be {MOST_PLACES:,} numbers"
+        )
+    return found
 
 
 def check(said: Mapping[str, Any]) -> None:
     """Raises CheckpointError for what ours is not."""
     kind = said.get("model_type")
     if kind != "marian":
-        raise CheckpointError(f"it is a model of type {kind!r}; 'marian' can be imported")
+        why = f", which has {LACKS[kind]}" if isinstance(kind, str) and kind in LACKS else ""
+        raise CheckpointError(f"it is a model of type {kind!r}{why}; 'marian' can be imported")
     for name, value in MUST.items():
         if said.get(name, value) is not value:
             raise CheckpointError(
@@ -81,7 +96,7 @@ def check(said: Mapping[str, Any]) -> None:
             "vocabulary serves both"
         )
     activation = said.get("activation_function")
-    if activation not in ACTIVATIONS:
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise CheckpointError(
             f"its activation is {activation!r}; it must be one of {', '.join(ACTIVATIONS)}"
         )

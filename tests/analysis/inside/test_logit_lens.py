@@ -70,7 +70,7 @@ def test_slices_change_nothing(
     monkeypatch.setattr(lens_module, "ROWS", 3)
     again = lens(looked.trace, looked.translator, k=3)
     np.testing.assert_array_equal(again.rank, found.rank)
-    # A product of other rows is summed in another order: the float32 logits differ in their last bits.
+    # Products of other rows are summed in another order: the last bits of float32 logits differ.
     np.testing.assert_allclose(again.entropy, found.entropy, rtol=1e-5)
     np.testing.assert_allclose(again.divergence, found.divergence, rtol=1e-5, atol=1e-6)
 
