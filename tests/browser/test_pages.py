@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from benchmarks.browser import settled
 from tests.browser.test_app import wait_for_address
 
 pytestmark = pytest.mark.browser
@@ -27,6 +28,7 @@ def test_a_page_remembers_its_own_fields_and_no_other_page_carries_them(
     wait_for_address(page, "/why", text=TEXT, part="paths")
     go(page, "Positions")
     wait_for_address(page, "/positions", text=TEXT, topic="shift", shift="3")
+    settled(page)
     page.go_back()
     wait_for_address(page, "/why", text=TEXT, part="paths")
 
