@@ -29,6 +29,9 @@ def causal(n: int) -> list[np.ndarray]:
 GIVEN = {
     "encoder": lambda: Trace.from_weights(SRC, encoder=weights(5, 5)),
     "decoder": lambda: Trace.from_weights(tgt_tokens=TGT, decoder=causal(4)),
+    "deeper": lambda: Trace.from_weights(
+        SRC, TGT, encoder=weights(5, 5), decoder=causal(4)[:1], cross=weights(4, 5)[:2]
+    ),
     "both": lambda: Trace.from_weights(SRC, TGT, encoder=weights(5, 5), cross=weights(4, 5)),
 }
 MISSING = {
@@ -53,3 +56,14 @@ def test_every_view_draws_it_or_says_what_is_missing(
     word = "cat" if kind == "decoder" else "unseen"
     page.get_by_role("button", name=word, exact=True).first.click()
     expect(body).to_contain_text("of its attention, in layer")
+
+
+def test_a_kind_with_fewer_layers_is_looked_at_where_it_ends(page: Page, tmp_path: Path) -> None:
+    last = {"kind": "encoder", "layer": 2, "head": 1, "exact": 0}
+    opened(page, tmp_path, GIVEN["deeper"](), view="heads", **last)
+    heading = page.get_by_role("heading", level=3)
+    expect(heading).to_have_text("Layer 3, head 2")
+    page.locator(".hu-kinds [data-kind=decoder]").click()
+    expect(heading).to_have_text("Layer 1, head 2")
+    page.get_by_role("tab", name="Model").click()
+    expect(page.locator(".hu-view .hu-thumb")).to_have_count(2 * (3 + 1 + 2))

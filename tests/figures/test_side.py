@@ -34,7 +34,8 @@ def test_labels_are_the_tokens_as_they_are(trace: Made) -> None:
     assert doc["predicted"]["special"] == [False] * 4 + [True]
     assert doc["tgt"]["words"] == [0, 1, 1, 2, 3]
     assert doc["tgt"]["word_labels"] == ["<s>", "ab", "c", "d"]
-    assert (doc["n_layers"], doc["n_heads"], doc["d_k"]) == (3, 4, 8)
+    assert doc["depths"] == {"encoder": 3, "decoder": 3, "cross": 3}
+    assert (doc["n_heads"], doc["d_k"]) == (4, 8)
     assert doc["kinds"] == ["encoder", "decoder", "cross"]
     assert doc["steps"][0]["chosen"] == ["▁a", 0, 0.5]
     assert doc["steps"][0]["candidates"] == [["▁a", 0, 0.5], ["▁other", 999, 0.25]]

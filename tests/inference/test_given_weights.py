@@ -10,7 +10,7 @@ import torch
 import transformers
 
 from transformer import Trace
-from transformer.analysis.attribution import rollout
+from transformer.analysis.attribution import flow, rollout
 from transformer.figures.words import word_labels
 from transformer.inference.given_weights import spelled
 
@@ -23,13 +23,13 @@ def ids(n: int, seed: int = 0) -> torch.Tensor:
     return torch.randint(5, 40, (1, n), generator=torch.Generator().manual_seed(seed))
 
 
-def seq2seq(name: str) -> Any:
+def seq2seq(name: str, **changes: Any) -> Any:
     torch.manual_seed(1)
     shape: dict[str, Any] = {
         "d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2,
         "decoder_attention_heads": 2, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16,
         "max_position_embeddings": 32, "pad_token_id": 0, "eos_token_id": 2,
-        "decoder_start_token_id": 0, "forced_eos_token_id": None,
+        "decoder_start_token_id": 0, "forced_eos_token_id": None, **changes,
     }  # fmt: skip
     match name:
         case "bart":
@@ -93,6 +93,31 @@ def test_what_generate_gives_a_token_at_a_time_is_one_pass(name: str) -> None:
             np.testing.assert_allclose(
                 steps.weights(kind, number), layers[number][0].numpy(), atol=1e-5
             )
+
+
+@torch.no_grad()
+def test_an_encoder_deeper_than_its_decoder() -> None:
+    out = seq2seq("bart", encoder_layers=3, decoder_layers=1)(
+        input_ids=ids(5), decoder_input_ids=ids(4, 1), output_attentions=True
+    )
+    theirs = {
+        "encoder": out.encoder_attentions,
+        "decoder": out.decoder_attentions,
+        "cross": out.cross_attentions,
+    }
+    trace = Trace.from_json(Trace.from_weights(SRC, TGT, **theirs).to_json())
+    assert trace.n_layers == 3
+    assert {kind: trace.depth(kind) for kind in theirs} == {"encoder": 3, "decoder": 1, "cross": 1}
+    np.testing.assert_array_equal(trace.weights("encoder", 2), theirs["encoder"][2][0].numpy())
+    with pytest.raises(ValueError, match="there is no layer 1; the layers are 0 to 0"):
+        trace.weights("cross", 1)
+    with pytest.raises(ValueError, match="There is no layer 1; the layers are 0 to 0"):
+        trace.heads(kind="cross", layer=1, head=0)
+    shown = trace.model(kind="encoder", layer=2, head=1)
+    assert shown.sides[0].kinds == ["encoder", "decoder", "cross"]
+    joint = rollout.joint(trace)
+    np.testing.assert_allclose(joint.source.sum(-1) + joint.target.sum(-1), 1, atol=1e-6)
+    assert np.isfinite(flow.joint(trace).source).all()
 
 
 @torch.no_grad()
@@ -160,8 +185,8 @@ def test_arrays_tensors_and_half_precision_are_taken_alike(tmp_path: Any) -> Non
         ({"encoder": []}, "have no layer"),
         ({"encoder": (None, None)}, "has no weights; transformers gives them where"),
         (
-            {"encoder": [rows(2, 5, 5)] * 2, "cross": [rows(2, 4, 5)]},
-            "here are encoder 2 of 2, cross 1 of 2",
+            {"encoder": [rows(2, 5, 5)] * 2, "cross": [rows(3, 4, 5)] * 2},
+            "as many heads a layer; here are encoder 2, cross 3",
         ),
     ],
 )

@@ -66,7 +66,8 @@ def _check(side: Side, state: State, given: Mapping[str, Any]) -> None:
         raise ValueError(
             f"The trace has no weights of kind {state['kind']!r}; it has {', '.join(side.kinds)}."
         )
-    counts = {"layer": side.n_layers, "head": int(side.traced.config["n_heads"])}
+    depth = side.depths[str(side.resolved(state)["kind"])]
+    counts = {"layer": depth, "head": int(side.traced.config["n_heads"])}
     places = [f"{state['layer']}.{state['head']}", *filter(None, str(state["heads"]).split(","))]
     for place in places:
         for (what, count), number in zip(counts.items(), place.split("."), strict=True):

@@ -23,7 +23,7 @@ from transformer.figures.steps import choices, tree_data
 from transformer.figures.token_diff import align
 from transformer.figures.words import plain_words, special, word_labels, words
 from transformer.measures import KINDS, MEASURES
-from transformer.measures.registry import AttentionTrace
+from transformer.measures.registry import AttentionTrace, layers_of
 
 SITES = {
     "encoder": "encoder.layers.{}.self_attn.",
@@ -61,20 +61,25 @@ class Side:
 
     def __init__(self, traced: Traced, name: str = "", model: str = "") -> None:
         self.traced, self.name, self.model = traced, name, model
-        self.n_layers = int(traced.config["n_layers"])
+        self.depths = {kind: layers_of(traced.config, kind) for kind in KINDS}
         self._layers: dict[tuple[str, int], Part] = {}
         self.kinds = [kind for kind in KINDS if self._has(kind)]
         if not self.kinds:
             raise ValueError("There is no attention to show: the trace has no weights.")
 
     def _has(self, kind: str) -> bool:
-        names = [SITES[kind].format(layer) + "hook_weights" for layer in range(self.n_layers)]
+        names = [SITES[kind].format(layer) + "hook_weights" for layer in range(self.depths[kind])]
         return all(name in self.traced for name in names)
+
+    def weights(self, kind: str) -> list[npt.NDArray[np.float32]]:
+        """Of every layer that has attention of this kind, the first one first: (heads, rows,
+        columns)."""
+        return [self.traced.weights(kind, layer) for layer in range(self.depths[kind])]
 
     @cached_property
     def size(self) -> int:
         """Weights of all kinds, layers and heads."""
-        return sum(self.n_layers * self.traced.weights(kind, 0).size for kind in self.kinds)
+        return sum(self.depths[kind] * self.traced.weights(kind, 0).size for kind in self.kinds)
 
     @cached_property
     def doc(self) -> dict[str, Any]:
@@ -86,7 +91,7 @@ class Side:
             "source": traced.translation.source,
             "text": traced.translation.text,
             "kinds": self.kinds,
-            "n_layers": self.n_layers,
+            "depths": {kind: self.depths[kind] for kind in self.kinds},
             "n_heads": int(config["n_heads"]),
             "d_k": int(config["d_model"]) // int(config["n_heads"]),
             "score": config["score"],
@@ -122,16 +127,13 @@ class Side:
         return [
             part
             for kind in self.kinds
-            for part in pin_parts(
-                kind, [traced.weights(kind, layer) for layer in range(self.n_layers)], *texts[kind]
-            )
+            for part in pin_parts(kind, self.weights(kind), *texts[kind])
         ]
 
     def clearest(self, kind: str) -> tuple[int, int]:
         """Layer and head that look most decidedly at every token in turn: where the greatest weight
         of a column, averaged over the columns, is greatest. For a first look, nothing more."""
-        weights = np.stack([self.traced.weights(kind, i) for i in range(self.n_layers)])
-        marks = weights.max(axis=2).mean(axis=2)
+        marks = np.stack(self.weights(kind)).max(axis=2).mean(axis=2)
         layer, head = np.unravel_index(int(marks.argmax()), marks.shape)
         return int(layer), int(head)
 
@@ -148,34 +150,37 @@ class Side:
         """All weights of one layer, (heads, rows, columns)."""
         if (kind, layer) not in self._layers:
             weights = self.traced.weights(kind, layer)
-            fine = weights.size * self.n_layers <= FINE_LIMIT
+            fine = weights.size * self.depths[kind] <= FINE_LIMIT
             part = levels(f"weights.{kind}.{layer}", weights, FINE if fine else COARSE)
             self._layers[kind, layer] = part
         return self._layers[kind, layer]
 
     def layers(self, wanted: Iterable[int]) -> list[Part]:
         """All layers of all kinds if they are few weights, else those wanted."""
-        numbers: Sequence[int] = range(self.n_layers)
-        if self.size > WHOLE:
-            numbers = sorted({number for number in wanted if 0 <= number < self.n_layers})
-        return [self.layer(kind, number) for kind in self.kinds for number in numbers]
+        asked = None if self.size <= WHOLE else set(wanted)
+        return [
+            self.layer(kind, number)
+            for kind in self.kinds
+            for number in range(self.depths[kind])
+            if asked is None or number in asked
+        ]
 
     def everything(self, kind: str, layer: int) -> Iterator[Part]:
         """All layers of all kinds, and the vectors of the heads of this one if they are recorded.
         (Those of all heads would be many times more.)"""
         for one in self.kinds:
-            for number in range(self.n_layers):
+            for number in range(self.depths[one]):
                 yield self.layer(one, number)
         for head in range(int(self.traced.config["n_heads"])):
             yield from vectors_of(self.traced, kind, layer, head)
 
     def _thumbs(self, kind: str) -> Part:
-        pooled = [pool(self.traced.weights(kind, layer), THUMB) for layer in range(self.n_layers)]
-        return levels(f"thumbs.{kind}", np.stack(pooled), COARSE)
+        pooled = np.stack([pool(layer, THUMB) for layer in self.weights(kind)])
+        return levels(f"thumbs.{kind}", pooled, COARSE)
 
     def _measures(self, kind: str) -> dict[str, list[list[float]]]:
         """Each measure of each head, and the offsets of those that have one, [layer][head]."""
-        layers = [measures.of_trace(self.traced, kind, layer) for layer in range(self.n_layers)]
+        layers = [measures.of_trace(self.traced, kind, layer) for layer in range(self.depths[kind])]
         return {name: [np.round(one[name], 4).tolist() for one in layers] for name in layers[0]}
 
 

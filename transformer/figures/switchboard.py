@@ -43,11 +43,10 @@ def switchboard_data(
     parts = []
     for kind in kinds:
         if moved is None:
-            weights = [side.traced.weights(kind, layer) for layer in range(side.n_layers)]
-            pictures = np.stack([pool(layer, PICTURE) for layer in weights])
+            pictures = np.stack([pool(layer, PICTURE) for layer in side.weights(kind)])
             parts.append(levels(f"thumbs.{kind}", pictures, COARSE))
         else:
-            shape = (side.n_layers, int(side.traced.config["n_heads"]))
+            shape = (side.depths[kind], int(side.traced.config["n_heads"]))
             if moved[kind].shape != shape:
                 raise ValueError(
                     f"{kind} has numbers of shape {moved[kind].shape} for {shape} heads"
@@ -55,7 +54,7 @@ def switchboard_data(
             parts.append(Part(f"moved.{kind}", moved[kind].astype("<f4")))
     header = {
         "kinds": [{"name": k, "letter": LETTERS[k], "label": labels[k]} for k in kinds],
-        "n_layers": side.n_layers,
+        "n_layers": int(side.traced.config["n_layers"]),
         "n_heads": int(side.traced.config["n_heads"]),
         "off": off,
         "moved": moved is not None,

@@ -50,11 +50,14 @@ def trace_parts(
     }
     if not kinds:
         raise ValueError("there is no attention in it: give encoder, decoder or cross weights")
-    shapes = {kind: (len(layers), len(layers[0])) for kind, layers in kinds.items()}
-    if len(set(shapes.values())) > 1:
-        said = ", ".join(f"{kind} {n} of {heads}" for kind, (n, heads) in shapes.items())
-        raise ValueError(f"all kinds must have as many layers of as many heads; here are {said}")
-    n_layers, n_heads = next(iter(shapes.values()))
+    heads = {kind: len(layers[0]) for kind, layers in kinds.items()}
+    if len(set(heads.values())) > 1:
+        said = ", ".join(f"{kind} {count}" for kind, count in heads.items())
+        raise ValueError(f"all kinds must have as many heads a layer; here are {said}")
+    depths = {kind: len(layers) for kind, layers in kinds.items()}
+    config: dict[str, Any] = {"n_layers": max(depths.values()), "n_heads": max(heads.values())}
+    if len(set(depths.values())) > 1:
+        config["depths"] = depths
     return {
         "src_tokens": src,
         "tgt_tokens": tgt,
@@ -62,7 +65,7 @@ def trace_parts(
         "src_ids": tuple(range(len(src))),
         "tgt_ids": tuple(range(len(tgt))),
         "predicted_ids": tuple(range(len(predicted))),
-        "config": {"n_layers": n_layers, "n_heads": n_heads, "d_model": 0, "score": ""},
+        "config": {**config, "d_model": 0, "score": ""},
         "translation": _translation(src, predicted, source, text),
         "tensors": {
             (kind, layer): weights[None]

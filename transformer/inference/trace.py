@@ -22,6 +22,7 @@ from transformer.figures.side import Side
 from transformer.inference import trace_files
 from transformer.inference.given_weights import trace_parts
 from transformer.inference.results import Translation
+from transformer.measures.registry import layers_of
 
 Array = npt.NDArray[Any]
 Kind = Literal["encoder", "decoder", "cross"]
@@ -82,6 +83,12 @@ class Trace(Mapping[str, Array]):
     @property
     def n_layers(self) -> int:
         return int(self.config["n_layers"])
+
+    def depth(self, kind: str) -> int:
+        """Layers with attention of this kind: `n_layers`, or fewer in a model of others. Raises
+        ValueError for a kind that there is not."""
+        self._check_kind(kind)
+        return layers_of(self.config, kind)
 
     @property
     def n_heads(self) -> int:
@@ -268,8 +275,9 @@ class Trace(Mapping[str, Array]):
 
     def _site(self, kind: str, layer: int) -> str:
         self._check_kind(kind)
-        if not 0 <= operator.index(layer) < self.n_layers:
-            raise ValueError(f"there is no layer {layer}; the layers are 0 to {self.n_layers - 1}")
+        last = self.depth(kind) - 1
+        if not 0 <= operator.index(layer) <= last:
+            raise ValueError(f"there is no layer {layer}; the layers are 0 to {last}")
         name = WEIGHTS[kind].format(layer)
         if name not in self.tensors:
             raise ValueError(f"this trace was recorded without {name}")

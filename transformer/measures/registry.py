@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,12 @@ def _found() -> dict[str, Measure]:
 
 MEASURES: dict[str, Measure] = _found()
 """Every measure by its name."""
+
+
+def layers_of(config: Mapping[str, Any], kind: str) -> int:
+    """How many layers a trace with this config has of a kind: "n_layers", which is the greatest
+    depth, unless "depths" says another for the kind (`Trace.from_weights`)."""
+    return int(config.get("depths", {}).get(kind, config["n_layers"]))
 
 
 @runtime_checkable

@@ -54,19 +54,23 @@ def test_flow_is_the_narrowest_cut(seed: int, residual: float) -> None:
     assert alone[0, 2] == 0, "nothing comes from a later token"
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_joint_flow_is_the_narrowest_cut(seed: int) -> None:
-    """Two layers, two source and two target tokens: 16 nodes, 16,384 cuts for each pair."""
+@pytest.mark.parametrize(("seed", "depth"), [(0, 2), (1, 2), (2, 3)])
+def test_joint_flow_is_the_narrowest_cut(seed: int, depth: int) -> None:
+    """Two decoder layers, two source and two target tokens: 16 nodes or more, 16,384 cuts for each
+    pair. The encoder may have another depth."""
     r = 0.4
-    encoder, cross = random_rows(seed, 2, 2, 2, 2), random_rows(seed + 9, 2, 2, 2, 2)
+    encoder, cross = random_rows(seed, depth, 2, 2, 2), random_rows(seed + 9, 2, 2, 2, 2)
     decoder = random_rows(seed + 5, 2, 2, 2, 2, causal=True)
     within = mixed(decoder, r)
     pipes = stack("encoder", mixed(encoder, r))
     pipes |= stack("decoder", [within[0], r * np.eye(2), within[1], r * np.eye(2)])
     for layer, i, j in np.ndindex(2, 2, 2):
-        above, below = ("decoder", 2 * layer + 2, i), ("encoder", 2, j)
+        above, below = ("decoder", 2 * layer + 2, i), ("encoder", depth, j)
         pipes[above, below] = (1 - r) * float(cross[layer, :, i, j].mean())
-    found = flow.joint(painted(encoder, decoder, cross), residual=r)
+    trace = Trace.from_weights(
+        ["a", "b"], ["c", "d"], encoder=[*encoder], decoder=[*decoder], cross=[*cross]
+    )
+    found = flow.joint(trace, residual=r)
     for i, j in np.ndindex(2, 2):
         output = ("decoder", 4, i)
         assert found.source[i, j] == pytest.approx(

@@ -32,11 +32,13 @@ class Given:
     given: dict[tuple[str, int, int], Weights]
     src_tokens: tuple[str, ...] = SRC
     tgt_tokens: tuple[str, ...] = TGT
-    n_layers: int = LAYERS
 
     @property
     def predicted_tokens(self) -> tuple[str, ...]:
         return (*self.tgt_tokens[1:], "</s>")
+
+    def depth(self, kind: str) -> int:
+        return LAYERS
 
     def weights(self, kind: str, layer: int) -> Weights:
         rows, columns = (

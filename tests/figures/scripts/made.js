@@ -39,7 +39,7 @@ export function side(seed = 1) {
     return kept.get(key);
   };
   return {
-    id: String(seed), n_layers: 2, n_heads: 3, kinds: ["encoder", "decoder", "cross"],
+    id: String(seed), depths: { encoder: 2, decoder: 2, cross: 2 }, n_heads: 3, kinds: ["encoder", "decoder", "cross"],
     src: SRC, tgt: TGT, predicted: NEXT, source: "the cats", text: "les chats", weights,
     labels: (kind) => ({
       rows: kind === "encoder" ? SRC : TGT,

@@ -81,16 +81,17 @@ def joint(
     residual: float = 0.5,
 ) -> Flows:
     """Flows between the decoder's outputs and the tokens of source and target; see `encoder`."""
-    n_layers, n_src, n_tgt = trace.n_layers, len(trace.src_tokens), len(trace.tgt_tokens)
-    above = (n_layers + 1) * n_src  # the nodes of the encoder come first
+    n_src, n_tgt = len(trace.src_tokens), len(trace.tgt_tokens)
+    below, depth = trace.depth("encoder"), trace.depth("decoder")
+    above = (below + 1) * n_src  # the nodes of the encoder come first
     stay = residual * np.eye(n_tgt)
     within = kept(matrices(trace, "decoder", heads), residual)
     parts = _ladder(kept(matrices(trace, "encoder", heads), residual), 0)
     parts += _ladder(np.stack([m for layer in within for m in (layer, stay)]), above)
     for layer, across in enumerate(matrices(trace, "cross", heads)):
         level = above + 2 * (layer + 1) * n_tgt
-        parts.append(_edges((1 - residual) * across, level, n_layers * n_src, 1 - residual))
-    outputs = above + 2 * n_layers * n_tgt + _checked(positions, n_tgt)
+        parts.append(_edges((1 - residual) * across, level, below * n_src, 1 - residual))
+    outputs = above + 2 * depth * n_tgt + _checked(positions, n_tgt)
     inputs = np.concatenate([np.arange(n_src), above + np.arange(n_tgt)])
     found = _flows(parts, outputs, inputs)
     return Flows(found[:, :n_src], found[:, n_src:])

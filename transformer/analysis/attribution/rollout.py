@@ -75,13 +75,13 @@ def joint(trace: Trace, heads: Heads = "mean", residual: float = 0.5) -> Relevan
         encoder(trace, heads, residual)[-1],
         kept(matrices(trace, "decoder", heads), residual),
         (1 - residual) * matrices(trace, "cross", heads),
-        np.full((trace.n_layers, len(trace.tgt_tokens)), residual),
+        np.full((trace.depth("decoder"), len(trace.tgt_tokens)), residual),
     )
 
 
 def matrices(trace: Trace, kind: str, heads: Heads = "mean") -> Stack:
     """One matrix a layer whose rows sum to 1, in double precision; errors as of `encoder`."""
-    layers = np.stack([trace.weights(kind, layer) for layer in range(trace.n_layers)])
+    layers = np.stack([trace.weights(kind, layer) for layer in range(trace.depth(kind))])
     if heads == "mean":
         one = layers.mean(axis=1, dtype=np.float64)
     elif heads == "max":

@@ -24,8 +24,7 @@ tokens have together, and a head that spreads evenly has it nowhere among three 
 class Attended(AttentionTrace, Protocol):
     """What is read of a trace; `inference.Trace` is one."""
 
-    @property
-    def n_layers(self) -> int: ...
+    def depth(self, kind: str) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -179,7 +178,7 @@ def _rests(trace: Attended) -> StandsOut | None:
 def _layers(
     trace: Attended, kind: str
 ) -> Iterator[tuple[int, Float[np.ndarray, "heads row column"]]]:
-    for layer in range(trace.n_layers):
+    for layer in range(trace.depth(kind)):
         yield layer, trace.weights(kind, layer).astype(np.float64)
 
 

@@ -1,6 +1,6 @@
 // Two tables of weights as one: aligned rows and columns, and what is more or less in the second.
 
-import { allHeads } from "./mosaic.js";
+import { allHeads } from "./matrix.js";
 import { tokenName } from "./naming.js";
 
 // Which pieces are the same: { rows, columns }, each a list of [place in A, place in B], null for none.
@@ -86,6 +86,13 @@ function commonEntry([i, j], first, second) {
   return { ...first[i], text: common(first[i].text, second[j].text), written: common(first[i].written, second[j].written) };
 }
 
+// How many layers and heads both sides have.
+/** @param {Side[]} sides @param {Kind} kind @returns {Pick<Side, "depths" | "n_heads">} */
+export const inBoth = (sides, kind) => ({
+  depths: { ...sides[0].depths, [kind]: Math.min(...sides.map((side) => side.depths[kind])) },
+  n_heads: Math.min(...sides.map((side) => side.n_heads)),
+});
+
 // Of every head that both have: the mean of |B − A| over the cells that both have, and a small picture
 // of B − A there. From the small pictures of the weights, which are here for all heads.
 /** @param {Side[]} sides @param {Kind} kind */
@@ -94,7 +101,6 @@ export function headDifferences(sides, pairs, kind) {
   const both = (list) => list.filter(([i, j]) => i !== null && j !== null);
   const [across, down] = [both(columns), both(rows)];
   const [height, width] = [down, across].map((list) => Math.min(list.length, SMALL));
-  const [nLayers, nHeads] = ["n_layers", "n_heads"].map((name) => Math.min(...sides.map((side) => side[name])));
   const seen = sides.map((side, which) => {
     const labels = side.labels(kind);
     const thumb = side.thumb(kind, 0, 0);
@@ -125,7 +131,7 @@ export function headDifferences(sides, pairs, kind) {
     return { layer, head, mean: count ? sum / count : 0, picture };
   }
 
-  const heads = allHeads({ n_layers: nLayers, n_heads: nHeads }).map(({ layer, head }) => one(layer, head));
+  const heads = allHeads(inBoth(sides, kind), kind).map(({ layer, head }) => one(layer, head));
   let greatest = LEAST;
   for (const { picture } of heads) for (const value of picture) if (Math.abs(value) > greatest) greatest = Math.abs(value);
   return { heads, height, width, greatest, pooled: seen.some(({ pooled }) => pooled) };

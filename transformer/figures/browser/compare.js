@@ -6,7 +6,7 @@ import { cellAt, cornerOf, layoutCells } from "./cells.js";
 import {
   compareFigure, compareTable, makeDifferenceLegend, paintDifference, paintDifferences, paintSide,
 } from "./compare-drawing.js";
-import { compareTables, headDifferences, piecePairs } from "./compare-tables.js";
+import { compareTables, headDifferences, inBoth, piecePairs } from "./compare-tables.js";
 import { makeLegend } from "./legend.js";
 import { makeChip } from "./measures.js";
 import { makeMosaic } from "./mosaic.js";
@@ -75,9 +75,9 @@ function compareView(ctx) {
   function drawHeads() {
     const { state, look, sides } = ctx;
     const { heads, height, width, greatest, key } = differences();
-    const side = { ...sides[0], n_layers: Math.min(...sides.map((one) => one.n_layers)), n_heads: Math.min(...sides.map((one) => one.n_heads)) };
+    const side = { ...sides[0], ...inBoth(sides, state.kind) };
     const of = (layer, head) => heads[layer * side.n_heads + head];
-    const [layer, head] = [within(state.layer, side.n_layers), within(state.head, side.n_heads)];
+    const [layer, head] = [within(state.layer, side.depths[state.kind]), within(state.head, side.n_heads)];
     mosaic.draw(side, state.kind, { layer, head }, look, {
       label: "Difference of all heads",
       marked: layer === state.layer && head === state.head,
@@ -202,9 +202,9 @@ function comparison(ctx, a, b) {
 /** @param {Context} ctx */
 function clampedNote({ sides, state }) {
   const [, b] = sides;
-  const [layer, head] = [within(state.layer, b.n_layers), within(state.head, b.n_heads)];
+  const [layer, head] = [within(state.layer, b.depths[state.kind]), within(state.head, b.n_heads)];
   if (layer === state.layer && head === state.head) return "";
-  return `B has ${b.n_layers} layers of ${b.n_heads} heads: of B, ${headName({ layer, head })} is shown.`;
+  return `B has ${b.depths[state.kind]} layers of ${b.n_heads} heads: of B, ${headName({ layer, head })} is shown.`;
 }
 
 /** @param {Side} side */

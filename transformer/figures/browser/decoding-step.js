@@ -40,7 +40,7 @@ export function rowsOf(ctx, side, step) {
   const kinds = ["decoder", "cross", "encoder"];
   return kinds.filter((kind) => side.kinds.includes(kind)).map((kind) => {
     const { layer, head } = stepHead(ctx, kind);
-    const found = layer < side.n_layers && head < side.n_heads ? side.weights(kind, layer, head) : null;
+    const found = layer < side.depths[kind] && head < side.n_heads ? side.weights(kind, layer, head) : null;
     const { names: tokens } = side.labels(kind).columns;
     const row = kind === "encoder" ? looked : step;
     const made = { kind, layer, head, row, tokens, seen: kind === "decoder" ? step + 1 : tokens.length, weights: null, top: 0 };

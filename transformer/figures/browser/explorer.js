@@ -202,11 +202,12 @@ export function explorerView(root, report, views, live = false) {
 // The state within what this sentence and this model have.
 /** @param {State} state @param {Side} side */
 function fitted(state, side, views) {
+  const kind = side.kinds.includes(state.kind) ? state.kind : side.kinds[side.kinds.length - 1];
   return {
     ...state,
     view: views.includes(state.view) ? state.view : views[0],
-    kind: side.kinds.includes(state.kind) ? state.kind : side.kinds[side.kinds.length - 1],
-    layer: within(state.layer, side.n_layers),
+    kind,
+    layer: within(state.layer, side.depths[kind]),
     head: within(state.head, side.n_heads),
     measure: side.kinds.some((kind) => state.measure in side.measures[kind]) ? state.measure : "none",
   };

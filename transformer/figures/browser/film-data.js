@@ -38,7 +38,8 @@ export function makeFilm(header, parts) {
   function side(probe, frame) {
     const doc = probes[probe];
     const [src, tgt, predicted] = [doc.src, doc.tgt, doc.predicted].map(named);
-    const [, n_layers, n_heads] = shape(probe, doc.kinds[0]);
+    const n_heads = shape(probe, doc.kinds[0])[2];
+    const depths = Object.fromEntries(doc.kinds.map((kind) => [kind, shape(probe, kind)[1]]));
     const cells = (kind, layer, head) => {
       const [, layers, heads, rows, columns] = shape(probe, kind);
       const start = ((frame * layers + layer) * heads + head) * rows * columns;
@@ -47,9 +48,9 @@ export function makeFilm(header, parts) {
     };
     return {
       ...doc,
-      id: `film ${probe} ${n_layers} ${n_heads} ${doc.src.tokens.join(" ")} ${isExact()}`,
+      id: `film ${probe} ${Object.values(depths)} ${n_heads} ${doc.src.tokens.join(" ")} ${isExact()}`,
       number: probe,
-      n_layers,
+      depths,
       n_heads,
       source: `Step ${stepName(steps[frame])}: ${plain(doc.src)}`,
       text: plain(doc.predicted),

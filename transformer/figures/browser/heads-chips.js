@@ -10,7 +10,7 @@ import { showWeight } from "./shares.js";
 /** @param {Side} side @param {State} state */
 export function headsOn(side, state) {
   if (!state.heads) return [{ layer: state.layer, head: state.head }];
-  const found = new Map(parseHeads(state.heads, side).map((one) => [headKey(one), one]));
+  const found = new Map(parseHeads(state.heads, side, state.kind).map((one) => [headKey(one), one]));
   return [...found.values()];
 }
 
@@ -75,8 +75,9 @@ export function makeHeadChips(ctx) {
     const { side, state } = ctx;
     const own = allOf(side, state.layer);
     const listed = [...own, ...on.filter(({ layer }) => layer !== state.layer)];
-    if (layers.length !== side.n_layers || layers.options[0].text !== counted(0)) {
-      layers.replaceChildren(...Array.from({ length: side.n_layers }, (_, i) => el("option", { value: i }, counted(i))));
+    const depth = side.depths[state.kind];
+    if (layers.length !== depth || layers.options[0].text !== counted(0)) {
+      layers.replaceChildren(...Array.from({ length: depth }, (_, i) => el("option", { value: i }, counted(i))));
     }
     layers.value = String(state.layer);
     const key = `${side.id} ${writeHeads(listed)}`;

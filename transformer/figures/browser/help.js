@@ -19,8 +19,8 @@ const cycle = (list, now, step = 1) => list[(list.indexOf(now) + step + list.len
 const SHORTCUTS = [
   ["h", "next head; H: the one before", (state, side) => ({ head: (state.head + 1) % side.n_heads })],
   ["H", null, (state, side) => ({ head: (state.head + side.n_heads - 1) % side.n_heads })],
-  ["l", "next layer; L: the one below", (state, side) => ({ layer: (state.layer + 1) % side.n_layers })],
-  ["L", null, (state, side) => ({ layer: (state.layer + side.n_layers - 1) % side.n_layers })],
+  ["l", "next layer; L: the one below", (state, side) => ({ layer: (state.layer + 1) % side.depths[state.kind] })],
+  ["L", null, (state, side) => ({ layer: (state.layer + side.depths[state.kind] - 1) % side.depths[state.kind] })],
   ["k", "next kind of attention", (state, side) => ({ kind: cycle(side.kinds, state.kind) })],
   ["w", "exact: the model's pieces and numbers from 0, or whole words and numbers from 1", (state) => ({ exact: 1 - state.exact })],
   ["s", "start and end shown, dimmed or hidden", (state) => ({ special: cycle(["shown", "dimmed", "hidden"], state.special) })],

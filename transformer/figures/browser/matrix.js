@@ -2,21 +2,27 @@
 // together to words, special tokens left out, rows brought back to a sum of 1 if that is asked.
 
 // Heads written as "3.2,3.4" (layer.head); "" is none. Those that are not in the model are left out.
-/** @param {string} text @param {Side} side */
-export function parseHeads(text, side) {
+/** @param {string} text @param {Side} side @param {Kind} kind */
+export function parseHeads(text, side, kind) {
   return text.split(",").filter(Boolean)
     .map((one) => one.split(".").map(Number))
-    .filter(([layer, head]) => layer < side.n_layers && head < side.n_heads)
+    .filter(([layer, head]) => layer < side.depths[kind] && head < side.n_heads)
     .map(([layer, head]) => ({ layer, head }));
 }
 
 export const writeHeads = (heads) => heads.map(({ layer, head }) => `${layer}.${head}`).join(",");
 
+// All heads of a kind, layer by layer.
+/** @param {Pick<Side, "depths" | "n_heads">} side @param {Kind} kind */
+export const allHeads = (side, kind) => Array.from({ length: side.depths[kind] * side.n_heads }, (_, i) => ({
+  layer: Math.floor(i / side.n_heads), head: i % side.n_heads,
+}));
+
 // The heads that the state combines: the chosen one, or the set, or all of the chosen layer.
 /** @param {Side} side @param {State} state */
 export function combined(side, state) {
   if (state.combine === "one") return [{ layer: state.layer, head: state.head }];
-  const set = parseHeads(state.heads, side);
+  const set = parseHeads(state.heads, side, state.kind);
   if (set.length) return set;
   return Array.from({ length: side.n_heads }, (_, head) => ({ layer: state.layer, head }));
 }

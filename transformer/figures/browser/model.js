@@ -8,7 +8,8 @@ import {
   chipColours, codeOfMeasure, makeChip, measured, measures, MEASURES, showMeasure, showOffset, topOf,
   valueOf,
 } from "./measures.js";
-import { allHeads, makeMosaic, paintThumb } from "./mosaic.js";
+import { allHeads } from "./matrix.js";
+import { makeMosaic, paintThumb } from "./mosaic.js";
 import { counted, headName, sentenceCase, shortName } from "./naming.js";
 import { KINDS } from "./options.js";
 
@@ -132,7 +133,7 @@ function modelView(ctx) {
     kinds: false,
     get options() { return ctx.state.measure === "none" ? ["measure"] : ["measure", "order"]; },
     keys: [["arrow keys", "go from head to head"], ["Enter", "enlarge the head"], ["Tab", "go to the next kind of attention"]],
-    title: () => `All ${ctx.side.kinds.length * ctx.side.n_layers * ctx.side.n_heads} heads`,
+    title: () => `All ${ctx.side.kinds.reduce((sum, kind) => sum + ctx.side.depths[kind] * ctx.side.n_heads, 0)} heads`,
     code: () => codeOfMeasure(ctx.state.measure),
     note: () => "",
     figure: () => modelFigure(ctx),
@@ -145,7 +146,7 @@ function modelView(ctx) {
 function inOrder(side, kind, state) {
   if (state.order !== "measure" || !measures(side, kind, state)) return null;
   const of = ({ layer, head }) => valueOf(side, kind, state.measure, layer, head);
-  return allHeads(side).sort((a, b) => of(b) - of(a));
+  return allHeads(side, kind).sort((a, b) => of(b) - of(a));
 }
 
 // Numbers along the scale: [place from 0 to 1, text].
@@ -161,7 +162,7 @@ function modelFigure(ctx) {
   const measure = MEASURES[state.measure];
   const lines = (kind) => (measures(side, kind, state) ? 1 + Number(Boolean(measure?.offset)) + Number(state.order === "measure") : 0);
   const wide = label + side.n_heads * (cell + gap);
-  const high = Math.max(...side.kinds.map((kind) => side.n_layers * (cell + gap + line * lines(kind))));
+  const high = Math.max(...side.kinds.map((kind) => side.depths[kind] * (cell + gap + line * lines(kind))));
   return {
     title: measure ? `All heads: ${measure.label} (${measure.unit || "share"})` : "All heads",
     width: look.size * (side.kinds.length * (wide + between) - between),
@@ -196,10 +197,10 @@ function paintKind(pen, ctx, kind, step) {
   pen.textAlign = "center";
   if (!order) {
     for (let head = 0; head < side.n_heads; head++) write(counted(head), label + head * (cell + gap) + cell / 2, 30);
-    for (let layer = 0; layer < side.n_layers; layer++) write(counted(layer), 8, 42 + layer * step + cell / 2);
+    for (let layer = 0; layer < side.depths[kind]; layer++) write(counted(layer), 8, 42 + layer * step + cell / 2);
   }
   pen.imageSmoothingEnabled = false;
-  (order || allHeads(side)).forEach(({ layer, head }, i) => {
+  (order || allHeads(side, kind)).forEach(({ layer, head }, i) => {
     const [x, y] = [label + (i % side.n_heads) * (cell + gap), 42 + Math.floor(i / side.n_heads) * step];
     const canvas = document.createElement("canvas");
     paintThumb(canvas, side.thumb(kind, layer, head), kind === "decoder", look.ramp);
@@ -236,7 +237,7 @@ function modelTable({ side, state }) {
   const each = Object.entries(MEASURES);
   const names = each.flatMap(([name, { offset }]) => (offset ? [offset, name] : [name]));
   const units = Object.fromEntries(each.map(([name, { unit }]) => [name, unit && ` (${unit})`]));
-  const rows = side.kinds.flatMap((kind) => (inOrder(side, kind, state) || allHeads(side)).map(({ layer, head }) => [
+  const rows = side.kinds.flatMap((kind) => (inOrder(side, kind, state) || allHeads(side, kind)).map(({ layer, head }) => [
     kind, layer, head,
     ...names.map((name) => (name in side.measures[kind] ? valueOf(side, kind, name, layer, head) : "")),
   ]));

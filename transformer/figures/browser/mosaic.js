@@ -3,7 +3,7 @@
 // `open(layer, head)` for a click or Enter, where that is to do more.
 
 import { ARROWS, el, within } from "./base.js";
-import { writeHeads } from "./matrix.js";
+import { allHeads, writeHeads } from "./matrix.js";
 import { counted, headName } from "./naming.js";
 import { TERMS } from "./options.js";
 
@@ -14,7 +14,7 @@ export function makeMosaic(choose, open = choose) {
   let shown = "";
   let painted = "";
   let side = null;
-  let kind = "";
+  let kind = /** @type {Kind} */ ("cross");
   let chosen = { layer: 0, head: 0 };
 
   // `described(layer, head)` is read after the name, and shown if the view shows none of its own on
@@ -50,7 +50,7 @@ export function makeMosaic(choose, open = choose) {
     grid.style.setProperty("--hu-heads", side.n_heads);
     grid.style.setProperty("--hu-shape", Math.min(Math.max(shape, 0.8), 1.5));
     grid.classList.toggle("hu-ordered", Boolean(order));
-    places = order || allHeads(side);
+    places = order || allHeads(side, kind);
     buttons = places.map(({ layer, head }) => {
       const button = el("button", {
         type: "button", role: "radio", class: "hu-thumb", "data-layer": layer, "data-head": head,
@@ -99,12 +99,6 @@ export function makeMosaic(choose, open = choose) {
 
   return { node: grid, draw };
 }
-
-// All heads, layer by layer.
-/** @param {{ n_layers: number, n_heads: number }} side */
-export const allHeads = (side) => Array.from({ length: side.n_layers * side.n_heads }, (_, i) => ({
-  layer: Math.floor(i / side.n_heads), head: i % side.n_heads,
-}));
 
 // A small picture on its canvas. Masked cells stay transparent.
 /** @param {HTMLCanvasElement} canvas @param {Thumb} thumb @param {Pixels} ramp */

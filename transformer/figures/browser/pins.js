@@ -1,6 +1,8 @@
 // A pinned word: which words can be, and how much every head of every kind looks at one or from it.
 // The numbers are those of figures/pins.py.
 
+import { allHeads } from "./matrix.js";
+
 /** @typedef {{ of: "s" | "t", word: number, label: string, members: number[] }} Pinned */
 /** @typedef {{ kind: Kind, layer: number, head: number, weight: number, way: "to" | "from", other: string }} Glance */
 
@@ -64,8 +66,7 @@ function glance(side, pinned, kind, ways, { layer, head }) {
 // Every head of a kind, layer by layer.
 /** @param {Side} side @param {Pinned} pinned @param {Kind} kind @param {("to" | "from")[]} ways */
 export function glances(side, pinned, kind, ways) {
-  return Array.from({ length: side.n_layers * side.n_heads }, (_, i) =>
-    glance(side, pinned, kind, ways, { layer: Math.floor(i / side.n_heads), head: i % side.n_heads }));
+  return allHeads(side, kind).map((one) => glance(side, pinned, kind, ways, one));
 }
 
 // The clearest of all kinds; heads that do not look there at all are none.

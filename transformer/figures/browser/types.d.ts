@@ -34,7 +34,7 @@ interface Tree {
 // A sentence with its translation, as a model read and wrote them.
 interface Side {
   id: string; digest: string; number: number; name: string; model: string; source: string; text: string;
-  kinds: Kind[]; n_layers: number; n_heads: number; d_k: number; score: string;
+  kinds: Kind[]; depths: Record<Kind, number>; n_heads: number; d_k: number; score: string;
   src: Labels; tgt: Labels; predicted: Labels;
   measures: Record<Kind, Record<string, number[][]>>;
   clearest: Record<Kind, [number, number]>; // layer and head
