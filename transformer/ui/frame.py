@@ -18,7 +18,7 @@ from transformer.ui.about import About, about
 from transformer.ui.address import EXAMPLE
 from transformer.ui.kit import exact, views
 from transformer.ui.models import Model
-from transformer.ui.pages import HOME, PAGES
+from transformer.ui.pages import HOME, PAGES, path
 from transformer.ui.readings import WhileWanted
 from transformer.ui.server import threads  # noqa: F401  threads: set on import
 
@@ -101,7 +101,7 @@ def _way_around(file: str) -> Iterator[None]:
             key="larger",
             on_click=state.turn_larger,
         )
-        told = {"page": PAGES[file].title}
+        told = {"page": PAGES[file].title, "pages": [path(other) for other in PAGES]}
         views.component("copylink")(key="copylink", data=told)
 
 
@@ -184,7 +184,7 @@ def _choose_model(offered: dict[str, str]) -> None:
         options=names,
         format_func=lambda name: offered.get(name, name),
         label_visibility="collapsed",
-        width=140,
+        width=124,
         **{**state.bound("model"), "on_change": _turned_to},
     )
 

@@ -14,6 +14,14 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
+// What the visitor takes away: a file of this name.
+/** @param {Blob} blob @param {string} name */
+export function download(blob, name) {
+  const link = el("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // once it has been read for sure
+}
+
 // A token as it is called: of a piece the "▁" that begins a word is drawn faintly. Isolated with <bdi>,
 // so that right-to-left text does not turn the sentence around it.
 export function tokenText(text) {

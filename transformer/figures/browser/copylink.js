@@ -1,7 +1,9 @@
-// A button that copies the page's address, and says in words what stands in it. `.show(data)` takes
-// `{ page }`: what the page is called.
+// A button that copies the page's address, and says in words what stands in it; and beside it the
+// views that the visitor keeps. `.show(data)` takes `{ page, pages }`: what the page is called, and
+// the addresses of all pages.
 
 import { el } from "./base.js";
+import { makeSavedViews } from "./saved-views-sheet.js";
 
 const SAID_FOR = 6000; // ms
 
@@ -9,7 +11,8 @@ export function copylinkView(root) {
   let [page, timer] = ["", 0];
   const button = el("button", { type: "button", class: "hu-link-button", title: "Copy a link to what you see" }, "Share");
   const said = el("p", { class: "hu-link-said", role: "status", popover: "manual" });
-  const node = el("div", { class: "hu hu-link" }, button, said);
+  const saved = makeSavedViews(() => whatOf(page, location.href).map((part) => part.textContent ?? part).join(""));
+  const node = el("div", { class: "hu hu-link" }, button, saved.button, said, saved.dialog);
   root.append(node);
 
   button.addEventListener("click", async () => {
@@ -38,7 +41,12 @@ export function copylinkView(root) {
     said.hidePopover();
   }
 
-  return { show: (data) => { page = data.page; }, close: hush };
+  function show(data) {
+    page = data.page;
+    saved.show(data.pages);
+  }
+
+  return { show, close: hush };
 }
 
 // Of the page, and what of its view the address tells beyond a first visit.

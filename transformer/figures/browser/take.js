@@ -1,6 +1,6 @@
 // Pictures and numbers to take away: what is on screen as PNG, SVG or CSV.
 
-import { el } from "./base.js";
+import { download, el } from "./base.js";
 import { shorten } from "./lettering.js";
 import { shortName, stampedName } from "./naming.js";
 import { KINDS } from "./options.js";
@@ -153,10 +153,4 @@ export function fileName({ side, state }) {
   const [layer, head] = shortName(state).split("·");
   const which = state.combine === "one" ? head : state.combine;
   return stampedName("attention", side.model || "", side.source || "", state.view, state.kind, layer, which);
-}
-
-function download(blob, name) {
-  const link = el("a", { href: URL.createObjectURL(blob), download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // once it has been read for sure
 }

@@ -1,0 +1,84 @@
+"""Views that are kept in the browser, with notes: saved, found again, taken along, brought back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import NewPage
+from tests.browser.test_app import wait_for_address
+
+pytestmark = pytest.mark.browser
+
+NOTE = 'Look at <b>lamp</b> & "hides" <img src=x onerror="document.title=\'stolen\'">'
+
+
+def opened(page: Page) -> Locator:
+    page.get_by_role("button", name="Saved", exact=True).click()
+    sheet = page.get_by_role("dialog", name="Saved views")
+    expect(sheet).to_be_visible()
+    return sheet
+
+
+def test_a_view_is_kept_with_its_note_and_taken_to_a_seminar(
+    app: str, new_page: NewPage, tmp_path: Path
+) -> None:
+    page = new_page()
+    page.goto(f"{app}/attention?text=She+hides+the+lamp.&view=heatmap&layer=1&head=0")
+    sheet = opened(page)
+    expect(sheet).to_contain_text("Nothing is kept yet.")
+    sheet.get_by_role("button", name="Save this view").click()
+    expect(sheet.get_by_label("Name of the view")).to_have_value(
+        "Attention, “She hides the lamp.”, layer 2, head 1"
+    )
+    page.keyboard.type(NOTE)  # the note has the focus
+    page.goto(f"{app}/glossary")
+    sheet = opened(page)
+    expect(sheet.get_by_role("textbox", name="Note on")).to_have_value(NOTE)
+    sheet.get_by_role("button", name="Save this view").click()
+    expect(sheet.get_by_label("Name of the view")).to_have_count(2)
+
+    with page.expect_download() as taken:
+        sheet.get_by_role("button", name="As JSON").click()
+    taken.value.save_as(tmp_path / "views.json")
+    written = json.loads((tmp_path / "views.json").read_text("utf-8"))
+    assert [one["page"] for one in written["views"]] == ["glossary", "attention"]
+    with page.expect_download() as taken:
+        sheet.get_by_role("button", name="As a page (HTML)").click()
+    taken.value.save_as(tmp_path / "views.html")
+
+    for _ in range(2):
+        sheet.get_by_role("button", name="Remove: ").first.click()
+    expect(sheet).to_contain_text("Nothing is kept yet.")
+    with page.expect_file_chooser() as chooser:
+        sheet.get_by_role("button", name="Open a list …").click()
+    chooser.value.set_files(tmp_path / "views.json")
+    expect(sheet).to_contain_text("2 views opened.")
+    sheet.get_by_role("link", name="Open: Attention").click()
+    wait_for_address(
+        page, "/attention", text="She hides the lamp.", view="heatmap", layer="1", head="0"
+    )
+
+    page.goto((tmp_path / "views.html").as_uri())
+    expect(page).to_have_title("Views of Heads Up")
+    expect(page.locator("img, b")).to_have_count(0)
+    expect(page.locator("li p")).to_have_text(NOTE)
+    expect(page.get_by_role("link", name="Attention, “She")).to_have_attribute(
+        "href", f"{app}/attention?text=She+hides+the+lamp.&view=heatmap&layer=1&head=0"
+    )
+
+
+def test_a_list_that_leads_elsewhere_is_refused(app: str, page: Page, tmp_path: Path) -> None:
+    view = {"query": "", "title": "x", "note": "", "day": "", "page": "javascript:alert(1)"}
+    bad = tmp_path / "views.json"
+    bad.write_text(json.dumps({"format": "heads-up views 1", "views": [view]}), encoding="utf-8")
+    page.goto(f"{app}/glossary")
+    sheet = opened(page)
+    with page.expect_file_chooser() as chooser:
+        sheet.get_by_role("button", name="Open a list …").click()
+    chooser.value.set_files(bad)
+    expect(sheet).to_contain_text("View 1 of this list is of a page that this app does not have.")
+    expect(sheet.get_by_role("link", name="Open: x")).to_have_count(0)

@@ -1,0 +1,68 @@
+// Views that a visitor keeps: a list from elsewhere leads to pages of the app and nowhere else.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  addressOf, jsonOf, keepViews, keptViews, MOST_VIEWS, movedView, partsOf, viewsOf, withView,
+} from "../../../transformer/figures/browser/saved-views.js";
+
+const PAGES = ["", "attention", "lab"];
+const view = (query, more = {}) => ({ page: "attention", query, title: "T", note: "", day: "2026-11-23", ...more });
+const written = (...views) => JSON.stringify({ format: "heads-up views 1", views });
+
+test("an address is taken apart and put together again, wherever the app stands", () => {
+  for (const href of ["http://a:1/", "http://a:1/attention?text=a+b", "https://b/class/lab?off=c1", "https://b/class/"]) {
+    const { base, page, query } = partsOf(href, PAGES);
+    assert.equal(addressOf(base, { page, query }), href);
+    assert.ok(PAGES.includes(page));
+  }
+  assert.deepEqual(partsOf("https://b/class/lab?off=c1", PAGES), { base: "https://b/class/", page: "lab", query: "off=c1" });
+  assert.deepEqual(partsOf("https://b/class", PAGES), { base: "https://b/class/", page: "", query: "" });
+});
+
+test("what is written is read again", () => {
+  const views = [view("text=%3Cb%3E"), view("", { page: "", note: "a\n“b” </script>" })];
+  assert.deepEqual(viewsOf(jsonOf(views), PAGES), views);
+});
+
+test("what is no list of ours is refused in a sentence", () => {
+  const cases = [
+    ["{", "no JSON"], ["[]", "format must be"], ["null", "format must be"],
+    [written(view("", { page: "javascript:alert(1)" })), "View 1 of this list is of a page"],
+    [written(view(""), view("", { page: "//evil.example/" })), "View 2 of this list is of a page"],
+    [written({ ...view(""), title: 3 }), "View 1 of this list has no title"],
+    [written(null), "View 1 of this list has no query"],
+    [written(view("", { note: "x".repeat(2001) })), "has 2001 signs; at most 2000"],
+    [written(...Array.from({ length: MOST_VIEWS + 1 }, () => view(""))), `has ${MOST_VIEWS + 1} views; at most ${MOST_VIEWS}`],
+  ];
+  for (const [text, said] of cases) assert.throws(() => viewsOf(text, PAGES), (error) => error.message.includes(said), said);
+});
+
+test("a query stays a query", () => {
+  const [one] = viewsOf(written(view("text=a#b\" onclick=\"x&y=é")), PAGES);
+  assert.equal(new URL(addressOf("http://a/", one)).origin, "http://a");
+  assert.equal(new URL(addressOf("http://a/", one)).hash, "");
+});
+
+test("the same address is kept once, with its note, and comes to the front", () => {
+  const [a, b] = [view("a=1", { note: "mine" }), view("b=1")];
+  assert.deepEqual(withView([b, a], view("a=1", { title: "other" })), [a, b]);
+  assert.equal(withView(Array.from({ length: MOST_VIEWS }, (_, i) => view(`a=${i}`)), view("new=1")).length, MOST_VIEWS);
+});
+
+test("a view moves by a place", () => {
+  assert.deepEqual(movedView([1, 2, 3], 0, 1), [2, 1, 3]);
+  assert.deepEqual(movedView([1, 2, 3], 2, -1), [1, 3, 2]);
+});
+
+test("a browser that keeps nothing, or something else, is no reason to stop", () => {
+  const full = { getItem: () => { throw new Error("denied"); }, setItem: () => { throw new Error("full"); } };
+  assert.deepEqual(keptViews(full, PAGES), []);
+  assert.equal(keepViews(full, []), false);
+  assert.deepEqual(keptViews({ getItem: () => "5" }, PAGES), []);
+  const store = new Map();
+  const storage = { getItem: (name) => store.get(name) ?? null, setItem: (name, value) => store.set(name, value) };
+  assert.ok(keepViews(storage, [view("a=1")]));
+  assert.deepEqual(keptViews(storage, PAGES), [view("a=1")]);
+});

@@ -1,0 +1,131 @@
+// The sheet of views that a visitor keeps: save, name, note, move, remove, and take the list away.
+
+import { download, el, SVG } from "./base.js";
+import { addressOf, jsonOf, keepViews, keptViews, MOST_VIEWS, movedView, partsOf, viewsOf, withView } from "./saved-views.js";
+
+const EMPTY = "Nothing is kept yet. Save this view, and it stands here the next time that this browser opens the app.";
+
+// `.button` opens `.dialog`. `titled()` says what the view on screen is called.
+export function makeSavedViews(titled) {
+  let pages = [""];
+  let views = [];
+  const said = el("p", { class: "hu-saved-said", role: "status" });
+  const list = el("ol", { class: "hu-saved-list" });
+  const file = el("input", { type: "file", accept: ".json,application/json", hidden: "" });
+  const act = (label, run, title = "") => {
+    const one = el("button", { type: "button", class: "hu-saved-act", title: title || null }, label);
+    one.addEventListener("click", run);
+    return one;
+  };
+  const [save, html, json] = [act("Save this view", add), act("As a page (HTML)", takeHtml), act("As JSON", takeJson)];
+  const acts = el("div", { class: "hu-saved-acts" }, save, html, json,
+    act("Open a list …", () => file.click(), "A list that was taken away as JSON; what is here stays"), act("Close", () => dialog.close()));
+  const dialog = el("dialog", { class: "hu-saved", "aria-label": "Saved views" },
+    el("h2", {}, "Saved views"), el("p", { class: "hu-saved-about" }, "In this browser alone: nobody else sees them, and the server does not know them."),
+    acts, said, list, file);
+  const button = el("button", { type: "button", class: "hu-link-button hu-saved-button", "aria-label": "Saved", title: "Saved views: keep what you see, with a note, to come back to or to take away" }, bookmark());
+  save.classList.add("hu-saved-first");
+
+  button.addEventListener("click", () => {
+    views = keptViews(localStorage, pages);
+    said.textContent = "";
+    draw();
+    dialog.showModal();
+  });
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  file.addEventListener("change", async () => {
+    const [one] = file.files;
+    if (one) open(await one.text());
+    file.value = "";
+  });
+
+  function add() {
+    const { page, query } = partsOf(location.href, pages);
+    if (views.length >= MOST_VIEWS) return tell(`${MOST_VIEWS} views are kept already: remove one first.`);
+    keep(withView(views, { page, query, title: titled().slice(0, 200), note: "", day: new Date().toISOString().slice(0, 10) }));
+    list.querySelector("textarea")?.focus();
+    return undefined;
+  }
+
+  function open(text) {
+    try {
+      const brought = viewsOf(text, pages);
+      keep(brought.reduceRight(withView, views));
+      tell(`${brought.length} view${brought.length === 1 ? "" : "s"} opened.`);
+    } catch (error) {
+      tell(error.message);
+    }
+  }
+
+  function keep(now) {
+    views = now;
+    tell(keepViews(localStorage, views) ? "" : "This browser keeps nothing for this page; take the list away as JSON before you leave.");
+    draw();
+  }
+
+  function tell(text) {
+    said.textContent = text;
+  }
+
+  function draw() {
+    html.disabled = json.disabled = !views.length;
+    list.replaceChildren(...(views.length ? views.map(entry) : [el("li", { class: "hu-saved-empty" }, EMPTY)]));
+  }
+
+  function entry(view, place) {
+    const change = (name) => (event) => {
+      views = views.map((one, i) => (i === place ? { ...one, [name]: event.target.value } : one));
+      if (!keepViews(localStorage, views)) tell("This browser keeps nothing for this page.");
+    };
+    const title = el("input", { type: "text", value: view.title, maxlength: 200, "aria-label": "Name of the view" });
+    const note = el("textarea", { rows: 2, maxlength: 2000, placeholder: "A note: what is to be seen here?", "aria-label": `Note on ${view.title}` });
+    note.value = view.note;
+    title.addEventListener("input", change("title"));
+    note.addEventListener("input", change("note"));
+    const move = (label, step, name) => {
+      const one = act(label, () => keep(movedView(views, place, step)), name);
+      one.setAttribute("aria-label", `${name}: ${view.title}`);
+      one.disabled = place + step < 0 || place + step >= views.length;
+      return one;
+    };
+    const remove = act("✕", () => keep(views.filter((_, i) => i !== place)), "Remove");
+    remove.setAttribute("aria-label", `Remove: ${view.title}`);
+    const { base } = partsOf(location.href, pages);
+    const link = el("a", { class: "hu-saved-open", href: addressOf(base, view), "aria-label": `Open: ${view.title}` }, "Open");
+    return el("li", {}, el("div", { class: "hu-saved-row" }, title, link, move("↑", -1, "Up"), move("↓", 1, "Down"), remove), note);
+  }
+
+  const named = (end) => `heads-up-views-${new Date().toISOString().slice(0, 10)}.${end}`;
+  function takeJson() {
+    download(new Blob([jsonOf(views)], { type: "application/json" }), named("json"));
+  }
+  function takeHtml() {
+    download(new Blob([pageOf(views, partsOf(location.href, pages).base)], { type: "text/html" }), named("html"));
+  }
+
+  return { button, dialog, show: (known) => { pages = known; } };
+}
+
+function bookmark() {
+  const drawn = document.createElementNS(SVG, "svg");
+  const line = document.createElementNS(SVG, "path");
+  line.setAttribute("d", "M3 1.5h8v12l-4-3.2-4 3.2z");
+  drawn.setAttribute("viewBox", "0 0 14 15");
+  drawn.append(line);
+  return drawn;
+}
+
+// One page with a link and the note for each view. What was typed becomes text, never HTML.
+export function pageOf(views, base) {
+  const page = document.implementation.createHTMLDocument("Views of Heads Up");
+  page.documentElement.lang = "en";
+  page.head.prepend(el("meta", { charset: "utf-8" }));
+  page.head.append(el("style", {}, "body { font: 1.05rem/1.5 system-ui, sans-serif; max-width: 44rem; margin: 2rem auto; padding: 0 1rem; } li { margin-block: 1.2rem; } p { margin: 0.3rem 0; white-space: pre-wrap; } small { color: #555; }"));
+  page.body.append(
+    el("h1", {}, "Views of Heads Up"),
+    el("p", {}, `The links open where the app runs: ${base}`),
+    el("ol", {}, ...views.map((view) => el("li", {},
+      el("a", { href: addressOf(base, view) }, view.title || "(no name)"), " ", el("small", {}, view.day), view.note ? el("p", {}, view.note) : null))),
+  );
+  return `<!doctype html>\n${page.documentElement.outerHTML}\n`;
+}
