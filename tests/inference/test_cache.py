@@ -11,7 +11,7 @@ from tests.inference import models
 from transformer.inference.cache import BLOCK, CachedSession
 from transformer.inference.single_output import SingleSession
 from transformer.inference.uncached import PlainSession
-from transformer.inference.weights import DecoderWeights, Exact, ExactCopy, Half, Int8
+from transformer.inference.weights import Bf16, DecoderWeights, Exact, ExactCopy, Int8
 from transformer.model.masks import padding_mask
 from transformer.model.transformer import Transformer
 
@@ -107,7 +107,7 @@ def test_rewinding_forgets_what_came_after() -> None:
         session.select([0, 0])
 
 
-@pytest.mark.parametrize(("kind", "error"), [(Half, 0.02), (Int8, 0.03)])
+@pytest.mark.parametrize(("kind", "error"), [(Bf16, 0.02), (Int8, 0.03)])
 @torch.inference_mode()
 def test_fewer_bits_come_near(kind: type, error: float) -> None:
     """Not the same numbers, but the same matrices: within a few hundredths of the spread."""

@@ -105,12 +105,12 @@ def test_the_recorder_gives_each_row_to_its_owner(lengths: list[int]) -> None:
     config = models.untrained().config
     recorder = Recorder(config, 1, len(lengths), torch.device("cpu"))
     for step in range(max(lengths)):
-        owners = [i if step < n else -1 for i, n in enumerate(lengths)]
-        room = recorder.room(len(owners))
+        batch_indices = [i if step < n else -1 for i, n in enumerate(lengths)]
+        room = recorder.room(len(batch_indices))
         room.zero_()
-        for row, owner in enumerate(owners):
+        for row, owner in enumerate(batch_indices):
             room[row, 4 + (owner + step) % 16] = 50.0
-        recorder.add(owners, [4] * len(owners))
+        recorder.add(batch_indices, [4] * len(batch_indices))
     made = recorder.decoded([[4] * n for n in lengths], [False] * len(lengths))
     for owner, (n, one) in enumerate(zip(lengths, made, strict=True)):
         assert one.candidate_ids[:, 0].tolist() == [4 + (owner + step) % 16 for step in range(n)]

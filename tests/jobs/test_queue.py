@@ -71,10 +71,10 @@ def test_a_worker_that_ended_by_itself(still: MakeStill) -> None:
     claim, second = claims.take(queue, "worker"), claims.take(queue, "another")
     assert claim
     assert second
-    claims.lost(queue, "worker", 3)  # but somebody holds the lock
+    claims.worker_died(queue, "worker", 3)  # but somebody holds the lock
     assert jobs.run(name).status == "running"
     claim.lock.close()
-    claims.lost(queue, "worker", 3)
+    claims.worker_died(queue, "worker", 3)
     assert jobs.run(name).reason == "its worker ended (code 3) at step 0; Resume begins again"
     assert jobs.run(other).status == "running"
     jobs.delete(other, "bob")

@@ -29,7 +29,7 @@ class CachedSession:
         self.weights, self.length, self.max_len = weights, 0, max_len
         config = weights.config
         self.n_layers, self.n_heads, self.d_k = config.n_layers, config.n_heads, config.d_k
-        self.rows, self.owners = len(memory), list(range(len(memory)))
+        self.rows, self.batch_indices = len(memory), list(range(len(memory)))
         self.positions = weights.positions(max_len)
         self.cache = memory.new_zeros(self.n_layers, 2, self.rows, self.n_heads, 0, self.d_k)
         self._grow()
@@ -74,11 +74,11 @@ class CachedSession:
             return
         index = torch.tensor(rows, device=self.cache.device)
         self.cache = self.cache.index_select(2, index)
-        owners = [self.owners[row] for row in rows]
-        if owners != self.owners:
+        batch_indices = [self.batch_indices[row] for row in rows]
+        if batch_indices != self.batch_indices:
             self.cross = self.cross.index_select(2, index)
             self.cross_mask = self.cross_mask.index_select(0, index)
-        self.owners, self.rows = owners, len(rows)
+        self.batch_indices, self.rows = batch_indices, len(rows)
         self._lay_out()
 
     def _attend(

@@ -15,7 +15,7 @@ from torch import Tensor
 from transformer.inference.cache import CachedSession
 from transformer.inference.single_output import SingleSession
 from transformer.inference.uncached import Session
-from transformer.inference.weights import DecoderWeights, Exact, ExactCopy, Half, Int8
+from transformer.inference.weights import Bf16, DecoderWeights, Exact, ExactCopy, Int8
 from transformer.model import Transformer
 
 Precision = Literal["auto", "fp32", "bf16"]
@@ -69,7 +69,7 @@ class Engine:
             if not self._half:
                 self._half = [self._best_for_many()]
             elif self._half[0] is not None and self._half_of not in ((), stamp):
-                self._half = [DecoderWeights(self.model, Half)]
+                self._half = [DecoderWeights(self.model, Bf16)]
             self._half_of = stamp
             return self._half[0]
 
@@ -121,7 +121,7 @@ class Engine:
         return int8 if ratio < 0.6 else None  # the check takes its time as well
 
     def _best_for_many(self) -> DecoderWeights | None:
-        half, rows = DecoderWeights(self.model, Half), 32
+        half, rows = DecoderWeights(self.model, Bf16), 32
         if self.precision == "bf16":
             return half
         memory, mask = self._made_up(rows)

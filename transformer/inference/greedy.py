@@ -20,7 +20,7 @@ COMPACT = 0.25
 
 
 def greedy(
-    logits: Float[Tensor, "rows vocab"], steps: list[int], owners: list[int]
+    logits: Float[Tensor, "rows vocab"], steps: list[int], batch_indices: list[int]
 ) -> Int[Tensor, " rows"]:
     """The most probable piece (section 6.1's beam of one)."""
     return logits.argmax(dim=-1)
@@ -33,9 +33,9 @@ class Prefixed:
         self.prefix, self.choose = prefix, choose
 
     def __call__(
-        self, logits: Float[Tensor, "rows vocab"], steps: list[int], owners: list[int]
+        self, logits: Float[Tensor, "rows vocab"], steps: list[int], batch_indices: list[int]
     ) -> Int[Tensor, " rows"]:
-        ids = self.choose(logits, steps, owners)
+        ids = self.choose(logits, steps, batch_indices)
         given = [row for row, step in enumerate(steps) if step < len(self.prefix)]
         if given:
             ids[given] = ids.new_tensor([self.prefix[steps[row]] for row in given])
@@ -80,29 +80,29 @@ def search(
     recorder = Recorder(config, candidates, rows, device)
     outputs: list[list[int]] = [[] for _ in limits]
     finished = [False] * rows
-    owners = list(range(rows))
+    batch_indices = list(range(rows))
     allowed = Allowed(config, device, min_len)
     ids = torch.full((rows,), config.bos_id, device=device)
     for step in range(max(limits)):
-        logits = recorder.room(len(owners))
+        logits = recorder.room(len(batch_indices))
         session.step(ids, logits)
-        steps = [step] * len(owners)
-        ids = choose(allowed(logits, steps), steps, owners)
+        steps = [step] * len(batch_indices)
+        ids = choose(allowed(logits, steps), steps, batch_indices)
         chosen = ids.tolist()
-        recorder.add(list(owners), chosen)
-        for row, (owner, token) in enumerate(zip(owners, chosen, strict=True)):
+        recorder.add(list(batch_indices), chosen)
+        for row, (owner, token) in enumerate(zip(batch_indices, chosen, strict=True)):
             if owner < 0:
                 continue
             outputs[owner].append(token)
             finished[owner] = token == config.eos_id
             if finished[owner] or len(outputs[owner]) >= limits[owner]:
-                owners[row] = -1
-        alive = [row for row, owner in enumerate(owners) if owner >= 0]
+                batch_indices[row] = -1
+        alive = [row for row, owner in enumerate(batch_indices) if owner >= 0]
         if not alive:
             break
-        if len(alive) <= len(owners) * (1 - COMPACT):
+        if len(alive) <= len(batch_indices) * (1 - COMPACT):
             session.select(alive)
-            ids, owners = ids[alive], [owners[row] for row in alive]
+            ids, batch_indices = ids[alive], [batch_indices[row] for row in alive]
     return recorder.decoded(outputs, finished)
 
 

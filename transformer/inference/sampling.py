@@ -61,12 +61,14 @@ class Sampler:
         ]
 
     def __call__(
-        self, logits: Float[Tensor, "rows vocab"], steps: list[int], owners: list[int]
+        self, logits: Float[Tensor, "rows vocab"], steps: list[int], batch_indices: list[int]
     ) -> Int[Tensor, " rows"]:
         shares, ids = narrowed(logits, self.options)
         reached = shares.cumsum(dim=-1)
         # The last sum is 1 but for rounding; a draw beyond it takes the last piece with a share.
-        drawn = [[self.uniform[owner][step]] for owner, step in zip(owners, steps, strict=True)]
+        drawn = [
+            [self.uniform[owner][step]] for owner, step in zip(batch_indices, steps, strict=True)
+        ]
         target = torch.minimum(reached.new_tensor(drawn), reached[:, -1:] * (1 - 1e-12))
         place = torch.searchsorted(reached, target, right=True)
         return ids.gather(1, place)[:, 0]

@@ -64,8 +64,8 @@ class Recorder:
         self.buffer = torch.empty(
             max(rows, BUFFER // config.vocab_size), config.vocab_size, device=device
         )
-        self.used, self.owners, self.chosen = 0, [-1] * 0, [-1] * 0
-        self.all_owners: list[int] = []
+        self.used, self.batch_indices, self.chosen = 0, [-1] * 0, [-1] * 0
+        self.all_batch_indices: list[int] = []
         self.parts: list[tuple[npt.NDArray[np.generic], ...]] = []
 
     def room(self, rows: int) -> Float[Tensor, "rows vocab"]:
@@ -74,20 +74,20 @@ class Recorder:
             self._flush()
         return self.buffer[self.used : self.used + rows]
 
-    def add(self, owners: list[int], chosen: list[int]) -> None:
+    def add(self, batch_indices: list[int], chosen: list[int]) -> None:
         """Tell whose the rows just written are (-1: nobody's), and what was chosen after each."""
-        self.used += len(owners)
-        self.owners += owners
+        self.used += len(batch_indices)
+        self.batch_indices += batch_indices
         self.chosen += chosen
 
     def decoded(self, ids: list[list[int]], finished: list[bool]) -> list[Decoded]:
-        """The outputs, numbered as their owners were."""
+        """The outputs, numbered as their batch_indices were."""
         self._flush()
         columns = [np.concatenate(column) for column in zip(*self.parts, strict=True)]
-        owners = np.array(self.all_owners)
+        batch_indices = np.array(self.all_batch_indices)
         made = []
         for number, (output, ended) in enumerate(zip(ids, finished, strict=True)):
-            rows = np.flatnonzero(owners == number)
+            rows = np.flatnonzero(batch_indices == number)
             taken, best, shares = (column[rows] for column in columns)
             made.append(Decoded(output, ended, taken.astype(np.float64), best, shares))
         return made
@@ -96,5 +96,5 @@ class Recorder:
         if self.used:
             logits = self.buffer[: self.used]
             self.parts.append(read(logits, self.chosen, self.config, self.k))
-            self.all_owners += self.owners
-            self.used, self.owners, self.chosen = 0, [], []
+            self.all_batch_indices += self.batch_indices
+            self.used, self.batch_indices, self.chosen = 0, [], []

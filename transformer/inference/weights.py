@@ -68,7 +68,7 @@ class ExactCopy(Exact):
         self.weight, self.bias = weight.detach().t().contiguous(), _kept(bias)
 
 
-class Half:
+class Bf16:
     """bfloat16 products; the bias stays float32."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:

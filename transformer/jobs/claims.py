@@ -112,13 +112,13 @@ def _where(folder: JobFolder) -> str:
     return f"at step {max(folder.last_step(), saved)}; Resume {resumed}"
 
 
-def lost(queue: Queue, worker: str, exit_code: int) -> None:
+def worker_died(queue: Queue, worker: str, exit_code: int) -> None:
     """What this worker had when it ended has failed, and says so. Raises OSError."""
     how = f"was killed (signal {-exit_code})" if exit_code < 0 else f"ended (code {exit_code})"
     with queue.held():
         for folder in list(queue.folders()):
             if folder.job().get("worker") == worker:
-                _bury(queue, folder, f"its worker {how}")
+                _mark_failed(queue, folder, f"its worker {how}")
 
 
 def recover(queue: Queue, watched: Collection[str]) -> None:
@@ -132,7 +132,7 @@ def recover(queue: Queue, watched: Collection[str]) -> None:
         with suppress(OSError), queue.held():
             for folder in orphans:
                 if _is_orphan(folder, watched):
-                    _bury(queue, folder, "its worker ended with the app")
+                    _mark_failed(queue, folder, "its worker ended with the app")
 
 
 def _is_orphan(folder: JobFolder, watched: Collection[str]) -> bool:
@@ -143,7 +143,7 @@ def _is_orphan(folder: JobFolder, watched: Collection[str]) -> bool:
     return busy and not folder.is_held
 
 
-def _bury(queue: Queue, folder: JobFolder, how: str) -> None:
+def _mark_failed(queue: Queue, folder: JobFolder, how: str) -> None:
     if folder.is_held:  # by a command line, or a worker of another app
         return
     if folder.job().get("deleted"):

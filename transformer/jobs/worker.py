@@ -51,7 +51,7 @@ class Worker:
         last.start()
         self._interrupt()
 
-    def hear(self, number: int, frame: FrameType | None) -> None:
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
         """SIGTERM while no trainer listens: text is being prepared, which can end at once."""
         if self._training and self._interrupted:
             raise SystemExit(0)
@@ -77,15 +77,15 @@ class Worker:
     def _have(self, claim: claims.ClaimedRun, train: Train) -> None:
         """Train the run, then give it back, whatever happened."""
         self._interrupted, over = False, threading.Event()
-        heeding = threading.Thread(target=self._heed, args=(claim, over), daemon=True)
-        heeding.start()
+        polling = threading.Thread(target=self._poll_control, args=(claim, over), daemon=True)
+        polling.start()
         error: BaseException | None = None
         try:
             with printing_to(claim.folder.log_path):
                 error = self._train(claim.folder.path, train)
         finally:
             over.set()
-            heeding.join()
+            polling.join()
             self._give_back(claim, error)
 
     def _give_back(self, claim: claims.ClaimedRun, error: BaseException | None) -> None:
@@ -119,7 +119,7 @@ class Worker:
             self._training = False
         return None
 
-    def _heed(self, claim: claims.ClaimedRun, over: threading.Event) -> None:
+    def _poll_control(self, claim: claims.ClaimedRun, over: threading.Event) -> None:
         while not over.wait(_HEED):
             if claim.folder.control().command == "pause":
                 return self._interrupt()
@@ -172,7 +172,7 @@ def main(given: list[str]) -> int:
         os.nice(int(nice))
     worker = Worker(Queue(Path(root)), token)
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, worker.hear)
+        signal.signal(number, worker.on_signal)
     threading.Thread(target=worker.listen, daemon=True).start()
     module, function = trainer.split(":")
     train: Train = getattr(importlib.import_module(module), function)

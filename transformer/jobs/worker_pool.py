@@ -94,7 +94,7 @@ class Workers:
                 return
             code = self._watch(token, process)
             with suppress(OSError):  # a full disk; the next look at the runs finds them
-                claims.lost(self._queue, token, code)
+                claims.worker_died(self._queue, token, code)
             with self._guard:
                 del self._alive[token]
                 was_warm = token in self._warm
