@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from transformer.ui import frame, state
 from transformer.ui.kit import controls
-from transformer.ui.lab import LABS, Lab, align, attribution, importance, roles, switch
+from transformer.ui.lab import LABS, Lab, align, attribution, importance, roles, sweep, switch
 
 SHOWN = {
     "switch": switch.show,
+    "sweep": sweep.show,
     "moves": attribution.show,
     "cards": roles.show,
     "matter": importance.show,

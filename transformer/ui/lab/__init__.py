@@ -10,6 +10,7 @@ from transformer.ui.address import View, field
 LABS = {
     "matter": "The pruning game",
     "switch": "Switch heads off",
+    "sweep": "Activation patching",
     "moves": "What a weight moves",
     "cards": "What each head does",
     "align": "Word alignment",
@@ -33,6 +34,12 @@ ORDERS = {
     "sentence": "Least important, by sentences",
     "position": "Least important, by positions",
     "random": "By chance",
+}
+SWEPT = {
+    "stream": "Residual stream",
+    "attention": "Attention outputs",
+    "ffn": "Feed-forward outputs",
+    "heads": "Heads",
 }
 BY = {"weights": "by weights", "norms": "by norms"}
 TO = {"output": "off the row that writes it", "input": "off the row that reads it"}
@@ -68,6 +75,7 @@ class Lab(View):
         paint: a row of one head with the weights of its keys.
         away: source tokens taken away; gone: whether they are hidden or cut out.
         patch: a site whose activations at some positions come from the sentence `other`.
+        swept: which activations are put in, of all that were.
         blank: one chosen cell, or all of the head.
         less_encoder, less_decoder, less_cross: how many heads of each kind are pruned; pruned:
             which go first, the least important or by chance (`seed`).
@@ -84,6 +92,7 @@ class Lab(View):
     away: str = field(form=AWAY)
     gone: str = field("hidden", "How", choices=GONE)
     patch: str = field(form=PATCH)
+    swept: str = field("stream", "What is put in", choices=SWEPT)
     blank: str = field("cell", "Blank", choices=BLANK)
     less_encoder: int = field(0, bounds=(0, 4096))
     less_decoder: int = field(0, bounds=(0, 4096))
