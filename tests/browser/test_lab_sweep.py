@@ -43,7 +43,7 @@ def test_a_pair_is_patched_and_still_there_after_a_reload(trained: str, page: Pa
     encoder = page.locator(".js-plotly-plot").first
     encoder.locator(".nsewdrag").hover()
     expect(encoder.locator(".hoverlayer .hovertext")).to_contain_text("brought back")
-    page.get_by_role("radio", name="Heads").click()
+    page.get_by_role("radio", name="Heads", exact=True).click()
     expect(page.locator(".js-plotly-plot")).to_have_count(3)
     settled(page)
     assert "swept=heads" in page.url

@@ -13,6 +13,7 @@ LABS = {
     "sweep": "Activation patching",
     "moves": "What a weight moves",
     "cards": "What each head does",
+    "map": "Queries and keys",
     "align": "Word alignment",
 }
 BESIDE = {
@@ -41,6 +42,7 @@ SWEPT = {
     "ffn": "Feed-forward outputs",
     "heads": "Heads",
 }
+DOTS = {"side": "Query or key", "position": "Place", "kind": "Kind of piece"}
 BY = {"weights": "by weights", "norms": "by norms"}
 TO = {"output": "off the row that writes it", "input": "off the row that reads it"}
 COLOURS = {one.name: one.label for one in MEASURES.values()}
@@ -57,6 +59,10 @@ AWAY = (_NUMBERS, 'positions with commas, like "0,3"')
 PATCH = (
     rf"([a-z_.\d]{{1,60}}:{_NUMBERS}:{_NUMBERS})?",
     'a site and positions here and there, like "encoder.hook_memory:1:1"',
+)
+POINT = (
+    r"([qk]\d{1,4}\.\d{1,4})?",
+    'q for a query or k for a key, a sentence and a position, like "q12.3"',
 )
 LINKS = (
     rf"({_LINK}(,{_LINK})*)?",
@@ -80,6 +86,7 @@ class Lab(View):
         less_encoder, less_decoder, less_cross: how many heads of each kind are pruned; pruned:
             which go first, the least important or by chance (`seed`).
         colour: the measure that a grid of all heads shows.
+        dots: what the colours of queries and keys stand for; point: the one that is looked at.
         by, to: how words are aligned, as in `alignment.leaderboard`; links: gold links of the
             visitor's own.
     """
@@ -99,6 +106,8 @@ class Lab(View):
     less_cross: int = field(0, bounds=(0, 4096))
     pruned: str = field("sentence", "Who goes first?", choices=ORDERS)
     colour: str = field("entropy", "Coloured by", choices=COLOURS)
+    dots: str = field("side", "Coloured by", choices=DOTS)
+    point: str = field(form=POINT)
     by: str = field("weights", "Scores", choices=BY)
     to: str = field("output", "Of a word", choices=TO)
     links: str = field(form=LINKS)
