@@ -20,7 +20,7 @@ LEAST = 0.02
 
 
 @dataclass(frozen=True)
-class Link:
+class AttentionLink:
     """A line between two points: which ones, the weight, and what the far end is called."""
 
     start: int
@@ -36,7 +36,7 @@ def query_key_figure(
     told: Sequence[str],
     explained: Sequence[float],
     *,
-    links: Sequence[Link] = (),
+    links: Sequence[AttentionLink] = (),
     chosen: tuple[int, str] | None = None,
     dark: bool = False,
 ) -> tuple[go.Figure, list[list[int]]]:
@@ -96,7 +96,7 @@ def query_key_figure(
 def _link(
     figure: go.Figure,
     points: Float[np.ndarray, "point 2"],
-    links: Sequence[Link],
+    links: Sequence[AttentionLink],
     chosen: tuple[int, str],
     dark: bool,
 ) -> None:

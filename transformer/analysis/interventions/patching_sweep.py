@@ -7,8 +7,9 @@
 Two sentences of as many pieces differ in a word. The model reads the corrupted one, and one
 activation of the clean run is put in its place; how far does the answer turn back? Meng et al.
 2022 (arXiv:2202.05262, causal tracing) corrupt by noise, Wang et al. 2023 (arXiv:2211.00593) by
-another word, as here; the metric is the difference of two logits, which Heimersheim and Nanda 2024
-(arXiv:2404.15255, section 4) advise.
+another word, as here; the metric is the difference of two logits, as Heimersheim and Nanda 2024
+(arXiv:2404.15255) advise. What brings the answer back is enough for it, in what is there otherwise;
+that it is needed, this direction (denoising, they say) does not show.
 
 Both runs read the same beginning of an output, teacher-forced: what the translations of both
 sentences have in common, up to the first piece in which they differ. The two pieces that follow are
@@ -46,7 +47,7 @@ LEAST = 1e-3
 
 
 @dataclass(frozen=True)
-class Patch:
+class SitePatch:
     """What of the clean run is put in.
 
     Attributes:
@@ -74,7 +75,7 @@ class PatchingSweep:
         clean_tokens, corrupted_tokens: of the source. prefix_tokens: what the decoder reads.
         answers: the piece that the clean sentence's translation goes on with, and the other's.
         clean, corrupted: logit of the first answer minus that of the second, without a patch.
-        table: a line a patch: the fields of `Patch`, logit_difference, and restored, which is
+        table: a line a patch: the fields of `SitePatch`, logit_difference, and restored, which is
             (logit_difference - corrupted) / (clean - corrupted): 0 is as corrupted, 1 as clean.
     """
 
@@ -217,7 +218,7 @@ def _parting(
     )
 
 
-def _patches(model: Transformer, n_src: int, n_tgt: int) -> Iterator[Patch]:
+def _patches(model: Transformer, n_src: int, n_tgt: int) -> Iterator[SitePatch]:
     """All of them, site after site in the model's order, the heads last."""
     endings: dict[str, Part] = {
         "embed": "stream", "self_attn_norm": "stream", "cross_attn_norm": "stream",
@@ -230,12 +231,12 @@ def _patches(model: Transformer, n_src: int, n_tgt: int) -> Iterator[Patch]:
         layer = int(way[1]) if len(way) > 1 else -1
         kind = {"cross_attn": "cross", "self_attn": stack}.get(way[-1], "")
         for position in range(n_src if stack == "encoder" else n_tgt):
-            yield Patch(endings[way[-1]], name, stack, layer, kind, position=position)
+            yield SitePatch(endings[way[-1]], name, stack, layer, kind, position=position)
     for kind in KINDS:
         stack = "encoder" if kind == "encoder" else "decoder"
         for layer in range(model.config.n_layers):
             for head in range(model.config.n_heads):
-                yield Patch("heads", site(kind, layer, "heads"), stack, layer, kind, head=head)
+                yield SitePatch("heads", site(kind, layer, "heads"), stack, layer, kind, head=head)
 
 
 @dataclass(frozen=True)
@@ -259,7 +260,7 @@ class _Run:
         logits = self.model.project(states[:, -1:])[:, 0, list(self.answers)].double()
         return (logits[:, 0] - logits[:, 1]).tolist()
 
-    def chunks(self, patches: Sequence[Patch]) -> Iterator[tuple[int, Sequence[Patch]]]:
+    def chunks(self, patches: Sequence[SitePatch]) -> Iterator[tuple[int, Sequence[SitePatch]]]:
         """As many patches as one pass takes, and the number of the first of them."""
         longest = max(len(self.source), len(self.prefix))
         at_once = max(1, min(ROWS // longest, LOGITS // self.model.config.vocab_size))
@@ -274,8 +275,8 @@ def _keep(kept: dict[str, Tensor]) -> HookFn:
     return keep
 
 
-def _put(patches: Sequence[Patch], clean: Mapping[str, Tensor]) -> Hooks:
-    """Patch n put into copy n."""
+def _put(patches: Sequence[SitePatch], clean: Mapping[str, Tensor]) -> Hooks:
+    """SitePatch n put into copy n."""
     copies: dict[str, list[int]] = {}
     for copy, one in enumerate(patches):
         copies.setdefault(one.site, []).append(copy)

@@ -4,7 +4,7 @@
     found.points       # of all queries, then of all keys: (point, 2)
     found.weights(0)   # of the first sentence, from the vectors that are drawn: (query, key)
 
-After AttentionViz (Yeh et al. 2023, arXiv:2305.03210, section 4): a query that attends to a key is
+After AttentionViz (Yeh et al. 2023, arXiv:2305.03210): a query that attends to a key is
 to lie near it. Two things may be done to the vectors that leave every weight as it is: the same
 vector added to all keys adds the same number to a whole row of scores, which softmax does not see;
 and queries may be multiplied by what keys are divided by. So the keys are moved until both clouds

@@ -15,7 +15,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.finding import spread
 from transformer.analysis.roles.query_key_map import POINTS
 from transformer.figures.naming import file_name
-from transformer.figures.query_key_map import Link, query_key_figure
+from transformer.figures.query_key_map import AttentionLink, query_key_figure
 from transformer.figures.state import KINDS
 from transformer.jobs import Computation
 from transformer.measures.pieces import BEGIN, CONTROL, is_punctuation
@@ -102,7 +102,7 @@ def _draw(model: Model, found: dict[str, Any], n_corpus: int) -> None:
         f"{len(places):,} points of {n} of {n_corpus} sentences (at most {POINTS:,} points). All "
         "keys are moved by the same vector, so that both clouds have one centre: a row of scores "
         "grows by one number, and softmax does not see it. Queries are scaled by a number that "
-        "keys are divided by, so that both are spread alike (after AttentionViz, Yeh et al. 2023). "
+        "keys are divided by, so that both are spread alike (after Yeh et al. 2023). "
         "The plane is that of the greatest variance (PCA); what lies across it cannot be seen."
     )
     tables.csv(
@@ -189,14 +189,16 @@ def _weights(found: dict[str, Any], place: Place) -> list[float]:
     return row
 
 
-def _links(found: dict[str, Any], places: Sequence[Place], chosen: int | None) -> list[Link]:
+def _links(
+    found: dict[str, Any], places: Sequence[Place], chosen: int | None
+) -> list[AttentionLink]:
     if chosen is None:
         return []
     side, number, _ = places[chosen]
     far = "key" if side == "query" else "query"
     first = places.index((far, number, 0))
     return [
-        Link(chosen, first + at, weight, exact.token(_token(found, (far, number, at))))
+        AttentionLink(chosen, first + at, weight, exact.token(_token(found, (far, number, at))))
         for at, weight in enumerate(_weights(found, places[chosen]))
     ]
 
