@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from transformer.ui import frame, state
 from transformer.ui.kit import controls
-from transformer.ui.lab import LABS, Lab, align, attribution, importance, roles, switch
+from transformer.ui.lab import (
+    LABS,
+    Lab,
+    align,
+    attribution,
+    importance,
+    query_keys,
+    roles,
+    sweep,
+    switch,
+)
 
 SHOWN = {
     "switch": switch.show,
+    "sweep": sweep.show,
     "moves": attribution.show,
     "cards": roles.show,
+    "map": query_keys.show,
     "matter": importance.show,
     "align": align.show,
 }

@@ -18,6 +18,7 @@ from tests.attack.hostile import BITS, VALUES, spoil, text, told
 from tests.attack.models import small_checkpoint
 from tests.leaks import changes, model_state
 from transformer import Hooks, Trace, Translator
+from transformer.analysis.interventions.patching_sweep import patching_sweep
 from transformer.cli import main
 from transformer.figures import heatmap
 
@@ -171,6 +172,9 @@ def use(chance: random.Random, translator: Translator, trace: Trace, folder: Pat
         lambda: translator.trace(given, **options),
         lambda: translator.trace("I sleep .", names=some, max_len=3),
         lambda: translator.translate("I sleep .", hooks=Hooks(hooked), max_len=3),
+        lambda: patching_sweep(
+            translator, given, "I see .", targets=chance.choice((None, ("I .", "We ."), some))
+        ),
         lambda: trace.weights(kind, number),
         lambda: trace.labels(kind),
         lambda: trace.to_frame(kind, number, chance.choice((0, None, some))),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -24,7 +23,7 @@ from transformer.analysis.interventions.switching import Head
 from transformer.analysis.roles.head_measures import measure_heads
 from transformer.analysis.roles.head_roles import RULES, head_roles
 from transformer.analysis.roles.known_heads import known_for
-from transformer.checkpoint import checkpoint_hash
+from transformer.analysis.unchanged import load_unchanged
 from transformer.config import near
 from transformer.figures.switchboard import heads_of
 from transformer.inference import Translator
@@ -93,10 +92,7 @@ def compute(given: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
         ValueError, OSError: for a checkpoint that is another by now, and as the measuring does.
     """
     progress(0.0, "loading the model")
-    folder = Path(given["checkpoint"])
-    if checkpoint_hash(folder) != given["hash"]:
-        raise ValueError(f"the checkpoint {folder.name} has changed meanwhile; ask again")
-    translator = Translator.load(folder)
+    translator = load_unchanged(given["checkpoint"], given["hash"])
     corpus = Corpus.from_dict(given["corpus"])
     return report(translator, corpus, given["what"], given["options"], progress).to_dict()
 

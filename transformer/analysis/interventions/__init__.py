@@ -1,7 +1,8 @@
 """Interventions: what is changed in one forward pass, as `Hooks`, and what that changes.
 
 `switching` turns heads off or down, `patches` changes rows, cells, activations and tokens,
-`blanking` every cell of a head in its turn, `comparison` holds the result beside the original.
+`blanking` every cell of a head in its turn, `comparison` holds the result beside the original;
+`patching_sweep` puts every activation of one sentence into another, one at a time.
 It may not touch the model: hooks are given for one call, and a cached model serves others
 meanwhile.
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from transformer.analysis.positions.extrapolation import (
@@ -15,7 +14,7 @@ from transformer.analysis.positions.extrapolation import (
     moved,
     sentences,
 )
-from transformer.checkpoint import checkpoint_hash
+from transformer.analysis.unchanged import load_unchanged
 from transformer.inference import Translator
 
 Progress = Callable[[float, str], object]
@@ -34,7 +33,7 @@ def lengths(given: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     right, models, most = [], given["models"], given["most"]
     for at, (folder, digest) in enumerate(models):
         progress(at / len(models), "loading the model")
-        translator, row = _loaded(folder, digest), []
+        translator, row = load_unchanged(folder, digest), []
         for length in range(1, most + 1):
             progress((at + (length - 1) / most) / len(models), "measuring every length")
             found = by_length(translator, given["task"], length, given["each"], **given["options"])
@@ -56,7 +55,7 @@ def places(given: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
         ValueError, OSError: for a checkpoint that is another by now.
     """
     progress(0.0, "loading the model")
-    translator = _loaded(given["checkpoint"], given["hash"])
+    translator = load_unchanged(given["checkpoint"], given["hash"])
     starts, counts = given["starts"], given["counts"]
     pairs = sentences(max(counts))
     if not given["french"]:
@@ -71,12 +70,6 @@ def places(given: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
         found["joined"].append(_or_why(joined, translator, pairs[:count]))
     progress(0.9, "taking them one by one")
     return {**found, "apart": apart(translator, pairs, counts)}
-
-
-def _loaded(folder: str, digest: str) -> Translator:
-    if checkpoint_hash(Path(folder)) != digest:
-        raise ValueError(f"the checkpoint {Path(folder).name} has changed meanwhile; ask again")
-    return Translator.load(folder)
 
 
 def _translated(translator: Translator, pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:

@@ -10,8 +10,10 @@ from transformer.ui.address import View, field
 LABS = {
     "matter": "The pruning game",
     "switch": "Switch heads off",
+    "sweep": "Activation patching",
     "moves": "What a weight moves",
     "cards": "What each head does",
+    "map": "Queries and keys",
     "align": "Word alignment",
 }
 BESIDE = {
@@ -34,6 +36,13 @@ ORDERS = {
     "position": "Least important, by positions",
     "random": "By chance",
 }
+SWEPT = {
+    "stream": "Residual stream",
+    "attention": "Attention outputs",
+    "ffn": "Feed-forward outputs",
+    "heads": "Heads",
+}
+DOTS = {"side": "Query or key", "position": "Place", "kind": "Kind of piece"}
 BY = {"weights": "by weights", "norms": "by norms"}
 TO = {"output": "off the row that writes it", "input": "off the row that reads it"}
 COLOURS = {one.name: one.label for one in MEASURES.values()}
@@ -50,6 +59,10 @@ AWAY = (_NUMBERS, 'positions with commas, like "0,3"')
 PATCH = (
     rf"([a-z_.\d]{{1,60}}:{_NUMBERS}:{_NUMBERS})?",
     'a site and positions here and there, like "encoder.hook_memory:1:1"',
+)
+POINT = (
+    r"([qk]\d{1,4}\.\d{1,4})?",
+    'q for a query or k for a key, a sentence and a position, like "q12.3"',
 )
 LINKS = (
     rf"({_LINK}(,{_LINK})*)?",
@@ -68,10 +81,12 @@ class Lab(View):
         paint: a row of one head with the weights of its keys.
         away: source tokens taken away; gone: whether they are hidden or cut out.
         patch: a site whose activations at some positions come from the sentence `other`.
+        swept: which activations are put in, of all that were.
         blank: one chosen cell, or all of the head.
         less_encoder, less_decoder, less_cross: how many heads of each kind are pruned; pruned:
             which go first, the least important or by chance (`seed`).
         colour: the measure that a grid of all heads shows.
+        dots: what the colours of queries and keys stand for; point: the one that is looked at.
         by, to: how words are aligned, as in `alignment.leaderboard`; links: gold links of the
             visitor's own.
     """
@@ -84,12 +99,15 @@ class Lab(View):
     away: str = field(form=AWAY)
     gone: str = field("hidden", "How", choices=GONE)
     patch: str = field(form=PATCH)
+    swept: str = field("stream", "What is put in", choices=SWEPT)
     blank: str = field("cell", "Blank", choices=BLANK)
     less_encoder: int = field(0, bounds=(0, 4096))
     less_decoder: int = field(0, bounds=(0, 4096))
     less_cross: int = field(0, bounds=(0, 4096))
     pruned: str = field("sentence", "Who goes first?", choices=ORDERS)
     colour: str = field("entropy", "Coloured by", choices=COLOURS)
+    dots: str = field("side", "Coloured by", choices=DOTS)
+    point: str = field(form=POINT)
     by: str = field("weights", "Scores", choices=BY)
     to: str = field("output", "Of a word", choices=TO)
     links: str = field(form=LINKS)

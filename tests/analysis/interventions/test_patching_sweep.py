@@ -1,0 +1,206 @@
+"""Every patch at once, held against one after the other by hand, and against what must be."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from tests.analysis.made import lively
+from transformer import Hooks, Translator
+from transformer.analysis.interventions import patching_sweep as module
+from transformer.analysis.interventions.patches import patched
+from transformer.analysis.interventions.patching_sweep import PatchingSweep, patching_sweep
+from transformer.config import ModelConfig
+from transformer.hooks import HookPoint
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+
+CLEAN, CORRUPTED, AT = "She hides a boat.", "She rides a boat.", 5
+TARGETS = ("Elle cache.", "Elle vend.")
+SHAPES = {
+    "the paper's": {},
+    "Marian's": {
+        "biases": True, "activation": "swish", "output_bias": True, "scale_embedding": False,
+    },
+    "additive": {"score": "additive", "positions": "learned"},
+}  # fmt: skip
+
+
+def made(vocabulary: Vocabulary, shape: str) -> Translator:
+    """A tiny model in which no bias is 0."""
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), **SHAPES[shape])
+        model = lively(Transformer(config))
+        with torch.no_grad():
+            for name, weight in model.named_parameters():
+                if "b_qkv" in name or "b_o" in name or name == "output_bias":
+                    weight.normal_(0, 0.3)
+    return Translator(model, vocabulary)
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def translator(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Translator:
+    return made(vocabulary, request.param)
+
+
+@pytest.fixture(scope="module")
+def found(translator: Translator) -> PatchingSweep:
+    return patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS)
+
+
+def difference(translator: Translator, text: str, hooks: Hooks | None = None) -> float:
+    """The two answers' logits from one whole forward pass; the outputs part after "Elle "."""
+    encode = translator.vocabulary.encode
+    ids = [encode(target, target=True) for target in TARGETS]
+    same = next(n for n, (a, b) in enumerate(zip(*ids, strict=False)) if a != b)
+    src = torch.tensor([encode(text)])
+    tgt = torch.tensor([[translator.model.config.bos_id, *ids[0][:same]]])
+    with torch.inference_mode():
+        logits = translator.model(src, tgt, hooks=hooks)[0, -1].double()
+    return float(logits[ids[0][same]] - logits[ids[1][same]])
+
+
+def test_it_is_each_patch_by_hand(translator: Translator, found: PatchingSweep) -> None:
+    clean = difference(translator, CLEAN)
+    corrupted = difference(translator, CORRUPTED)
+    assert found.clean == pytest.approx(clean, abs=1e-5)
+    assert found.corrupted == pytest.approx(corrupted, abs=1e-5)
+    # The whole first translation as the target, of which the patched positions are a beginning.
+    here = translator.trace(CORRUPTED, TARGETS[0])
+    donor = translator.trace(CLEAN, TARGETS[0])
+    n_tgt = len(found.prefix_tokens)
+    lines = found.table.to_dict("records")
+    some = (
+        random.Random(1).sample(lines, 40) + [one for one in lines if one["part"] == "heads"][::5]
+    )
+    assert {one["part"] for one in some} == {"stream", "attention", "ffn", "heads"}
+    for one in some:
+        if one["part"] == "heads":
+            everywhere = range(len(here.src_tokens) if one["stack"] == "encoder" else n_tgt)
+            hooks = patched(here, donor, one["site"], everywhere, heads=[one["head"]])
+        else:
+            hooks = patched(here, donor, one["site"], [one["position"]])
+        by_hand = difference(translator, CORRUPTED, hooks)
+        assert one["logit_difference"] == pytest.approx(by_hand, abs=1e-5), one
+        share = (by_hand - corrupted) / (clean - corrupted)
+        assert one["restored"] == pytest.approx(share, abs=2e-5 / abs(clean - corrupted)), one
+
+
+def test_what_must_be_0_and_what_must_be_1(translator: Translator, found: PatchingSweep) -> None:
+    rounding = 2e-5 / abs(found.clean - found.corrupted)
+    sites, encoder = found.map("stream", "encoder")
+    assert sites[0] == "encoder.embed.hook_output"
+    assert encoder.shape == (1 + 2 * 2, len(found.clean_tokens))
+    # The sentences differ in one piece: its embedding is all that the encoder is told.
+    np.testing.assert_allclose(encoder[0], np.eye(len(encoder[0]))[AT], atol=rounding)
+    sites, decoder = found.map("stream", "decoder")
+    assert decoder.shape == (1 + 3 * 2, len(found.prefix_tokens))
+    # Nothing has come across before the first attention to the source, nothing can after the last
+    # layer but at the position that the answer is read from.
+    before = sites.index("decoder.layers.0.cross_attn_norm.hook_output")
+    np.testing.assert_allclose(decoder[:before], 0, atol=rounding)
+    last = np.eye(decoder.shape[1])[-1]
+    np.testing.assert_allclose(decoder[-1], last, atol=rounding)
+    # A decoder's position tells those after it only: its own stream at the last one is all there is
+    # of the last layer, its feed-forward network included.
+    np.testing.assert_allclose(found.map("ffn", "decoder")[1][-1, :-1], 0, atol=rounding)
+    np.testing.assert_allclose(found.heads("decoder")[0], 0, atol=rounding)
+    assert np.abs(found.heads("cross")).max() > 100 * rounding
+    assert np.abs(found.heads("encoder")).max() > 100 * rounding
+
+
+def test_every_site_has_its_lines(translator: Translator, found: PatchingSweep) -> None:
+    config, table = translator.model.config, found.table
+    assert found.prefix_tokens == ("<s>", "▁", "E", "ll", "e", "▁")
+    assert found.answers == ("c", "ve")
+    n_src, n_tgt = len(found.clean_tokens), len(found.prefix_tokens)
+    n, heads = config.n_layers, 3 * config.n_layers * config.n_heads
+    sites = {"stream": (1 + 2 * n, 1 + 3 * n), "attention": (n, 2 * n), "ffn": (n, n)}
+    for part, (encoder, decoder) in sites.items():
+        assert (table["part"] == part).sum() == encoder * n_src + decoder * n_tgt
+    assert (table["part"] == "heads").sum() == heads
+    assert len(table) == (1 + 4 * n) * n_src + (1 + 6 * n) * n_tgt + heads
+    points = translator.model.get_submodule
+    assert all(isinstance(points(name), HookPoint) for name in set(table["site"]))
+
+
+def test_small_batches_progress_and_an_end(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translator = made(vocabulary, "the paper's")
+    whole = patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS)
+    monkeypatch.setattr(module, "ROWS", 7 * len(whole.clean_tokens))
+    told: list[float] = []
+
+    def progress(share: float, stage: str) -> None:
+        told.append(share)
+        if share > 0.5 and stop:
+            raise InterruptedError
+
+    stop = False
+    again = patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS, progress=progress)
+    rounding = 2e-5 / abs(whole.clean - whole.corrupted)
+    np.testing.assert_allclose(again.table["restored"], whole.table["restored"], atol=rounding)
+    assert told == sorted(told)
+    assert told[-1] == 1
+    assert len(told) > len(whole.table) / 7
+    stop = True
+    with pytest.raises(InterruptedError):
+        patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS, progress=progress)
+
+
+def test_it_goes_through_json(found: PatchingSweep) -> None:
+    again = PatchingSweep.from_dict(json.loads(json.dumps(found.to_dict())))
+    pd.testing.assert_frame_equal(again.table, found.table)
+    for name in ("clean_tokens", "corrupted_tokens", "prefix_tokens", "answers", "clean"):
+        assert getattr(again, name) == getattr(found, name)
+
+
+@pytest.mark.parametrize(
+    ("clean", "corrupted", "targets", "said"),
+    [
+        (CLEAN, "She hides a boat again.", TARGETS, r"has \d+ pieces and the corrupted one \d+;"),
+        (CLEAN, CLEAN, TARGETS, "both sentences are the same; exchange a word"),
+        (CLEAN, CORRUPTED, (TARGETS[0],) * 2, "never part: 'Elle cache.'; exchange a word that"),
+        (CLEAN, " ", TARGETS, "There is no text to translate; write a sentence first."),
+        (CLEAN, CORRUPTED, ("", "Elle vend."), "There is no translation to force"),
+    ],
+)
+def test_what_is_refused(
+    vocabulary: Vocabulary, clean: str, corrupted: str, targets: tuple[str, str], said: str
+) -> None:
+    translator = made(vocabulary, "the paper's")
+    with pytest.raises(ValueError, match=said) as caught:
+        patching_sweep(translator, clean, corrupted, targets=targets)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_difference_that_is_none_is_refused(vocabulary: Vocabulary) -> None:
+    """A model whose decoder reads nothing of the source has nothing to bring back."""
+    translator = made(vocabulary, "the paper's")
+    with torch.no_grad():
+        for layer in translator.model.decoder.layers:
+            layer.cross_attn.w_o.zero_()  # type: ignore[union-attr, operator]
+    with pytest.raises(ValueError, match="there must be something to bring back"):
+        patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS)
+
+
+def test_the_models_own_translations_are_taken(translator: Translator) -> None:
+    """The answers are where the greedy outputs part, or it is said that they do not."""
+    ours = [translator.translate(text, candidates=1).ids for text in (CLEAN, CORRUPTED)]
+    parts = next((n for n, (a, b) in enumerate(zip(*ours, strict=False)) if a != b), None)
+    if parts is None:
+        with pytest.raises(ValueError, match="never part"):
+            patching_sweep(translator, CLEAN, CORRUPTED)
+        return
+    found = patching_sweep(translator, CLEAN, CORRUPTED)
+    pieces = translator.vocabulary.tokens
+    assert found.answers == tuple(pieces([one[parts]])[0] for one in ours)
+    assert found.prefix_tokens == ("<s>", *pieces(ours[0][:parts]))
+    assert found.clean > 0 > found.corrupted  # each is the most probable after its own

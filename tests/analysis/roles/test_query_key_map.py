@@ -1,0 +1,163 @@
+"""The map's vectors: what was done to them changes no weight, and its plane is that of the SVD."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.analysis.made import lively
+from transformer import Translator
+from transformer.analysis.corpora import Corpus, Sentence
+from transformer.analysis.interventions.switching import site
+from transformer.analysis.roles import query_key_map as module
+from transformer.analysis.roles.query_key_map import (
+    QueryKeyMap,
+    principal_plane,
+    query_key_map,
+)
+from transformer.config import ModelConfig
+from transformer.inference import Trace
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+
+SENTENCES = (
+    Sentence("The baker sells the lamp again.", "Le boulanger vend la lampe encore."),
+    Sentence("She hides books.", "Elle cache des livres."),
+    Sentence("A pilot finds bread today.", "Un pilote trouve du pain aujourd'hui."),
+)
+CORPUS = Corpus("three", SENTENCES)
+SHAPES = {
+    "scaled_dot": {},
+    "dot": {"score": "dot"},
+    "Marian's": {"biases": True, "activation": "swish", "scale_embedding": False},
+}
+
+
+def made(vocabulary: Vocabulary, **shape: object) -> Translator:
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        model = lively(Transformer(ModelConfig.preset("tiny", vocab_size=len(vocabulary), **shape)))
+        with torch.no_grad():
+            for name, weight in model.named_parameters():
+                if name.endswith("b_qkv"):
+                    weight.normal_(0, 0.5)  # a bias of the queries favours some keys everywhere
+    return Translator(model, vocabulary)
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def translator(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Translator:
+    return made(vocabulary, **SHAPES[request.param])
+
+
+@pytest.fixture(scope="module")
+def traces(translator: Translator) -> list[Trace]:
+    return [translator.trace(one.source, one.target) for one in SENTENCES]
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_the_weights_are_those_of_the_trace(
+    translator: Translator, traces: list[Trace], kind: str
+) -> None:
+    found = query_key_map(translator, CORPUS, kind, 1, 2)
+    for number, trace in enumerate(traces):
+        rows, columns = trace.labels(kind)
+        assert (found.query_tokens[number], found.key_tokens[number]) == (rows, columns)
+        np.testing.assert_allclose(found.weights(number), trace.weights(kind, 1)[2], atol=2e-6)
+    # It was done: one centre, one spread, and the vectors are others than the head's own.
+    np.testing.assert_allclose(found.queries.mean(axis=0), found.keys.mean(axis=0), atol=1e-9)
+    assert found.queries.var(axis=0).sum() == pytest.approx(found.keys.var(axis=0).sum())
+    name = site(kind, 1, "key")
+    own = np.concatenate([trace[name][2] for trace in traces])
+    assert np.abs(own - found.keys).max() > 1e-3
+
+
+def test_the_factor_is_the_best_there_is(translator: Translator) -> None:
+    """Any other makes the part of the squared distances that is not q·k greater."""
+    found = query_key_map(translator, CORPUS, "encoder", 0, 1)
+    queries, keys = found.queries / found.factor, found.keys * found.factor
+
+    def rest(factor: float) -> float:
+        return float(factor**2 * queries.var(axis=0).sum() + keys.var(axis=0).sum() / factor**2)
+
+    assert all(rest(found.factor) < rest(found.factor * by) for by in (0.9, 0.99, 1.01, 1.1))
+
+
+def test_agreement_by_hand(translator: Translator, traces: list[Trace]) -> None:
+    found = query_key_map(translator, CORPUS, "decoder", 0, 3)
+    scores, nearness = [], []
+    start = 0
+    for trace in traces:
+        n = len(trace.tgt_tokens)
+        own = trace[site("decoder", 0, "scores")][3].astype(np.float64)
+        for i in range(n):
+            near = [
+                -float(np.sum((found.queries[start + i] - found.keys[start + j]) ** 2))
+                for j in range(i + 1)
+            ]
+            nearness += list(np.array(near) - np.mean(near))
+            scores += list(own[i, : i + 1] - own[i, : i + 1].mean())
+        start += n
+    assert found.agreement()[0] == pytest.approx(np.corrcoef(scores, nearness)[0, 1], abs=1e-5)
+    assert abs(found.agreement()[1]) <= 1
+
+
+@given(
+    seed=st.integers(0, 1000), n=st.integers(3, 30), d=st.integers(2, 12), scale=st.floats(0.1, 50)
+)
+def test_the_plane_is_that_of_the_singular_values(seed: int, n: int, d: int, scale: float) -> None:
+    generator = np.random.default_rng(seed)
+    # Axes of very different spread, so that each is told from the others.
+    vectors = generator.normal(size=(n, d)) * scale * 2.0 ** -np.arange(d) + 5
+    points, explained = principal_plane(vectors)
+    centred = vectors - vectors.mean(axis=0)
+    _, values, axes = np.linalg.svd(centred, full_matrices=False)
+    np.testing.assert_allclose(explained, values[:2] ** 2 / np.sum(values**2), atol=1e-9)
+    np.testing.assert_allclose(points.var(axis=0) / vectors.var(axis=0).sum(), explained, atol=1e-9)
+    if values[0] > 1.05 * values[1] and (len(values) < 3 or values[1] > 1.05 * values[2]):
+        by_hand = centred @ axes[:2].T
+        np.testing.assert_allclose(np.abs(points), np.abs(by_hand), atol=1e-6 * values[0])
+
+
+def test_vectors_on_a_line_and_all_alike() -> None:
+    points, explained = principal_plane(np.array([[1.0], [2.0], [6.0]]))
+    np.testing.assert_allclose(points, [[-2, 0], [-1, 0], [3, 0]])
+    np.testing.assert_allclose(explained, [1, 0])
+    points, explained = principal_plane(np.ones((4, 3)))
+    assert not points.any()
+    assert not explained.any()
+
+
+def test_whole_sentences_as_far_as_there_is_room(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translator = made(vocabulary)
+    whole = query_key_map(translator, CORPUS, "encoder", 0, 0)
+    monkeypatch.setattr(module, "POINTS", len(whole.points) - 1)
+    fewer = query_key_map(translator, CORPUS, "encoder", 0, 0)
+    assert fewer.query_tokens == whole.query_tokens[:2]
+    monkeypatch.setattr(module, "POINTS", 1)
+    assert len(query_key_map(translator, CORPUS, "cross", 0, 0).query_tokens) == 1
+
+
+def test_it_goes_through_json(translator: Translator) -> None:
+    found: QueryKeyMap = query_key_map(translator, CORPUS, "cross", 0, 1)
+    told = json.loads(json.dumps(found.to_dict()))
+    assert len(told["points"]) == sum(
+        len(one[side]) for one in told["sentences"] for side in ("queries", "keys")
+    )
+    np.testing.assert_allclose(told["points"], found.points, atol=1e-4)
+    for number, one in enumerate(told["sentences"]):
+        np.testing.assert_allclose(one["weights"], found.weights(number), atol=1e-4)
+
+
+def test_what_is_refused(vocabulary: Vocabulary) -> None:
+    with pytest.raises(ValueError, match="no head 9; the heads are 0 to 3"):
+        query_key_map(made(vocabulary), CORPUS, "encoder", 0, 9)
+    additive = made(vocabulary, score="additive")
+    with pytest.raises(ValueError, match="a map needs scores that are dot products"):
+        query_key_map(additive, CORPUS, "encoder", 0, 0)

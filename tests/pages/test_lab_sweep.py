@@ -1,0 +1,150 @@
+"""Activation patching on the page: asked for, kept, shown in four ways, refused in a sentence."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import Visit, messages, run_program, view
+from transformer import Translator
+from transformer.analysis.interventions.patching_sweep import PatchingSweep, patching_sweep
+from transformer.checkpoint import save_checkpoint
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+from transformer.ui.kit.computed import computing
+from transformer.ui.lab import SWEPT
+
+PAGE = "pages/lab.py"
+PAIR = {"lab": "sweep", "text": "She hides a boat.", "other": "She rides a boat."}
+
+
+@pytest.fixture(scope="module")
+def heard(
+    tmp_path_factory: pytest.TempPathFactory, tiny_model: Transformer, vocabulary: Vocabulary
+) -> Path:
+    """A folder with a model whose output hangs on every letter of the source."""
+    model = copy.deepcopy(tiny_model)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if "cross_attn.w" in name:
+                weight.mul_(10 if name.endswith("w_o") else 2)
+            elif name.startswith("encoder") and name.endswith("w_o"):
+                weight.mul_(2)
+    folder = tmp_path_factory.mktemp("heard") / "checkpoints"
+    save_checkpoint(folder / "heard", model, vocabulary, "# A model\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(heard: Path) -> PatchingSweep:
+    translator = Translator.load(heard / "heard", device="cpu")
+    return patching_sweep(translator, PAIR["text"], PAIR["other"])
+
+
+def charts(app: AppTest) -> list[dict[str, Any]]:
+    return [json.loads(element.proto.spec) for element in app.get("plotly_chart")]
+
+
+def numbers(chart: dict[str, Any]) -> np.ndarray:
+    """A picture's numbers as Plotly sends them."""
+    z = chart["data"][0]["z"]
+    flat = np.frombuffer(base64.b64decode(z["bdata"]), z["dtype"])
+    return flat.reshape([int(side) for side in z["shape"].split(",")])
+
+
+def said(app: AppTest) -> str:
+    return "\n".join(box.value for box in [*app.markdown, *app.caption, *app.info])
+
+
+def patch(app: AppTest, status: str = "done") -> None:
+    """Press the button and wait for the process that it starts."""
+    (press,) = [one for one in app.button if one.label == "Patch every site"]
+    press.click().run()
+    key = str(press.key).removeprefix("ask-")
+    until = time.monotonic() + 100
+    while computing().look(key).live and time.monotonic() < until:
+        time.sleep(0.1)
+    assert computing().look(key).status == status
+    app.run()
+    assert not app.exception
+
+
+def test_it_is_measured_once_and_shown_in_four_ways(
+    visit: Visit, heard: Path, found: PatchingSweep
+) -> None:
+    app = visit(PAGE, heard, **PAIR)
+    assert not charts(app)
+    patch(app)
+    assert not messages(app)
+    for part in SWEPT:
+        # A visit of its own, as after a reload: what was measured is still there.
+        app = visit(PAGE, heard, **PAIR, swept=part)
+        assert view(app).swept == part
+        drawn = charts(app)
+        if part == "heads":
+            wanted = [found.heads(kind) for kind in ("encoder", "decoder", "cross")]
+        else:
+            wanted = [found.map(part, stack)[1] for stack in ("encoder", "decoder")]
+        for chart, values in zip(drawn, wanted, strict=True):
+            np.testing.assert_allclose(numbers(chart), values, atol=1e-4)
+        if part != "heads":
+            tokens = drawn[0]["layout"]["xaxis"]["ticktext"]
+            assert tokens[-1] == "end"
+            assert [one for one in tokens if "|" in one] == ["…h | …r"]
+            assert len(drawn[0]["layout"]["yaxis"]["ticktext"]) == len(wanted[0])
+            assert len(drawn[1]["layout"]["xaxis"]["ticktext"]) == len(found.prefix_tokens)
+    assert "brings back" in said(app)
+
+
+def test_the_program_that_is_shown_runs(
+    visit: Visit, heard: Path, found: PatchingSweep, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app = visit(PAGE, heard, **PAIR, exact="1")
+    patch(app)
+    (code,) = [one.value for one in app.code if "patching_sweep" in one.value]
+    space: dict[str, Any] = {}
+    run_program(code, space)
+    assert capsys.readouterr().out
+    np.testing.assert_allclose(space["found"].table["restored"], found.table["restored"], atol=1e-4)
+
+
+def test_lengths_that_differ_are_refused_with_both(visit: Visit, heard: Path) -> None:
+    app = visit(PAGE, heard, **{**PAIR, "other": "She rides a boat again."})
+    (message,) = messages(app)
+    assert message.startswith("The clean sentence has 14 pieces and the corrupted one 17;")
+    assert not [one for one in app.button if one.label == "Patch every site"]
+
+
+def test_without_a_second_sentence_there_is_something_to_do(visit: Visit) -> None:
+    app = visit(PAGE, lab="sweep", text="She hides a boat.")
+    assert not messages(app)
+    assert "Write a second sentence" in said(app)
+    app = visit(PAGE, **{**PAIR, "other": PAIR["text"]})
+    assert messages(app) == ["Both sentences are the same; exchange a word of one of them."]
+
+
+def test_translations_that_do_not_part_are_told(visit: Visit) -> None:
+    """The tiny model writes the same whatever it reads."""
+    app = visit(PAGE, **PAIR)
+    patch(app, "failed")
+    (message,) = messages(app)
+    assert message.startswith("This could not be measured: both translations begin alike")
+    assert [one for one in app.button if one.label == "Try again"]
+
+
+def test_a_pair_of_ours_is_one_click(visit: Visit) -> None:
+    app = visit(PAGE, folder=Path("checkpoints"), lab="sweep")
+    pairs = [one for one in app.button if "→" in one.label]
+    assert len(pairs) == 5
+    pairs[0].click().run()
+    assert (view(app).text, view(app).other) == ("She reads the letter.", "She reads the book.")
+    assert not messages(app)

@@ -1,0 +1,230 @@
+"""Queries and keys of one head over many sentences, in one picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.findings.finding import spread
+from transformer.analysis.roles.query_key_map import POINTS
+from transformer.figures.naming import file_name
+from transformer.figures.query_key_map import AttentionLink, query_key_figure
+from transformer.figures.state import KINDS
+from transformer.jobs import Computation
+from transformer.measures.pieces import BEGIN, CONTROL, is_punctuation
+from transformer.ui import frame, models, state
+from transformer.ui.kit import controls, corpus, exact, tables
+from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.computed import computed
+from transformer.ui.lab import Lab
+from transformer.ui.models import Model
+
+SENTENCES = 120
+"""Sentences of the corpus that a map is made of, evenly, as far as `POINTS` reaches."""
+FIGURE = "query-keys"
+QUARTERS = ("first quarter", "second quarter", "third quarter", "last quarter")
+Place = tuple[str, int, int]  # "query" or "key", sentence, position
+
+
+def show(model: Model) -> None:
+    """The head, the corpus, the picture, and the sentence of the point that is clicked."""
+    frame.lead(
+        "A head compares what a token asks (its **query**) with what every token offers (its "
+        "**key**). Here are both, of one head, over many sentences: near means attended."
+    )
+    texts = corpus.chosen(model)
+    if texts is None:
+        return
+    view = state.view(Lab)
+    if view.layer < 0 or view.head < 0:
+        state.normalise(layer=0, head=0)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        controls.one_of("kind")
+        controls.layer_and_head(model)
+        controls.one_of("dots")
+    if model.translator.model.config.score == "additive":
+        st.info(
+            "This model compares queries and keys by v·tanh(q + k), which no distance tells. Take "
+            "one whose scores are dot products."
+        )
+        return
+    some = spread(texts, SENTENCES)
+    found = computed(
+        _question(model, some),
+        button="Draw the map",
+        about=f"One pass over {len(some)} sentences, evenly from the corpus: a few seconds.",
+    )
+    if found:
+        _draw(model, found, len(texts))
+
+
+def _question(model: Model, some: Corpus) -> Computation:
+    view = state.view(Lab)
+    folder = str(models.checkpoints()[model.name].resolve())
+    which: dict[str, Any] = {"kind": view.kind, "layer": view.layer, "head": view.head}
+    return Computation(
+        "transformer.analysis.roles.query_key_map:compute",
+        {**which, "checkpoint": folder, "hash": model.hash, "corpus": some.to_dict()},
+        known_by=(model.hash, some.hash, which),
+    )
+
+
+def _draw(model: Model, found: dict[str, Any], n_corpus: int) -> None:
+    places, view = _places(found), state.view(Lab)
+    points = np.array(found["points"])
+    chosen = _chosen(places)
+    figure, curves = query_key_figure(
+        points,
+        [side for side, _, _ in places],
+        [_group(found, place) for place in places],
+        [_told(found, place) for place in places],
+        found["explained"],
+        links=_links(found, places, chosen),
+        chosen=None if chosen is None else (chosen, exact.token(_token(found, places[chosen]))),
+        dark=dark(),
+    )
+    st.markdown(f"**{KINDS[view.kind]}, {exact.head(view.layer, view.head)}**{_agreement(found)}")
+    if chosen is None:
+        st.info("Click a disc, a query, to see which keys of its sentence it attends to.")
+    else:
+        _sentence(found, places[chosen])
+    taken = partial(_picked, [[_written(places[at]) for at in own] for own in curves])
+    chart(figure, FIGURE, taken)
+    n = len(found["sentences"])
+    st.caption(
+        f"{len(places):,} points of {n} of {n_corpus} sentences (at most {POINTS:,} points). All "
+        "keys are moved by the same vector, so that both clouds have one centre: a row of scores "
+        "grows by one number, and softmax does not see it. Queries are scaled by a number that "
+        "keys are divided by, so that both are spread alike (after Yeh et al. 2023). "
+        "The plane is that of the greatest variance (PCA); what lies across it cannot be seen."
+    )
+    tables.csv(
+        "All points (.csv)",
+        lambda: _table(found, places, points),
+        file_name("queries-keys", model.name, "", exact.in_file(view.layer, view.head)),
+    )
+
+
+def _places(found: dict[str, Any]) -> list[Place]:
+    """Of every point; all queries, then all keys."""
+    return [
+        (side, number, at)
+        for side, name in (("query", "queries"), ("key", "keys"))
+        for number, sentence in enumerate(found["sentences"])
+        for at in range(len(sentence[name]))
+    ]
+
+
+def _token(found: dict[str, Any], place: Place) -> str:
+    side, number, at = place
+    token: str = found["sentences"][number]["queries" if side == "query" else "keys"][at]
+    return token
+
+
+def _group(found: dict[str, Any], place: Place) -> str:
+    """What the colour of a point stands for."""
+    side, number, at = place
+    how, token = state.view(Lab).dots, _token(found, place)
+    if how == "side":
+        return side
+    if how == "position":
+        length = len(found["sentences"][number]["queries" if side == "query" else "keys"])
+        return QUARTERS[4 * at // length]
+    if token in CONTROL:
+        return "start, end or unknown"
+    if is_punctuation(token):
+        return "punctuation"
+    return "begins a word" if token.startswith(BEGIN) else "goes on with a word"
+
+
+def _told(found: dict[str, Any], place: Place) -> str:
+    """The token within its sentence."""
+    side, number, at = place
+    tokens = exact.tokens(found["sentences"][number]["queries" if side == "query" else "keys"])
+    marked = [f"[{token}]" if n == at else token for n, token in enumerate(tokens)]
+    return f"{side}: {' '.join(marked[max(0, at - 6) : at + 7])}"
+
+
+def _agreement(found: dict[str, Any]) -> str:
+    """How far the picture may be trusted."""
+    whole, plane = found["agreement"]
+    if whole is None or plane is None:
+        return ""
+    numbers = [f"{one:.2f}".replace("-", "−") for one in (whole, plane)]
+    return (
+        f": nearness goes with the score at a correlation of {numbers[0]} in all dimensions and "
+        f"**{numbers[1]}** in this picture, within rows"
+    )
+
+
+def _written(place: Place) -> str:
+    side, number, at = place
+    return f"{side[0]}{number}.{at}"
+
+
+def _chosen(places: Sequence[Place]) -> int | None:
+    """The number of the point that the address names, if it is there."""
+    point = state.view(Lab).point
+    return next((at for at, place in enumerate(places) if _written(place) == point), None)
+
+
+def _picked(names: list[list[str]]) -> None:
+    points = st.session_state[FIGURE]["selection"]["points"]
+    if points and points[0]["curve_number"] < len(names):
+        state.change(point=names[points[0]["curve_number"]][points[0]["point_index"]])
+
+
+def _weights(found: dict[str, Any], place: Place) -> list[float]:
+    """What a query gives each key, or what a key gets from each query."""
+    side, number, at = place
+    weights = np.array(found["sentences"][number]["weights"])
+    row: list[float] = (weights[at] if side == "query" else weights[:, at]).tolist()
+    return row
+
+
+def _links(
+    found: dict[str, Any], places: Sequence[Place], chosen: int | None
+) -> list[AttentionLink]:
+    if chosen is None:
+        return []
+    side, number, _ = places[chosen]
+    far = "key" if side == "query" else "query"
+    first = places.index((far, number, 0))
+    return [
+        AttentionLink(chosen, first + at, weight, exact.token(_token(found, (far, number, at))))
+        for at, weight in enumerate(_weights(found, places[chosen]))
+    ]
+
+
+def _sentence(found: dict[str, Any], place: Place) -> None:
+    """The sentence, as dark as each token is attended to."""
+    side, number, at = place
+    sentence = found["sentences"][number]
+    asks = side == "query"
+    far = exact.tokens(sentence["keys" if asks else "queries"])
+    chips = "".join(
+        f'<span title="{weight:.0%}" style="display:inline-block;padding:0 .4em;margin:.1em .15em;'
+        f"border-radius:5px;outline:1px solid #8885;"
+        f'background:rgba(33,113,181,{0.75 * weight:.2f})"><bdi>{escape(token)}</bdi> '
+        f'<small style="opacity:.75">{weight:.0%}</small></span>'
+        for token, weight in zip(far, _weights(found, place), strict=True)
+    )
+    name = escape(exact.tokens(sentence["queries" if asks else "keys"])[at])
+    does = "attends to" if asks else "is attended to by"
+    st.html(f'<div style="line-height:2"><b><bdi>{name}</bdi></b> {does} {chips}</div>')
+
+
+def _table(
+    found: dict[str, Any], places: Sequence[Place], points: np.ndarray[Any, Any]
+) -> pd.DataFrame:
+    table = pd.DataFrame(places, columns=["side", "sentence", "position"])
+    table["token"] = [_token(found, place) for place in places]
+    table["x"], table["y"] = points.T
+    return table
