@@ -9,6 +9,7 @@ DOORS: dict[str, Door] = {
     "texts": simple(given.texts, share=0.5),
     "links": simple(given.links, share=0.5),
     "checkpoints": simple(given.checkpoints, share=0.5),
+    "traces": simple(given.traces, share=0.5),
     "run folders": simple(given.runs, share=0.5),
     "uploads": Door(uploads.opened, rounds=40),
     "messages": Door(messages.opened, share=2.0, rounds=15),
