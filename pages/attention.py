@@ -5,10 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.ui import frame, readings, state
-from transformer.ui.attention import comparison, explorer, take
+from transformer.ui.attention import Attention, comparison, explorer, opened, take
 from transformer.ui.kit import controls
+from transformer.ui.models import Model
 
-with frame.page("pages/attention.py") as model:
+
+def _checkpoint(model: Model) -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         controls.sentence(model)
@@ -20,8 +22,17 @@ with frame.page("pages/attention.py") as model:
                 controls.method(model)
             with st.popover("Compare with …"):
                 comparison.controls(model)
+            with st.popover("Open a trace"):
+                opened.controls()
     reading = readings.read(model, state.view())
     translated.markdown(f"**{frame.plain(reading.trace.text)}**")
     second, versus = comparison.second(model, reading)
     explorer.show(model, reading, second, versus)
     take.buttons(model, reading, second, versus)
+
+
+with frame.page("pages/attention.py") as model:
+    if state.view(Attention).trace:
+        opened.show()
+    else:
+        _checkpoint(model)

@@ -10,6 +10,7 @@ DOORS: dict[str, Door] = {
     "links": simple(given.links, share=0.5),
     "checkpoints": simple(given.checkpoints, share=0.5),
     "folders of others": simple(given.folders_of_others),
+    "traces": simple(given.traces, share=0.5),
     "run folders": simple(given.runs, share=0.5),
     "uploads": Door(uploads.opened, rounds=40),
     "messages": Door(messages.opened, share=2.0, rounds=15),

@@ -3,24 +3,32 @@ else may happen."""
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tests.attack.hostile import spoil, text, told
 from tests.attack.models import small_checkpoint
 from tests.checkpoint.models import tiny
+from transformer import Trace
 from transformer.analysis.corpora import Corpus
 from transformer.checkpoint import CheckpointError, check_checkpoint, save_checkpoint
 from transformer.exchange import export_marian, import_folder
+from transformer.figures import explorer_data
+from transformer.inference.trace_files import HEADER
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import read
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import workload
 from transformer.training.recipe import describe
+from transformer.ui.attention.opened import opened
+from transformer.ui.attention.story import story
 from transformer.ui.frame import plain
 from transformer.ui.kit.uploads import decoded
 from transformer.ui.pages import PAGES, made, values_of
@@ -104,6 +112,37 @@ def folders_of_others(chance: random.Random, folder: Path) -> None:
         assert not made.exists()
     else:
         check_checkpoint(made)
+
+
+def traces(chance: random.Random, folder: Path) -> None:
+    """A trace file whose labels lie, or whose bytes are cut off or turned over: refused, or drawn
+    as the explorer draws it."""
+    path = folder / "trace.npz"
+    if not path.exists():
+        weights = [np.full((2, 3, 3), 1 / 3), np.full((2, 3, 3), 1 / 3)]
+        Trace.from_weights(["a", "b", "c"], ["d", "e", "f"], cross=weights).save_npz(path)
+    raw = bytearray(path.read_bytes())
+    if chance.random() < 0.5:
+        with np.load(path) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        spoilt = spoil(chance, json.loads(arrays[HEADER].tobytes()))
+        arrays[HEADER] = np.frombuffer(spoilt.encode("utf-8", "replace"), np.uint8)
+        out = io.BytesIO()
+        np.savez_compressed(out, allow_pickle=False, **arrays)
+        raw = bytearray(out.getvalue())
+    else:
+        for _ in range(chance.randint(1, 4)):
+            raw[chance.randrange(len(raw))] = chance.randrange(256)
+        raw = raw[: chance.choice((len(raw), len(raw), 100, 9, 0))]
+    name = chance.choice(("t.npz", "../../t.npz", "a\0b", "", text(chance)))
+    try:
+        reading = opened(bytes(raw), name)
+    except ValueError as error:
+        told(error)
+        return
+    assert "/" not in reading.model
+    assert explorer_data([reading.side], {}, [*reading.side.layers(range(2))])
+    assert story(reading) is not None
 
 
 def runs(chance: random.Random, folder: Path) -> None:

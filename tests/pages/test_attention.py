@@ -5,16 +5,20 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, browser_views, messages, shown, view
-from transformer import Translator
+from transformer import Trace, Translator
 from transformer.analysis.roles.sentence_heads import stand_out
 from transformer.figures import Side
 from transformer.figures.packing import split
 from transformer.figures.state import DEFAULTS
+from transformer.jobs import services
 from transformer.ui.address import View
+from transformer.ui.attention import opened
+from transformer.ui.readings import Reading
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
@@ -134,3 +138,72 @@ def test_vectors_come_with_the_view_that_shows_them(visit: Visit) -> None:
     assert parts(visit("pages/attention.py")) == {"thumbs", "pins", "weights"}
     found = parts(visit("pages/attention.py", view="query-key", kind="decoder"))
     assert found == {"thumbs", "pins", "weights", "query", "key", "value", "scores", "heads"}
+
+
+def trace_file(checkpoints: Path, path: Path, text: str) -> bytes:
+    """As the button on the page makes it."""
+    Translator.load(checkpoints / "tiny", device="cpu").trace(text).save_npz(path / "t.npz")
+    return (path / "t.npz").read_bytes()
+
+
+def test_a_trace_is_opened_kept_for_a_reload_and_left_again(
+    visit: Visit, checkpoints: Path, tmp_path: Path
+) -> None:
+    app = visit("pages/attention.py", text="She hides books.")
+    content = trace_file(checkpoints, tmp_path, "The dog sleeps.")
+    app.file_uploader(key="trace-file").upload("../<b>mine.npz", content).run()
+    assert not app.exception
+    header = shown(app)[0]
+    assert [side["source"] for side in header["sides"]] == ["The dog sleeps."]
+    assert header["sides"][0]["model"] == "<b>mine.npz"
+    assert header["sides"][0]["steps"]
+    assert any("no model to compute with" in one.value for one in app.caption)
+    named = view(app).trace
+    assert app.query_params["trace"] == named
+    # A reload is a new session of the same browser; another browser has nothing.
+    again = AppTest.from_file(app._script_path, default_timeout=300)
+    again.switch_page("pages/attention.py")
+    again.session_state["visitor"] = app.session_state["visitor"]
+    again.query_params["trace"] = named
+    assert shown(again.run())[0]["sides"][0]["source"] == "The dog sleeps."
+    other = visit("pages/attention.py", trace=named)
+    assert any("a link carries no trace" in one for one in messages(other))
+    assert shown(other) == []
+    next(one for one in app.button if one.label == "Back to the checkpoint").click().run()
+    assert view(app).trace == ""
+    assert shown(app)[0]["sides"][0]["source"] == "She hides books."
+
+
+def test_two_traces_stand_side_by_side(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
+    app = visit("pages/attention.py")
+    texts = ["The dog sleeps.", "A pilot finds bread."]
+    for key, text in zip(("trace-file", "beside-file"), texts, strict=True):
+        content = trace_file(checkpoints, tmp_path, text)
+        app.file_uploader(key=key).upload("t.npz", content).run()
+    header = shown(app)[0]
+    assert [side["source"] for side in header["sides"]] == texts
+    assert header["versus"] == "other"
+
+
+def test_a_trace_of_more_layers_than_the_checkpoint_has_opens_at_any_of_them(
+    visit: Visit,
+) -> None:
+    weights = list(np.random.default_rng(5).dirichlet(np.ones(3), size=(9, 12, 3)))
+    given = Trace.from_weights(["a", "b", "c"], encoder=weights)
+    app = visit("pages/attention.py")
+    services.once(opened.Opened).put((app.session_state["visitor"], "0" * 16), Reading(given, "x"))
+    app.query_params.update({"trace": "0" * 16, "layer": "8", "head": "11", "kind": "encoder"})
+    app.run()
+    start = shown(app)[0]["start"]
+    assert (start["layer"], start["head"], messages(app)) == (8, 11, [])
+    app.query_params["layer"] = "9"
+    app.run()
+    assert any("There is no layer 9" in one for one in messages(app))
+
+
+def test_a_file_that_is_no_trace_is_refused_and_the_page_stays(visit: Visit) -> None:
+    app = visit("pages/attention.py")
+    app.file_uploader(key="trace-file").upload("x.npz", b"PK no").run()
+    assert any("This is no trace" in one for one in messages(app))
+    assert view(app).trace == ""
+    assert len(shown(app)) == 1

@@ -220,7 +220,8 @@ def _model(folders: dict[str, Path], problems: list[str]) -> Model:
         said = str(error).replace(str(folders[name]), name)
         st.error(plain(f"The checkpoint {name} cannot be opened. {said}"))
         st.stop()
-    problems += state.clamp(model.n_layers, model.n_heads)
+    if not getattr(state.here(), "trace", ""):  # a trace has layers and heads of its own
+        problems += state.clamp(model.n_layers, model.n_heads)
     examples = model.about.examples
     if examples and state.view().text == EXAMPLE and EXAMPLE not in examples:
         state.normalise(text=examples[0])

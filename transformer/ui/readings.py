@@ -32,11 +32,11 @@ class Reading:
     """A trace, and what the explorer makes of it; made once for all who look at it."""
 
     def __init__(self, trace: Trace, model: str = "") -> None:
-        self.trace, self._model = trace, model
+        self.trace, self.model = trace, model
 
     @cached_property
     def side(self) -> Side:
-        return Side(self.trace, model=self._model)
+        return Side(self.trace, model=self.model)
 
     @property
     def size(self) -> int:

@@ -106,6 +106,8 @@ def _aligns(trace: Attended) -> StandsOut | None:
     if min(len(target), len(source)) < 2:
         return None
     each = [merge(found, rows, columns) for _, found in _layers(trace, "cross")]
+    if not each:
+        return None
     weights = np.concatenate(each)[:, target][:, :, source]
     shares, pairs = alignment(weights)
     best = int(shares.argmax())
@@ -150,14 +152,12 @@ def _back(trace: Attended) -> StandsOut | None:
 
 def _rests(trace: Attended) -> StandsOut | None:
     """The source's end is asked first; the decoder's first row sees `<s>` alone and is left out."""
-    ends = [
-        ("encoder", -1, trace.src_tokens[-1]),
-        ("cross", -1, trace.src_tokens[-1]),
-        ("decoder", 0, trace.tgt_tokens[0]),
-    ]
+    last, first = trace.src_tokens[-1:], trace.tgt_tokens[:1]  # an encoder alone has no target
+    ends = [("encoder", -1, last), ("cross", -1, last), ("decoder", 0, first)]
     found: list[tuple[bool, float, str, int, int, str]] = []
-    for kind, column, token in ends:
+    for kind, column, tokens in ends:
         for layer, weights in _layers(trace, kind):
+            token = tokens[0]
             rows = weights[:, 1:] if kind == "decoder" else weights
             if token not in CONTROL or rows.shape[1] < 2:
                 continue
@@ -178,8 +178,13 @@ def _rests(trace: Attended) -> StandsOut | None:
 def _layers(
     trace: Attended, kind: str
 ) -> Iterator[tuple[int, Float[np.ndarray, "heads row column"]]]:
+    """None of a kind that the trace is without: a file may be of an encoder or a decoder alone."""
     for layer in range(trace.depth(kind)):
-        yield layer, trace.weights(kind, layer).astype(np.float64)
+        try:
+            weights = trace.weights(kind, layer)
+        except ValueError:
+            return
+        yield layer, weights.astype(np.float64)
 
 
 def _spoken(labels: Sequence[str]) -> list[int]:

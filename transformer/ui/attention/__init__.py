@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transformer.ui.address import View, explored
+from transformer.ui.address import View, explored, field
+
+NAME = (r"([0-9a-f]{16})?", "the name of an opened trace, sixteen signs of 0-9 and a-f")
 
 
 @dataclass(frozen=True)
 class Attention(View):
-    """As in `figures.state`."""
+    """As in `figures.state`.
+
+    Attributes:
+        trace, beside: names by which this browser's opened trace files are found again; "" is none.
+    """
 
     view: str = explored("view")
     heads: str = explored("heads")
@@ -26,3 +32,5 @@ class Attention(View):
     order: str = explored("order")
     node: int = explored("node")
     force: str = explored("force")
+    trace: str = field(form=NAME, of_model=True)
+    beside: str = field(form=NAME, of_model=True)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from transformer.figures import explorer_data, prefixed
 from transformer.figures.packing import Part
+from transformer.figures.side import vectors_of
 from transformer.figures.state import FIELDS, State
 from transformer.ui import readings, state
 from transformer.ui.attention import Attention
@@ -16,10 +17,13 @@ from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
 
-def show(model: Model, reading: Reading, second: Reading | None = None, versus: str = "") -> None:
+def show(
+    model: Model | None, reading: Reading, second: Reading | None = None, versus: str = ""
+) -> None:
     """The explorer. The session hears of a choice afterwards, and sends what is missing.
 
     Args:
+        model: that the reading is of; None where it is a file's, with all there will be.
         second: to compare with; `versus` says what it is, as in `figures.explorer_data`.
     """
     now = first_look(reading, state.view(Attention).explorer())
@@ -43,7 +47,7 @@ def show(model: Model, reading: Reading, second: Reading | None = None, versus: 
         parts,
         visit=visit,
         versus=versus,
-        names=names(model, versus),
+        names=names(model, versus) if model else (),
         # In a lesson it would tell what is to be guessed or found.
         story=[] if state.view().lesson else story(reading),
         exact=int(now["exact"]),
@@ -60,10 +64,13 @@ def _layers(now: State, reading: Reading) -> list[int]:
     return [int(now["layer"]), *clearest, *(int(head.split(".")[0]) for head in on)]
 
 
-def _vectors(model: Model, reading: Reading, now: State) -> list[Part]:
-    layer = min(int(now["layer"]), model.n_layers - 1)
-    head = min(int(now["head"]), model.n_heads - 1)
-    return prefixed(readings.vectors(model, reading, str(now["kind"]), layer, head), 0)
+def _vectors(model: Model | None, reading: Reading, now: State) -> list[Part]:
+    layer = min(int(now["layer"]), reading.trace.n_layers - 1)
+    head = min(int(now["head"]), reading.trace.n_heads - 1)
+    kind = str(now["kind"])
+    if model is None:
+        return prefixed(vectors_of(reading.trace, kind, layer, head), 0)
+    return prefixed(readings.vectors(model, reading, kind, layer, head), 0)
 
 
 def _explored() -> None:

@@ -1,0 +1,184 @@
+"""A trace file that a visitor opened, looked at in place of what the checkpoint computes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import Any
+
+import streamlit as st
+
+from transformer.figures import Side, explorer_page
+from transformer.figures.naming import file_name
+from transformer.inference.foreign_trace import FILE_BYTES, open_trace
+from transformer.jobs import services
+from transformer.text.visible import is_blank
+from transformer.ui import frame, state
+from transformer.ui.attention import Attention, explorer
+from transformer.ui.attention.story import first_look, story
+from transformer.ui.kit.downloads import download
+from transformer.ui.kit.kept import Kept
+from transformer.ui.readings import Reading
+from transformer.ui.server import visitor
+
+ROOM = 192_000_000
+"""Bytes of opened traces on this server, of all visitors; the one used last always stays."""
+LETTERS = 80
+"""Of a file's name, at most."""
+_REFUSED = "trace-refused"
+
+
+class Opened(Kept[Reading]):
+    """What visitors opened, by visitor and name: for all tabs of each, and after a reload."""
+
+    def __init__(self) -> None:
+        super().__init__(ROOM, lambda reading: reading.size)
+
+
+def field(label: str, name: str) -> None:
+    """Where a trace file is chosen; it becomes the view's `name`, "trace" or "beside"."""
+    key = f"{name}-file"
+    st.file_uploader(
+        f"{label}, at most {FILE_BYTES / 1e6:g} MB",
+        type=["npz"],
+        max_upload_size=FILE_BYTES // 1_000_000,
+        key=key,
+        on_change=_take,
+        args=(key, name, visitor.owner()),
+    )
+
+
+def controls() -> None:
+    """The way to a trace, from a checkpoint."""
+    st.caption(
+        "A file that **Every number (.npz)** below or `Trace.save_npz` made, also of another "
+        "model (`Trace.from_weights`). It is looked at here in place of the checkpoint, and no "
+        "other visitor sees it."
+    )
+    field("A trace, .npz", "trace")
+    _say_refused()
+
+
+def show() -> None:
+    """The page on the view's trace."""
+    view = state.view(Attention)
+    reading = _of(view.trace)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Back to the checkpoint", icon=":material/arrow_back:", on_click=_turn, args=("",)
+        )
+        with st.popover("Open another trace"):
+            field("A trace, .npz", "trace")
+        if reading is not None:
+            with st.popover("Compare with …"):
+                field("A second trace, .npz", "beside")
+                st.button(
+                    "Nothing to compare",
+                    disabled=not view.beside,
+                    on_click=lambda: state.change(beside=""),
+                )
+    _say_refused()
+    if reading is None:
+        st.warning(
+            "The trace of this address is not here: a link carries no trace, and the server keeps "
+            "one for the browser that opened it only while there is room. Open the file again, or "
+            "go back to the checkpoint."
+        )
+        return
+    _shown(reading, view.beside)
+
+
+def _shown(reading: Reading, beside: str) -> None:
+    trace = reading.trace
+    named = f"**{frame.plain(reading.model)}** · {trace.n_layers} layers of {trace.n_heads} heads"
+    st.markdown(f"{named}  \n{frame.plain(trace.source)} → **{frame.plain(trace.text)}**")
+    st.caption(
+        "A trace has no model to compute with: nothing can be forced, switched off or translated "
+        "anew. The other pages go on with the checkpoint. A link to this page does not carry the "
+        "trace; send the file with it."
+    )
+    second = _of(beside)
+    if beside and second is None:
+        st.warning("The second trace is no longer here; open its file again to compare.")
+    for problem in state.clamp(trace.n_layers, trace.n_heads):
+        st.warning(frame.plain(problem))
+    if state.view(Attention).force:
+        state.normalise(force="")
+        st.warning("Another word cannot be forced in a trace: that takes its model.")
+    explorer.show(None, reading, second, "other" if second else "")
+    download(
+        "This view as a page (.html)",
+        _page(reading, second),
+        f"{file_name('attention', reading.model, trace.source)}.html",
+        about="One file that opens without this app and without a network; all heads are in it.",
+    )
+
+
+def _page(reading: Reading, second: Reading | None) -> Callable[[], str]:
+    # Of this moment: what is made later runs outside the session.
+    shown, told = first_look(reading, state.view(Attention).explorer()), story(reading)
+
+    def made() -> str:
+        sides = [Side(reading.trace, "A" if second else "", reading.model)]
+        if second is not None:
+            sides.append(Side(second.trace, "B", second.model))
+        return explorer_page(sides, shown, reading.trace.source, told)
+
+    return made
+
+
+def _of(name: str) -> Reading | None:
+    return services.once(Opened).get((visitor.owner(), name)) if name else None
+
+
+def _take(key: str, field_name: str, owner: str) -> None:
+    """A file was chosen: kept for this visitor and looked at, or refused in one sentence."""
+    file = st.session_state[key]
+    if file is None:
+        return
+    content = file.getvalue()
+    try:
+        reading = opened(content, file.name)
+    except ValueError as error:
+        st.session_state[_REFUSED] = str(error)
+        return
+    st.session_state.pop(_REFUSED, None)
+    name = hashlib.blake2b(content, digest_size=8).hexdigest()
+    services.once(Opened).put((owner, name), reading)
+    if field_name == "trace":
+        _turn(trace=name)
+    else:
+        state.change(beside=name)
+
+
+def opened(content: bytes, name: str) -> Reading:
+    """A trace file as the explorer takes it; it is called by its own name, without any folder.
+
+    Raises:
+        ValueError: as `open_trace`.
+    """
+    called = PurePosixPath(name.replace("\\", "/")).name.replace("\0", "")[:LETTERS]
+    reading = Reading(open_trace(content), "a trace" if is_blank(called) else called)
+    _ = reading.side.doc  # so that what cannot be shown is refused now
+    return reading
+
+
+def _turn(trace: str) -> None:
+    """To this trace, or to the checkpoint with "": the head of one means nothing in the other."""
+    look: dict[str, Any] = {
+        "layer": -1,
+        "head": -1,
+        "heads": "",
+        "tokens": "",
+        "pin": "",
+        "force": "",
+    }
+    now = replace(state.view(Attention), trace=trace, beside="", **look)
+    state.replace_view("pages/attention.py", now)
+
+
+def _say_refused() -> None:
+    if refused := st.session_state.pop(_REFUSED, ""):
+        st.warning(frame.plain(frame.sentence(refused)))
