@@ -18,6 +18,7 @@ from transformer.inference import foreign_trace
 from transformer.inference.foreign_trace import open_trace
 from transformer.inference.trace_files import HEADER
 
+SMALL = {"n_layers": 2, "n_heads": 4, "d_model": 8, "score": ""}
 CROSS = "decoder.layers.1.cross_attn.hook_weights"
 Parts = dict[str, Any]
 
@@ -113,7 +114,7 @@ REFUSED: dict[str, tuple[Callable[[Parts, Parts], object], str]] = {
     "many labels": (said(src_tokens=["x"] * 2000), "2,000"),
     "config": (said(config={"n_layers": 10**9, "n_heads": 4, "d_model": 8, "score": ""}), "64"),
     "depths": (
-        said(config={"n_layers": 2, "n_heads": 4, "d_model": 8, "score": "", "depths": {"cross": 3}}),
+        said(config={**SMALL, "depths": {"cross": 3}}),
         "each with 1 to 2 layers",
     ),
     "heads": (said(config={"n_layers": 2, "n_heads": 0, "d_model": 8, "score": ""}), "n_heads"),
