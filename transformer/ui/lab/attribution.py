@@ -9,7 +9,7 @@ import streamlit as st
 from transformer.inference import Trace
 from transformer.ui import frame, readings, state
 from transformer.ui.kit import controls
-from transformer.ui.lab import attribution_head, attribution_token
+from transformer.ui.lab import attribution_board, attribution_head, attribution_token
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
@@ -20,8 +20,13 @@ READ = (
     "attn.hook_heads",
     "attn_norm.hook_sum",
     "attn_norm.hook_output",
+    "ffn.hook_output",
+    "ffn_norm.hook_sum",
     "ffn_norm.hook_output",
+    "embed.hook_tokens",
+    "embed.hook_positions",
     "embed.hook_output",
+    "hook_memory",
 )
 
 
@@ -44,6 +49,7 @@ def show(model: Model) -> None:
     trace = recorded(model, reading)
     attribution_head.show(model, reading, trace)
     attribution_token.show(model, trace)
+    attribution_board.show(model, trace, state.view().step)
 
 
 def recorded(model: Model, reading: Reading) -> Trace:

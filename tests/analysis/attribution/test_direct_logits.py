@@ -1,0 +1,164 @@
+"""Direct logit attribution: its parts add up to the logit, and each is the way it says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from tests.analysis.made import TARGET, TEXT, lively
+from transformer.analysis.attribution.direct_logits import KINDS, direct_logits
+from transformer.config import ModelConfig
+from transformer.hooks import Hooks
+from transformer.inference.trace import Trace
+from transformer.inference.translator import Translator
+from transformer.model import Transformer
+from transformer.text.vocabulary import Vocabulary
+
+OTHERS = {"biases": True, "activation": "swish", "output_bias": True, "scale_embedding": False}
+
+
+@pytest.fixture(scope="module", params=["paper", "others"])
+def translator(
+    request: pytest.FixtureRequest, tiny_model: Transformer, vocabulary: Vocabulary
+) -> Translator:
+    if request.param == "paper":
+        return Translator(lively(tiny_model), vocabulary)
+    torch.manual_seed(4)
+    config = ModelConfig(**{**tiny_model.config.to_dict(), **OTHERS})
+    return Translator(lively(Transformer(config).eval()), vocabulary)
+
+
+@pytest.fixture(scope="module")
+def model(translator: Translator) -> Transformer:
+    return translator.model
+
+
+@pytest.fixture(scope="module")
+def trace(translator: Translator) -> Trace:
+    return translator.trace(TEXT, TARGET)
+
+
+def logits(model: Transformer, trace: Trace, hooks: Hooks | None = None) -> Tensor:
+    src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
+    with torch.no_grad():
+        found: Tensor = model(src, tgt, hooks=hooks)[0].double()
+    return found
+
+
+@pytest.mark.parametrize("position", [0, 3])
+def test_all_parts_are_the_logit(model: Transformer, trace: Trace, position: int) -> None:
+    every, chosen = logits(model, trace)[position], trace.predicted_ids[position]
+    size = float(every.abs().max())
+    found = direct_logits(model, trace, position)
+    # The trace's numbers are float32's, each rounded at its own size.
+    assert found.value == pytest.approx(float(every[chosen] - every.mean()), abs=1e-5 * size)
+    assert found.table["adds"].sum() == pytest.approx(found.value)
+    rival = (chosen + 1) % len(every)
+    lead = direct_logits(model, trace, position, against=rival)
+    assert lead.value == pytest.approx(float(every[chosen] - every[rival]), abs=1e-5 * size)
+    assert (found.table["part"] == "cross").sum() == found.heads("cross").size
+
+
+def test_a_heads_way_is_the_slope_with_all_deviations_held(
+    model: Transformer, trace: Trace
+) -> None:
+    """By another road: every LayerNorm's deviation frozen by a hook, the ways above the head's own
+    layer closed, and the head turned down by finite differences, in double precision."""
+    position, step = 3, 1e-4
+    exact = lively(model).double()
+    names = [
+        n for n in exact.hook_names if n.startswith("decoder") and n.endswith("_norm.hook_sum")
+    ]
+    writes = [
+        n
+        for n in exact.hook_names
+        if n.startswith("decoder.layers") and n.endswith(("attn.hook_output", "ffn.hook_output"))
+    ]
+    kept: dict[str, Tensor] = {}
+    logits(exact, trace, Hooks({n: lambda x, n: kept.update({n: x}) for n in [*names, *writes]}))
+
+    def value(kind: str, layer: int, head: int, by: float) -> float:
+        own = f"decoder.layers.{layer}.{KINDS[kind]}"
+        hooks = {n: lambda x, n: kept[n] for n in writes if n != f"{own}.hook_output"}
+        hooks |= {n.replace("hook_sum", "hook_output"): frozen(n) for n in names}
+        hooks[f"{own}.hook_heads"] = turned(head, by)
+        every = logits(exact, trace, Hooks({**hooks, **{n: last(n) for n in names}}))[position]
+        return float(every[trace.predicted_ids[position]] - every.mean())
+
+    def last(name: str):  # type: ignore[no-untyped-def]
+        def keep(x: Tensor, _: str) -> None:
+            now[name] = x
+
+        return keep
+
+    now: dict[str, Tensor] = {}
+
+    def frozen(name: str):  # type: ignore[no-untyped-def]
+        norm = exact.get_submodule(name.removesuffix(".hook_sum")).norm
+
+        def normed(_: Tensor, __: str) -> Tensor:
+            deviation = (kept[name].var(-1, keepdim=True, correction=0) + norm.eps).sqrt()
+            centred = now[name] - now[name].mean(-1, keepdim=True)
+            return norm.weight * centred / deviation + norm.bias
+
+        return normed
+
+    def turned(head: int, by: float):  # type: ignore[no-untyped-def]
+        def turn(x: Tensor, _: str) -> Tensor:
+            scale = torch.ones_like(x)
+            scale[:, head, position] += by
+            return x * scale
+
+        return turn
+
+    found = direct_logits(model, trace, position)
+    sizes = []
+    for kind in KINDS:
+        for layer in range(model.config.n_layers):
+            slope = (value(kind, layer, 1, step) - value(kind, layer, 1, -step)) / (2 * step)
+            assert found.heads(kind)[layer, 1] == pytest.approx(slope, rel=1e-3, abs=1e-5)
+            sizes.append(abs(slope))
+    assert max(sizes) > 1e-3, "slopes of nothing would prove nothing"
+
+
+def test_what_goes_without_a_head_is_what_a_pass_without_it_says(
+    model: Transformer, trace: Trace
+) -> None:
+    position, layer, head = 2, 1, 2
+
+    def off(x: Tensor, _: str) -> Tensor:
+        x = x.clone()
+        x[:, head, position] = 0
+        return x
+
+    found = direct_logits(model, trace, position)
+    for kind, module in KINDS.items():
+        name = f"decoder.layers.{layer}.{module}.hook_heads"
+        every = logits(model, trace, Hooks({name: off}))[position]
+        without = float(every[trace.predicted_ids[position]] - every.mean())
+        assert found.without[kind][layer, head] == pytest.approx(without, abs=1e-4)
+        assert found.removed(kind)[layer, head] == pytest.approx(found.value - without, abs=1e-4)
+    assert -1 <= found.agreement <= 1
+
+
+def test_heads_that_write_nothing_add_nothing_and_agree_with_nothing(
+    tiny_model: Transformer, vocabulary: Vocabulary
+) -> None:
+    model = lively(tiny_model)
+    with torch.no_grad():
+        for layer in model.decoder.layers:
+            layer.self_attn.w_o.zero_()  # type: ignore[union-attr, operator]
+            layer.cross_attn.w_o.zero_()  # type: ignore[union-attr, operator]
+    found = direct_logits(model, Translator(model, vocabulary).trace(TEXT, TARGET), 1)
+    for kind in KINDS:
+        np.testing.assert_array_equal(found.heads(kind), 0)
+    assert np.isnan(found.agreement)
+
+
+def test_what_is_not_there_is_said(model: Transformer, trace: Trace) -> None:
+    with pytest.raises(ValueError, match="there is no position 99"):
+        direct_logits(model, trace, 99)
+    with pytest.raises(ValueError, match="there is no token -1"):
+        direct_logits(model, trace, 0, against=-1)
