@@ -20,6 +20,7 @@ Command = Callable[[argparse.Namespace], int]
 COMMANDS = {
     "train": "train a model on sentence pairs",
     "translate": "translate a text, or lines from stdin",
+    "trace": "a file of sentences as one dataset: Parquet and npz",
     "evaluate": "BLEU and chrF on a file of pairs",
     "analyse": "what heads do over a corpus: CSV or JSON",
     "gates": "learn which heads a checkpoint needs",
