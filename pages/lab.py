@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transformer.ui import frame, state
 from transformer.ui.kit import controls
-from transformer.ui.lab import LABS, Lab, align, attribution, importance, roles, switch
+from transformer.ui.lab import LABS, Lab, align, attribution, dataset, importance, roles, switch
 
 SHOWN = {
     "switch": switch.show,
@@ -12,6 +12,7 @@ SHOWN = {
     "cards": roles.show,
     "matter": importance.show,
     "align": align.show,
+    "dataset": dataset.show,
 }
 
 with frame.page("pages/lab.py") as model:

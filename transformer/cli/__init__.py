@@ -28,6 +28,8 @@ COMMANDS = {
     "import": "a Marian model of transformers made a checkpoint",
     "export": "a checkpoint as a folder that transformers opens",
 }
+LONGEST = 1000
+"""Letters of an error: the system repeats a name that is too long for it."""
 # Not a name that a file can have and be imported by.
 FILES = {"import": "import_model", "export": "export_model"}
 
@@ -47,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
         said = "there is not enough memory for it" if out_of_memory(error) else str(error)
-        say(f"error: {said}")
+        say(f"error: {said if len(said) <= LONGEST else said[:LONGEST] + '…'}")
         return 1
 
 

@@ -13,6 +13,7 @@ LABS = {
     "moves": "What a weight moves",
     "cards": "What each head does",
     "align": "Word alignment",
+    "dataset": "A dataset",
 }
 BESIDE = {
     "weight-norm": "Weight | norm",
@@ -72,6 +73,7 @@ class Lab(View):
         less_encoder, less_decoder, less_cross: how many heads of each kind are pruned; pruned:
             which go first, the least important or by chance (`seed`).
         colour: the measure that a grid of all heads shows.
+        traced: heads whose weights go into a dataset.
         by, to: how words are aligned, as in `alignment.leaderboard`; links: gold links of the
             visitor's own.
     """
@@ -90,6 +92,7 @@ class Lab(View):
     less_cross: int = field(0, bounds=(0, 4096))
     pruned: str = field("sentence", "Who goes first?", choices=ORDERS)
     colour: str = field("entropy", "Coloured by", choices=COLOURS)
+    traced: str = field(form=OFF)
     by: str = field("weights", "Scores", choices=BY)
     to: str = field("output", "Of a word", choices=TO)
     links: str = field(form=LINKS)
