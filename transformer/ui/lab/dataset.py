@@ -109,8 +109,8 @@ def _heads(model: Model) -> str:
         list(names),
         format_func=names.__getitem__,
         placeholder="No head: tables alone",
-        help=f"At most {MOST_BYTES / 1e6:.0f} MB of weights: about 300 sentences for all heads of "
-        "the checkpoint en-fr. Measures are of all heads always.",
+        help=f"At most {MOST_BYTES / 1e6:.0f} MB of weights: some 300 sentences of 25 pieces, if "
+        "all heads of the checkpoint en-fr are kept. Measures are of all heads always.",
         key="traced",
         on_change=_chosen,
     )
@@ -151,4 +151,5 @@ def _taken(
 
 
 def _size(count: int) -> str:
-    return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"
+    text = f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"
+    return text.replace(" ", "\u00a0")
