@@ -83,3 +83,12 @@ def test_what_is_there_is_left_alone(shell: Shell, checkpoint: Path, sentences: 
     assert said.status == 1
     assert "is there already" in said.err
     assert sentences.read_text().split("\n")[:2] == LINES
+
+
+def test_a_name_that_no_disk_takes_is_not_repeated_whole(
+    shell: Shell, checkpoint: Path, sentences: Path
+) -> None:
+    said = shell("trace", sentences, "x" * 3000, "--checkpoint", checkpoint)
+    assert said.status == 1
+    assert said.err.startswith("error: ")
+    assert len(said.err) < 1100

@@ -24,7 +24,7 @@ from transformer.ui.models import Model
 HOLDS = {
     "translations.parquet": "a line a sentence: its translation, score, tokens",
     "steps.parquet": "a line a piece written: its probability and the candidates",
-    "measures.parquet": "a line a sentence and head: every measure of the lab",
+    "measures.parquet": "a line a sentence and head: every measure that one sentence has",
     "weights.npz": "the attention weights of the heads that you chose",
     "about.json": "which model, which options, what each measure says",
 }
