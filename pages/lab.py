@@ -9,6 +9,7 @@ from transformer.ui.lab import (
     Lab,
     align,
     attribution,
+    dataset,
     importance,
     query_keys,
     roles,
@@ -24,6 +25,7 @@ SHOWN = {
     "map": query_keys.show,
     "matter": importance.show,
     "align": align.show,
+    "dataset": dataset.show,
 }
 
 with frame.page("pages/lab.py") as model:

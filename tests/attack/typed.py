@@ -30,6 +30,10 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         *("--beam", "--length-penalty", "--temperature", "--top-k", "--top-p", "--seed"),
         *("--max-len", "--method", "--device", "--target", "--json", "--trace", "--checkpoint"),
     ),
+    "trace": (
+        *("--heads", "--checkpoint", "--beam", "--method", "--temperature", "--seed", "--max-len"),
+        "--device",
+    ),
     "inspect": ("--json", "--hooks"),
     "evaluate": ("--json", "--batch", "--join", "--output", "--beam", "--seed", "--max-len"),
     "analyse": (
@@ -93,6 +97,7 @@ def usual(command: str, chance: random.Random, folder: Path) -> list[str]:
     fresh = str(folder / f"new{chance.randrange(10**9)}")
     return {
         "translate": ["I sleep .", "--checkpoint", checkpoint, "--max-len", "9"],
+        "trace": [pairs, f"{fresh}.zip", "--checkpoint", checkpoint, "--heads", "c0,e0.0"],
         "inspect": [checkpoint],
         "evaluate": [checkpoint, pairs, "--max-len", "5"],
         "analyse": [checkpoint, "--sentences", "3"],

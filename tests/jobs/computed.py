@@ -26,6 +26,8 @@ def compute(given: Mapping[str, Any], progress: Callable[..., None]) -> dict[str
             pass
     if what == "fails":
         raise ValueError("no such ruler")
+    if what == "file":
+        Path(given["file"]).write_bytes(b"made")
     if what == "breaks":
         os._exit(9)
     if what == "full":

@@ -53,6 +53,24 @@ def test_a_result_is_kept_for_everyone_and_for_the_next_app(
     assert starts(tmp_path) == ["quick", "quick"]
 
 
+def test_a_file_is_kept_beside_a_result(computing: Computing, tmp_path: Path) -> None:
+    what = replace(question(tmp_path, "file"), file="made.zip")
+    with pytest.raises(JobError, match="this file is not there any more"):
+        computing.file(what)
+    key = computing.ask(what, visitor="me")
+    until(computing, key, "done")
+    path = computing.file(what)
+    assert path.read_bytes() == b"made"
+    assert path.parent == tmp_path / ".results" / key
+    with Computing(tmp_path) as later:
+        assert later.file(what).read_bytes() == b"made"
+    forget([path.parent], 0)
+    with pytest.raises(JobError, match="this file is not there any more"):
+        computing.file(what)
+    with pytest.raises(JobError, match="this file is not there any more"):
+        computing.file(question(tmp_path, "quick"))  # it has none
+
+
 def test_the_key_is_of_everything_that_counts(tmp_path: Path) -> None:
     first = of_report(tmp_path, "a", "heads", CORPUS)
     others = [

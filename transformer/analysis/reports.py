@@ -19,13 +19,12 @@ from transformer.analysis.findings import FINDINGS, Published
 from transformer.analysis.importance.ablation import leave_one_out, measure_without
 from transformer.analysis.importance.by_gradient import BY, gradient_importances
 from transformer.analysis.importance.pruning import kinds_pruned, pruning_curve
-from transformer.analysis.interventions.switching import Head
+from transformer.analysis.interventions.switching import Head, named_heads
 from transformer.analysis.roles.head_measures import measure_heads
 from transformer.analysis.roles.head_roles import RULES, head_roles
 from transformer.analysis.roles.known_heads import known_for
 from transformer.analysis.unchanged import load_unchanged
 from transformer.config import near
-from transformer.figures.switchboard import heads_of
 from transformer.inference import Translator
 from transformer.measures import MEASURES
 
@@ -171,13 +170,7 @@ def _without(
     translator: Translator, corpus: Corpus, progress: Progress, heads: str = "", bleu: bool = False
 ) -> Made:
     """All of these heads off together."""
-    config = translator.model.config
-    try:
-        found, missing = heads_of(heads, config.n_layers, config.n_heads)
-    except (ValueError, KeyError) as error:
-        raise ValueError(f'heads are written as "e3.2,c5", not {heads[:40]!r}') from error
-    if missing:
-        raise ValueError(f"the model has no head {', '.join(missing)}")
+    found = named_heads(translator.model.config, heads)
     made = measure_without(translator, corpus, [found], bleu=bleu, progress=progress)
     table = made.to_frame().drop(columns=["kind", "layer", "head"], errors="ignore")
     return table, {"loss": made.loss, "bleu": made.bleu}

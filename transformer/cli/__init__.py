@@ -20,6 +20,7 @@ Command = Callable[[argparse.Namespace], int]
 COMMANDS = {
     "train": "train a model on sentence pairs",
     "translate": "translate a text, or lines from stdin",
+    "trace": "a file of sentences as one dataset: Parquet and npz",
     "evaluate": "BLEU and chrF on a file of pairs",
     "analyse": "what heads do over a corpus: CSV or JSON",
     "gates": "learn which heads a checkpoint needs",
@@ -27,6 +28,8 @@ COMMANDS = {
     "import": "a Marian model of transformers made a checkpoint",
     "export": "a checkpoint as a folder that transformers opens",
 }
+LONGEST = 1000
+"""Letters of an error: the system repeats a name that is too long for it."""
 # Not a name that a file can have and be imported by.
 FILES = {"import": "import_model", "export": "export_model"}
 
@@ -46,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
         said = "there is not enough memory for it" if out_of_memory(error) else str(error)
-        say(f"error: {said}")
+        say(f"error: {said if len(said) <= LONGEST else said[:LONGEST] + '…'}")
         return 1
 
 

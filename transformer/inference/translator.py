@@ -112,9 +112,12 @@ class Translator:
         """
         return self._translate(list(texts), targets, hooks, _options(options, targets))
 
-    def check(self, text: str) -> None:
-        """Raises ValueError if `text` cannot be translated, being blank or too long."""
+    def check(self, text: str, target: str | None = None) -> None:
+        """Raises ValueError if `text` cannot be translated, or not to `target`, being blank or too
+        long."""
         self._encode([text])
+        if target is not None:
+            self._target(target, Decoding(method="forced"))
 
     def trace(
         self,

@@ -56,6 +56,8 @@ LANES: Mapping[str, Lane] = MappingProxyType(
     {
         # A result over a thousand sentences is about 500 kB; 20 are every finding at once.
         "corpus": Lane(kept=80, hint="take fewer sentences"),
+        # A dataset is a file of up to some 200 MB.
+        "dataset": Lane(kept=6, hint="take fewer sentences, or fewer heads", of_a_visitor=2),
         "timing": Lane(kept=16, seconds=120, threads=1),  # it ends itself after some 40
         "step": Lane(
             kept=256,
@@ -85,6 +87,8 @@ class Computation:
         known_by: what tells it from other questions, if that is not all of `given`.
         subject: what it is one of several questions about; `Computing.last` finds the last answer.
             "": nobody may be shown it who does not ask the same.
+        file: the name of a file that is kept beside its result; the function finds in
+            `given["file"]` where to write it, and `Computing.file` where it is.
     """
 
     function: str
@@ -92,6 +96,7 @@ class Computation:
     lane: str = "corpus"
     known_by: Sequence[Any] = ()
     subject: str = ""
+    file: str = ""
 
     @property
     def key(self) -> str:
@@ -142,6 +147,31 @@ def of_report(
         "transformer.analysis.reports:compute",
         given,
         known_by=(digest, corpus.hash, what, sorted(options.items())),
+    )
+
+
+def of_dataset(
+    checkpoint: str | os.PathLike[str],
+    digest: str,
+    corpus: Corpus,
+    heads: str = "",
+    options: Mapping[str, Any] | None = None,
+) -> Computation:
+    """What `trace FILE OUT.zip` writes, as a file beside the result.
+
+    Args:
+        checkpoint: its folder; `digest`, its `checkpoint_hash`.
+        heads: as `--heads` has them; options: of decoding.
+    """
+    options = dict(options or {})
+    given: dict[str, Any] = {"checkpoint": str(Path(checkpoint).resolve()), "hash": digest}
+    given |= {"corpus": corpus.to_dict(), "heads": heads, "options": options}
+    return Computation(
+        "transformer.analysis.dataset.job:compute",
+        given,
+        "dataset",
+        (digest, corpus.name, corpus.hash, heads, sorted(options.items())),
+        file="dataset.zip",
     )
 
 

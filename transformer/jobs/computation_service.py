@@ -138,6 +138,13 @@ class Computing:
             os.utime(path)  # it was looked at last
         return found
 
+    def file(self, what: Computation) -> Path:
+        """The file beside its result. Raises JobError if it is not there (any more)."""
+        path = self._folder / what.key / what.file
+        if not what.file or not path.is_file():
+            raise JobError("this file is not there any more; ask for it again")
+        return path
+
     def last(self, subject: str) -> Last | None:
         """The last that was found on a subject, by any of its questions; None if nothing is."""
         return self._latest.find(subject)

@@ -138,7 +138,8 @@ class LaneThread:
                 return ""
             for old in (FAILED, PROGRESS):
                 (folder / old).unlink(missing_ok=True)
-            write_json(folder / ASK, asked.what.given)
+            file = {"file": str(folder / asked.what.file)} if asked.what.file else {}
+            write_json(folder / ASK, {**asked.what.given, **file})
             with self.guard:
                 if asked.cancelled:
                     return ""

@@ -64,10 +64,13 @@ def ended(folder: Path) -> bool:
 
 
 def clear(folder: Path) -> None:
-    """Leave the end alone; a folder that has none goes, unless another app is at it."""
+    """Leave the end alone; a folder that has none goes, unless another app is at it. In one that
+    was ended by force lies a folder with half of a file."""
     if ended(folder):
         for name in (ASK, PROGRESS):
             (folder / name).unlink(missing_ok=True)
+        for half in (path for path in folder.iterdir() if path.is_dir()):
+            shutil.rmtree(half, ignore_errors=True)
     elif folder.is_dir():
         lock = attempt(folder / LOCK)
         if lock is not None:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from transformer.config import ModelConfig, near
+from transformer.figures.switchboard import heads_of
 from transformer.hooks import HookFn, Hooks
 from transformer.inference.trace import WEIGHTS, Trace
 
@@ -52,6 +53,18 @@ def check_heads(config: ModelConfig, heads: Iterable[Head]) -> list[Head]:
         if not 0 <= head < config.n_heads:
             raise ValueError(f"there is no head {head}; the heads are 0 to {config.n_heads - 1}")
     return checked
+
+
+def named_heads(config: ModelConfig, written: str) -> list[Head]:
+    """Heads written as "e3.2,c5", as `heads_of` reads them. Raises ValueError for what is written
+    in another way, and for heads that the model has not."""
+    try:
+        found, missing = heads_of(written, config.n_layers, config.n_heads)
+    except (ValueError, KeyError) as error:
+        raise ValueError(f'heads are written as "e3.2,c5", not {written[:40]!r}') from error
+    if missing:
+        raise ValueError(f"the model has no head {', '.join(missing)}")
+    return found
 
 
 def together(*several: Hooks | None) -> Hooks:

@@ -15,6 +15,7 @@ LABS = {
     "cards": "What each head does",
     "map": "Queries and keys",
     "align": "Word alignment",
+    "dataset": "A dataset",
 }
 BESIDE = {
     "weight-norm": "Weight | norm",
@@ -87,6 +88,7 @@ class Lab(View):
             which go first, the least important or by chance (`seed`).
         colour: the measure that a grid of all heads shows.
         dots: what the colours of queries and keys stand for; point: the one that is looked at.
+        traced: heads whose weights go into a dataset.
         by, to: how words are aligned, as in `alignment.leaderboard`; links: gold links of the
             visitor's own.
     """
@@ -108,6 +110,7 @@ class Lab(View):
     colour: str = field("entropy", "Coloured by", choices=COLOURS)
     dots: str = field("side", "Coloured by", choices=DOTS)
     point: str = field(form=POINT)
+    traced: str = field(form=OFF)
     by: str = field("weights", "Scores", choices=BY)
     to: str = field("output", "Of a word", choices=TO)
     links: str = field(form=LINKS)

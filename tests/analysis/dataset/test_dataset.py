@@ -1,0 +1,243 @@
+"""A dataset holds what `translator.trace` gives for each sentence by itself, or is not there."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from transformer import Trace, Translator
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.dataset import ragged, tables, write_dataset
+from transformer.cancellation import cancelled_by
+from transformer.checkpoint import checkpoint_hash
+from transformer.inference.trace import WEIGHTS
+from transformer.measures import of_trace
+from transformer.text import CorpusError
+
+LINES = ("She paints.", "The baker sells the lamp again, and my aunt hides books at night.", "Hm")
+CORPUS = Corpus.of_lines(LINES, "mine.txt")
+HEADS = [("cross", 1, 3), ("encoder", 0, 0), ("cross", 0, 2), ("decoder", 1, 1)]
+FILES = ["about.json", "measures.parquet", "steps.parquet", "translations.parquet", "weights.npz"]
+
+
+@pytest.fixture(scope="module")
+def traces(translator: Translator) -> list[Trace]:
+    return [translator.trace(line, max_len=12) for line in LINES]
+
+
+@pytest.fixture(scope="module")
+def made(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("datasets") / "sub" / "one"
+    write_dataset(translator, CORPUS, out, heads=HEADS, options={"max_len": 12})
+    return out
+
+
+def table(folder: Path, name: str) -> pd.DataFrame:
+    return pd.read_parquet(folder / f"{name}.parquet")
+
+
+def test_the_folder_has_these_files_and_nothing_lies_beside_it(made: Path) -> None:
+    assert sorted(path.name for path in made.iterdir()) == FILES
+    assert [path.name for path in made.parent.iterdir()] == ["one"]
+
+
+def test_translations_and_steps_are_those_of_each_sentence(made: Path, traces: list[Trace]) -> None:
+    said, steps = table(made, "translations"), table(made, "steps")
+    assert said["sentence"].tolist() == [0, 1, 2]
+    for number, trace in enumerate(traces):
+        done, line = trace.translation, said.iloc[number]
+        for name in ("source", "text", "method", "finished"):
+            assert line[name] == getattr(done, name)
+        for name in ("src_tokens", "src_ids", "tokens", "ids"):
+            assert tuple(line[name]) == getattr(done, name)
+        assert line["log_probability"] == pytest.approx(done.log_probability, abs=1e-5)
+        assert line["score"] == pytest.approx(done.score, abs=1e-5)
+        own = steps[steps["sentence"] == number]
+        assert own["step"].tolist() == list(range(len(done.ids)))
+        assert tuple(own["input_token"]) == trace.tgt_tokens
+        assert tuple(own["id"]) == done.ids
+        for (_, row), step in zip(own.iterrows(), done.steps, strict=True):
+            assert row["probability"] == pytest.approx(step.probability, rel=1e-5)
+            wanted = {
+                "candidate_tokens": [one.token for one in step.candidates],
+                "candidate_ids": [one.id for one in step.candidates],
+            }
+            assert {name: list(row[name]) for name in wanted} == wanted
+            shares = [one.probability for one in step.candidates]
+            assert list(row["candidate_probabilities"]) == pytest.approx(shares, rel=1e-5)
+
+
+def test_measures_are_a_line_a_head_of_each_sentence(made: Path, traces: list[Trace]) -> None:
+    found = table(made, "measures")
+    assert list(found.columns[:4]) == ["sentence", "kind", "layer", "head"]
+    config = traces[0].config
+    assert len(found) == len(LINES) * 3 * config["n_layers"] * config["n_heads"]
+    for number, trace in enumerate(traces):
+        for kind in WEIGHTS:
+            for layer in range(trace.n_layers):
+                here = (found["kind"] == kind) & (found["layer"] == layer)
+                rows = found[here & (found["sentence"] == number)]
+                assert rows["head"].tolist() == list(range(trace.n_heads))
+                wanted = of_trace(trace, kind, layer)
+                for name in tables.MEASURED:
+                    if name in wanted:
+                        assert rows[name].to_numpy() == pytest.approx(wanted[name], abs=1e-6)
+                    else:
+                        assert rows[name].isna().all()
+
+
+def test_weights_of_different_lengths_lie_end_to_end_without_padding(
+    made: Path, traces: list[Trace]
+) -> None:
+    assert len({len(trace.src_tokens) for trace in traces}) == 3
+    with np.load(made / "weights.npz", allow_pickle=False) as stored:
+        kinds = {kind for kind, _, _ in HEADS}
+        assert set(stored.files) == {ragged.written(head) for head in HEADS} | {
+            f"{kind}.{part}" for kind in kinds for part in ("offsets", "shapes")
+        }
+        for head in HEADS:
+            kind, layer, at = head
+            flat = stored[ragged.written(head)]
+            offsets, shapes = stored[f"{kind}.offsets"], stored[f"{kind}.shapes"]
+            assert (offsets[0], offsets[-1]) == (0, len(flat))
+            for number, trace in enumerate(traces):
+                own = flat[offsets[number] : offsets[number + 1]].reshape(shapes[number])
+                np.testing.assert_allclose(own, trace.weights(kind, layer)[at], atol=1e-6)
+                np.testing.assert_allclose(own.sum(axis=1), 1, atol=1e-5)
+
+
+def test_about_says_what_made_it(checkpoints: Path, tmp_path: Path) -> None:
+    write_dataset(
+        Translator.load(checkpoints / "tiny", "cpu"),
+        CORPUS.first(1),
+        tmp_path / "one",
+        options={"method": "beam", "beam_size": 2, "max_len": 4},
+    )
+    about = json.loads((tmp_path / "one" / "about.json").read_text())
+    assert about["checkpoint_hash"] == checkpoint_hash(checkpoints / "tiny")
+    assert about["checkpoint"] == "tiny"
+    assert about["decoding"]["beam_size"] == 2
+    assert about["corpus"] == {"name": "mine.txt", "hash": CORPUS.first(1).hash, "sentences": 1}
+    for name, columns in about["tables"].items():
+        assert list(table(tmp_path / "one", name).columns) == columns
+    assert table(tmp_path / "one", "translations")["method"].tolist() == ["beam"]
+    assert not (tmp_path / "one" / "weights.npz").exists()  # no head was chosen
+
+
+def test_targets_are_forced_and_a_zip_holds_the_same(
+    translator: Translator, tmp_path: Path
+) -> None:
+    pairs = Corpus.of_lines(["She paints.\tElle peint.", "Books.\tDes livres ici."], "mine.tsv")
+    write_dataset(translator, pairs, tmp_path / "one.zip", heads=[("cross", 0, 0)])
+    assert [path.name for path in tmp_path.iterdir()] == ["one.zip"]
+    with zipfile.ZipFile(tmp_path / "one.zip") as packed:
+        assert packed.testzip() is None
+        assert packed.namelist() == FILES
+        packed.extractall(tmp_path / "out")
+    said = table(tmp_path / "out", "translations")
+    assert said["text"].tolist() == ["Elle peint.", "Des livres ici."]
+    wanted = [translator.trace(s.source, s.target).translation for s in pairs.sentences]
+    assert said["log_probability"].tolist() == pytest.approx([w.log_probability for w in wanted])
+
+
+def test_tables_are_written_in_pieces(
+    translator: Translator, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "ROWS", 1)
+    write_dataset(translator, CORPUS, tmp_path / "two", options={"max_len": 12})
+    for name in tables.SCHEMAS:
+        pd.testing.assert_frame_equal(table(tmp_path / "two", name), table(made, name))
+
+
+class Stop(Exception):
+    """What a visitor who cancels raises."""
+
+
+@pytest.mark.parametrize("stage", ["tracing", "packing weights"])
+@pytest.mark.parametrize("name", ["one", "one.zip"])
+def test_what_is_cancelled_leaves_nothing(
+    translator: Translator, tmp_path: Path, name: str, stage: str
+) -> None:
+    now: list[Any] = ["", 0]
+
+    def check() -> None:
+        if now[0] == stage and now[1] > 0:
+            raise Stop
+
+    def progress(share: float, doing: str) -> None:
+        now[:] = [doing, now[1] + (doing == stage)]
+
+    with cancelled_by(check), pytest.raises(Stop):
+        write_dataset(
+            translator,
+            CORPUS,
+            tmp_path / name,
+            heads=HEADS,
+            options={"max_len": 4},
+            progress=progress,
+        )
+    assert now[0] == stage
+    assert not [*tmp_path.iterdir()]
+
+
+def test_what_is_killed_leaves_no_half(checkpoints: Path, tmp_path: Path) -> None:
+    out = tmp_path / "killed"
+    code = f"""
+from transformer import Translator
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.dataset import write_dataset
+def progress(share, stage):
+    if share > 0.1:
+        print(stage, flush=True)
+        import time; time.sleep(600)
+corpus = Corpus.of_lines(["She paints."] * 9, "mine")
+translator = Translator.load({str(checkpoints / "tiny")!r}, "cpu")
+write_dataset(translator, corpus, {str(out)!r}, options={{"max_len": 4}}, progress=progress)
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"tracing\n"
+        os.kill(process.pid, signal.SIGKILL)
+    assert not out.exists()
+    assert all(path.name.startswith(".killed.") for path in tmp_path.iterdir())
+    write_dataset(Translator.load(checkpoints / "tiny", "cpu"), CORPUS.first(1), out)
+    assert len(table(out, "translations")) == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "more", "says"),
+    [
+        (["Fine.", "word " * 600], {}, r"mine, line 2: The text has \d+ pieces; at most 512"),
+        (["Fine.\tBon.", "So.\t" + "mot " * 700], {}, r"mine, line 2: The translation to force"),
+        (["A.\tB."], {"options": {"beam_size": 4}}, "mine has targets, .* leave beam_size out"),
+        (["A."], {"options": {"beam": 4}}, "no option 'beam'"),
+        (["A."], {"heads": [("cross", 2, 0)]}, "no layer 2; the layers are 0 to 1"),
+        (["A.", "B."], {"heads": HEADS, "most_bytes": 99}, "4 heads have more than 99 bytes"),
+    ],
+)
+def test_what_cannot_be_traced_is_said_in_a_sentence(
+    translator: Translator, tmp_path: Path, lines: list[str], more: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(ValueError, match=says) as refused:
+        write_dataset(translator, Corpus.of_lines(lines, "mine"), tmp_path / "one", **more)
+    assert isinstance(refused.value, CorpusError) == (", line 2: " in says)
+    assert "\n" not in str(refused.value)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("name", ["one", "one.zip"])
+def test_what_is_there_already_stays(translator: Translator, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(FileExistsError, match="is there already; give another name"):
+        write_dataset(translator, CORPUS, tmp_path / name)
+    assert (tmp_path / name).read_text() == "mine"

@@ -1,0 +1,94 @@
+"""`trace FILE OUT`: what the function writes, through the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.cli.conftest import Shell
+from transformer import Translator
+
+LINES = ["She paints.", "The baker sells the lamp again."]
+
+
+@pytest.fixture
+def sentences(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.txt"
+    path.write_text("".join(f"{line}\n" for line in LINES))
+    return path
+
+
+def test_a_file_becomes_a_dataset(shell: Shell, checkpoint: Path, sentences: Path) -> None:
+    out = sentences.with_name("out")
+    words = ("--checkpoint", checkpoint, "--heads", "e1.2,c0", "--beam", 2, "--max-len", 6)
+    said = shell("trace", sentences, out, *words, "--device", "cpu")
+    assert said == (0, "", "")
+    translator = Translator.load(checkpoint, "cpu")
+    traces = [translator.trace(line, beam_size=2, max_len=6) for line in LINES]
+    found = pd.read_parquet(out / "translations.parquet")
+    assert found["text"].tolist() == [trace.text for trace in traces]
+    with np.load(out / "weights.npz", allow_pickle=False) as stored:
+        heads = {f"c0.{head}" for head in range(4)} | {"e1.2"}
+        kinds = {
+            f"{kind}.{part}" for kind in ("encoder", "cross") for part in ("offsets", "shapes")
+        }
+        assert set(stored.files) == heads | kinds
+        offsets, shapes = stored["cross.offsets"], stored["cross.shapes"]
+        last = stored["c0.3"][offsets[1] :].reshape(shapes[1])
+        np.testing.assert_allclose(last, traces[1].weights("cross", 0)[3], atol=1e-6)
+    about = json.loads((out / "about.json").read_text())
+    assert about["heads"] == ["e1.2", "c0.0", "c0.1", "c0.2", "c0.3"]
+    assert about["corpus"]["name"] == "mine.txt"
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "says"),
+    [
+        (b"Fine.\n\nBooks.\n", (), "mine.txt, line 2: there is no sentence"),
+        (b"Fine.\nBooks.\tLivres.\n", (), "mine.txt, line 2: it has a tab, the first has none"),
+        (b"Fine.\n" + b"word " * 600, (), "mine.txt, line 2: The text has"),
+        (b"Fine.\nCaf\xe9\n", (), "line 2 is not UTF-8"),
+        (b"", (), "mine.txt has 0 sentences"),
+        (b"Fine.\n" * 5001, (), "mine.txt has 5001 sentences; a corpus has 1 to 5000"),
+        (b"Fine.\n", ("--heads", "c9"), "the model has no head c9"),
+        (b"Fine.\n", ("--heads", "all"), "heads are written as"),
+        (b"Fine.\tBon.\n", ("--beam", 4), "mine.txt has targets"),
+        (b"Fine.\n", ("--beam", 0), "beam_size must be at least 1"),
+    ],
+)
+def test_refusals_are_one_sentence_and_leave_nothing(
+    shell: Shell,
+    checkpoint: Path,
+    sentences: Path,
+    content: bytes,
+    words: tuple[object, ...],
+    says: str,
+) -> None:
+    sentences.write_bytes(content)
+    out = sentences.with_name("out.zip")
+    said = shell("trace", sentences, out, "--checkpoint", checkpoint, *words)
+    assert (said.status, said.out) == (1, "")
+    assert said.err.startswith("error: ")
+    assert says in said.err
+    assert said.err.count("\n") == 1
+    assert [path.name for path in sentences.parent.iterdir()] == ["mine.txt"]
+
+
+def test_what_is_there_is_left_alone(shell: Shell, checkpoint: Path, sentences: Path) -> None:
+    said = shell("trace", sentences, sentences, "--checkpoint", checkpoint)
+    assert said.status == 1
+    assert "is there already" in said.err
+    assert sentences.read_text().split("\n")[:2] == LINES
+
+
+def test_a_name_that_no_disk_takes_is_not_repeated_whole(
+    shell: Shell, checkpoint: Path, sentences: Path
+) -> None:
+    said = shell("trace", sentences, "x" * 3000, "--checkpoint", checkpoint)
+    assert said.status == 1
+    assert said.err.startswith("error: ")
+    assert len(said.err) < 1100

@@ -1,0 +1,166 @@
+"""A dataset of a visitor's sentences, from the page: asked for, waited for, taken away."""
+
+from __future__ import annotations
+
+import io
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import Visit, messages, run_program, view
+from transformer import Translator
+from transformer.analysis.corpora import Corpus
+from transformer.checkpoint import checkpoint_hash
+from transformer.jobs.computation import Computation, of_dataset
+from transformer.jobs.computation_service import FOLDER
+from transformer.jobs.results import FAILED
+from transformer.text.files import write_json
+
+LINES = ["She paints.", "The baker sells the lamp again."]
+
+
+def opened(visit: Visit, **params: str) -> AppTest:
+    return visit("pages/lab.py", lab="dataset", corpus="upload", **params)
+
+
+def brought(visit: Visit, lines: list[str] = LINES, **params: str) -> AppTest:
+    app = opened(visit, **params)
+    return app.text_area(key="corpus-text").set_value("\n".join(lines)).run()
+
+
+def button(app: AppTest, label: str) -> Any:
+    return next(one for one in app.button if label in one.label)
+
+
+def until_done(app: AppTest) -> None:
+    deadline = time.monotonic() + 180
+    while not app.get("download_button"):
+        assert time.monotonic() < deadline, messages(app)
+        time.sleep(0.3)
+        app.run()
+    assert not app.exception
+
+
+def question(checkpoints: Path, lines: list[str], heads: str = "", **options: Any) -> Computation:
+    folder = checkpoints / "tiny"
+    corpus = Corpus.of_lines(lines, "Your text")
+    return of_dataset(folder, checkpoint_hash(folder), corpus, heads, options)
+
+
+def written(tmp_path: Path, what: Computation) -> zipfile.ZipFile:
+    path = tmp_path / "runs" / FOLDER / what.key / what.file
+    return zipfile.ZipFile(io.BytesIO(path.read_bytes()))
+
+
+def test_sentences_become_one_file(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
+    app = brought(visit, method="beam", beam_size="2", exact="1")
+    assert any("with a beam of 2" in one.value for one in app.caption)
+    app.multiselect(key="traced").set_value(["c1", "e0.2"]).run()
+    assert view(app).traced == "c1,e0.2"
+    button(app, "Trace them all").click().run()
+    assert not messages(app)
+    until_done(app)
+    what = question(checkpoints, LINES, "c1,e0.2", method="beam", beam_size=2, length_penalty=0.6)
+    translator = Translator.load(checkpoints / "tiny", "cpu")
+    traces = [translator.trace(line, beam_size=2) for line in LINES]
+    with written(tmp_path, what) as packed:
+        said = pd.read_parquet(packed.open("translations.parquet"))
+        assert said["text"].tolist() == [trace.text for trace in traces]
+        stored = np.load(io.BytesIO(packed.read("weights.npz")), allow_pickle=False)
+        first = stored["e0.2"][: stored["encoder.offsets"][1]]
+        np.testing.assert_allclose(first, traces[0].weights("encoder", 0)[2].ravel(), atol=1e-5)
+    button_of = app.get("download_button")[0].proto
+    assert "Take the dataset" in button_of.label
+    shown = "".join(element.proto.body for element in app.get("html"))
+    assert "weights.npz" in shown
+    assert LINES[1] in shown
+    kept = tmp_path / "runs" / FOLDER / what.key
+    assert sorted(path.name for path in kept.iterdir()) == ["dataset.zip", "lock", "result.json"]
+
+    (checkpoints.parent / "dataset-tiny-your-text.zip").write_bytes((kept / what.file).read_bytes())
+    code = next(block.value for block in app.code if "zipfile" in block.value)
+    space: dict[str, Any] = {}
+    run_program(code, space)
+    assert len(space["measures"]) == 2 * 24
+
+
+def test_given_translations_are_traced_as_they_are(
+    visit: Visit, checkpoints: Path, tmp_path: Path
+) -> None:
+    pairs = ["She paints.\tElle peint.", "Books.\tDes livres."]
+    app = brought(visit, pairs, method="beam")
+    button(app, "Trace them all").click().run()
+    until_done(app)
+    with written(tmp_path, question(checkpoints, pairs)) as packed:
+        said = pd.read_parquet(packed.open("translations.parquet"))
+    assert said["text"].tolist() == ["Elle peint.", "Des livres."]
+    assert said["method"].tolist() == ["forced", "forced"]
+
+
+def test_one_who_cancels_leaves_nothing(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
+    lines = [f"The baker sells {n} books." for n in range(1500)]
+    app = brought(visit, lines, sentences="1500")
+    button(app, "Trace them all").click().run()
+    folder = tmp_path / "runs" / FOLDER / question(checkpoints, lines, method="greedy").key
+    deadline = time.monotonic() + 180
+    while not [*folder.glob(".dataset.zip.*")]:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    app.run()
+    button(app, "Cancel").click().run()
+    assert not messages(app)
+    while folder.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    app.run()
+    assert button(app, "Trace them all")
+
+
+def test_what_was_ended_by_force_keeps_no_half_file(
+    visit: Visit, checkpoints: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "runs" / FOLDER / question(checkpoints, LINES, method="greedy").key
+    (folder / ".dataset.zip.half" / "dataset").mkdir(parents=True)
+    write_json(folder / FAILED, {"reason": "it took too long"})
+    app = brought(visit)
+    assert messages(app) == ["This could not be measured: it took too long."]
+    assert [path.name for path in folder.iterdir()] == [FAILED]
+    button(app, "Try again").click().run()
+    until_done(app)
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        (["Fine.", "", "Books."], "Your text, line 2: there is no sentence"),
+        (["Fine.", "Books.\tLivres."], "Your text, line 2: it has a tab"),
+    ],
+)
+def test_a_bad_line_is_refused_by_its_number(visit: Visit, lines: list[str], why: str) -> None:
+    app = brought(visit, lines)
+    assert why in messages(app)[0]
+    assert not [one for one in app.button if one.label == "Trace them all"]
+
+
+def test_a_sentence_that_is_too_long_is_refused_before_any_is_traced(visit: Visit) -> None:
+    app = brought(visit, ["Fine.", "word " * 600])
+    button(app, "Trace them all").click().run()
+    deadline = time.monotonic() + 180
+    while not messages(app):
+        assert time.monotonic() < deadline
+        time.sleep(0.3)
+        app.run()
+    assert "Your text, line 2: The text has" in messages(app)[0]
+
+
+def test_heads_that_the_model_has_not_are_let_go_of(visit: Visit) -> None:
+    app = opened(visit, traced="c1,e9.0")
+    app.text_area(key="corpus-text").set_value(LINES[0]).run()
+    assert view(app).traced == "c1"
+    assert app.multiselect(key="traced").value == ["c1"]

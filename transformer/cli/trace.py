@@ -1,0 +1,48 @@
+"""`trace`: a file of sentences as one dataset of translations, steps, weights and measures."""
+
+from __future__ import annotations
+
+import argparse
+
+from transformer.analysis.corpora import NAMES
+from transformer.analysis.dataset import write_dataset
+from transformer.analysis.interventions.switching import named_heads
+from transformer.cli.corpus import given_corpus
+from transformer.cli.options import add_decoding, decoding_options
+from transformer.cli.progress import progress_bar
+from transformer.inference import Translator
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="a sentence a line, or source TAB target to trace given targets; or sentences of "
+        f"ours: {', '.join(NAMES)}",
+    )
+    parser.add_argument(
+        "out", metavar="OUT", help="a new folder, or a new file OUT.zip with the same in it"
+    )
+    parser.add_argument("--checkpoint", default="checkpoints/en-fr")
+    parser.add_argument(
+        "--heads", metavar="e3.2,c5", default="", help="those whose weights are kept as well"
+    )
+    add_decoding(parser)
+    parser.set_defaults(run_command=_trace)
+
+
+def _trace(options: argparse.Namespace) -> int:
+    corpus = given_corpus(options.file)
+    assert corpus is not None  # a file was named
+    translator = Translator.load(options.checkpoint, options.device)
+    heads = named_heads(translator.model.config, options.heads)
+    with progress_bar() as progress:
+        write_dataset(
+            translator,
+            corpus,
+            options.out,
+            heads=heads,
+            options=decoding_options(options),
+            progress=progress,
+        )
+    return 0
