@@ -14,7 +14,8 @@ class Attention(View):
     """As in `figures.state`.
 
     Attributes:
-        trace, other_trace: names by which this browser's opened trace files are found again; "" is none.
+        trace, other_trace: names by which this browser's opened trace files are found again; ""
+            is none.
     """
 
     view: str = explored("view")
