@@ -177,7 +177,7 @@ def test_a_trace_is_opened_kept_for_a_reload_and_left_again(
 def test_two_traces_stand_side_by_side(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
     app = visit("pages/attention.py")
     texts = ["The dog sleeps.", "A pilot finds bread."]
-    for key, text in zip(("trace-file", "beside-file"), texts, strict=True):
+    for key, text in zip(("trace-file", "other_trace-file"), texts, strict=True):
         content = trace_file(checkpoints, tmp_path, text)
         app.file_uploader(key=key).upload("t.npz", content).run()
     header = shown(app)[0]
@@ -191,7 +191,9 @@ def test_a_trace_of_more_layers_than_the_checkpoint_has_opens_at_any_of_them(
     weights = list(np.random.default_rng(5).dirichlet(np.ones(3), size=(9, 12, 3)))
     given = Trace.from_weights(["a", "b", "c"], encoder=weights)
     app = visit("pages/attention.py")
-    services.once(opened.Opened).put((app.session_state["visitor"], "0" * 16), Reading(given, "x"))
+    services.once(opened.OpenedTraces).put(
+        (app.session_state["visitor"], "0" * 16), Reading(given, "x")
+    )
     app.query_params.update({"trace": "0" * 16, "layer": "8", "head": "11", "kind": "encoder"})
     app.run()
     start = shown(app)[0]["start"]

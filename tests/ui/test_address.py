@@ -131,7 +131,10 @@ def test_what_makes_no_sense_is_named_and_left_out(params: dict[str, str], probl
 
 
 def test_what_means_nothing_to_another_model_is_known() -> None:
-    assert of_model() == {"Attention": {"force": ""}, "Translate": {"force": ""}}
+    assert of_model() == {
+        "Attention": {"force": "", "trace": "", "other_trace": ""},
+        "Translate": {"force": ""},
+    }
 
 
 @given(any_of(View))

@@ -103,7 +103,7 @@ def _header(packed: zipfile.ZipFile, infos: Mapping[str, zipfile.ZipInfo]) -> di
     try:
         return checked(json.loads(text, parse_constant=_no_number), "the file")
     except RecursionError as error:
-        raise _Refused("nested too deep") from error
+        raise ValueError("nested too deep") from error
 
 
 def _no_number(name: str) -> float:

@@ -14,7 +14,8 @@ class Attention(View):
     """As in `figures.state`.
 
     Attributes:
-        trace, beside: names by which this browser's opened trace files are found again; "" is none.
+        trace, other_trace: names by which this browser's opened trace files are found again; ""
+            is none.
     """
 
     view: str = explored("view")
@@ -33,4 +34,4 @@ class Attention(View):
     node: int = explored("node")
     force: str = explored("force")
     trace: str = field(form=NAME, of_model=True)
-    beside: str = field(form=NAME, of_model=True)
+    other_trace: str = field(form=NAME, of_model=True)

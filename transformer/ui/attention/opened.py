@@ -30,7 +30,7 @@ LETTERS = 80
 _REFUSED = "trace-refused"
 
 
-class Opened(Kept[Reading]):
+class OpenedTraces(Kept[Reading]):
     """What visitors opened, by visitor and name: for all tabs of each, and after a reload."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Opened(Kept[Reading]):
 
 
 def field(label: str, name: str) -> None:
-    """Where a trace file is chosen; it becomes the view's `name`, "trace" or "beside"."""
+    """Where a trace file is chosen; it becomes the view's `name`, "trace" or "other_trace"."""
     key = f"{name}-file"
     st.file_uploader(
         f"{label}, at most {FILE_BYTES / 1e6:g} MB",
@@ -73,11 +73,11 @@ def show() -> None:
             field("A trace, .npz", "trace")
         if reading is not None:
             with st.popover("Compare with …"):
-                field("A second trace, .npz", "beside")
+                field("A second trace, .npz", "other_trace")
                 st.button(
                     "Nothing to compare",
-                    disabled=not view.beside,
-                    on_click=lambda: state.change(beside=""),
+                    disabled=not view.other_trace,
+                    on_click=lambda: state.change(other_trace=""),
                 )
     _say_refused()
     if reading is None:
@@ -87,7 +87,7 @@ def show() -> None:
             "go back to the checkpoint."
         )
         return
-    _shown(reading, view.beside)
+    _shown(reading, view.other_trace)
 
 
 def _shown(reading: Reading, beside: str) -> None:
@@ -130,7 +130,7 @@ def _page(reading: Reading, second: Reading | None) -> Callable[[], str]:
 
 
 def _of(name: str) -> Reading | None:
-    return services.once(Opened).get((visitor.owner(), name)) if name else None
+    return services.once(OpenedTraces).get((visitor.owner(), name)) if name else None
 
 
 def _take(key: str, field_name: str, owner: str) -> None:
@@ -146,11 +146,11 @@ def _take(key: str, field_name: str, owner: str) -> None:
         return
     st.session_state.pop(_REFUSED, None)
     name = hashlib.blake2b(content, digest_size=8).hexdigest()
-    services.once(Opened).put((owner, name), reading)
+    services.once(OpenedTraces).put((owner, name), reading)
     if field_name == "trace":
         _turn(trace=name)
     else:
-        state.change(beside=name)
+        state.change(other_trace=name)
 
 
 def opened(content: bytes, name: str) -> Reading:
@@ -175,7 +175,7 @@ def _turn(trace: str) -> None:
         "pin": "",
         "force": "",
     }
-    now = replace(state.view(Attention), trace=trace, beside="", **look)
+    now = replace(state.view(Attention), trace=trace, other_trace="", **look)
     state.replace_view("pages/attention.py", now)
 
 
