@@ -1,4 +1,4 @@
-"""Beside every weight what it moves: norms, rollout, flow, ALTI+ and gradients."""
+"""Beside every weight what it moves: norms, rollout, flow, ALTI+, value zeroing and gradients."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ READ = (
     "attn_norm.hook_output",
     "ffn_norm.hook_output",
     "embed.hook_output",
+    "encoder.hook_memory",
 )
 
 
