@@ -73,6 +73,21 @@ def test_a_point_of_the_curve_is_the_token_asked_about(app: str, page: Page) -> 
     expect(page.locator(".st-key-moves-answers")).to_be_visible()
 
 
+def test_a_rival_from_the_list_goes_into_the_address_and_the_picture(app: str, page: Page) -> None:
+    opened(app, page, step="1")
+    expect(page.locator(".st-key-moves-answers")).to_be_visible()
+    box = page.get_by_role("combobox", name="Why this and not")
+    box.scroll_into_view_if_needed()
+    box.click()
+    page.get_by_role("option").nth(1).click()
+    expect(page.get_by_text("To choose, the model had the whole source")).to_be_visible()
+    expect(page.locator(".st-key-moves-answers")).to_have_count(0)
+    expect(page.locator(".st-key-moves-speaks .bars path").first).to_be_visible()
+    assert "against=" in page.url
+    page.reload()
+    expect(page.get_by_text("To choose, the model had the whole source")).to_be_visible()
+
+
 def test_the_cell_is_worked_out_on_the_attention_page(app: str, page: Page) -> None:
     opened(app, page, row="2", column="1")
     page.get_by_role("button", name="This cell, worked out").click()

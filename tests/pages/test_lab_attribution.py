@@ -9,6 +9,7 @@ import re
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Selectbox
 
 from tests.pages.conftest import Visit, browser_views, messages, run_program, shown, view
 from transformer.analysis.attribution import flow
@@ -36,7 +37,7 @@ def test_the_address_says_which_two_stand_side_by_side(visit: Visit, beside: str
     assert header["cell"] == [3, 1]
     assert len(header["quantities"]) == 4
     two, answers = app.get("plotly_chart"), texts(app)
-    assert len(two) == 4  # with those of `test_lab_board`
+    assert len(two) == 5  # bars of vectors, bars of the token, the curve, two boards
     # Each of the two is explained with its source and its weakness.
     for name in header["shown"]:
         title = next(one["title"] for one in header["quantities"] if one["name"] == name)
@@ -85,12 +86,41 @@ def test_a_cell_leads_to_what_blanking_it_changes(visit: Visit) -> None:
 
 def test_an_output_token_beyond_the_translation_is_its_last(visit: Visit) -> None:
     app = opened(visit, step="900")
-    box = app.selectbox[-1]
-    assert box.label == "Output token"
+    box = next(box for box in app.selectbox if box.label == "Output token")
     assert view(app).step == len(box.options) - 1
     box.set_value(2).run()
     assert view(app).step == 2
     assert app.query_params["step"] == "2"
+
+
+def rivals(app: AppTest) -> Selectbox[int]:
+    return next(box for box in app.selectbox if box.label.startswith("Why this"))
+
+
+def test_a_rival_is_chosen_among_the_candidates_and_kept_in_the_address(visit: Visit) -> None:
+    app = opened(visit, step="2")
+    assert view(app).against == -1
+    box = rivals(app)
+    assert len(box.options) > 2
+    box.select_index(1).run()
+    assert not messages(app)
+    assert view(app).against >= 0
+    assert app.query_params["against"] == str(view(app).against)
+    told = texts(app)
+    assert "ALTI+, Value zeroing have no answer" in told
+    assert "Integrated gradients share out these" in told
+    assert len(app.get("plotly_chart")) == 4  # bars of the token, the curve, two boards
+    space: dict[str, object] = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        run_program(app.code[1].value, space)
+    assert list(space["table"].columns[3:]) == ["gradient", "integrated"]  # type: ignore[attr-defined]
+
+
+def test_a_rival_that_is_no_candidate_is_none(visit: Visit) -> None:
+    app = opened(visit, step="2", against="1")
+    assert not messages(app)
+    assert view(app).against == -1
+    assert "have no answer" not in texts(app)
 
 
 def test_the_lines_of_python_print_the_same_numbers(visit: Visit) -> None:

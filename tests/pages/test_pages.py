@@ -9,6 +9,7 @@ import pytest
 
 from tests.pages.conftest import ROOT, Visit, messages, shown, view
 from transformer import Translator
+from transformer.ui import models
 from transformer.ui.pages import HOME, PAGES
 
 OURS = ("pages/translate.py", "pages/attention.py")
@@ -75,7 +76,7 @@ def test_a_broken_checkpoint_is_named_in_the_list_and_never_the_first_choice(
     assert choice.options == [
         "a-cut-one (cannot be opened)",
         "b-of-a-list (cannot be opened)",
-        "whole",
+        f"whole · {models.millions(models.weights(tmp_path / 'whole'))}",
     ]
 
 

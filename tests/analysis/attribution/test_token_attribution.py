@@ -1,14 +1,16 @@
-"""Four answers over the same tokens: whole, in their place, and each the one of its own method."""
+"""Six answers over the same tokens: whole, in their place, and each the one of its own method."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from transformer.analysis.attribution import alti, flow, rollout
+from transformer.analysis.attribution import alti, flow, rollout, value_zeroing
 from transformer.analysis.attribution.gradients import gradients
+from transformer.analysis.attribution.integrated import integrated_gradients
 from transformer.analysis.attribution.token_attribution import (
     METHODS,
+    OF_VECTORS,
     shares,
     source_share,
     token_attribution,
@@ -27,7 +29,7 @@ def test_the_lines_are_the_source_and_what_was_read_by_then(
     assert tuple(target["token"]) == trace.tgt_tokens[: position + 1]
     assert list(target["position"]) == list(range(position + 1))
     # What a position made of tokens is made of is all there: nothing was cut off with the future.
-    np.testing.assert_allclose(table[["rollout", "alti"]].sum(), 1, atol=1e-6)
+    np.testing.assert_allclose(table[["rollout", "alti", "zeroing"]].sum(), 1, atol=1e-6)
     assert table["flow"].between(0, 1).all()
 
 
@@ -35,7 +37,11 @@ def test_every_answer_is_its_methods(model: Transformer, trace: Trace) -> None:
     table = token_attribution(model, trace, 2)
     n = len(trace.src_tokens)
     slopes, flows = gradients(model, trace, 2), flow.joint(trace, [2])
-    joint = {"rollout": rollout.joint(trace), "alti": alti.joint(model, trace)}
+    joint = {
+        "rollout": rollout.joint(trace),
+        "alti": alti.joint(model, trace),
+        "zeroing": value_zeroing.joint(model, trace),
+    }
     for name, mixed in joint.items():
         np.testing.assert_allclose(table[name][:n], mixed.source[-1, 2])
         np.testing.assert_allclose(table[name][n:], mixed.target[-1, 2, :3])
@@ -43,7 +49,32 @@ def test_every_answer_is_its_methods(model: Transformer, trace: Trace) -> None:
     np.testing.assert_allclose(
         table["gradient"], [*slopes.source, *slopes.target[:3]], rtol=1e-4, atol=1e-7
     )
+    whole = integrated_gradients(model, trace, 2)
+    np.testing.assert_allclose(table["integrated"], [*whole.source, *whole.target], atol=1e-6)
     assert list(token_attribution(model, trace, 2, ["alti"]).columns[3:]) == ["alti"]
+
+
+def test_against_a_rival_only_those_answer_that_know_of_one(
+    model: Transformer, trace: Trace
+) -> None:
+    chosen = trace.predicted_ids[2]
+    other = next(c for c in trace.translation.steps[2].candidates if c.id != chosen)
+    table = token_attribution(model, trace, 2, against=other.id)
+    assert list(table.columns[3:]) == ["gradient", "integrated"]
+    np.testing.assert_allclose(
+        table["gradient"].sum(),
+        sum(gradients(model, trace, 2, against=other.token).source)
+        + sum(gradients(model, trace, 2, against=other.token).target[:3]),
+        rtol=1e-4,
+    )
+    sums = table.attrs["integrated"]
+    logits = trace["hook_logits"][2]
+    assert sums["value"] == pytest.approx(logits[chosen] - logits[other.id], abs=1e-4)
+    total = table["integrated"].sum()
+    assert total == pytest.approx(sums["value"] - sums["baseline"] + sums["gap"], abs=1e-5)
+    for method in OF_VECTORS:
+        with pytest.raises(ValueError, match=f"{method} does not know which token was written"):
+            token_attribution(model, trace, 2, ["gradient", method], against=other.id)
 
 
 def test_as_shares_they_keep_their_signs_and_sum_to_one(model: Transformer, trace: Trace) -> None:

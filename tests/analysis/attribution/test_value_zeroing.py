@@ -54,6 +54,42 @@ def test_scores_are_those_of_passes_without_the_token(
     np.testing.assert_allclose(one_by_one, found, rtol=2e-3, atol=2e-7)
 
 
+@pytest.mark.parametrize("kind", ["encoder", "decoder"])
+def test_the_residual_connection_is_missed_as_a_token_is(
+    model: Transformer, trace: Trace, kind: str
+) -> None:
+    """Against a pass in which the sum before the LayerNorm is what attention wrote alone."""
+    found = value_zeroing._mixing(model, trace, kind, 1).astype(float)
+    site = f"{kind}.layers.1.self_attn"
+    seen: list[Tensor] = []
+    wrote = torch.from_numpy(trace[f"{site}.hook_output"].copy())[None]
+    hooks = {
+        f"{site}_norm.hook_sum": lambda x, _: wrote,
+        f"{kind}.layers.1.ffn_norm.hook_output": lambda x, _: seen.append(x[0]),
+    }
+    with torch.no_grad():
+        model(torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids]), hooks=Hooks(hooks))
+    whole = outputs(model, trace, kind, 1, None)
+    wanted = 1 - torch.cosine_similarity(whole, seen[0].double(), dim=-1)
+    left = found - value_zeroing.scores(model, trace, kind, 1)
+    np.testing.assert_allclose(left, np.diag(wanted.numpy()), rtol=2e-3, atol=2e-6)
+
+
+def test_layers_multiplied_divide_everything_between_source_and_prefix(
+    model: Transformer, trace: Trace
+) -> None:
+    found = value_zeroing.joint(model, trace)
+    np.testing.assert_allclose(found.source.sum(-1) + found.target.sum(-1), 1, atol=1e-12)
+    assert not np.triu(found.target[-1], 1).any()
+    # The first layer by hand: what it takes from the memory is made of source tokens, the rest is
+    # the prefix's; a row sums to 1 over both.
+    own = value_zeroing._mixing(model, trace, "decoder", 0)
+    across = value_zeroing.scores(model, trace, "cross", 0).sum(axis=-1)
+    share = across / (across + own.sum(axis=-1))
+    np.testing.assert_allclose(found.source_share[0], share, rtol=1e-6)
+    assert share.min() > 1e-3, "nothing of the source would prove nothing"
+
+
 def test_where_nothing_is_said_nothing_is_missed(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:

@@ -99,7 +99,7 @@ def transformed(
     norm = norms.add_and_norm(model, site).norm
     total = trace[f"{site}_norm.hook_sum"].astype(np.float64)
     scale = norms.numbers(norm.weight) / np.sqrt(total.var(axis=-1, keepdims=True) + norm.eps)
-    stream = trace[_before(kind, layer)]
+    stream = trace[before(kind, layer)]
     first = 0
     for sent in norms.sums(model, trace, kind, layer):
         here = np.arange(len(sent))
@@ -117,7 +117,7 @@ def _all(model: Transformer, trace: Trace, kind: str) -> Float[np.ndarray, "laye
     return np.stack([contributions(model, trace, kind, layer) for layer in layers])
 
 
-def _before(kind: str, layer: int) -> str:
+def before(kind: str, layer: int) -> str:
     """The site of the residual stream that this attention reads its queries from."""
     if kind == "cross":
         return f"decoder.layers.{layer}.self_attn_norm.hook_output"

@@ -18,6 +18,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer.analysis.attribution.norms import same_model
+from transformer.analysis.attribution.rival import output_position, rival
 from transformer.hooks import Hooks
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.model import Transformer
@@ -33,7 +34,8 @@ class Gradients:
     """What a log-probability hangs on, all numbers in nats.
 
     Attributes:
-        log_probability: of one output token, or of all together.
+        log_probability: of one output token, or of all together; with a rival, the token's less
+            the rival's, which is the difference of their logits.
         weights: for "encoder", "decoder" and "cross" the gradient by the weights of every layer,
             (layers, heads, query, key); 0 where the mask leaves no weight.
         times_weight: the same times the weights.
@@ -49,7 +51,11 @@ class Gradients:
 
 
 def gradients(
-    model: Transformer, trace: Trace, position: int | None = None, hooks: Hooks | None = None
+    model: Transformer,
+    trace: Trace,
+    position: int | None = None,
+    hooks: Hooks | None = None,
+    against: int | str | None = None,
 ) -> Gradients:
     """Gradients of log p of `trace.predicted_tokens[position]`, or of the whole translation.
 
@@ -59,19 +65,25 @@ def gradients(
     Args:
         position: 0 is the first token written; None sums the logarithms of all.
         hooks: what the trace was made with, if that was not the model as it is.
+        against: a rival of the token at `position`, an id or a candidate's piece (`rival`): then
+            of log p less the rival's.
 
     Raises:
-        ValueError: for a trace of another model, or a position that is not there.
+        ValueError: for a trace of another model, a position or rival that is not there, or a rival
+            without a position.
     """
     same_model(model, trace)
-    n_tgt = len(trace.predicted_ids)
-    if position is not None and not 0 <= position < n_tgt:
-        raise ValueError(f"there is no position {position}; the positions are 0 to {n_tgt - 1}")
+    if position is not None:
+        output_position(trace, position)
+    elif against is not None:
+        raise ValueError("a rival stands against one token; give its position too")
     with torch.enable_grad():
         logits, seen = _watched(model, trace, Hooks({}) if hooks is None else hooks)
         chosen = torch.tensor(trace.predicted_ids, device=logits.device)[:, None]
         each = logits.log_softmax(dim=-1).gather(1, chosen)[:, 0]
         value = each.sum() if position is None else each[position]
+        if position is not None and against is not None:
+            value = value - logits[position].log_softmax(dim=-1)[rival(trace, position, against)]
         # By name, not by backward(): the model is shared, and its parameters stay without .grad.
         found = torch.autograd.grad(value, list(seen.values()), materialize_grads=True)
     slopes = dict(zip(seen, found, strict=True))

@@ -78,6 +78,8 @@ class Lab(View):
     Attributes:
         lab: the part; "" is the first, or the switches where the address says what they change.
         beside: the two pictures of a head that stand side by side.
+        against: the id of a token that might have stood in the place of the one asked about, one
+            of its step's candidates; -1 is none.
         off: heads that are switched off, by kind, layer and head; means: what that does to them.
         paint: a row of one head with the weights of its keys.
         away: source tokens taken away; gone: whether they are hidden or cut out.
@@ -95,6 +97,7 @@ class Lab(View):
 
     lab: str = field("", "What to look at", choices={"": "What fits", **LABS})
     beside: str = field("weight-norm", "Side by side", choices=BESIDE)
+    against: int = field(-1, "Why this and not …?", bounds=(-1, 2**31 - 1))
     off: str = field(form=OFF)
     means: str = field("zero", "A head that is off …", choices=MEANS)
     paint: str = field(form=PAINT)

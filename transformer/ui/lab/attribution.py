@@ -1,4 +1,4 @@
-"""Beside every weight what it moves: norms, rollout, flow, ALTI+ and gradients."""
+"""Beside every weight what it moves: norms, rollout, flow, ALTI+, value zeroing and gradients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import streamlit as st
 from transformer.inference import Trace
 from transformer.ui import frame, readings, state
 from transformer.ui.kit import controls
-from transformer.ui.lab import attribution_board, attribution_head, attribution_token
+from transformer.ui.lab import Lab, attribution_board, attribution_head, attribution_token
 from transformer.ui.models import Model
 from transformer.ui.readings import Reading
 
@@ -26,7 +26,7 @@ READ = (
     "embed.hook_tokens",
     "embed.hook_positions",
     "embed.hook_output",
-    "hook_memory",
+    "encoder.hook_memory",
 )
 
 
@@ -49,7 +49,8 @@ def show(model: Model) -> None:
     trace = recorded(model, reading)
     attribution_head.show(model, reading, trace)
     attribution_token.show(model, trace)
-    attribution_board.show(model, trace, state.view().step)
+    rival = state.view(Lab).against
+    attribution_board.show(model, trace, state.view().step, None if rival < 0 else rival)
 
 
 def recorded(model: Model, reading: Reading) -> Trace:

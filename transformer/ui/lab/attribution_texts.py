@@ -86,6 +86,15 @@ TOKENS = {
         "the feed-forward networks are left out, and near is not the same as needed: it never "
         "asks what the model says in the end.",
     ),
+    "zeroing": Explanation(
+        "Value zeroing",
+        "How far each layer's output turns when one token has nothing to say there, feed-forward "
+        "network included, multiplied through the layers; the residual connection is weighed so "
+        "too.",
+        "Mohebbi et al. 2023; the residual connection's part is added here",
+        "where either of two tokens would do, both seem of little use; and it never asks what the "
+        "model says in the end.",
+    ),
     "gradient": Explanation(
         "Gradient",
         "How the log-probability of this token hangs on each token's embedding: gradient × "
@@ -93,6 +102,14 @@ TOKENS = {
         "Simonyan et al. 2014, Denil et al. 2014",
         "it holds for small changes, jumps from token to token, and is faint where the model is "
         "sure: near probability 1 nothing much can change.",
+    ),
+    "integrated": Explanation(
+        "Integrated gradients",
+        "The same gradients, gathered along the way from no words at all (every word embedding 0, "
+        "positions kept) to this sentence. All tokens together sum to what the words brought.",
+        "Sundararajan, Taly & Yan 2017",
+        "no sentence along that way was ever seen in training, and another beginning than zero "
+        "would give other numbers.",
     ),
 }
 

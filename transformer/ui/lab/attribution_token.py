@@ -1,4 +1,4 @@
-"""One output token: what it was made of by four methods, and how much of it is the source's."""
+"""One output token: what it was made of by six methods, and how much of it is the source's."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from plotly.graph_objects import Figure
 
 from transformer.analysis.attribution.token_attribution import (
     METHODS,
+    OF_TOKENS,
+    OF_VECTORS,
     shares,
     source_share,
     token_attribution,
@@ -19,36 +21,36 @@ from transformer.ui import state
 from transformer.ui.kit import exact, tables
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
+from transformer.ui.lab import Lab
 from transformer.ui.lab.attribution_head import opening
 from transformer.ui.lab.attribution_texts import TOKENS, explain, piece
 from transformer.ui.models import Model
 
-FLOWS = 64
-"""Pieces of the longer side: flow of longer sentences takes seconds for one output token."""
+SHORT = {"flow": 64, "zeroing": 64}
+"""Pieces of the longer side: these take seconds for longer sentences."""
 CURVE = "moves-curve"
 
 
 def show(model: Model, trace: Trace) -> None:
     """The chosen output token's bars, the curve over all of them, and the numbers to take away."""
     st.subheader("The whole model: what was this token made of?")
-    step = _choose(trace)
+    with st.container(horizontal=True, gap="medium"):
+        step = _choose(trace)
+        against, other = _rival(trace, step)
     longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
-    methods = tuple(name for name in METHODS if name != "flow" or longest <= FLOWS)
-    table = _made_of(model, trace, step, methods)
+    asked = METHODS if against is None else OF_TOKENS
+    methods = tuple(name for name in asked if longest <= SHORT.get(name, longest))
+    table = _made_of(model, trace, step, methods, against)
     share = _source_share(model, trace)
-    chart(_bars(model, trace, step, methods, dark(), exact.on(), table), "moves-answers")
-    st.caption(
-        "Above the gap the tokens of the source, below it what had been written so far. Each "
-        "column is made to sum to 100 %, drawn to one scale; the numbers as they are stand in the "
-        "file below."
-    )
-    for column, name in zip(st.columns(len(METHODS)), METHODS, strict=True):
-        with column:
-            explain(TOKENS[name], level=share["rollout"].iloc[0], layers=model.n_layers)
-            if name not in methods:
-                st.caption(f"Left out here: {longest} pieces, and it takes {FLOWS} at most.")
+    _asked(trace, step, other)
+    if against is None:
+        _answers(model, trace, table, OF_VECTORS, step, None)
+        _explained(share, model, OF_VECTORS, methods)
+    _answers(model, trace, table, OF_TOKENS, step, against)
+    _summed(trace, step, other, table.attrs["integrated"])
+    _explained(share, model, OF_TOKENS, methods)
     _curve(share, _line(model, trace, step, dark(), exact.on(), share))
-    _ways_on(model, trace, table, share, step)
+    _ways_on(model, trace, table, share, (step, against))
 
 
 def _choose(trace: Trace) -> int:
@@ -63,18 +65,94 @@ def _choose(trace: Trace) -> int:
         width=260,
         **state.bound("step"),
     )
-    step = state.view().step
-    read = " ".join(piece(token) for token in trace.tgt_tokens[: step + 1])
-    st.markdown(
-        f"To write “**{piece(tokens[step])}**” the model had the whole source, and {read} of "
-        "its own. Four methods divide the credit among these tokens:"
+    return state.view().step
+
+
+def _rival(trace: Trace, step: int) -> tuple[int | None, str]:
+    """The id and the piece of the candidate that the token is held against; None for none."""
+    own = trace.predicted_ids[step]
+    found = {c.id: c for c in trace.translation.steps[step].candidates if c.id != own}
+    # Of another token or model, or of an address written by hand.
+    if state.view(Lab).against not in {-1, *found}:
+        state.normalise(against=-1)
+    names = {-1: "no other: what made it at all?"}
+    names |= {key: f"{exact.token(c.token)} · {c.probability:.1%}" for key, c in found.items()}
+    st.selectbox(
+        options=list(names), format_func=names.__getitem__, width=300, **state.bound("against")
     )
-    return step
+    against = state.view(Lab).against
+    return (None, "") if against < 0 else (against, found[against].token)
 
 
-@remembered("Asking four methods …")
-def _made_of(model: Model, trace: Trace, step: int, methods: tuple[str, ...]) -> pd.DataFrame:
-    return token_attribution(model.translator.model, trace, step, methods)
+def _asked(trace: Trace, step: int, other: str) -> None:
+    token = piece(trace.predicted_tokens[step])
+    read = " ".join(piece(one) for one in trace.tgt_tokens[: step + 1])
+    had = f"the model had the whole source, and {read} of its own."
+    if not other:
+        st.markdown(
+            f"To write “**{token}**” {had} Four methods say what the vector behind it was made of, "
+            "two what spoke for the token itself:"
+        )
+        return
+    st.markdown(f"Why “**{token}**” and not “**{piece(other)}**”? To choose, {had}")
+    names = ", ".join(TOKENS[name].title for name in OF_VECTORS)
+    st.caption(
+        f"{names} have no answer: they follow how vectors mix and do not know which token was "
+        "written. The other two are asked for the difference of the two tokens' logits (Yin & "
+        f"Neubig 2022): what speaks for “{token}” is on the right of the line, what speaks for "
+        f"“{piece(other)}” on the left."
+    )
+
+
+def _answers(
+    model: Model,
+    trace: Trace,
+    table: pd.DataFrame,
+    methods: tuple[str, ...],
+    step: int,
+    against: int | None,
+) -> None:
+    there = tuple(name for name in methods if name in table)
+    figure = _bars(model, trace, step, there, against, dark(), exact.on(), table)
+    chart(figure, "moves-answers" if methods == OF_VECTORS else "moves-speaks")
+    st.caption(
+        "Above the gap the tokens of the source, below it what had been written so far. Each "
+        "column is made to sum to 100 %, drawn to one scale; the numbers as they are stand in the "
+        "file below."
+    )
+
+
+def _explained(
+    share: pd.DataFrame, model: Model, group: tuple[str, ...], methods: tuple[str, ...]
+) -> None:
+    for column, name in zip(st.columns(len(group)), group, strict=True):
+        with column:
+            explain(TOKENS[name], level=share["rollout"].iloc[0], layers=model.n_layers)
+            if name not in methods:
+                st.caption(f"Left out here: it takes {SHORT[name]} pieces at most.")
+
+
+def _summed(trace: Trace, step: int, other: str, sums: dict[str, float]) -> None:
+    """Whether integrated gradients add up, and to what."""
+    token = piece(trace.predicted_tokens[step])
+    what = f"the log-probability of “{token}”"
+    if other:
+        what = f"the logit of “{token}” less that of “{piece(other)}”"
+    low, high, total = (
+        f"{number:.2f}".replace("-", "−")
+        for number in (sums["baseline"], sums["value"], sums["value"] - sums["baseline"])
+    )
+    st.markdown(
+        f"The words brought {what} from {low} to {high} nats. Integrated gradients share out these "
+        f"{total} and miss {abs(sums['gap']):.2f}, with {sums['steps']:.0f} steps."
+    )
+
+
+@remembered("Asking all methods …")
+def _made_of(
+    model: Model, trace: Trace, step: int, methods: tuple[str, ...], against: int | None
+) -> pd.DataFrame:
+    return token_attribution(model.translator.model, trace, step, methods, against)
 
 
 @remembered("Following source and prefix …")
@@ -89,6 +167,7 @@ def _bars(
     trace: Trace,
     step: int,
     methods: tuple[str, ...],
+    against: int | None,
     dark: bool,
     exactly: bool,
     _table: pd.DataFrame,
@@ -131,20 +210,28 @@ def _picked() -> None:
 
 
 def _ways_on(
-    model: Model, trace: Trace, table: pd.DataFrame, share: pd.DataFrame, step: int
+    model: Model,
+    trace: Trace,
+    table: pd.DataFrame,
+    share: pd.DataFrame,
+    asked: tuple[int, int | None],
 ) -> None:
+    step, against = asked
+    others = () if against is None else (f"against-{against}",)
     with st.container(horizontal=True):
         for label, frame_of, name, *more in (
-            ("This token's answers (.csv)", table, "made-of", exact.number(step)),
+            ("This token's answers (.csv)", table, "made-of", exact.number(step), *others),
             ("Share of the source (.csv)", share, "source-share"),
         ):
             tables.csv(label, frame_of.copy, file_name(name, model.name, trace.source, *more))
-    flow = "" if "flow" in table else ', ["rollout", "alti", "gradient"]'
+    methods = list(table.columns[3:])
+    which = "" if against is not None or len(methods) == len(METHODS) else f", {methods}"
+    rival = "" if against is None else f", against={against}"
     names = "attribution.token_attribution import shares, source_share, token_attribution"
     exact.program(
         "The same numbers from Python",
         f"""{opening(model, trace, [names])}
-table = token_attribution(translator.model, trace, {step}{flow})
+table = token_attribution(translator.model, trace, {step}{which}{rival})
 print(table, shares(table))  # as they are, and each made to sum to 1
 print(source_share(translator.model, trace))""",
     )

@@ -1,0 +1,155 @@
+"""Integrated gradients: completeness, a closed form, and an integral done another way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from tests.analysis.made import TARGET, TEXT, lively
+from transformer.analysis.attribution.gradients import EMBEDDINGS, gradients
+from transformer.analysis.attribution.integrated import integrated_gradients
+from transformer.analysis.attribution.rival import rival
+from transformer.config import ModelConfig
+from transformer.hooks import Hooks
+from transformer.inference.trace import Trace
+from transformer.inference.translator import Translator
+from transformer.model import Transformer
+from transformer.text.vocabulary import Vocabulary
+
+OTHERS = [{}, {"biases": True, "activation": "gelu", "output_bias": True, "scale_embedding": False}]
+POSITION = 3
+
+
+@pytest.fixture(scope="module", params=OTHERS, ids=["ours", "others"])
+def single(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Transformer:
+    config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), **request.param)
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        return lively(Transformer(config))
+
+
+@pytest.fixture(scope="module")
+def trace(single: Transformer, vocabulary: Vocabulary) -> Trace:
+    return Translator(single, vocabulary).trace(TEXT, TARGET)
+
+
+@pytest.fixture(scope="module")
+def model(single: Transformer) -> Transformer:
+    """The same numbers in double precision: `lively` draws them from its own seed."""
+    return lively(single).double()
+
+
+def other_of(trace: Trace) -> int:
+    candidates = trace.translation.steps[POSITION].candidates
+    return next(c.id for c in candidates if c.id != trace.predicted_ids[POSITION])
+
+
+def at(model: Transformer, trace: Trace, scale: list[float] | float, against: int | None) -> float:
+    """f with the words multiplied by `scale`, one for both sides or one for each."""
+    scales = [scale, scale] if isinstance(scale, float) else scale
+    hooks = {name: lambda x, _, s=s: x * s for name, s in zip(EMBEDDINGS, scales, strict=True)}
+    with torch.no_grad():
+        src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
+        logits = model(src, tgt, hooks=Hooks(hooks))[0, POSITION].log_softmax(dim=-1)
+    low = 0.0 if against is None else float(logits[against])
+    return float(logits[trace.predicted_ids[POSITION]]) - low
+
+
+@pytest.mark.parametrize("contrastive", [False, True])
+def test_all_tokens_together_sum_to_the_difference(
+    model: Transformer, trace: Trace, contrastive: bool
+) -> None:
+    against = other_of(trace) if contrastive else None
+    found = integrated_gradients(model, trace, POSITION, against, steps=256)
+    assert found.value == pytest.approx(at(model, trace, 1.0, against), abs=1e-9)
+    assert found.baseline == pytest.approx(at(model, trace, 0.0, against), abs=1e-9)
+    difference = found.value - found.baseline
+    total = found.source.sum() + found.target.sum()
+    assert found.gap == pytest.approx(total - difference, abs=1e-12)
+    # ReLU has corners, so points of a smooth rule near the integral as 1 / steps at worst.
+    size = np.abs(found.source).sum() + np.abs(found.target).sum()
+    assert abs(found.gap) < 0.01 * size
+    assert size > 0.1, "an integral of nothing would prove nothing"
+    few = integrated_gradients(model, trace, POSITION, against, steps=2)
+    assert abs(found.gap) < abs(few.gap)
+
+
+def test_each_side_is_the_integral_of_finite_differences(model: Transformer, trace: Trace) -> None:
+    """∫ ∂f/∂s of one side's scale along the line, by midpoints and central differences."""
+    n, step = 400, 1e-5
+    found = integrated_gradients(model, trace, POSITION, steps=256)
+    for side, parts in enumerate((found.source, found.target)):
+        total = 0.0
+        for point in (np.arange(n) + 0.5) / n:
+            up, down = ([point, point] for _ in range(2))
+            up[side] += step
+            down[side] -= step
+            ends = (at(model, trace, ends, None) for ends in (up, down))
+            total += (next(ends) - next(ends)) / (2 * step) / n
+        size = np.abs(found.source).sum() + np.abs(found.target).sum()
+        assert parts.sum() == pytest.approx(total, abs=0.01 * size)
+
+
+def test_of_a_straight_line_they_are_the_gradient(
+    model: Transformer, trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where f is linear in the words, one step is exact and every method the same."""
+    weights = torch.randn(model.config.d_model, generator=torch.Generator().manual_seed(0)).double()
+    monkeypatch.setattr(
+        model, "encode", lambda src, hooks: hooks[EMBEDDINGS[0]](None, EMBEDDINGS[0])
+    )
+
+    def decode(tgt: Tensor, memory: Tensor, hooks: Hooks) -> Tensor:
+        words = hooks[EMBEDDINGS[1]](None, EMBEDDINGS[1])
+        assert words is not None
+        return (memory.sum(1, keepdim=True) + words.sum(1, keepdim=True)) * weights
+
+    monkeypatch.setattr(model, "decode", decode)
+    other = other_of(trace)
+    found = integrated_gradients(model, trace, POSITION, other, steps=1)
+    rows = model.embedding.weight.detach()
+    along = weights * (rows[trace.predicted_ids[POSITION]] - rows[other])
+    scale = model.config.embedding_scale
+    for parts, ids in (
+        (found.source, trace.src_ids),
+        (found.target, trace.tgt_ids[: POSITION + 1]),
+    ):
+        wanted = (rows[list(ids)] * scale * along).sum(-1).numpy()
+        np.testing.assert_allclose(parts, wanted, atol=1e-12)
+    assert found.gap == pytest.approx(0, abs=1e-10)
+
+
+def test_the_difference_of_two_gradients_is_that_of_the_logits(
+    model: Transformer, trace: Trace
+) -> None:
+    other, step = other_of(trace), 1e-5
+    found = gradients(model, trace, POSITION, against=other)
+    assert found.log_probability == pytest.approx(at(model, trace, 1.0, other))
+    for side, parts in enumerate((found.source, found.target)):
+        ends = []
+        for sign in (step, -step):
+            scales = [1.0, 1.0]
+            scales[side] += sign
+            ends.append(at(model, trace, scales, other))
+        assert parts.sum() == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-4, abs=1e-7)
+
+
+def test_a_rival_is_an_id_or_a_candidate(model: Transformer, trace: Trace) -> None:
+    candidates = trace.translation.steps[POSITION].candidates
+    own, other = trace.predicted_ids[POSITION], other_of(trace)
+    piece = next(one.token for one in candidates if one.id == other)
+    assert rival(trace, POSITION, piece) == rival(trace, POSITION, other) == other
+    with pytest.raises(ValueError, match="is none of the candidates"):
+        rival(trace, POSITION, "▁nowhere")
+    with pytest.raises(ValueError, match="there is no token 99999; the ids are 0 to"):
+        rival(trace, POSITION, 99999)
+    with pytest.raises(ValueError, match="is the one that was written"):
+        rival(trace, POSITION, own)
+    with pytest.raises(ValueError, match="the positions are 0 to"):
+        integrated_gradients(model, trace, 99)
+    with pytest.raises(ValueError, match="steps must be at least 1, not 0"):
+        integrated_gradients(model, trace, POSITION, steps=0)
+    with pytest.raises(ValueError, match="give its position too"):
+        gradients(model, trace, against=other)
