@@ -8,8 +8,8 @@
 Rollout and flow (Abnar and Zuidema 2020) know the weights alone, ALTI+ (Ferrando et al. 2022) also
 what they move, value zeroing (Mohebbi et al. 2023) whole layers. These four ask what a vector was
 made of, not what it says. Gradient × embedding (Denil et al. 2014) and integrated gradients
-(Sundararajan, Taly and Yan 2017) ask for a token's log-probability, through the whole model; so only these
-two can say why it was this token and not a rival (Yin and Neubig 2022).
+(Sundararajan, Taly and Yan 2017) ask for a token's log-probability, through the whole model; so
+only these two can say why it was this token and not a rival (Yin and Neubig 2022).
 """
 
 from __future__ import annotations
