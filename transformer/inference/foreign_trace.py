@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
+from tokenize import TokenError
 from typing import Any, get_args
 
 import numpy as np
@@ -21,8 +22,8 @@ from transformer.inference.trace import WEIGHTS, Trace
 from transformer.inference.trace_files import HEADER, UNREADABLE, Array, checked
 from transformer.measures.registry import layers_of
 
-FILE_BYTES = 32_000_000
-"""Of a file, packed."""
+FILE_BYTES = 5_000_000
+"""Of a file, packed: as much as the server takes of any upload."""
 ARRAY_BYTES = 64_000_000
 """Of weights and vectors, unpacked; the other arrays of a file are never unpacked."""
 HEADER_BYTES = 4_000_000
@@ -38,6 +39,10 @@ _READ = {
     for site in [every.format(layer)]
     for what in ("weights", *VECTORS)
 }
+
+
+_ODD = RuntimeError, NotImplementedError, MemoryError, SyntaxError, RecursionError, TokenError
+"""What zipfile raises for an encrypted part, and numpy for an array's header that is no Python."""
 
 
 class _Refused(ValueError):
@@ -65,7 +70,7 @@ def open_trace(content: bytes) -> Trace:
             arrays = {name: _array(packed, infos[name], name, 3) for name in infos if name in _READ}
     except _Refused:
         raise
-    except (*UNREADABLE, RuntimeError, NotImplementedError) as error:
+    except (*UNREADABLE, *_ODD) as error:
         raise ValueError(
             "This is no trace: it must be an .npz file that Trace.save_npz or the button "
             "“Every number (.npz)” made, whole."
@@ -83,6 +88,8 @@ def _listed(packed: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
                 f"The file holds {name[:60]!r}; a trace holds each array once, by the name of its "
                 "place in the model."
             )
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise _Refused(f"The part {name} is packed in another way than numpy packs.")
         found[name.removesuffix(".npy")] = info
     read = sum(info.file_size for name, info in found.items() if name in _READ)
     if read > ARRAY_BYTES:
@@ -176,6 +183,8 @@ def _labels(name: str, tokens: tuple[Any, ...]) -> None:
         raise _Refused(f"The {name} are {len(tokens):,}; at most {MOST_TOKENS:,} are drawn.")
     if not all(isinstance(token, str) and len(token) <= LETTERS for token in tokens):
         raise _Refused(f"The {name} must be texts of at most {LETTERS} letters each.")
+    if any("\ud800" <= sign <= "\udfff" for token in tokens for sign in token):
+        raise _Refused(f"The {name} hold half a sign, which nobody can draw.")
 
 
 def _config(given: Mapping[str, Any]) -> dict[str, Any]:

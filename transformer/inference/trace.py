@@ -104,6 +104,9 @@ class Trace(Mapping[str, Array]):
         view.flags.writeable = False
         return view
 
+    def __contains__(self, name: object) -> bool:
+        return name in self.tensors
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.tensors)
 

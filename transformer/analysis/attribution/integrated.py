@@ -27,7 +27,7 @@ from transformer.hooks import Hooks
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
 
-STEPS = 64
+STEPS = 128
 TOKENS = 2048
 """Tokens of one pass: the points of the line are taken some at a time."""
 
