@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -104,3 +105,21 @@ def test_it_fits_a_phone(app: str, new_page: NewPage) -> None:
     assert boxes[0]
     assert boxes[1]
     assert boxes[1]["y"] > boxes[0]["y"] + boxes[0]["height"]  # one below the other
+
+
+def test_the_heads_that_wrote_a_token_follow_its_rival(app: str, page: Page) -> None:
+    opened(app, page, step="1")
+    said = page.get_by_text("Everything that was written into the decoder's stream")
+    expect(said).to_contain_text("above the mean of all pieces")
+    for kind in ("cross", "decoder"):
+        board = page.locator(f".st-key-adds-{kind} .js-plotly-plot")
+        board.scroll_into_view_if_needed()
+        expect(board.locator(".heatmaplayer image")).to_have_count(1)
+    board.locator(".nsewdrag").hover()
+    expect(board.locator(".hoverlayer .hovertext")).to_contain_text("adds to the logit")
+    box = page.get_by_role("combobox", name="Why this and not")
+    box.scroll_into_view_if_needed()
+    box.click()
+    page.get_by_role("option").nth(1).click()
+    expect(page.get_by_text(re.compile(r"lies .* above “"))).to_be_visible()
+    expect(page.get_by_text("How far to believe it?")).to_be_visible()

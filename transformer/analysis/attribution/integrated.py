@@ -52,7 +52,8 @@ class Integrated:
 
     @property
     def gap(self) -> float:
-        """What the sum of all misses of f(x) − f(x′), nats; it shrinks with more steps."""
+        """What the sum of all misses of f(x) − f(x′), nats; more steps bring it down, though not
+        every time."""
         return float(self.source.sum() + self.target.sum() - (self.value - self.baseline))
 
 

@@ -127,5 +127,5 @@ export function pageOf(views, base) {
     el("ol", {}, ...views.map((view) => el("li", {},
       el("a", { href: addressOf(base, view) }, view.title || "(no name)"), " ", el("small", {}, view.day), view.note ? el("p", {}, view.note) : null))),
   );
-  return `<!doctype html>\n${page.documentElement.outerHTML}\n`;
+  return `<!doctype html>\n${new XMLSerializer().serializeToString(page.documentElement)}\n`;
 }
