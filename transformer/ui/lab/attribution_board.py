@@ -8,12 +8,10 @@ import streamlit as st
 
 from transformer.analysis.attribution.direct_logits import KINDS, DirectLogits, direct_logits
 from transformer.figures.naming import file_name
-from transformer.figures.positions import table
-from transformer.figures.state import KINDS as CALLED
 from transformer.inference import Trace
 from transformer.ui.kit import exact, tables
-from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
+from transformer.ui.lab import head_boards
 from transformer.ui.lab.attribution_head import opening
 from transformer.ui.lab.attribution_texts import piece
 from transformer.ui.models import Model
@@ -43,7 +41,12 @@ def show(model: Model, trace: Trace, step: int, against: int | None = None) -> N
         f"was written into the decoder's stream at this place adds its share: {parts}. Head by "
         "head:"
     )
-    _boards(found)
+    head_boards.show(
+        {kind: found.heads(kind) for kind in ("cross", "decoder")},
+        "adds to the logit",
+        "adds",
+        lambda head, best: f", most by {head} ({_signed(best)})" if best > 0 else "",
+    )
     st.caption(
         "Blue speaks for the token, orange, below 0, against it, in logits: 0.7 more doubles its "
         "odds. Only the straight way counts, with every LayerNorm's deviation as it was; what a "
@@ -68,28 +71,6 @@ print(found.heads("cross"), found.removed("cross"), found.agreement)""",
 @remembered("Following the stream down …")
 def _direct(model: Model, trace: Trace, step: int, against: int | None) -> DirectLogits:
     return direct_logits(model.translator.model, trace, step, against)
-
-
-def _boards(found: DirectLogits) -> None:
-    limit = max(float(np.abs(found.heads(kind)).max()) for kind in KINDS) or 1.0
-    for kind, place in zip(("cross", "decoder"), st.columns(2, gap="large"), strict=True):
-        values = found.heads(kind)
-        layer, head = map(int, np.unravel_index(int(values.argmax()), values.shape))
-        figure = table(
-            values,
-            [exact.number(one) for one in range(values.shape[0])],
-            [exact.number(one) for one in range(values.shape[1])],
-            down="layer",
-            across="head",
-            what="adds to the logit",
-            limit=limit,
-            dark=dark(),
-        )
-        figure.update_layout(height=300, margin={"l": 48, "r": 4, "t": 8, "b": 48})
-        with place:
-            most = f", most by {exact.short(layer, head)} ({_signed(float(values[layer, head]))})"
-            st.markdown(f"**{CALLED[kind]}**{most if values.max() > 0 else ''}")
-            chart(figure, f"adds-{kind}")
 
 
 def _believed(found: DirectLogits) -> str:

@@ -17,7 +17,7 @@ from transformer.ui import frame, models, state
 from transformer.ui.kit import controls, exact, own_sentences, tables
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.computed import computed
-from transformer.ui.lab import Lab
+from transformer.ui.lab import Lab, head_boards
 from transformer.ui.models import Model
 from transformer.ui.server import visitor
 
@@ -207,25 +207,10 @@ def _strongest(
 
 
 def _heads(found: PatchingSweep) -> None:
-    grids = {kind: found.heads(kind) for kind in KINDS}
-    limit = max(float(np.abs(values).max()) for values in grids.values()) or 1.0
-    for (kind, label), place in zip(KINDS.items(), st.columns(3), strict=True):
-        values = grids[kind]
-        layer, head = np.unravel_index(int(values.argmax()), values.shape)
-        figure = table(
-            values,
-            [exact.number(one) for one in range(values.shape[0])],
-            [exact.number(one) for one in range(values.shape[1])],
-            down="layer",
-            across="head",
-            what=RESTORED,
-            limit=limit,
-            dark=dark(),
-        )
-        figure.update_layout(height=300, margin={"l": 48, "r": 4, "t": 8, "b": 48})
-        with place:
-            best = float(values.max())
-            most = f", most in {exact.short(int(layer), int(head))} ({best:.0%})"
-            st.markdown(f"**{label}**{most if best >= 0.005 else ''}")
-            chart(figure, f"sweep-heads-{kind}")
+    limit = head_boards.show(
+        {kind: found.heads(kind) for kind in KINDS},
+        RESTORED,
+        "sweep-heads",
+        lambda head, best: f", most in {head} ({best:.0%})" if best >= 0.005 else "",
+    )
     st.caption(f"The colours of the heads end at ±{limit:.2f}.")
