@@ -5,6 +5,9 @@ import { addressOf, jsonOf, keepViews, keptViews, MOST_VIEWS, movedView, partsOf
 
 const EMPTY = "Nothing is kept yet. Save this view, and it stands here the next time that this browser opens the app.";
 
+// Asked for when it is used: where a browser allows none, the mere word is refused.
+const storage = { getItem: (name) => localStorage.getItem(name), setItem: (name, value) => localStorage.setItem(name, value) };
+
 // `.button` opens `.dialog`. `titled()` says what the view on screen is called.
 export function makeSavedViews(titled) {
   let pages = [""];
@@ -27,7 +30,7 @@ export function makeSavedViews(titled) {
   save.classList.add("hu-saved-first");
 
   button.addEventListener("click", () => {
-    views = keptViews(localStorage, pages);
+    views = keptViews(storage, pages);
     said.textContent = "";
     draw();
     dialog.showModal();
@@ -59,7 +62,7 @@ export function makeSavedViews(titled) {
 
   function keep(now) {
     views = now;
-    tell(keepViews(localStorage, views) ? "" : "This browser keeps nothing for this page; take the list away as JSON before you leave.");
+    tell(keepViews(storage, views) ? "" : "This browser keeps nothing for this page; take the list away as JSON before you leave.");
     draw();
   }
 
@@ -75,7 +78,7 @@ export function makeSavedViews(titled) {
   function entry(view, place) {
     const change = (name) => (event) => {
       views = views.map((one, i) => (i === place ? { ...one, [name]: event.target.value } : one));
-      if (!keepViews(localStorage, views)) tell("This browser keeps nothing for this page.");
+      if (!keepViews(storage, views)) tell("This browser keeps nothing for this page.");
     };
     const title = el("input", { type: "text", value: view.title, maxlength: 200, "aria-label": "Name of the view" });
     const note = el("textarea", { rows: 2, maxlength: 2000, placeholder: "A note: what is to be seen here?", "aria-label": `Note on ${view.title}` });
