@@ -100,7 +100,8 @@ def test_top_k_of_one_is_greedy() -> None:
 
 
 @given(
-    st.lists(st.floats(-8, 8, width=32), min_size=2, max_size=12, unique=True),
+    # Apart by more than rounding: of two that are equally probable either may be the one before.
+    st.lists(st.integers(-800, 800).map(lambda n: n / 100), min_size=2, max_size=12, unique=True),
     st.floats(0.01, 1.0),
 )
 def test_what_lies_outside_the_top_p_has_p_before_it(logits: list[float], p: float) -> None:
