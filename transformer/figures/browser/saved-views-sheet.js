@@ -1,6 +1,6 @@
 // The sheet of views that a visitor keeps: save, name, note, move, remove, and take the list away.
 
-import { download, el, SVG } from "./base.js";
+import { download, el } from "./base.js";
 import { addressOf, jsonOf, keepViews, keptViews, MOST_VIEWS, movedView, partsOf, viewsOf, withView } from "./saved-views.js";
 
 const EMPTY = "Nothing is kept yet. Save this view, and it stands here the next time that this browser opens the app.";
@@ -14,7 +14,6 @@ export function makeSavedViews(titled) {
   let views = [];
   const said = el("p", { class: "hu-saved-said", role: "status" });
   const list = el("ol", { class: "hu-saved-list" });
-  const file = el("input", { type: "file", accept: ".json,application/json", hidden: "" });
   const act = (label, run, title = "") => {
     const one = el("button", { type: "button", class: "hu-saved-act", title: title || null }, label);
     one.addEventListener("click", run);
@@ -22,11 +21,11 @@ export function makeSavedViews(titled) {
   };
   const [save, html, json] = [act("Save this view", add), act("As a page (HTML)", takeHtml), act("As JSON", takeJson)];
   const acts = el("div", { class: "hu-saved-acts" }, save, html, json,
-    act("Open a list …", () => file.click(), "A list that was taken away as JSON; what is here stays"), act("Close", () => dialog.close()));
+    act("Open a list …", choose, "A list that was taken away as JSON; what is here stays"), act("Close", () => dialog.close()));
   const dialog = el("dialog", { class: "hu-saved", "aria-label": "Saved views" },
     el("h2", {}, "Saved views"), el("p", { class: "hu-saved-about" }, "In this browser alone: nobody else sees them, and the server does not know them."),
-    acts, said, list, file);
-  const button = el("button", { type: "button", class: "hu-link-button hu-saved-button", "aria-label": "Saved", title: "Saved views: keep what you see, with a note, to come back to or to take away" }, bookmark());
+    acts, said, list);
+  const button = el("button", { type: "button", class: "hu-link-button hu-saved-button", "aria-label": "Saved", title: "Saved views: keep what you see, with a note, to come back to or to take away" }, el("span", { class: "hu-saved-mark", "aria-hidden": "true" }));
   save.classList.add("hu-saved-first");
 
   button.addEventListener("click", () => {
@@ -36,11 +35,6 @@ export function makeSavedViews(titled) {
     dialog.showModal();
   });
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
-  file.addEventListener("change", async () => {
-    const [one] = file.files;
-    if (one) open(await one.text());
-    file.value = "";
-  });
 
   function add() {
     const { page, query } = partsOf(location.href, pages);
@@ -48,6 +42,13 @@ export function makeSavedViews(titled) {
     keep(withView(views, { page, query, title: titled().slice(0, 200), note: "", day: new Date().toISOString().slice(0, 10) }));
     list.querySelector("textarea")?.focus();
     return undefined;
+  }
+
+  // Never part of the page: there an input of this kind is the page's own.
+  function choose() {
+    const file = el("input", { type: "file", accept: ".json,application/json" });
+    file.addEventListener("change", async () => file.files[0] && open(await file.files[0].text()));
+    file.click();
   }
 
   function open(text) {
@@ -107,15 +108,6 @@ export function makeSavedViews(titled) {
   }
 
   return { button, dialog, show: (known) => { pages = known; } };
-}
-
-function bookmark() {
-  const drawn = document.createElementNS(SVG, "svg");
-  const line = document.createElementNS(SVG, "path");
-  line.setAttribute("d", "M3 1.5h8v12l-4-3.2-4 3.2z");
-  drawn.setAttribute("viewBox", "0 0 14 15");
-  drawn.append(line);
-  return drawn;
 }
 
 // One page with a link and the note for each view. What was typed becomes text, never HTML.
