@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
+from streamlit import config
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit
@@ -15,6 +18,13 @@ from transformer.training.recipe import describe
 from transformer.ui import live_jobs
 
 Sent = list[ForwardMsg]
+
+
+class Everything(frozenset[str]):
+    """What a browser keeps that has seen this page before."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
 
 
 @contextmanager
@@ -32,7 +42,7 @@ def after(sent: Sent, asks: str) -> Sent:
     for message in sent:
         queue.enqueue(message)
     queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=[asks])
-    return [message for message in queue.flush() if message.HasField("delta")]
+    return [m for m in queue.flush() if m.HasField("delta") or m.HasField("ref_hash")]
 
 
 def drawn(messages: Sent) -> None:
@@ -44,7 +54,7 @@ def drawn(messages: Sent) -> None:
         assert within in tree, f"{[*within, index]}: nothing stands at {parent}"
         assert index <= tree[within], f"{[*within, index]}: {tree[within]} stand there"
         tree[within] = max(tree[within], index + 1)
-        if message.delta.HasField("add_block"):
+        if message.delta.HasField("add_block"):  # which is never sent as a reference
             tree.setdefault((*within, index), 0)
 
 
@@ -83,11 +93,40 @@ def timing(visit: Visit) -> AppTest:
     return visit("pages/why.py", part="time")
 
 
-@pytest.mark.parametrize("page", [home, ideas, form, a_run, lab, findings, timing])
-def test_nothing_waits_for_a_fragment(page: Callable[[Visit], AppTest], visit: Visit) -> None:
-    with recorded() as sent:
-        page(visit)
+PAGES = [home, ideas, form, a_run, lab, findings, timing]
+
+
+def held(sent: Sent) -> None:
     last = max(place for place, one in enumerate(sent) if one.HasField("navigation"))
     assert fragments(sent[last:])
     for fragment in fragments(sent[last:]):
         drawn(after(sent[last:], fragment))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_nothing_waits_for_a_fragment(page: Callable[[Visit], AppTest], visit: Visit) -> None:
+    with recorded() as sent:
+        page(visit)
+    held(sent)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_nothing_waits_for_one_that_the_browser_has_seen_before(
+    page: Callable[[Visit], AppTest], visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = page(visit)
+    reset = ScriptRunContext.reset
+
+    def remembered(self: ScriptRunContext, *args: Any, **more: Any) -> None:
+        reset(self, *args, **more)
+        self.cached_message_hashes = Everything()
+
+    monkeypatch.setattr(ScriptRunContext, "reset", remembered)
+    config.set_option("global.minCachedMessageSize", 1.0)
+    try:
+        with recorded() as sent:
+            app.run()
+    finally:
+        config.set_option("global.minCachedMessageSize", 10_000.0)
+    assert any(message.HasField("ref_hash") for message in sent)
+    held(sent)
