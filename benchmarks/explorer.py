@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, Page, Route
 
 from benchmarks.browser import ROOT, chromium
 from transformer import Translator
-from transformer.figures import Side, explorer_page
+from transformer.figures import ExplorerData, explorer_page
 from transformer.inference import Trace
 
 try:
@@ -82,7 +82,7 @@ def traced(translator: Translator, n: int) -> Trace:
 
 
 def ours(trace: Trace, view: str) -> str:
-    return explorer_page([Side(trace)], {"view": view})
+    return explorer_page([ExplorerData(trace)], {"view": view})
 
 
 def bertviz(trace: Trace) -> str:

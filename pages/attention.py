@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import frame, readings, state
+from transformer.ui import frame, state, trace_cache
 from transformer.ui.attention import Attention, comparison, explorer, opened, take
 from transformer.ui.kit import controls
 from transformer.ui.models import Model
@@ -24,7 +24,7 @@ def _checkpoint(model: Model) -> None:
                 comparison.controls(model)
             with st.popover("Open a trace"):
                 opened.controls()
-    reading = readings.read(model, state.view())
+    reading = trace_cache.read(model, state.view())
     translated.markdown(f"**{frame.plain(reading.trace.text)}**")
     second, versus = comparison.second(model, reading)
     explorer.show(model, reading, second, versus)

@@ -5,6 +5,6 @@ from __future__ import annotations
 from transformer.ui import frame
 from transformer.ui.kit import terms
 
-with frame.workshop("pages/glossary.py"):
+with frame.page_without_model("pages/glossary.py"):
     frame.lead("Every term in a sentence. Where one stands on a page, its tooltip says the same.")
     terms.everything()

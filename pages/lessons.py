@@ -6,6 +6,6 @@ from transformer.ui import frame, lessons, state
 from transformer.ui.lessons import contents
 from transformer.ui.lessons.lesson import LIST
 
-with frame.workshop(LIST):
+with frame.page_without_model(LIST):
     lessons.show(LIST)
     contents.show(state.view().lesson)

@@ -9,7 +9,7 @@ from transformer.ui.races import one_race, start
 from transformer.ui.server import visitor
 from transformer.ui.training import Train, draft, ideas, run_list, run_page, setup
 
-with frame.workshop("pages/train.py"):
+with frame.page_without_model("pages/train.py"):
     owner, view, now = visitor.owner(), state.view(Train), draft.now()
     if refused := draft.refused():
         st.warning(frame.plain(refused))

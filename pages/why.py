@@ -15,6 +15,6 @@ SHOWN = {
     "results": results.show,
 }
 
-with frame.workshop("pages/why.py"):
+with frame.page_without_model("pages/why.py"):
     controls.one_of("part", labelled=False)
     SHOWN[state.view(Why).part]()

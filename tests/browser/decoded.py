@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Locator, Page, expect
 
-from transformer.figures import Side, explorer_page
+from transformer.figures import ExplorerData, explorer_page
 from transformer.inference import BeamTree, Translator
 from transformer.inference.trace import Trace
 
@@ -36,7 +36,7 @@ def opened(
     page: Page, folder: Path, *traces: Trace, live: bool = False, **start: int | str
 ) -> Page:
     begin = {"view": "decoding", "layer": LAYER, "head": HEAD, "exact": 1, **start}
-    written = explorer_page([Side(trace, str(i)) for i, trace in enumerate(traces)], begin)
+    written = explorer_page([ExplorerData(trace, str(i)) for i, trace in enumerate(traces)], begin)
     if live:
         quiet = "() => {}, views)"
         heard = "(state) => { window.reported = state; }, views, true)"
@@ -82,7 +82,9 @@ def same_rows(
 ) -> None:
     """Of the chosen kind the chosen head, of the others the clearest that the original has."""
     rows = panel.locator(".hu-weightrow")
-    clearest = {kind: Side(original or trace).clearest(kind) for kind in ("decoder", "encoder")}
+    clearest = {
+        kind: ExplorerData(original or trace).clearest(kind) for kind in ("decoder", "encoder")
+    }
     layer, clear = clearest["decoder"]
     expect(rows.nth(0).locator("h5")).to_contain_text(f"layer {layer}, head {clear}")
     same_row(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from transformer.figures import Side, explorer_page
-from transformer.figures.side import Traced
+from transformer.figures import ExplorerData, explorer_page
+from transformer.figures.explorer_sides import Traced
 
 SRC = ["▁the", "▁ho", "use", "▁is", "▁the", "▁best", "</s>"]
 TGT = ["<s>", "▁la", "▁mai", "son", "▁est", "▁la"]
@@ -24,7 +24,7 @@ def opened(page: Page, folder: Path, trace: Traced, **start: int | str) -> Page:
         "exact": 1,
         **start,
     }
-    written = explorer_page([Side(trace)], begin)
+    written = explorer_page([ExplorerData(trace)], begin)
     made_known = written.replace(
         "const view = explorerView", "const view = window.view = explorerView"
     )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from playwright.sync_api import Page
 
 from tests.figures.made import Made
-from transformer.figures import Side, explorer_page
+from transformer.figures import ExplorerData, explorer_page
 from transformer.figures.views import page as as_page
 
 Numbers = npt.NDArray[np.float64]
@@ -29,7 +29,7 @@ def opened(page: Page, folder: Path, *traces: Made, **state: Any) -> Page:
     """A file with this explorer, on screen; the heatmap unless another view is asked for, with all
     options, exactly."""
     names = "AB" if len(traces) > 1 else " "
-    sides = [Side(trace, name.strip()) for trace, name in zip(traces, names, strict=False)]
+    sides = [ExplorerData(trace, name.strip()) for trace, name in zip(traces, names, strict=False)]
     written = explorer_page(
         sides, {"view": "heatmap", "layer": 0, "head": 0, "more": 1, "exact": 1, **state}
     )

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.test_film import FRAMES, STEPS, opened, slider
 from tests.figures.filmed import LABELS
 from transformer.figures.film import film_data
-from transformer.figures.packing import split
+from transformer.figures.packing import unpack
 
 pytestmark = pytest.mark.browser
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 def test_a_caption_stands_below_the_scrubber_and_goes_with_the_step(
     page: Page, tmp_path: Path
 ) -> None:
-    header, _ = split(film_data({step: FRAMES[step] for step in STEPS}, LABELS))
+    header, _ = unpack(film_data({step: FRAMES[step] for step in STEPS}, LABELS))
     said = header["probes"][0]["captions"]["cross"]
     opened(page, tmp_path, step=STEPS[0])
     expect(page.locator(".hu-step")).to_have_text("Step 0")

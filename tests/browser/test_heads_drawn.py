@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import NewPage
 from tests.browser.lines import EXACT, SRC, TGT, opened, option, point, quantities, reads, state
 from tests.figures.made import HOSTILE, made
-from transformer.figures.side import Traced
+from transformer.figures.explorer_sides import Traced
 
 pytestmark = pytest.mark.browser
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import NewPage
 from tests.browser.opened import opened
 from tests.figures.made import HOSTILE, made
-from transformer.figures import Side, explorer_page
+from transformer.figures import ExplorerData, explorer_page
 from transformer.figures.explorer import Notice
 
 pytestmark = pytest.mark.browser
@@ -131,7 +131,7 @@ def test_the_story_leads_to_its_heads_and_is_text(page: Page, tmp_path: Path) ->
         Notice((("Here ", False), (HOSTILE[0], True)), look)
         for look in [{"view": "heads", "kind": "encoder", "layer": 2, "head": 1, "tokens": "q1"}]
     ]
-    written = explorer_page([Side(TRACE)], {"view": "heatmap"}, story=notices)
+    written = explorer_page([ExplorerData(TRACE)], {"view": "heatmap"}, story=notices)
     (tmp_path / "story.html").write_text(written, encoding="utf-8")
     page.goto((tmp_path / "story.html").as_uri())
     story = page.get_by_role("region", name="What to notice on this sentence")

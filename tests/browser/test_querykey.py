@@ -17,7 +17,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
 from transformer.config import ModelConfig
-from transformer.figures import Side, explorer_page
+from transformer.figures import ExplorerData, explorer_page
 from transformer.inference import Translator
 from transformer.inference.trace import Trace
 from transformer.model.transformer import Transformer
@@ -53,7 +53,7 @@ def trace(tiny_model: Transformer, vocabulary: Vocabulary) -> Trace:
 
 def opened(page: Page, folder: Path, trace: Trace, **start: int | str) -> Page:
     begin = {"view": "query-key", "layer": LAYER, "head": HEAD, "exact": 1, **start}
-    (folder / "view.html").write_text(explorer_page([Side(trace)], begin), encoding="utf-8")
+    (folder / "view.html").write_text(explorer_page([ExplorerData(trace)], begin), encoding="utf-8")
     page.goto((folder / "view.html").as_uri())
     page.locator(".hu-querykey").wait_for()
     return page

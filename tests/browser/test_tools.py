@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import NewPage
 from tests.browser.opened import CSV, PNG, SVG, opened, scripted, table, taken, weights
 from tests.figures.made import HOSTILE, Made, made
-from transformer.figures import Shown, Side, explorer_data, prefixed
+from transformer.figures import ExplorerData, ExplorerView, explorer_data, prefixed
 from transformer.figures.views import TABS, style
 
 pytestmark = pytest.mark.browser
@@ -166,7 +166,7 @@ def test_keys_mean_nothing_where_they_mean_something_else(page: Page, tmp_path: 
 
 
 def test_a_notebook_s_frame_is_used_like_the_page(page: Page, tmp_path: Path) -> None:
-    shown = Shown([Side(TRACE)], {"view": "heatmap", "layer": 1, "head": 2})
+    shown = ExplorerView([ExplorerData(TRACE)], {"view": "heatmap", "layer": 1, "head": 2})
     (tmp_path / "notebook.html").write_text(f"<p>{shown._repr_html_()}</p>", encoding="utf-8")
     page.goto((tmp_path / "notebook.html").as_uri())
     inside = page.frame_locator("iframe")
@@ -184,7 +184,7 @@ def test_a_notebook_s_frame_is_used_like_the_page(page: Page, tmp_path: Path) ->
 
 def in_the_shadow(page: Page, folder: Path, trace: Made) -> Page:
     """As Streamlit mounts it."""
-    side = Side(trace)
+    side = ExplorerData(trace)
     parts = prefixed(side.layers([0]), 0)
     start = {"view": "heatmap", "layer": 0, "head": 0}
     data = base64.b64encode(explorer_data([side], start, parts)).decode()

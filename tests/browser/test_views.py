@@ -12,7 +12,7 @@ from tests.browser.conftest import NewPage
 from tests.browser.heatmap import SRC, TGT, TRACE, WRITTEN, head, spots, tip
 from tests.browser.opened import marked, opened, pixels, ramp, table, weights
 from tests.figures.made import HOSTILE, made
-from transformer.figures import side as packing_limits
+from transformer.figures import explorer_sides as packing_limits
 from transformer.figures import translation_data, translation_page
 
 pytestmark = pytest.mark.browser

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from transformer.figures.side import SITES, VECTORS
+from transformer.figures.explorer_sides import SITES, VECTORS
 from transformer.measures import KINDS
 
 Weights = npt.NDArray[np.float32]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from transformer.figures.contributions import CellValues, answers, contributions_data, source_curve
-from transformer.figures.packing import split
+from transformer.figures.packing import unpack
 
 WEIGHT = CellValues("weight", "weight", "Weight", "a share", np.array([[0.25, 0.75], [1.0, 0.0]]))
 SLOPE = CellValues("slope", "slope", "Slope", "nats", np.array([[0.5, -2.0], [0.0, 1.0]]), True)
@@ -17,7 +17,7 @@ def test_the_browser_gets_every_number_and_what_is_chosen() -> None:
     data = contributions_data(
         [WEIGHT, SLOPE], ("slope", "weight"), **LABELS, cell=(1, 0), writes=["a", "b"]
     )
-    header, parts = split(data)
+    header, parts = unpack(data)
     assert header["shown"] == ["slope", "weight"]
     assert (header["cell"], header["writes"]) == ([1, 0], ["a", "b"])
     for quantity, told in zip((WEIGHT, SLOPE), header["quantities"], strict=True):

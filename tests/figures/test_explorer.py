@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from tests.figures.made import HOSTILE, Made, made
-from transformer.figures import Shown, Side, explorer_data, explorer_page, prefixed
-from transformer.figures.packing import FINE, rounding_error, split, weights_of
+from transformer.figures import ExplorerData, ExplorerView, explorer_data, explorer_page, prefixed
+from transformer.figures.packing import FINE, rounding_error, unpack, weights_of
 from transformer.figures.state import DEFAULTS
 
 TGT = ["<s>", "▁a", "▁b"]
@@ -27,9 +27,9 @@ def trace() -> Made:
 
 
 def test_one_drawing_holds_labels_small_pictures_and_the_parts_given(trace: Made) -> None:
-    side = Side(trace)
+    side = ExplorerData(trace)
     parts = prefixed([side.layer("cross", 1)], 0)
-    head, found = split(explorer_data([side], {"layer": 1, "head": 2}, parts, visit=7))
+    head, found = unpack(explorer_data([side], {"layer": 1, "head": 2}, parts, visit=7))
     assert {name for name in found if ".pins." in name} == {f"0.{one.name}" for one in side.pins}
     assert sorted(name for name in found if ".pins." not in name) == [
         "0.thumbs.cross",
@@ -46,7 +46,7 @@ def test_one_drawing_holds_labels_small_pictures_and_the_parts_given(trace: Made
 
 def test_a_state_that_is_none_is_refused(trace: Made) -> None:
     with pytest.raises(ValueError, match="layer must be a whole number"):
-        explorer_data([Side(trace)], {"layer": "1.5"}, [])
+        explorer_data([ExplorerData(trace)], {"layer": "1.5"}, [])
 
 
 def blocks(page: str) -> dict[str, bytes]:
@@ -58,9 +58,12 @@ def blocks(page: str) -> dict[str, bytes]:
 
 
 def test_a_file_holds_every_layer_of_every_side(trace: Made) -> None:
-    sides = [Side(trace, "A"), Side(made(["x"], ["<s>", "y"], kinds=["cross"]), "B")]
+    sides = [
+        ExplorerData(trace, "A"),
+        ExplorerData(made(["x"], ["<s>", "y"], kinds=["cross"]), "B"),
+    ]
     found = blocks(explorer_page(sides, {"kind": "cross", "layer": 2, "head": 1}))
-    head, small = split(found.pop("hu-first"))
+    head, small = unpack(found.pop("hu-first"))
     assert head["start"]["layer"] == 2
     assert [meta["name"] for meta in head["later"]] == list(found)
     assert {name for name in small if "weights" in name} == set()
@@ -72,22 +75,22 @@ def test_a_file_holds_every_layer_of_every_side(trace: Made) -> None:
 
 
 def test_a_file_is_the_same_each_time_it_is_made(trace: Made) -> None:
-    assert explorer_page([Side(trace)], {}) == explorer_page([Side(trace)], {})
+    assert explorer_page([ExplorerData(trace)], {}) == explorer_page([ExplorerData(trace)], {})
 
 
 def test_no_token_sentence_or_title_becomes_part_of_the_page() -> None:
     trace = made([BREAKS, "\ud800"], ["<s>", BREAKS], source=BREAKS)
-    harmless = explorer_page([Side(made(["x", "y"], ["<s>", "z"], source="s"))], {}, "t")
-    page = explorer_page([Side(trace)], {}, BREAKS)
+    harmless = explorer_page([ExplorerData(made(["x", "y"], ["<s>", "z"], source="s"))], {}, "t")
+    page = explorer_page([ExplorerData(trace)], {}, BREAKS)
     assert "alert(1)" not in page.replace(html.escape(BREAKS), "")
     assert len(re.findall("</?script", page)) == len(re.findall("</?script", harmless))
     assert "<b>" not in page
-    head, _ = split(blocks(page)["hu-first"])
+    head, _ = unpack(blocks(page)["hu-first"])
     assert head["sides"][0]["src"]["tokens"] == [BREAKS, "\ud800"]
 
 
 def test_a_notebook_shows_a_frame_that_reaches_nothing_around_it() -> None:
-    shown = Shown([Side(made([BREAKS], ["<s>"], source=BREAKS + "\ud800"))], {})
+    shown = ExplorerView([ExplorerData(made([BREAKS], ["<s>"], source=BREAKS + "\ud800"))], {})
     frame = shown._repr_html_()
     assert re.findall("<[^>]*", frame)[0].startswith("<iframe ")
     assert frame.count("<") == 2  # the frame's beginning and its end
@@ -102,13 +105,13 @@ def test_a_file_is_saved_whole_or_not_at_all(
     trace: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "new" / "attention.html"
-    shown = Shown([Side(trace)], {"view": "heatmap"})
+    shown = ExplorerView([ExplorerData(trace)], {"view": "heatmap"})
     shown.save(path)
     assert path.read_text(encoding="utf-8") == shown.html
     before = path.read_bytes()
     monkeypatch.setattr(Path, "write_text", lambda *args, **more: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        Shown([Side(trace)], {}).save(path)
+        ExplorerView([ExplorerData(trace)], {}).save(path)
     assert path.read_bytes() == before
     assert [one.name for one in path.parent.iterdir()] == ["attention.html"]
 
@@ -129,15 +132,15 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 def test_what_is_not_there_is_refused_with_what_is(case: str) -> None:
     state, message = WRONG[case]
     with pytest.raises(ValueError, match=message):
-        Shown([Side(made(HOSTILE, TGT, kinds=["cross"]))], state)
+        ExplorerView([ExplorerData(made(HOSTILE, TGT, kinds=["cross"]))], state)
 
 
 def test_a_layer_alone_opens_at_its_first_head_and_true_is_one(trace: Made) -> None:
     def opened(**state: Any) -> tuple[Any, ...]:
-        shown = Shown([Side(trace)], state)
+        shown = ExplorerView([ExplorerData(trace)], state)
         found = shown.sides[0].resolved(shown.state)
         return found["layer"], found["head"], found["renormalise"]
 
     assert opened(layer=2, renormalise=True) == (2, 0, 1)
     assert opened(head=3) == (0, 3, 0)
-    assert opened()[:2] == Side(trace).clearest("cross")
+    assert opened()[:2] == ExplorerData(trace).clearest("cross")

@@ -10,7 +10,7 @@ import pytest
 from transformer.analysis.inside import boxes
 from transformer.config import ModelConfig
 from transformer.figures.figure1 import THUMB, Button, figure_data, thumb
-from transformer.figures.packing import split
+from transformer.figures.packing import unpack
 from transformer.figures.places import ATTENTION, STOPS, Drawing, Place, figure_1, figure_2
 from transformer.figures.tensors import Table, tensor_data
 
@@ -150,7 +150,7 @@ def test_buttons_arrive_with_their_places_and_pictures() -> None:
         Button("query", "Q", "attention", "3 × 4", picture, signed=False),
         Button("mask", "<b>Mask</b>", "attention"),
     ]
-    header, parts = split(figure_data(figure_2(), buttons, "mask", caption="Figure 2"))
+    header, parts = unpack(figure_data(figure_2(), buttons, "mask", caption="Figure 2"))
     assert [box["id"] for box in header["boxes"]] == ["query", "mask"]
     assert header["boxes"][1]["label"] == "<b>Mask</b>"
     assert header["opened"] == "mask"
@@ -176,7 +176,7 @@ def table(**changes: object) -> Table:
 
 
 def test_a_table_arrives_number_by_number() -> None:
-    header, parts = split(tensor_data(table(), (1, 0), size="large"))
+    header, parts = unpack(tensor_data(table(), (1, 0), size="large"))
     np.testing.assert_array_equal(parts["values"].array, table().values.astype(np.float32))
     assert header["most"] == 2.0  # of what is finite
     assert header["cell"] == {"row": 1, "column": 0, "here": True}
@@ -186,7 +186,7 @@ def test_a_table_arrives_number_by_number() -> None:
         True,
     )
     assert header["large"]
-    shares, _ = split(tensor_data(table(values=np.full((2, 2), 0.25), kind="share", columns=())))
+    shares, _ = unpack(tensor_data(table(values=np.full((2, 2), 0.25), kind="share", columns=())))
     assert (shares["most"], shares["columns"], shares["columns_count"]) == (1.0, None, 2)
     assert shares["cell"] is None
 

@@ -16,7 +16,7 @@ from transformer.figures.film import (
     film_state,
     film_steps,
 )
-from transformer.figures.packing import COARSE, rounding_error, split, weights_of
+from transformer.figures.packing import COARSE, rounding_error, unpack, weights_of
 from transformer.figures.roles import Role, roles
 
 STEPS = [0, 1, 2, 4, 8, 16, 32, 40, 64, 100]
@@ -122,7 +122,7 @@ def test_few_steps_are_all_kept_and_of_many_the_early_ones_denser() -> None:
 
 
 def opened(**more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    header, parts = split(film_data(filmed(STEPS), LABELS, **more))
+    header, parts = unpack(film_data(filmed(STEPS), LABELS, **more))
     return header, parts
 
 
@@ -149,7 +149,7 @@ def test_roles_travel_with_their_shares_and_change_when_the_head_does() -> None:
 def test_the_clearest_head_is_that_of_the_newest_step() -> None:
     assert opened()[0]["probes"][0]["clearest"]["cross"] == [1, 2]
     frames = filmed(STEPS)
-    early = split(film_data({step: frames[step] for step in STEPS[:3]}, LABELS))[0]
+    early = unpack(film_data({step: frames[step] for step in STEPS[:3]}, LABELS))[0]
     weights = frames[2]["0.cross"].astype(float).max(axis=2).mean(axis=2)
     wanted = np.unravel_index(weights.argmax(), weights.shape)
     assert early["probes"][0]["clearest"]["cross"] == [int(place) for place in wanted]
@@ -162,20 +162,20 @@ def test_frames_that_are_cut_off_or_no_numbers_are_left_out() -> None:
     broken = frames[100]["0.cross"].copy()
     broken[0, 0, 0, 0] = np.nan
     frames[100] = {**frames[100], "0.cross": broken}
-    header, parts = split(film_data(frames, LABELS))
+    header, parts = unpack(film_data(frames, LABELS))
     assert header["steps"] == [0, 1, 2, 4, 32, 40, 64]
     assert len(parts["0.cross"].array) == 7
 
 
 def test_without_a_frame_or_a_label_the_film_is_empty() -> None:
     for frames, labels in (({}, LABELS), ({}, []), (filmed([0]), []), ({0: {}}, LABELS)):
-        header, parts = split(film_data(frames, labels))
+        header, parts = unpack(film_data(frames, labels))
         assert (header["steps"], header["probes"], parts) == ([], [], {})
 
 
 def test_labels_that_do_not_fit_their_weights_show_nothing_of_that_probe() -> None:
     short = {**LABELS[1], "src": ["▁a"]}
-    header, parts = split(film_data(filmed(STEPS), [LABELS[0], short]))
+    header, parts = unpack(film_data(filmed(STEPS), [LABELS[0], short]))
     assert [doc["kinds"] for doc in header["probes"]] == [
         ["encoder", "decoder", "cross"],
         ["decoder"],
@@ -186,9 +186,9 @@ def test_labels_that_do_not_fit_their_weights_show_nothing_of_that_probe() -> No
 def test_long_probes_leave_room_for_fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     size = sum(array.size for array in filmed([0])[0].values())
     monkeypatch.setattr("transformer.figures.film.CELLS", 4 * size)
-    assert len(split(film_data(filmed(STEPS), LABELS))[0]["steps"]) == 4
+    assert len(unpack(film_data(filmed(STEPS), LABELS))[0]["steps"]) == 4
     monkeypatch.setattr("transformer.figures.film.CELLS", 1)
-    assert split(film_data(filmed(STEPS), LABELS))[0]["steps"] == [0, 100]
+    assert unpack(film_data(filmed(STEPS), LABELS))[0]["steps"] == [0, 100]
 
 
 def test_notes_stand_by_their_steps() -> None:

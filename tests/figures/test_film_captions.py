@@ -8,7 +8,7 @@ import pytest
 from tests.figures.filmed import LABELS, filmed, pointing
 from transformer.figures.film import film_data
 from transformer.figures.film_captions import captions
-from transformer.figures.packing import split
+from transformer.figures.packing import unpack
 from transformer.figures.roles import roles
 
 ROWS = 6
@@ -53,7 +53,7 @@ def test_heads_that_do_something_are_counted() -> None:
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_every_picture_of_a_film_has_its_caption(kind: str) -> None:
     frames = filmed([0, 4, 50])
-    header, _ = split(film_data(frames, LABELS))
+    header, _ = unpack(film_data(frames, LABELS))
     for number, probe in enumerate(header["probes"]):
         said = probe["captions"][kind]
         assert len(said) == len(header["steps"])

@@ -17,10 +17,10 @@ from transformer.figures.packing import (
     COARSE,
     FINE,
     Part,
-    join,
-    levels,
+    pack,
+    quantize,
     rounding_error,
-    split,
+    unpack,
     weights_of,
 )
 
@@ -36,7 +36,7 @@ TYPES = {"u1": np.uint8, "u2": np.uint16, "f4": np.float32}
 
 def packed(values: Weights, top: int) -> Part:
     """There and back again."""
-    return split(join({}, [levels("w", values, top)]))[1]["w"]
+    return unpack(pack({}, [quantize("w", values, top)]))[1]["w"]
 
 
 @given(weights, tops)
@@ -70,7 +70,7 @@ def test_an_even_row_of_512_tokens_is_not_zero_in_one_byte() -> None:
 
 def test_levels_are_the_square_root_in_as_many_bytes_as_they_need() -> None:
     values = np.array([[0, 0.25, 1]], np.float32)
-    fine, coarse = levels("w", values), levels("w", values, COARSE)
+    fine, coarse = quantize("w", values), quantize("w", values, COARSE)
     assert fine.array.tolist() == [[0, 32768, 65535]]
     assert coarse.array.tolist() == [[0, 128, 255]]
     assert (fine.array.itemsize, coarse.array.itemsize) == (2, 1)
@@ -78,16 +78,16 @@ def test_levels_are_the_square_root_in_as_many_bytes_as_they_need() -> None:
 
 @given(st.dictionaries(st.text(), st.text()).filter(lambda header: "parts" not in header))
 def test_any_text_may_stand_in_the_header(header: dict[str, str]) -> None:
-    assert split(join(header, []))[0] == header
+    assert unpack(pack(header, []))[0] == header
 
 
 def test_a_lone_surrogate_survives() -> None:
-    assert split(join({"token": "\ud800"}, []))[0] == {"token": "\ud800"}
+    assert unpack(pack({"token": "\ud800"}, []))[0] == {"token": "\ud800"}
 
 
 def test_a_header_without_numbers_is_no_header() -> None:
     with pytest.raises(ValueError, match="JSON"):
-        join({"p": float("nan")}, [])
+        pack({"p": float("nan")}, [])
 
 
 parts = st.lists(
@@ -105,7 +105,7 @@ parts = st.lists(
 def test_arrays_of_every_kind_lie_where_the_header_says_and_wide_numbers_may_begin(
     found: list[npt.NDArray[np.float32]], title: str
 ) -> None:
-    data = join({"title": title}, [Part(str(i), one, i) for i, one in enumerate(found)])
+    data = pack({"title": title}, [Part(str(i), one, i) for i, one in enumerate(found)])
     # Read anew, as another language would.
     body = 8 + int.from_bytes(data[4:8], "little")
     assert body % 8 == 0
@@ -114,7 +114,7 @@ def test_arrays_of_every_kind_lie_where_the_header_says_and_wide_numbers_may_beg
         kind = np.dtype(TYPES[meta["type"]]).newbyteorder("<")
         array = np.frombuffer(data, kind, one.size, body + meta["start"]).reshape(meta["shape"])
         assert array.tobytes() == one.tobytes()
-    header, again = split(data)
+    header, again = unpack(data)
     assert header == {"title": title}
     for i, one in enumerate(found):
         assert again[str(i)].array.tobytes() == one.tobytes()
@@ -123,7 +123,7 @@ def test_arrays_of_every_kind_lie_where_the_header_says_and_wide_numbers_may_beg
 
 def test_an_array_that_is_a_view_is_packed_as_it_reads() -> None:
     flipped = np.arange(6, dtype="<f4").reshape(2, 3).T
-    np.testing.assert_array_equal(split(join({}, [Part("x", flipped)]))[1]["x"].array, flipped)
+    np.testing.assert_array_equal(unpack(pack({}, [Part("x", flipped)]))[1]["x"].array, flipped)
 
 
 WRONG = {
@@ -138,23 +138,23 @@ WRONG = {
 def test_what_is_no_attention_is_refused_with_both_numbers(case: str) -> None:
     values, message = WRONG[case]
     with pytest.raises(ValueError, match=message):
-        levels("cross.0", values)
+        quantize("cross.0", values)
 
 
 def test_a_row_that_rounding_brings_above_one_is_one() -> None:
-    assert levels("w", np.full((1, 1, 1), 1.00005, np.float32)).array.max() == FINE
+    assert quantize("w", np.full((1, 1, 1), 1.00005, np.float32)).array.max() == FINE
 
 
 @pytest.mark.parametrize("cut", [0, 3, 8, 60, -1])
 def test_cut_off_bytes_are_refused(cut: int) -> None:
-    whole = join({"a": 1}, [levels("w", np.full((1, 2, 4), 0.5, np.float32))])
+    whole = pack({"a": 1}, [quantize("w", np.full((1, 2, 4), 0.5, np.float32))])
     with pytest.raises(ValueError, match="bytes"):
-        split(whole[:cut])
+        unpack(whole[:cut])
 
 
 def test_bytes_of_another_kind_are_refused() -> None:
     with pytest.raises(ValueError, match="20 bytes are no packed arrays"):
-        split(b"PK\x03\x04" + bytes(16))
+        unpack(b"PK\x03\x04" + bytes(16))
 
 
 def test_figures_need_neither_torch_nor_streamlit() -> None:

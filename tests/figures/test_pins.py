@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.figures.made import HOSTILE, made
+from transformer.figures.explorer_sides import ExplorerData
 from transformer.figures.packing import FINE, rounding_error, weights_of
 from transformer.figures.pins import looks, pin_parts
-from transformer.figures.side import Side
 from transformer.figures.words import plain_words, words
 
 TOKENS = ["▁the", "▁um", "brella", "?", "</s>", "<s>", ",", "▁(", "s", "▁l'", "▁", *HOSTILE]
@@ -71,7 +71,7 @@ def test_a_word_has_the_greatest_weight_of_another(
 def test_what_is_sent_is_that_of_every_layer() -> None:
     source, target = ["▁the", "▁um", "brella", "?", "</s>"], ["<s>", "▁le", "▁para", "pluie"]
     trace = made(source, target, layers=2, heads=3)
-    parts = {part.name: part for part in Side(trace).pins}
+    parts = {part.name: part for part in ExplorerData(trace).pins}
     assert len(parts) == 12
     weights = np.stack([trace.weights("cross", layer) for layer in range(2)])
     # The second row writes the first piece of "parapluie", the third its second.

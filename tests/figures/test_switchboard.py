@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.figures.made import HOSTILE, made
-from transformer.figures import Side
+from transformer.figures import ExplorerData
 from transformer.figures.before_after import LEAST, effects, pairs
-from transformer.figures.packing import split, weights_of
+from transformer.figures.packing import unpack, weights_of
 from transformer.figures.switchboard import heads_of, switchboard_data
 
 LABELS = {"encoder": "Encoder", "decoder": "Decoder, masked", "cross": "Encoder–decoder"}
@@ -26,8 +26,8 @@ def test_heads_that_are_not_there_are_named() -> None:
 
 
 def test_every_head_has_its_picture() -> None:
-    side = Side(made(HOSTILE, ["<s>", "▁a", "▁a"]))
-    header, parts = split(switchboard_data(side, LABELS, "c1.1"))
+    side = ExplorerData(made(HOSTILE, ["<s>", "▁a", "▁a"]))
+    header, parts = unpack(switchboard_data(side, LABELS, "c1.1"))
     assert [kind["letter"] for kind in header["kinds"]] == ["e", "d", "c"]
     assert (header["n_layers"], header["n_heads"], header["off"]) == (3, 4, "c1.1")
     assert not header["moved"]
@@ -37,18 +37,18 @@ def test_every_head_has_its_picture() -> None:
 
 
 def test_a_long_sentence_has_pictures_no_larger_than_they_are_drawn() -> None:
-    side = Side(made(["▁a"] * 60, ["<s>"] * 30))
-    _, parts = split(switchboard_data(side, LABELS, ""))
+    side = ExplorerData(made(["▁a"] * 60, ["<s>"] * 30))
+    _, parts = unpack(switchboard_data(side, LABELS, ""))
     assert parts["thumbs.encoder"].array.shape == (3, 4, 24, 24)
     greatest = max(side.traced.weights("encoder", layer).max() for layer in range(3))
     assert weights_of(parts["thumbs.encoder"]).max() == pytest.approx(greatest, abs=0.005)
 
 
 def test_how_far_heads_moved_of_the_kinds_that_can_be_compared() -> None:
-    side = Side(made(["a", "b"], ["<s>", "c"]))
+    side = ExplorerData(made(["a", "b"], ["<s>", "c"]))
     moved = {"decoder": np.arange(12, dtype=np.float32).reshape(3, 4) / 12}
     data = switchboard_data(side, LABELS, "", moved=moved, chosen=("decoder", 2, 1))
-    header, parts = split(data)
+    header, parts = unpack(data)
     assert [kind["name"] for kind in header["kinds"]] == ["decoder"]
     assert (header["moved"], header["chosen"]) == (True, ["decoder", 2, 1])
     np.testing.assert_array_equal(parts["moved.decoder"].array, moved["decoder"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.figures import Shown
+from transformer.figures import ExplorerView
 from transformer.inference.trace import Trace
 from transformer.inference.translator import Translator
 
@@ -27,7 +27,7 @@ def test_each_view_opens_as_it_is_called(trace: Trace) -> None:
         (trace.heatmap(layer=1, head=3, exact=False), "heatmap"),
         (trace.explore(view="query-key"), "query-key"),
     ):
-        assert isinstance(shown, Shown)
+        assert isinstance(shown, ExplorerView)
         assert shown.state["view"] == view
         assert [side.traced for side in shown.sides] == [trace]
     assert trace.heatmap().state["exact"] == 1  # as in Python

@@ -9,7 +9,7 @@ import pytest
 
 from tests.figures.made import Made, made
 from transformer import measures
-from transformer.figures.side import Side, header
+from transformer.figures.explorer_sides import ExplorerData, header
 from transformer.figures.state import DEFAULTS, FIELDS
 from transformer.measures import KINDS, MEASURES, Measure, OffsetShare, of_trace, said
 from transformer.measures.measure import GROUPS
@@ -146,7 +146,7 @@ def test_a_new_measure_is_in_the_explorer(trace: Made, monkeypatch: pytest.Monke
         "second", "The second token", "The weight on it.", lambda a: a.w[..., 1], group="place"
     )
     monkeypatch.setitem(MEASURES, "second", one)
-    found = header([Side(trace)], DEFAULTS)
+    found = header([ExplorerData(trace)], DEFAULTS)
     assert found["measures"]["second"] == {
         "label": "The second token",
         "unit": "",

@@ -15,7 +15,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from tests.jobs.conftest import Still
-from transformer.figures.packing import split
+from transformer.figures.packing import unpack
 from transformer.jobs import Jobs, Limits, services
 from transformer.training.estimate import Estimate
 from transformer.ui import live_jobs
@@ -43,7 +43,7 @@ def browser_views(app: AppTest) -> list[Any]:
 def shown(app: AppTest) -> list[Any]:
     """What the browser views on the page were given: the explorer's header, or a dict."""
     protos = [element.proto for element in browser_views(app)]
-    return [split(p.bytes)[0] if p.bytes else json.loads(p.json) for p in protos]
+    return [unpack(p.bytes)[0] if p.bytes else json.loads(p.json) for p in protos]
 
 
 def messages(app: AppTest) -> list[str]:

@@ -12,13 +12,13 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import Visit, browser_views, messages, shown, view
 from transformer import Trace, Translator
 from transformer.analysis.roles.sentence_heads import stand_out
-from transformer.figures import Side
-from transformer.figures.packing import split
+from transformer.figures import ExplorerData
+from transformer.figures.packing import unpack
 from transformer.figures.state import DEFAULTS
 from transformer.jobs import services
 from transformer.ui.address import View
 from transformer.ui.attention import opened
-from transformer.ui.readings import Reading
+from transformer.ui.trace_cache import Reading
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
@@ -46,7 +46,7 @@ def test_it_opens_at_the_head_that_the_story_begins_with_if_none_is_asked_for(
     trace = Translator.load(checkpoints / "tiny", device="cpu").trace(View().text)
     start = shown(visit("pages/attention.py"))[0]["start"]
     aligns = [(one.layer, one.head) for one in stand_out(trace) if one.what == "aligns"]
-    assert (start["layer"], start["head"]) == (aligns or [Side(trace).clearest("cross")])[0]
+    assert (start["layer"], start["head"]) == (aligns or [ExplorerData(trace).clearest("cross")])[0]
 
 
 @pytest.mark.parametrize("heads", ["none", "1.2,0.1", "999.999"])
@@ -84,10 +84,10 @@ def test_compare_opens_with_something_to_compare(visit: Visit) -> None:
 def test_decoding_has_the_layers_of_each_kinds_clearest_head(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transformer.figures.side.WHOLE", 0)  # a layer at a time
+    monkeypatch.setattr("transformer.figures.explorer_data.WHOLE", 0)  # a layer at a time
     app = visit("pages/attention.py", text="The dog sleeps.", view="decoding", layer="0", head="0")
     side = shown(app)[0]["sides"][0]
-    parts = split(browser_views(app)[0].proto.bytes)[1]
+    parts = unpack(browser_views(app)[0].proto.bytes)[1]
     for kind, (layer, _) in side["clearest"].items():
         assert f"0.weights.{kind}.{layer}" in parts
 
@@ -134,7 +134,7 @@ def test_a_forced_piece_changes_the_second_side(visit: Visit) -> None:
 
 def test_vectors_come_with_the_view_that_shows_them(visit: Visit) -> None:
     def parts(app: AppTest) -> set[str]:
-        return {name.split(".")[1] for name in split(browser_views(app)[0].proto.bytes)[1]}
+        return {name.split(".")[1] for name in unpack(browser_views(app)[0].proto.bytes)[1]}
 
     assert parts(visit("pages/attention.py")) == {"thumbs", "pins", "weights"}
     found = parts(visit("pages/attention.py", view="query-key", kind="decoder"))

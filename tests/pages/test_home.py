@@ -12,7 +12,7 @@ from tests.pages.conftest import Visit, shown, view
 from transformer import Translator
 from transformer.figures.glance import glance_data
 from transformer.figures.rooms import PICTURES
-from transformer.ui import models, readings, state
+from transformer.ui import models, state, trace_cache
 from transformer.ui.home import glance
 from transformer.ui.home.glance import Wish
 from transformer.ui.models import Model
@@ -103,7 +103,7 @@ def test_what_makes_no_sense_is_not_heard(model: Model, told: dict[str, Any]) ->
 
 
 def test_a_word_that_is_put_there_begins_this_sentences_translation_alone(model: Model) -> None:
-    first = readings.greedy(model, TEXT).trace.translation
+    first = trace_cache.greedy(model, TEXT).trace.translation
     other = next(c.id for c in first.steps[0].candidates if c.id != first.ids[0] and c.id > 3)
     asked = ask(model, text=TEXT, number=1, prefix=[other])
     data = glance._picture(model, asked)

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import Visit, browser_views, run_program, view
 from transformer import Translator
 from transformer.analysis.inside import opened
-from transformer.figures.packing import split
+from transformer.figures.packing import unpack
 from transformer.figures.places import STOPS
 from transformer.ui.inside import SECTIONS
 
@@ -31,7 +31,7 @@ def translator(checkpoints: Path) -> Translator:
 
 def sent(app: AppTest) -> list[tuple[dict[str, Any], Any]]:
     """Headers and arrays of the browser views on the page, the map first."""
-    return [split(element.proto.bytes) for element in browser_views(app)]
+    return [unpack(element.proto.bytes) for element in browser_views(app)]
 
 
 def tables(app: AppTest) -> dict[str, tuple[dict[str, Any], Any]]:

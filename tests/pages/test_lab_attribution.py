@@ -13,8 +13,8 @@ from streamlit.testing.v1.element_tree import Selectbox
 
 from tests.pages.conftest import Visit, browser_views, messages, run_program, shown, view
 from transformer.analysis.attribution import flow
-from transformer.figures.packing import split
-from transformer.ui import readings
+from transformer.figures.packing import unpack
+from transformer.ui import trace_cache
 
 TEXT = "The baker hides books."
 PAGE = "pages/lab.py"
@@ -62,7 +62,7 @@ def test_the_page_finds_where_they_differ(visit: Visit) -> None:
     cell = shown(app)[0]["cell"]
     assert cell == [view(app).row, view(app).column]
     proto = browser_views(app)[0].proto
-    parts = split(proto.bytes)[1]
+    parts = unpack(proto.bytes)[1]
     shares = [parts[name].array / parts[name].array.max() for name in ("weight", "norm")]
     apart = np.abs(shares[0] - shares[1])
     assert apart[tuple(cell)] == apart.max()
@@ -132,7 +132,7 @@ def test_the_lines_of_python_print_the_same_numbers(visit: Visit) -> None:
         assert all(name in space for name in names)
         assert printed.getvalue()
         if "found" in space:
-            parts = split(browser_views(app)[0].proto.bytes)[1]
+            parts = unpack(browser_views(app)[0].proto.bytes)[1]
             for name, values in space["found"].values.items():  # type: ignore[attr-defined]
                 np.testing.assert_allclose(parts[name].array, values, rtol=1e-4, atol=1e-6)
 
@@ -170,6 +170,6 @@ def test_what_takes_too_much_of_the_server_is_ended(
     short = {"step": "2", "method": "forced", "target": "Un bateau cache."}
     assert not messages(opened(visit, text="A boat hides.", **short))
     assert asked
-    monkeypatch.setattr(readings, "SECONDS", -1)
+    monkeypatch.setattr(trace_cache, "SECONDS", -1)
     app = opened(visit, text="The pilot hides a boat.", **short)
     assert "took more than the -1 seconds of a processor" in messages(app)[0]

@@ -17,7 +17,7 @@ from transformer.analysis.interventions.blanking import blank_cells
 from transformer.analysis.interventions.comparison import Comparison, compare
 from transformer.analysis.interventions.patches import hidden, painted, patched, without_pieces
 from transformer.analysis.interventions.switching import switched_off, to_mean, uniform
-from transformer.figures.packing import split
+from transformer.figures.packing import unpack
 from transformer.figures.switchboard import heads_of
 from transformer.inference import Trace
 from transformer.ui.address import EXAMPLES
@@ -51,7 +51,7 @@ def said(app: AppTest) -> str:
 def moved(app: AppTest) -> dict[str, np.ndarray]:
     """How far every head moved, as the browser was told."""
     for element in browser_views(app):
-        header, parts = split(element.proto.bytes)
+        header, parts = unpack(element.proto.bytes)
         if header.get("moved"):
             return {name.removeprefix("moved."): part.array for name, part in parts.items()}
     return {}
@@ -219,9 +219,9 @@ def test_a_chosen_cell_and_all_cells(visit: Visit, translator: Translator) -> No
         assert f"**{ranks[name]:.2f}**".replace("-", "−") in said(app)
     assert f"{len(cells.cells)} cells" in said(app)
     header, parts = next(
-        split(element.proto.bytes)
+        unpack(element.proto.bytes)
         for element in browser_views(app)
-        if split(element.proto.bytes)[0].get("shown") == ["weight", "effect"]
+        if unpack(element.proto.bytes)[0].get("shown") == ["weight", "effect"]
     )
     assert header["cell"] == [1, 3]
     wanted = cells.total.reshape(len(trace.tgt_tokens), -1)

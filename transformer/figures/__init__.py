@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from transformer.figures.explorer import explorer_data, explorer_page
+from transformer.figures.explorer_sides import ExplorerData, prefixed
+from transformer.figures.explorer_view import ExplorerView
 from transformer.figures.film import film_data, film_page
 from transformer.figures.moments import moments_data, moments_page
-from transformer.figures.shown import Shown
-from transformer.figures.side import Side, prefixed
 from transformer.figures.steps import steps_data, translation_data
 from transformer.figures.token_diff import align, difference
 from transformer.figures.views import module, style, translation_page
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _PLOTLY = {"curves": "transformer.figures.curves", "heatmap": "transformer.figures.plots"}
 
 __all__ = [
-    "Shown",
-    "Side",
+    "ExplorerData",
+    "ExplorerView",
     "align",
     "curves",
     "difference",

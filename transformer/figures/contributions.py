@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from transformer.figures.curves import BELOW_ZERO, DARK, LIGHT
-from transformer.figures.packing import Part, join
+from transformer.figures.packing import Part, pack
 from transformer.figures.positions import Numbers, lay_out
 
 ROW, LOW_ROW = 24, 15  # pixels of a token's bars, and of many's
@@ -97,7 +97,7 @@ def contributions_data(
             for one in quantities
         ],
     }
-    return join(header, [Part(one.name, one.values.astype("<f4")) for one in quantities])
+    return pack(header, [Part(one.name, one.values.astype("<f4")) for one in quantities])
 
 
 def answers(

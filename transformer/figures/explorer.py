@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from transformer.figures.packing import Part, join
-from transformer.figures.side import Side, header, prefixed
+from transformer.figures.explorer_sides import ExplorerData, header, prefixed
+from transformer.figures.packing import Part, pack
 from transformer.figures.state import state_of
 from transformer.figures.views import TABS, data_script, page
 
@@ -32,7 +32,7 @@ openExplorer(TABS);"""
 
 
 def explorer_data(
-    sides: Sequence[Side],
+    sides: Sequence[ExplorerData],
     start: Mapping[str, Any],
     parts: Sequence[Part],
     *,
@@ -71,11 +71,11 @@ def explorer_data(
         "story": [notice.data() for notice in story],
         "later": [part.meta() for part in later],
     }
-    return join(head, [*small, *parts])
+    return pack(head, [*small, *parts])
 
 
 def explorer_page(
-    sides: Sequence[Side],
+    sides: Sequence[ExplorerData],
     start: Mapping[str, Any],
     title: str = "Attention",
     story: Sequence[Notice] = (),

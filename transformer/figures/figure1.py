@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float, UInt8
 
-from transformer.figures.packing import Part, join
+from transformer.figures.packing import Part, pack
 from transformer.figures.places import Drawing
 
 THUMB = (12, 20)
@@ -94,7 +94,7 @@ def figure_data(
         for one in buttons
         if one.picture is not None
     ]
-    return join(head, thumbs)
+    return pack(head, thumbs)
 
 
 def thumb(

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from transformer.figures.explorer_sides import labels_of
 from transformer.figures.film_captions import captions
 from transformer.figures.naming import retold
-from transformer.figures.packing import COARSE, Part, join, levels
+from transformer.figures.packing import COARSE, Part, pack, quantize
 from transformer.figures.roles import LEAST_ROWS, NONE, POSITIONAL, SINK, Role, roles
-from transformer.figures.side import labels_of
 from transformer.figures.state import State
 from transformer.figures.views import packed_page
 from transformer.measures import KINDS
@@ -113,7 +113,7 @@ def film_data(
         "visit": visit,
         "exact": int(exact),
     }
-    return join(header, parts)
+    return pack(header, parts)
 
 
 def film_page(
@@ -204,7 +204,7 @@ def _packed(
         codes[at] = known[role.text, role.group]
     shares = np.vectorize(lambda role: role.share, otypes=["<f4"])(found)
     return [
-        levels(name, weights.astype(np.float32), COARSE),
+        quantize(name, weights.astype(np.float32), COARSE),
         Part(f"role.{name}", codes),
         Part(f"share.{name}", shares),
     ]

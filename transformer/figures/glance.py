@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float
 
-from transformer.figures.side import Traced
+from transformer.figures.explorer_sides import Traced
 from transformer.figures.words import merge, word_labels, words
 
 END = "</s>"

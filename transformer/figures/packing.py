@@ -42,7 +42,7 @@ class Part:
         return {"name": self.name, "type": kind, "shape": self.array.shape, "top": self.top}
 
 
-def levels(name: str, weights: Float[np.ndarray, "*heads rows columns"], top: int = FINE) -> Part:
+def quantize(name: str, weights: Float[np.ndarray, "*heads rows columns"], top: int = FINE) -> Part:
     """Weights as levels from 0 to `top`.
 
     Raises:
@@ -76,7 +76,7 @@ def rounding_error(weight: float, top: int) -> float:
     return float((np.sqrt(weight) * top + 1) / top**2 + weight * 2.0**-22)
 
 
-def join(header: Mapping[str, Any], parts: Sequence[Part]) -> bytes:
+def pack(header: Mapping[str, Any], parts: Sequence[Part]) -> bytes:
     """A header and arrays as one run of bytes. The header may not use the name "parts"."""
     metas, blocks, start = [], [], 0
     for part in parts:
@@ -90,11 +90,11 @@ def join(header: Mapping[str, Any], parts: Sequence[Part]) -> bytes:
     return MAGIC + len(text).to_bytes(4, "little") + text + b"".join(blocks)
 
 
-def split(data: bytes) -> tuple[dict[str, Any], dict[str, Part]]:
-    """The inverse of `join`. Raises ValueError if these bytes are cut off or of another kind."""
+def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, Part]]:
+    """The inverse of `pack`. Raises ValueError if these bytes are cut off or of another kind."""
     body = 8 + int.from_bytes(data[4:8], "little")
     if data[:4] != MAGIC or len(data) < max(9, body):
-        raise ValueError(f"These {len(data)} bytes are no packed arrays; join() makes them.")
+        raise ValueError(f"These {len(data)} bytes are no packed arrays; pack() makes them.")
     header = json.loads(data[8:body])
     parts = {}
     for meta in header.pop("parts"):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float, Integer
 
-from transformer.figures.packing import FINE, Part, levels
+from transformer.figures.packing import FINE, Part, quantize
 from transformer.figures.words import merge, plain_words
 
 
@@ -69,7 +69,7 @@ def pin_parts(
     for which, name in enumerate(("to", "from")):
         mine = [pair[which] for pair in each]
         others = np.stack([one.others for one in mine]).astype("<u2")
-        parts.append(levels(f"pins.{kind}.{name}", np.stack([one.weights for one in mine]), FINE))
+        parts.append(quantize(f"pins.{kind}.{name}", np.stack([one.weights for one in mine]), FINE))
         parts.append(Part(f"pins.{kind}.{name}.who", others))
     return parts
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Float
 
-from transformer.figures.packing import COARSE, Part, join, levels
-from transformer.figures.side import Side, pool
+from transformer.figures.explorer_sides import ExplorerData, pool
+from transformer.figures.packing import COARSE, Part, pack, quantize
 
 LETTERS = {"encoder": "e", "decoder": "d", "cross": "c"}
 PICTURE = 24
@@ -16,7 +16,7 @@ PICTURE = 24
 
 
 def switchboard_data(
-    side: Side,
+    side: ExplorerData,
     labels: Mapping[str, str],
     off: str,
     *,
@@ -44,7 +44,7 @@ def switchboard_data(
     for kind in kinds:
         if moved is None:
             pictures = np.stack([pool(layer, PICTURE) for layer in side.weights(kind)])
-            parts.append(levels(f"thumbs.{kind}", pictures, COARSE))
+            parts.append(quantize(f"thumbs.{kind}", pictures, COARSE))
         else:
             shape = (side.depths[kind], int(side.traced.config["n_heads"]))
             if moved[kind].shape != shape:
@@ -62,7 +62,7 @@ def switchboard_data(
         "large": large,
         "exact": exact,
     }
-    return join(header, parts)
+    return pack(header, parts)
 
 
 def heads_of(off: str, n_layers: int, n_heads: int) -> tuple[list[tuple[str, int, int]], list[str]]:

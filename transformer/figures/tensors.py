@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from transformer.figures.packing import Part, join
+from transformer.figures.packing import Part, pack
 
 KINDS = ("signed", "positive", "share", "mask", "count")
 
@@ -78,4 +78,4 @@ def tensor_data(
         "cell": None if cell is None else {"row": cell[0], "column": cell[1], "here": here},
         "large": size == "large",
     }
-    return join(head, [Part("values", np.ascontiguousarray(table.values, dtype="<f4"))])
+    return pack(head, [Part("values", np.ascontiguousarray(table.values, dtype="<f4"))])

@@ -16,7 +16,7 @@ from typing import Any, get_args
 import numpy as np
 
 from transformer.config import Score
-from transformer.figures.side import SITES, VECTORS
+from transformer.figures.explorer_sides import SITES, VECTORS
 from transformer.inference.given_weights import trace_parts
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.inference.trace_files import HEADER, UNREADABLE, Array, checked

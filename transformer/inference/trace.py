@@ -17,8 +17,8 @@ import pandas as pd
 import torch
 
 from transformer.config import near
-from transformer.figures.shown import Shown
-from transformer.figures.side import Side
+from transformer.figures.explorer_sides import ExplorerData
+from transformer.figures.explorer_view import ExplorerView
 from transformer.inference import trace_files
 from transformer.inference.given_weights import trace_parts
 from transformer.inference.results import Translation
@@ -161,7 +161,9 @@ class Trace(Mapping[str, Array]):
         table["weight"] = weights[h, i, j]
         return pd.DataFrame(table)
 
-    def explore(self, other: Trace | None = None, *, view: str = "heads", **state: Any) -> Shown:
+    def explore(
+        self, other: Trace | None = None, *, view: str = "heads", **state: Any
+    ) -> ExplorerView:
         """The attention explorer, in a notebook or as a file of its own.
 
             trace.explore(kind="cross", exact=False)
@@ -175,22 +177,26 @@ class Trace(Mapping[str, Array]):
         Raises:
             ValueError: for a name or value that there is not, with those that there are.
         """
-        sides = [Side(self)] if other is None else [Side(self, "A"), Side(other, "B")]
-        return Shown(sides, {"view": view, **state})
+        sides = (
+            [ExplorerData(self)]
+            if other is None
+            else [ExplorerData(self, "A"), ExplorerData(other, "B")]
+        )
+        return ExplorerView(sides, {"view": view, **state})
 
-    def heads(self, **state: Any) -> Shown:
+    def heads(self, **state: Any) -> ExplorerView:
         """Lines between tokens, a colour for each head; see `explore`."""
         return self.explore(view="heads", **state)
 
-    def model(self, **state: Any) -> Shown:
+    def model(self, **state: Any) -> ExplorerView:
         """All heads of all layers at a glance; see `explore`."""
         return self.explore(view="model", **state)
 
-    def heatmap(self, **state: Any) -> Shown:
+    def heatmap(self, **state: Any) -> ExplorerView:
         """One head, or several together, as a table of colours; see `explore`."""
         return self.explore(view="heatmap", **state)
 
-    def compare(self, other: Trace, **state: Any) -> Shown:
+    def compare(self, other: Trace, **state: Any) -> ExplorerView:
         """Where another trace looked elsewhere; see `explore`."""
         return self.explore(other, view="compare", **state)
 

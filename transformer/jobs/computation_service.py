@@ -112,7 +112,7 @@ class Computing:
             unwritten = lane.unwritten.get(key, "")
         if (folder / RESULT).is_file():
             if asked is not None:  # who sees it done sees since when: its thread is yet to wake
-                self._latest.note(asked.what.subject, key)
+                lane.note_result(key, asked)
             return Standing(key, "done", 1.0)
         # Read before `failed.json`, which is written before this is removed.
         reported = read(folder / PROGRESS) if asked is not None else {}

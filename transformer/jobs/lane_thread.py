@@ -101,8 +101,7 @@ class LaneThread:
                 reason = self._make(folder, asked)
             except OSError as error:
                 reason = f"it could not be made: {error.strerror or error}"
-            if (folder / RESULT).is_file():
-                self._latest.note(asked.what.subject, key)
+            self.note_result(key, asked)
             with suppress(OSError):  # another app may be at it
                 forget([*self._folder.glob(f"{self._name}-*")], self._lane.kept, new=folder)
             with self.guard:
@@ -114,6 +113,13 @@ class LaneThread:
                 if again:
                     with suppress(JobError):  # who asked first has as many others by now
                         self.line.add(key, Asked(asked.what, asked.first, asked.visitors))
+
+    def note_result(self, key: str, asked: Asked) -> None:
+        """That its subject has a result since now, if it has. Guarded, so that nobody forgets it
+        for a new one between the look and the note, which would then have the old one's time."""
+        with self.guard:
+            if (self._folder / key / RESULT).is_file():
+                self._latest.note(asked.what.subject, key)
 
     def _say(self, folder: Path, reason: str) -> None:
         """Why there is no result, in its folder, or kept here while the disk takes no word."""

@@ -19,8 +19,8 @@ from transformer.ui.address import EXAMPLE
 from transformer.ui.kit import exact, views
 from transformer.ui.models import Model
 from transformer.ui.pages import HOME, PAGES, path
-from transformer.ui.readings import WhileWanted
 from transformer.ui.server import threads  # noqa: F401  threads: set on import
+from transformer.ui.trace_cache import WhileWanted
 
 JOINER = "\u2060"
 _STYLE, _LARGE = (Path(__file__).with_name(name) for name in ("frame.css", "frame-large.css"))
@@ -49,7 +49,7 @@ def page(file: str) -> Iterator[Model]:
 
 
 @contextmanager
-def workshop(file: str) -> Iterator[None]:
+def page_without_model(file: str) -> Iterator[None]:
     """As `page`, for a page that needs no model."""
     with _frame(file) as problems:
         with _way_around(file):

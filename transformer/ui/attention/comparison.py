@@ -8,11 +8,11 @@ from dataclasses import replace
 import streamlit as st
 
 from transformer.text.visible import is_blank
-from transformer.ui import frame, models, readings, state
+from transformer.ui import frame, models, state, trace_cache
 from transformer.ui.attention import Attention
 from transformer.ui.attention.edits import one_word_changed
 from transformer.ui.models import Model
-from transformer.ui.readings import Reading
+from transformer.ui.trace_cache import Reading
 
 
 def controls(model: Model) -> None:
@@ -61,11 +61,11 @@ def second(model: Model, reading: Reading) -> tuple[Reading | None, str]:
     compared = bool(not is_blank(view.other) or view.other_model)
     try:
         if view.force and not (compared and view.view == "compare"):
-            return readings.altered(model, view, reading, view.force), "force"
+            return trace_cache.altered(model, view, reading, view.force), "force"
         if compared:
-            return readings.other(_other_model(model), view), "other"
+            return trace_cache.other(_other_model(model), view), "other"
         if view.view == "compare" and (text := suggested(model)):
-            return readings.other(model, replace(view, other=text)), "other"
+            return trace_cache.other(model, replace(view, other=text)), "other"
     except (OSError, ValueError) as error:
         st.warning(frame.plain(f"Nothing to compare with: {error}"))
         return None, "refused"

@@ -5,16 +5,16 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.figures import explorer_data, prefixed
+from transformer.figures.explorer_sides import vectors_of
 from transformer.figures.packing import Part
-from transformer.figures.side import vectors_of
 from transformer.figures.state import FIELDS, State
-from transformer.ui import readings, state
+from transformer.ui import state, trace_cache
 from transformer.ui.attention import Attention
 from transformer.ui.attention.comparison import names
 from transformer.ui.attention.story import first_look, story
 from transformer.ui.kit import views
 from transformer.ui.models import Model
-from transformer.ui.readings import Reading
+from transformer.ui.trace_cache import Reading
 
 
 def show(
@@ -70,7 +70,7 @@ def _vectors(model: Model | None, reading: Reading, now: State) -> list[Part]:
     kind = str(now["kind"])
     if model is None:
         return prefixed(vectors_of(reading.trace, kind, layer, head), 0)
-    return prefixed(readings.vectors(model, reading, kind, layer, head), 0)
+    return prefixed(trace_cache.vectors(model, reading, kind, layer, head), 0)
 
 
 def _explored() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.figures import Side, explorer_page
+from transformer.figures import ExplorerData, explorer_page
 from transformer.figures.naming import file_name
 from transformer.inference.foreign_trace import FILE_BYTES, open_trace
 from transformer.jobs import services
@@ -20,8 +20,8 @@ from transformer.ui.attention import Attention, explorer
 from transformer.ui.attention.story import first_look, story
 from transformer.ui.kit.downloads import download
 from transformer.ui.kit.kept import Kept
-from transformer.ui.readings import Reading
 from transformer.ui.server import visitor
+from transformer.ui.trace_cache import Reading
 
 ROOM = 192_000_000
 """Bytes of opened traces on this server, of all visitors; the one used last always stays."""
@@ -121,9 +121,9 @@ def _page(reading: Reading, second: Reading | None) -> Callable[[], str]:
     shown, told = first_look(reading, state.view(Attention).explorer()), story(reading)
 
     def made() -> str:
-        sides = [Side(reading.trace, "A" if second else "", reading.model)]
+        sides = [ExplorerData(reading.trace, "A" if second else "", reading.model)]
         if second is not None:
-            sides.append(Side(second.trace, "B", second.model))
+            sides.append(ExplorerData(second.trace, "B", second.model))
         return explorer_page(sides, shown, reading.trace.source, told)
 
     return made

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 from transformer.analysis.roles.sentence_heads import StandsOut, stand_out
 from transformer.figures.explorer import Notice
 from transformer.figures.state import State
-from transformer.ui.readings import Reading
+from transformer.ui.trace_cache import Reading
 
 _kept: WeakKeyDictionary[Reading, list[StandsOut]] = WeakKeyDictionary()
 _ENDS = {"</s>": "the sign that ends the sentence", "<s>": "the sign that begins the translation"}

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer.figures import Side, explorer_page
+from transformer.figures import ExplorerData, explorer_page
 from transformer.figures.naming import file_name
-from transformer.ui import readings, state
+from transformer.ui import state, trace_cache
 from transformer.ui.attention import Attention, comparison
 from transformer.ui.attention.story import first_look, story
 from transformer.ui.kit.downloads import download
 from transformer.ui.models import Model
-from transformer.ui.readings import Reading
+from transformer.ui.trace_cache import Reading
 
 
 def buttons(
@@ -45,9 +45,9 @@ def _page(model: Model, reading: Reading, second: Reading | None, versus: str) -
     names = ("",) if second is None else comparison.names(model, versus) or ("A", "B")
 
     def made() -> str:
-        sides = [Side(readings.whole(model, reading), names[0], model.name)]
+        sides = [ExplorerData(trace_cache.whole(model, reading), names[0], model.name)]
         if second is not None:
-            sides.append(Side(second.trace, names[1]))
+            sides.append(ExplorerData(second.trace, names[1]))
         return explorer_page(sides, shown, reading.trace.source, told)
 
     return made
@@ -57,7 +57,7 @@ def _npz(model: Model, reading: Reading) -> Callable[[], bytes]:
     def made() -> bytes:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "trace.npz"
-            readings.whole(model, reading).save_npz(path)
+            trace_cache.whole(model, reading).save_npz(path)
             return path.read_bytes()
 
     return made

@@ -16,13 +16,13 @@ from transformer.cancellation import cancelled_by
 from transformer.figures.glance import glance_data
 from transformer.inference.rivals import Rival, rival_words
 from transformer.text.visible import is_blank
-from transformer.ui import frame, readings, state
+from transformer.ui import frame, state, trace_cache
 from transformer.ui.address import EXAMPLE
 from transformer.ui.kit import controls, views
 from transformer.ui.kit.fragment import fragment
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
-from transformer.ui.readings import Reading, WhileWanted
+from transformer.ui.trace_cache import Reading, WhileWanted
 
 Rivals = tuple[tuple[Rival, ...], ...]
 KEY = "glance"
@@ -98,7 +98,7 @@ def _picture(model: Model, asked: Wish) -> dict[str, Any]:
     data: dict[str, Any] = {"text": state.view().text}
     problem = {"problem": asked.problem} if asked.problem else {}
     try:
-        reading = readings.greedy(model, data["text"], asked.prefix)
+        reading = trace_cache.greedy(model, data["text"], asked.prefix)
         rivals: Rivals = ()
         if asked.rivals:
             rivals = _rivals(model.hash, data["text"], asked.prefix, model, reading)

@@ -8,14 +8,14 @@ import streamlit as st
 
 from transformer.analysis.inside.bleu_by_hand import BleuByHand, NGramCounts, bleu
 from transformer.text.visible import is_blank
-from transformer.ui import frame, readings, state
+from transformer.ui import frame, state, trace_cache
 from transformer.ui.models import Model
 
 
 def show(model: Model) -> None:
     """The whole section."""
     view = state.view()
-    output = readings.read(model, view).trace.text
+    output = trace_cache.read(model, view).trace.text
     st.markdown(
         "How near is a translation to a right one? BLEU counts: which runs of one, two, three and "
         "four words of the output stand in the reference too? A run counts at most as often as the "

@@ -12,7 +12,7 @@ from transformer.figures.positions import Curve, lines, table
 from transformer.figures.results import two_distributions
 from transformer.inference import Trace
 from transformer.training.schedule_curve import Rates, rates
-from transformer.ui import frame, readings, state
+from transformer.ui import frame, state, trace_cache
 from transformer.ui.inside import Inside, stops
 from transformer.ui.kit import tables
 from transformer.ui.kit.charts import chart, dark
@@ -29,7 +29,7 @@ _WARMUPS = (100, 200, 400, 1000, 2000, 4000, 8000, 16000)
 
 def show(model: Model) -> None:
     """The whole section."""
-    reading = readings.read(model, state.view(Inside))
+    reading = trace_cache.read(model, state.view(Inside))
     st.markdown(
         "Everything else on this page is a model that has learned. Three things shape how it does: "
         "how far it steps, what is hidden from it, and how sure it is asked to be."

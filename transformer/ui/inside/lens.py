@@ -8,7 +8,7 @@ from transformer.analysis.inside.logit_lens import Lens
 from transformer.analysis.inside.logit_lens import lens as look
 from transformer.figures.lens import WRITTEN, lens_curve, lens_map
 from transformer.inference import Trace
-from transformer.ui import readings, state
+from transformer.ui import state, trace_cache
 from transformer.ui.inside import stops
 from transformer.ui.kit import exact
 from transformer.ui.kit.charts import chart, dark
@@ -18,7 +18,7 @@ from transformer.ui.models import Model
 
 def show(model: Model) -> None:
     """The whole section."""
-    reading = readings.read(model, state.view())
+    reading = trace_cache.read(model, state.view())
     trace = stops.trace(model, reading, 0)
     found = _lens(model, trace)
     st.markdown(

@@ -10,10 +10,10 @@ from transformer.analysis.inside import Box, boxes
 from transformer.config import ModelConfig
 from transformer.figures.places import STOPS
 from transformer.inference import Trace
-from transformer.ui import readings, state
+from transformer.ui import state, trace_cache
 from transformer.ui.inside import Inside
 from transformer.ui.models import Model
-from transformer.ui.readings import Reading
+from transformer.ui.trace_cache import Reading
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def go(place: str, layer: int | None = None, panel: str = "") -> None:
 def trace(model: Model, reading: Reading, layer: int) -> Trace:
     """The pass with every site that boxes of this layer read, and what each sublayer leaves."""
     names = model.translator.model.hook_names
-    return readings.sites(model, reading, [name for name in names if _read(name, layer)])
+    return trace_cache.sites(model, reading, [name for name in names if _read(name, layer)])
 
 
 def _read(name: str, layer: int) -> bool:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from transformer.analysis.inside import shifted
 from transformer.text.visible import is_blank
-from transformer.ui import readings, state
+from transformer.ui import state, trace_cache
 from transformer.ui.kit import controls, exact
 from transformer.ui.models import Model
 
@@ -34,7 +34,7 @@ def show(model: Model) -> None:
     )
     target: str | Sequence[int] = view.target
     if is_blank(view.target):
-        target = readings.read(model, view).trace.translation.ids
+        target = trace_cache.read(model, view).trace.translation.ids
         st.caption("Until you write one, what the model itself says stands in for it.")
     found = shifted(model.translator, view.text, target)
     st.html(f"The encoder reads {' '.join(map(_token, found.source))}")

@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer.analysis.inside import opened
 from transformer.figures.places import STOPS
-from transformer.ui import frame, readings, state
+from transformer.ui import frame, state, trace_cache
 from transformer.ui.inside import asides, ending, figure, stops, tables
 from transformer.ui.inside.stops import Stop
 from transformer.ui.kit import exact
@@ -23,7 +23,7 @@ _BLOCKS = {
 
 def show(model: Model) -> None:
     """The whole section."""
-    reading = readings.read(model, state.view())
+    reading = trace_cache.read(model, state.view())
     stop = stops.now(model)
     trace = stops.trace(model, reading, stop.layer)
     left, right = st.columns([9, 13], gap="large")

@@ -10,7 +10,7 @@ from transformer.languages import called
 from transformer.ui import frame, state
 from transformer.ui.kit import exact, toy
 from transformer.ui.models import Model
-from transformer.ui.readings import Reading
+from transformer.ui.trace_cache import Reading
 
 FIELD, PHONE = 60, 34
 """Letters that a field shows at least, and on a phone: a longer sentence stands below it as well,

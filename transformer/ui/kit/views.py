@@ -11,7 +11,7 @@ import streamlit as st
 from transformer.figures import module, style, translation_data
 from transformer.ui import state
 from transformer.ui.kit import exact
-from transformer.ui.readings import Reading
+from transformer.ui.trace_cache import Reading
 
 
 @cache

@@ -15,7 +15,7 @@ from transformer.analysis.corpora.gold import Gold
 from transformer.figures.alignment import alignment
 from transformer.figures.naming import file_name
 from transformer.inference import Trace
-from transformer.ui import frame, models, readings, state
+from transformer.ui import frame, models, state, trace_cache
 from transformer.ui.kit import controls, exact, tables
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.lab import Lab, align_links, align_shift
@@ -41,7 +41,7 @@ def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) ->
             on_click=state.change,
             kwargs={"method": "greedy", "target": "", "links": ""},
         )
-    reading = readings.read(model, state.view(Lab))
+    reading = trace_cache.read(model, state.view(Lab))
     _choose(model)
     view = state.view(Lab)
     known = _known(texts, reading.trace)
@@ -114,10 +114,10 @@ def _known(texts: Corpus | None, trace: Trace) -> Gold | None:
     return None
 
 
-def _recorded(model: Model, reading: readings.Reading, layer: int) -> Trace:
+def _recorded(model: Model, reading: trace_cache.Reading, layer: int) -> Trace:
     """The trace with what norms read besides the weights."""
     site = f"decoder.layers.{layer}.cross_attn.hook_"
-    more = readings.sites(model, reading, [site + "value", site + "heads"])
+    more = trace_cache.sites(model, reading, [site + "value", site + "heads"])
     return replace(reading.trace, tensors={**reading.trace.tensors, **more.tensors})
 
 

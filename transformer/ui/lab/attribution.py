@@ -7,11 +7,11 @@ from dataclasses import replace
 import streamlit as st
 
 from transformer.inference import Trace
-from transformer.ui import frame, readings, state
+from transformer.ui import frame, state, trace_cache
 from transformer.ui.kit import controls
 from transformer.ui.lab import Lab, attribution_board, attribution_head, attribution_token
 from transformer.ui.models import Model
-from transformer.ui.readings import Reading
+from transformer.ui.trace_cache import Reading
 
 MAX_PIECES = 128
 """Pieces of the longer side: gradients and ALTI+ of longer sentences take seconds."""
@@ -37,7 +37,7 @@ def show(model: Model) -> None:
         "nor what becomes of it. So here is, beside every weight, what it **moves**."
     )
     controls.sentence(model)
-    reading = readings.read(model, state.view())
+    reading = trace_cache.read(model, state.view())
     st.markdown(f"{model.about.target}: **{frame.plain(reading.trace.text)}**")
     longest = max(len(reading.trace.src_tokens), len(reading.trace.tgt_tokens))
     if longest > MAX_PIECES:
@@ -56,5 +56,5 @@ def show(model: Model) -> None:
 def recorded(model: Model, reading: Reading) -> Trace:
     """The trace of `reading` with all that norms and ALTI+ read besides the weights."""
     names = [name for name in model.translator.model.hook_names if name.endswith(READ)]
-    more = readings.sites(model, reading, names)
+    more = trace_cache.sites(model, reading, names)
     return replace(reading.trace, tensors={**reading.trace.tensors, **more.tensors})

@@ -19,7 +19,7 @@ from transformer.ui.kit.remembered import remembered
 from transformer.ui.lab import Lab
 from transformer.ui.lab.attribution_texts import CELLS, explain
 from transformer.ui.models import Model
-from transformer.ui.readings import Reading
+from transformer.ui.trace_cache import Reading
 
 
 def show(model: Model, reading: Reading, trace: Trace) -> None:

@@ -20,7 +20,7 @@ from transformer.figures.state import KINDS
 from transformer.figures.switchboard import LETTERS
 from transformer.inference.results import Translation
 from transformer.text.visible import is_blank
-from transformer.ui import frame, models, readings, state
+from transformer.ui import frame, models, state, trace_cache
 from transformer.ui.kit import controls, exact, tables
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
@@ -169,7 +169,9 @@ def _corpus(model: Model, corpus: Corpus, heads: Sequence[Head]) -> None:
     if not heads:
         return
     few, off = spread(corpus, AT_ONCE), written(heads)
-    turn: readings.Turn = st.session_state.setdefault("prune-turn", readings.Turn())
+    turn: trace_cache.NewestOnly = st.session_state.setdefault(
+        "prune-turn", trace_cache.NewestOnly()
+    )
     number = turn.draw()
     with turn.lock:
         turn.check(number)  # of a slider that is dragged only the last place is measured

@@ -9,14 +9,14 @@ from transformer.analysis.importance.by_gradient import gradient_importances
 from transformer.analysis.interventions.switching import Head, switched_off
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
-from transformer.ui import frame, readings, state
+from transformer.ui import frame, state, trace_cache
 from transformer.ui.kit import controls, exact
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.kit.views import component
 from transformer.ui.lab import OFF, Lab, pruning, switch_further, switch_head, switch_result
 from transformer.ui.lab.switch_plan import compared, plan
 from transformer.ui.models import Model
-from transformer.ui.readings import Reading
+from transformer.ui.trace_cache import Reading
 
 SINGLE = 6
 """Heads that are tried one by one before whole layers are."""
@@ -32,7 +32,7 @@ def show(model: Model) -> None:
         "alone, and stands in its address."
     )
     controls.sentence(model)
-    reading = readings.read(model, state.view(Lab))
+    reading = trace_cache.read(model, state.view(Lab))
     trace = reading.trace
     longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
     if longest > MAX_PIECES:

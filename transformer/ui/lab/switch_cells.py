@@ -18,7 +18,7 @@ from transformer.figures.before_after import effects
 from transformer.figures.contributions import CellValues, contributions_data
 from transformer.figures.naming import file_name
 from transformer.inference import Trace
-from transformer.ui import readings, state
+from transformer.ui import state, trace_cache
 from transformer.ui.kit import controls, exact, tables, terms, views
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
@@ -26,7 +26,7 @@ from transformer.ui.lab import Lab
 from transformer.ui.lab.attribution_head import opening
 from transformer.ui.lab.attribution_texts import piece
 from transformer.ui.models import Model
-from transformer.ui.readings import Reading
+from transformer.ui.trace_cache import Reading
 
 MAX_PIECES = 48
 """Pieces of the longer side: there are as many passes as cells, and of more it is minutes."""
@@ -60,7 +60,7 @@ def show(model: Model, reading: Reading, head: Head) -> None:
 def _recorded(model: Model, reading: Reading, head: Head) -> Trace:
     """The trace of `reading` with what the norms of this head read besides the weights."""
     names = [site(head[0], head[1], point) for point in ("value", "heads")]
-    more = readings.sites(model, reading, names)
+    more = trace_cache.sites(model, reading, names)
     return replace(reading.trace, tensors={**reading.trace.tensors, **more.tensors})
 
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from transformer.inference import Trace
-from transformer.ui import frame, readings, state
+from transformer.ui import frame, state, trace_cache
 from transformer.ui.kit import controls, exact
 from transformer.ui.lab import Lab
 from transformer.ui.lab.switch_written import Patch, numbers_of, numbers_written, patch_of, place
 from transformer.ui.models import Model
-from transformer.ui.readings import Reading
+from transformer.ui.trace_cache import Reading
 
 AWAY, SITE, HERE, THERE = "switch-away", "switch-site", "switch-here", "switch-there"
 
@@ -57,7 +57,7 @@ def _patch(model: Model, reading: Reading) -> None:
         on_change=_put,
     )
     try:
-        donor = readings.other(model, view).trace
+        donor = trace_cache.other(model, view).trace
     except ValueError as error:
         st.warning(frame.plain(frame.sentence(error)))
         return

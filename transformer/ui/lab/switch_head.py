@@ -14,7 +14,7 @@ from transformer.ui.kit import controls, exact, views
 from transformer.ui.lab import switch_cells, switch_paint
 from transformer.ui.lab.switch_plan import Plan
 from transformer.ui.models import Model
-from transformer.ui.readings import Reading
+from transformer.ui.trace_cache import Reading
 
 
 def show(model: Model, reading: Reading, made: Plan, found: Comparison | None) -> None:

@@ -24,12 +24,12 @@ from transformer.analysis.interventions import (
 from transformer.figures.switchboard import heads_of
 from transformer.hooks import Hooks
 from transformer.inference import Trace
-from transformer.ui import readings
+from transformer.ui import trace_cache
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.lab import Lab
 from transformer.ui.lab.switch_written import numbers_of, patch_of, row_of
 from transformer.ui.models import Model
-from transformer.ui.readings import Reading
+from transformer.ui.trace_cache import Reading
 
 
 @dataclass
@@ -148,8 +148,8 @@ def _patch(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
     _whole(made, "A patch")
     other = view.other or view.text
     names = [patch.site]
-    here = readings.sites(model, reading, names)
-    there = readings.sites(model, readings.other(model, view), names)
+    here = trace_cache.sites(model, reading, names)
+    there = trace_cache.sites(model, trace_cache.other(model, view), names)
     made.add(
         patched(here, there, patch.site, patch.here, donor_positions=patch.there),
         "patched",
@@ -201,8 +201,10 @@ def compared(model: Model, reading: Reading, view: Lab, made: Plan) -> Compariso
             )
         )
 
-    turn: readings.Turn = st.session_state.setdefault("turn-altered", readings.Turn())
-    found = readings.kept(key, make, turn)
+    turn: trace_cache.NewestOnly = st.session_state.setdefault(
+        "turn-altered", trace_cache.NewestOnly()
+    )
+    found = trace_cache.kept(key, make, turn)
     assert isinstance(found, Altered)
     return found.comparison
 

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from transformer.analysis.interventions.comparison import Comparison
-from transformer.figures import Side, explorer_page
+from transformer.figures import ExplorerData, explorer_page
 from transformer.figures.before_after import pairs
 from transformer.figures.naming import file_name
 from transformer.figures.state import KINDS
@@ -27,7 +27,7 @@ from transformer.ui.lab import Lab
 from transformer.ui.lab.attribution_texts import piece
 from transformer.ui.lab.switch_plan import Plan, program
 from transformer.ui.models import Model
-from transformer.ui.readings import Reading
+from transformer.ui.trace_cache import Reading
 
 Shares = npt.NDArray[np.float32]
 _heads = component("switchboard")
@@ -216,7 +216,7 @@ def _ways_on(model: Model, made: Plan, found: Comparison) -> None:
         download(
             "Both in the explorer (.html)",
             lambda: explorer_page(
-                [Side(found.original, "original"), Side(found.forced, "altered")],
+                [ExplorerData(found.original, "original"), ExplorerData(found.forced, "altered")],
                 {
                     "view": "compare",
                     "kind": view.kind,

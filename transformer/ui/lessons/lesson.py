@@ -9,12 +9,12 @@ from typing import Any
 
 from transformer.figures.lesson_sheet import Picture
 from transformer.inference import Trace
-from transformer.ui import readings
+from transformer.ui import trace_cache
 from transformer.ui.address import EXAMPLE, View
 from transformer.ui.lessons.said import Said
 from transformer.ui.models import Model
 from transformer.ui.pages import PAGES
-from transformer.ui.readings import Reading
+from transformer.ui.trace_cache import Reading
 
 LIST = "pages/lessons.py"
 """Where a lesson is asked whose own page would give the answer away."""
@@ -38,7 +38,7 @@ class Looked:
         def read() -> Reading:
             return Reading(self.model.translator.trace(self.text, method="greedy"))
 
-        found = readings.kept(("lesson", self.model.hash, self.text), read).trace
+        found = trace_cache.kept(("lesson", self.model.hash, self.text), read).trace
         if found.predicted_tokens[-1:] != ("</s>",):
             raise Lacks("its translation does not come to an end")
         return found

@@ -6,8 +6,8 @@ import numpy as np
 
 from transformer.analysis import positions
 from transformer.analysis.inside import misprints
+from transformer.figures.explorer_sides import ExplorerData
 from transformer.figures.naming import head_name
-from transformer.figures.side import Side
 from transformer.ui.lessons.lesson import Looked, Option, Question
 from transformer.ui.lessons.wording import percent, pieces
 
@@ -40,7 +40,7 @@ def cosine(looked: Looked) -> Question:
 
 def value(looked: Looked) -> Question:
     trace = looked.trace
-    layer, head = Side(trace).clearest("cross")
+    layer, head = ExplorerData(trace).clearest("cross")
     site = f"decoder.layers.{layer}.cross_attn.hook_"
     row = min(ROW, len(trace.tgt_tokens) - 1)
     weights, values = trace[f"{site}weights"][head, row], trace[f"{site}value"][head]

@@ -10,7 +10,7 @@ import streamlit as st
 from transformer.analysis import positions
 from transformer.figures.clocks import clock_hands
 from transformer.figures.positions import Curve, lines, table
-from transformer.ui import readings, state
+from transformer.ui import state, trace_cache
 from transformer.ui.kit import exact
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.tables import html
@@ -43,7 +43,7 @@ def matrix(model: Model) -> None:
         "Fast ones stand at the left, where neighbours differ; at the right hardly anything turns."
     )
     which = side()
-    reading = readings.read(model, state.view(Positions))
+    reading = trace_cache.read(model, state.view(Positions))
     words = exact.tokens(tokens(reading.trace, which))
     config = model.translator.model.config
     rows = min(MOST_ROWS, max(ROWS, len(words)))

@@ -7,7 +7,7 @@ import streamlit as st
 from transformer.analysis import positions
 from transformer.figures.clocks import bars
 from transformer.figures.turning import STYLE, turning
-from transformer.ui import frame, readings, state
+from transformer.ui import frame, state, trace_cache
 from transformer.ui.kit import exact
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
@@ -60,7 +60,7 @@ def order(model: Model) -> None:
 
 def clocks(model: Model) -> None:
     """The pairs of the sinusoids as clocks that turn over the visitor's sentence."""
-    trace = readings.read(model, state.view(Positions)).trace
+    trace = trace_cache.read(model, state.view(Positions)).trace
     words = exact.tokens(trace.src_tokens[:MOST_WORDS])
     lengths = positions.wavelengths(model.translator.model.config.d_model)
     shown = [float(lengths[int(share * (len(lengths) - 1))]) for share in CLOCKS]

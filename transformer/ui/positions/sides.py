@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transformer.analysis.positions import STACKS
 from transformer.inference import Trace
-from transformer.ui import readings, state
+from transformer.ui import state, trace_cache
 from transformer.ui.kit import controls
 from transformer.ui.models import Model
 from transformer.ui.positions import Positions
@@ -32,7 +32,7 @@ def recorded(model: Model) -> Trace:
             "layers.0.self_attn.hook_weights",
         )
     ]
-    return readings.sites(model, readings.read(model, state.view(Positions)), names)
+    return trace_cache.sites(model, trace_cache.read(model, state.view(Positions)), names)
 
 
 def tokens(trace: Trace, which: str) -> tuple[str, ...]:

@@ -16,11 +16,11 @@ from transformer.inference import Trace
 from transformer.inference.rivals import Rival, rival_words
 from transformer.inference.sampling import more_probable
 from transformer.text.visible import is_blank
-from transformer.ui import frame, readings, state
+from transformer.ui import frame, state, trace_cache
 from transformer.ui.kit import exact, views
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
-from transformer.ui.readings import Reading
+from transformer.ui.trace_cache import Reading
 from transformer.ui.translate import Translate
 
 TOP = 0.9
@@ -36,7 +36,7 @@ def show(model: Model) -> Reading | None:
     if view.method == "forced" and is_blank(view.target):
         st.info("Write a translation of your own below, and see how probable the model finds it.")
         return None
-    reading = _with_the_piece(model, view, readings.read(model, view))
+    reading = _with_the_piece(model, view, trace_cache.read(model, view))
     views.translation(reading, model.about.writes)
     return reading
 
@@ -73,7 +73,7 @@ def _rivals(model: Model, trace: Trace) -> tuple[tuple[Rival, ...], ...]:
 def tails(model: Model, reading: Reading) -> dict[int, float]:
     """The steps that took a piece from the tail, with the probability of all that were more
     probable, by the model's own probabilities, whatever the temperature was."""
-    trace = readings.sites(model, reading, ["hook_logits"])
+    trace = trace_cache.sites(model, reading, ["hook_logits"])
     ids = torch.tensor(trace.predicted_ids)
     before = more_probable(torch.tensor(trace["hook_logits"]), ids).tolist()
     return {step: share for step, share in enumerate(before) if share >= TOP}
@@ -90,7 +90,7 @@ def _with_the_piece(model: Model, view: Translate, reading: Reading) -> Reading:
     if not view.force:
         return reading
     try:
-        altered = readings.altered(model, view, reading, view.force)
+        altered = trace_cache.altered(model, view, reading, view.force)
     except ValueError as error:
         st.warning(frame.plain(f"That piece cannot be taken: {error}"))
         state.normalise(force="")

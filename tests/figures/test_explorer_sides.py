@@ -11,9 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.figures.made import HOSTILE, Made, made
-from transformer.figures import side as module
+from transformer.figures import explorer_sides as module
+from transformer.figures.explorer_sides import (
+    SITES,
+    VECTORS,
+    ExplorerData,
+    header,
+    pool,
+    prefixed,
+    vectors_of,
+)
 from transformer.figures.packing import COARSE, FINE, rounding_error, weights_of
-from transformer.figures.side import SITES, VECTORS, Side, header, pool, prefixed, vectors_of
 from transformer.figures.state import DEFAULTS
 
 TGT = ["<s>", "▁a", "b", "▁c", "▁d"]
@@ -25,7 +33,7 @@ def trace() -> Made:
 
 
 def test_labels_are_the_tokens_as_they_are(trace: Made) -> None:
-    doc = Side(trace, "A").doc
+    doc = ExplorerData(trace, "A").doc
     assert (doc["name"], doc["source"]) == ("A", "A made-up sentence.")
     assert doc["src"]["tokens"] == HOSTILE
     assert doc["tgt"]["tokens"] == TGT
@@ -44,14 +52,14 @@ def test_labels_are_the_tokens_as_they_are(trace: Made) -> None:
 def test_weights_of_a_layer_are_those_of_the_trace(trace: Made) -> None:
     for kind in ("encoder", "decoder", "cross"):
         for layer in range(3):
-            part = Side(trace).layer(kind, layer)
+            part = ExplorerData(trace).layer(kind, layer)
             assert (part.name, part.top) == (f"weights.{kind}.{layer}", FINE)
             error = np.abs(weights_of(part) - trace.weights(kind, layer))
             assert error.max() <= rounding_error(1.0, FINE)
 
 
 def test_measures_are_those_of_each_head(trace: Made) -> None:
-    found = Side(trace).doc["measures"]["cross"]
+    found = ExplorerData(trace).doc["measures"]["cross"]
     for layer in range(3):
         for head in range(4):
             weights = trace.weights("cross", layer)[head].astype(float)
@@ -66,7 +74,7 @@ def test_measures_are_those_of_each_head(trace: Made) -> None:
 
 
 def test_small_pictures_hold_all_heads_of_a_kind(trace: Made) -> None:
-    thumbs = {part.name: part for part in Side(trace).thumbs}
+    thumbs = {part.name: part for part in ExplorerData(trace).thumbs}
     assert sorted(thumbs) == ["thumbs.cross", "thumbs.decoder", "thumbs.encoder"]
     part = thumbs["thumbs.cross"]
     assert part.top == COARSE
@@ -95,23 +103,23 @@ def test_a_small_picture_never_loses_the_greatest_weight(weights: np.ndarray, li
 
 
 def test_kinds_that_were_not_recorded_are_not_offered() -> None:
-    side = Side(made(HOSTILE, TGT, kinds=["cross", "encoder"]))
+    side = ExplorerData(made(HOSTILE, TGT, kinds=["cross", "encoder"]))
     assert side.doc["kinds"] == ["encoder", "cross"]
     half = made(HOSTILE, TGT)
     del half.arrays[SITES["cross"].format(2) + "hook_weights"]
-    assert Side(half).kinds == ["encoder", "decoder"]
+    assert ExplorerData(half).kinds == ["encoder", "decoder"]
     with pytest.raises(ValueError, match="no attention to show"):
-        Side(made(HOSTILE, TGT, kinds=[]))
+        ExplorerData(made(HOSTILE, TGT, kinds=[]))
 
 
 def test_long_sentences_are_sent_a_layer_at_a_time_and_with_a_byte_each(
     trace: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = [f"weights.{k}.{n}" for k in ("encoder", "decoder", "cross") for n in range(3)]
-    assert [part.name for part in Side(trace).layers([1])] == every
+    assert [part.name for part in ExplorerData(trace).layers([1])] == every
     monkeypatch.setattr(module, "WHOLE", 3 * 4 * (49 + 25 + 35) - 1)
     monkeypatch.setattr(module, "FINE_LIMIT", 3 * 4 * 35)
-    found = {part.name: part.top for part in Side(trace).layers([1, 2, 1, 9, -1])}
+    found = {part.name: part.top for part in ExplorerData(trace).layers([1, 2, 1, 9, -1])}
     assert sorted(found) == sorted(name for name in every if not name.endswith("0"))
     assert found["weights.cross.1"] == FINE
     assert found["weights.encoder.1"] == COARSE
@@ -129,7 +137,7 @@ def test_vectors_of_a_head_are_the_numbers_as_they_are(trace: Made) -> None:
 
 
 def test_a_file_holds_all_layers_and_the_vectors_of_one(trace: Made) -> None:
-    names = [part.name for part in Side(trace).everything("cross", 1)]
+    names = [part.name for part in ExplorerData(trace).everything("cross", 1)]
     assert len(names) == len(set(names)) == 9 + 4 * len(VECTORS)
     assert {name.rsplit(".", 1)[0] for name in names if "query" in name} == {"query.cross.1"}
 
@@ -139,19 +147,21 @@ def test_another_content_has_another_id() -> None:
     other = weights.copy()
     other[0, 0, 0] = [0.25, 0.75]
     ids = [
-        Side(made(["x", "y"], tgt, layers=1, heads=1, kinds=["cross"], cross=w)).doc["id"]
+        ExplorerData(made(["x", "y"], tgt, layers=1, heads=1, kinds=["cross"], cross=w)).doc["id"]
         for w in (weights, other)
         for tgt in (["a", "b"], ["a", "c"])
     ]
     assert len(set(ids)) == 4
     again = made(["x", "y"], ["a", "b"], layers=1, heads=1, kinds=["cross"], cross=weights)
-    assert Side(again).doc["id"] == ids[0]
+    assert ExplorerData(again).doc["id"] == ids[0]
 
 
 def test_the_clearest_head_is_where_nothing_else_is_chosen() -> None:
     even = np.full((2, 2, 2, 2), 0.5, np.float32)
     even[1, 0] = np.eye(2)
-    side = Side(made(["x", "y"], ["a", "b"], layers=2, heads=2, kinds=["cross"], cross=even))
+    side = ExplorerData(
+        made(["x", "y"], ["a", "b"], layers=2, heads=2, kinds=["cross"], cross=even)
+    )
     assert side.clearest("cross") == (1, 0)
     found = side.resolved({**DEFAULTS, "kind": "encoder"})
     assert (found["kind"], found["layer"], found["head"]) == ("cross", 1, 0)
@@ -161,13 +171,13 @@ def test_the_clearest_head_is_where_nothing_else_is_chosen() -> None:
 
 def test_two_sides_have_names_apart_and_their_tokens_in_pairs(trace: Made) -> None:
     other = made(["▁the", "▁end"], ["<s>", "▁c"])
-    found = header([Side(trace, "A"), Side(other, "B")], dict(DEFAULTS))
+    found = header([ExplorerData(trace, "A"), ExplorerData(other, "B")], dict(DEFAULTS))
     assert [doc["name"] for doc in found["sides"]] == ["A", "B"]
     assert [[i, j] for i, j in found["pairs"]["tgt_tokens"] if None not in (i, j)] == [
         [0, 0],
         [3, 1],
     ]
     assert len(found["pairs"]["src_tokens"]) == 7 + 2 - 1
-    assert header([Side(trace)], dict(DEFAULTS))["pairs"] is None
-    assert prefixed(Side(trace).thumbs, 1)[0].name == "1.thumbs.encoder"
+    assert header([ExplorerData(trace)], dict(DEFAULTS))["pairs"] is None
+    assert prefixed(ExplorerData(trace).thumbs, 1)[0].name == "1.thumbs.encoder"
     json.dumps(found, allow_nan=False)

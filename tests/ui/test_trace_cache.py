@@ -12,11 +12,11 @@ import streamlit as st
 
 from transformer import Translator
 from transformer.cancellation import cancelled_by
-from transformer.ui import models, readings
+from transformer.ui import models, trace_cache
 from transformer.ui.address import View
 from transformer.ui.kit.kept import Kept
 from transformer.ui.models import Model
-from transformer.ui.readings import ROOM, Reading, Turn, WhileWanted
+from transformer.ui.trace_cache import ROOM, NewestOnly, Reading, WhileWanted
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def model(checkpoints: Path) -> Model:
 def session(monkeypatch: pytest.MonkeyPatch) -> None:
     """A session's memory and a store of its own, without a browser."""
     monkeypatch.setattr(st, "session_state", {})
-    monkeypatch.setattr(readings, "_recent", Kept[Reading](ROOM, lambda reading: reading.size))
+    monkeypatch.setattr(trace_cache, "_recent", Kept[Reading](ROOM, lambda reading: reading.size))
 
 
 VIEW = View(text="The baker paints a boat.")
@@ -42,20 +42,20 @@ VIEW = View(text="The baker paints a boat.")
 
 @pytest.mark.usefixtures("session")
 def test_the_same_sentence_is_read_once(model: Model) -> None:
-    first = readings.read(model, VIEW)
-    assert readings.read(model, VIEW) is first
-    assert readings.read(model, replace(VIEW, method="beam")) is not first
-    assert readings.read(model, replace(VIEW, layer=1, size="large")) is first
+    first = trace_cache.read(model, VIEW)
+    assert trace_cache.read(model, VIEW) is first
+    assert trace_cache.read(model, replace(VIEW, method="beam")) is not first
+    assert trace_cache.read(model, replace(VIEW, layer=1, size="large")) is first
 
 
 @pytest.mark.usefixtures("session")
 @pytest.mark.parametrize("method", ["greedy", "beam", "sample", "forced"])
 def test_another_piece_is_forced_and_the_rest_is_free(model: Model, method: str) -> None:
     view = replace(VIEW, method=method, target="Le boulanger peint.")
-    first = readings.read(model, view)
+    first = trace_cache.read(model, view)
     ids = first.trace.translation.ids
     piece = next(c.id for c in first.trace.translation.steps[1].candidates if c.id != ids[1])
-    found = readings.altered(model, view, first, f"1:{piece}").trace.translation
+    found = trace_cache.altered(model, view, first, f"1:{piece}").trace.translation
     assert found.ids[:2] == (ids[0], piece)
     assert found.source == VIEW.text
     assert first.trace.translation.ids == ids
@@ -66,26 +66,26 @@ def test_another_piece_is_forced_and_the_rest_is_free(model: Model, method: str)
     ("force", "told"), [("99:8", "no step 99"), ("0:1", "control"), ("0:999999", "999999")]
 )
 def test_what_cannot_be_forced_is_said(model: Model, force: str, told: str) -> None:
-    first = readings.read(model, VIEW)
+    first = trace_cache.read(model, VIEW)
     with pytest.raises(ValueError, match=told):
-        readings.altered(model, VIEW, first, force)
+        trace_cache.altered(model, VIEW, first, force)
 
 
 @pytest.mark.usefixtures("session")
 def test_another_sentence_and_the_same_one(model: Model) -> None:
-    found = readings.other(
+    found = trace_cache.other(
         model, replace(VIEW, other="A pilot finds bread.", method="forced", target="x")
     )
     assert found.trace.source == "A pilot finds bread."
     assert found.trace.translation.method == "greedy"
-    assert readings.other(model, VIEW).trace.source == VIEW.text
+    assert trace_cache.other(model, VIEW).trace.source == VIEW.text
 
 
 @pytest.mark.usefixtures("session")
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_the_vectors_are_of_the_pass_that_is_shown(model: Model, kind: str) -> None:
-    reading = readings.read(model, replace(VIEW, method="sample", seed=3))
-    found = {part.name: part.array for part in readings.vectors(model, reading, kind, 1, 2)}
+    reading = trace_cache.read(model, replace(VIEW, method="sample", seed=3))
+    found = {part.name: part.array for part in trace_cache.vectors(model, reading, kind, 1, 2)}
     scores, value = found[f"scores.{kind}.1.2"], found[f"value.{kind}.1.2"]
     weights = reading.trace.weights(kind, 1)[2]
     if kind == "decoder":
@@ -96,8 +96,8 @@ def test_the_vectors_are_of_the_pass_that_is_shown(model: Model, kind: str) -> N
 
 
 def test_a_file_of_everything_keeps_how_the_text_came_about(model: Model, session: None) -> None:
-    reading = readings.read(model, replace(VIEW, method="beam"))
-    found = readings.whole(model, reading)
+    reading = trace_cache.read(model, replace(VIEW, method="beam"))
+    found = trace_cache.whole(model, reading)
     assert set(found.names) == set(model.translator.model.hook_names)
     assert found.translation.tree is not None
     assert found.translation == reading.trace.translation
@@ -121,7 +121,7 @@ def test_of_many_reruns_only_the_newest_computes(monkeypatch: pytest.MonkeyPatch
         raise Stopped
 
     monkeypatch.setattr(st, "stop", stop)
-    turn, done = Turn(), []
+    turn, done = NewestOnly(), []
 
     def rerun(number: int) -> None:
         try:
@@ -158,12 +158,12 @@ def test_a_search_that_nobody_waits_for_ends_between_two_steps(
             return super().__contains__(key)
 
     kept: Kept[Reading] = Kept(ROOM)
-    monkeypatch.setattr(readings, "_recent", kept)
+    monkeypatch.setattr(trace_cache, "_recent", kept)
     for view in (VIEW, replace(VIEW, method="beam"), replace(VIEW, method="sample")):
         memory = Memory()
         monkeypatch.setattr(st, "session_state", memory)
         with pytest.raises(Gone), cancelled_by(WhileWanted()):
-            readings.read(model, view)
+            trace_cache.read(model, view)
         assert memory.asked == 4
     assert len(kept) == 0
 
@@ -172,7 +172,7 @@ def test_a_search_that_nobody_waits_for_ends_between_two_steps(
 def test_a_search_that_takes_too_much_of_the_server_is_ended(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readings, "SECONDS", -1)
+    monkeypatch.setattr(trace_cache, "SECONDS", -1)
     told = "took more than the -1 seconds of a processor"
     with pytest.raises(ValueError, match=told), cancelled_by(WhileWanted()):
-        readings.read(model, VIEW)
+        trace_cache.read(model, VIEW)

@@ -15,7 +15,7 @@ from jaxtyping import Float, Integer
 
 from transformer import measures
 from transformer.figures.glossary import tip
-from transformer.figures.packing import COARSE, FINE, Part, levels
+from transformer.figures.packing import COARSE, FINE, Part, quantize
 from transformer.figures.pins import pin_parts
 from transformer.figures.state import DEFAULTS, State
 from transformer.figures.state import KINDS as CALLED
@@ -53,7 +53,7 @@ class Traced(AttentionTrace, Protocol):
     def __contains__(self, name: object) -> bool: ...
 
 
-class Side:
+class ExplorerData:
     """A trace on its way to the browser.
 
     `name` is shown where two are side by side; `model` is said on what is taken away.
@@ -151,7 +151,7 @@ class Side:
         if (kind, layer) not in self._layers:
             weights = self.traced.weights(kind, layer)
             fine = weights.size * self.depths[kind] <= FINE_LIMIT
-            part = levels(f"weights.{kind}.{layer}", weights, FINE if fine else COARSE)
+            part = quantize(f"weights.{kind}.{layer}", weights, FINE if fine else COARSE)
             self._layers[kind, layer] = part
         return self._layers[kind, layer]
 
@@ -176,7 +176,7 @@ class Side:
 
     def _thumbs(self, kind: str) -> Part:
         pooled = np.stack([pool(layer, THUMB) for layer in self.weights(kind)])
-        return levels(f"thumbs.{kind}", pooled, COARSE)
+        return quantize(f"thumbs.{kind}", pooled, COARSE)
 
     def _measures(self, kind: str) -> dict[str, list[list[float]]]:
         """Each measure of each head, and the offsets of those that have one, [layer][head]."""
@@ -235,7 +235,9 @@ _EXPLAINED = {**CALLED, "head": "Head", "layer": "Layer"}
 _aligned = lru_cache(maxsize=64)(align)
 
 
-def header(sides: Sequence[Side], start: State, names: Sequence[str] = ()) -> dict[str, Any]:
+def header(
+    sides: Sequence[ExplorerData], start: State, names: Sequence[str] = ()
+) -> dict[str, Any]:
     """The explorer's header; `start` is the state it opens with, `names` are those of the sides
     where their own are not meant."""
     pairs = None

@@ -13,9 +13,9 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.figures import Side
+from transformer.figures import ExplorerData
+from transformer.figures.explorer_sides import SITES, VECTORS, vectors_of
 from transformer.figures.packing import Part
-from transformer.figures.side import SITES, VECTORS, vectors_of
 from transformer.inference import Trace
 from transformer.ui.address import View
 from transformer.ui.kit.kept import Kept
@@ -35,8 +35,8 @@ class Reading:
         self.trace, self.model = trace, model
 
     @cached_property
-    def side(self) -> Side:
-        return Side(self.trace, model=self.model)
+    def side(self) -> ExplorerData:
+        return ExplorerData(self.trace, model=self.model)
 
     @property
     def size(self) -> int:
@@ -65,7 +65,7 @@ class WhileWanted:
         _ = "turn" in st.session_state
 
 
-class Turn:
+class NewestOnly:
     """Of one session's reruns only the newest computes, and one at a time.
 
     Dragging a slider starts a rerun for every place it passes; Streamlit lets those that are
@@ -97,7 +97,7 @@ def read(model: Model, view: View) -> Reading:
     Raises:
         ValueError: if it is empty, too long, or the options do not fit.
     """
-    turn: Turn = st.session_state.setdefault("turn", Turn())
+    turn: NewestOnly = st.session_state.setdefault("turn", NewestOnly())
     return _once(model, view.text, view.decoding(), _weights(model), turn)
 
 
@@ -107,7 +107,7 @@ def greedy(model: Model, text: str, prefix: tuple[int, ...] = ()) -> Reading:
     Raises:
         ValueError: as `read`, and for pieces that cannot begin a translation.
     """
-    turn: Turn = st.session_state.setdefault("turn", Turn())
+    turn: NewestOnly = st.session_state.setdefault("turn", NewestOnly())
     options: dict[str, Any] = {"method": "greedy"}
     if prefix:
         options["prefix"] = prefix
@@ -167,7 +167,11 @@ def _weights(model: Model) -> list[str]:
 
 
 def _once(
-    model: Model, text: str, options: dict[str, Any], names: list[str], turn: Turn | None = None
+    model: Model,
+    text: str,
+    options: dict[str, Any],
+    names: list[str],
+    turn: NewestOnly | None = None,
 ) -> Reading:
     """A trace of the sites `names`, from what is kept or made now."""
     key = (model.hash, text, *sorted(options.items()), *names)
@@ -178,7 +182,7 @@ def _once(
     return kept(key, make, turn)
 
 
-def kept(key: Hashable, make: Callable[[], Reading], turn: Turn | None = None) -> Reading:
+def kept(key: Hashable, make: Callable[[], Reading], turn: NewestOnly | None = None) -> Reading:
     """What `make` gives, from what is kept or made now; with a `turn` only if no newer rerun of
     this session has begun."""
     number = turn.draw() if turn else 0

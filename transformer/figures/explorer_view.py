@@ -9,14 +9,14 @@ from html import escape
 from typing import Any
 
 from transformer.figures.explorer import explorer_page
-from transformer.figures.side import Side
+from transformer.figures.explorer_sides import ExplorerData
 from transformer.figures.state import State, state_of
 
 HEIGHT = 860
 """Pixels of the frame in a notebook; its lower edge can be dragged."""
 
 
-class Shown:
+class ExplorerView:
     """The attention explorer over a trace, or over two. As the last line of a notebook's cell it
     is drawn below the cell; `html` is the whole page, `save` makes a file of it. Neither needs a
     server or a network.
@@ -30,7 +30,7 @@ class Shown:
         ValueError: for a state that is none, or a kind, layer or head that the trace has not.
     """
 
-    def __init__(self, sides: Sequence[Side], state: Mapping[str, Any]) -> None:
+    def __init__(self, sides: Sequence[ExplorerData], state: Mapping[str, Any]) -> None:
         given = {n: int(value) if isinstance(value, bool) else value for n, value in state.items()}
         self.sides, self.state = list(sides), state_of({"exact": 1, **given})
         for side in self.sides:
@@ -60,7 +60,7 @@ class Shown:
         )
 
 
-def _check(side: Side, state: State, given: Mapping[str, Any]) -> None:
+def _check(side: ExplorerData, state: State, given: Mapping[str, Any]) -> None:
     """What the state names must be in this trace."""
     if "kind" in given and state["kind"] not in side.kinds:
         raise ValueError(
