@@ -34,7 +34,7 @@ def test_the_tree_is_walked(page: Page, tmp_path: Path, made: Made) -> None:
         assert percent(shown[0]) == pytest.approx(node.probability, abs=6e-4)
         assert float(shown[1]) == pytest.approx(node.log_probability, abs=6e-5)
         assert float(shown[2]) == pytest.approx(node.score, abs=6e-5)
-        assert shown[3].startswith(node.fate)
+        assert shown[3].startswith(node.status)
 
     now = tree.nodes[0]
     at(now)
@@ -63,7 +63,7 @@ def test_the_tree_is_walked(page: Page, tmp_path: Path, made: Made) -> None:
 
 def test_the_best_way_leads_to_its_step(page: Page, tmp_path: Path, made: Made) -> None:
     best = [node for node in made.tree.nodes if node.best]
-    lost = next(node for node in made.tree.nodes if node.fate == "discarded")
+    lost = next(node for node in made.tree.nodes if node.status == "discarded")
     opened(page, tmp_path, made.beam, node=best[3].index)
     page.get_by_role("button", name="Show this step").click()
     at_step(page, 2, made.beam)

@@ -80,8 +80,8 @@ def test_a_batch_equals_its_sentences_one_by_one() -> None:
         assert output.decoded.ids == alone.decoded.ids
         assert output.search is not None
         assert alone.search is not None
-        shape = [(node.parent, node.id, node.fate) for node in output.search.nodes]
-        assert shape == [(node.parent, node.id, node.fate) for node in alone.search.nodes]
+        shape = [(node.parent, node.id, node.status) for node in output.search.nodes]
+        assert shape == [(node.parent, node.id, node.status) for node in alone.search.nodes]
 
 
 def trees() -> list[tuple[BeamTree, list[int]]]:
@@ -100,26 +100,26 @@ def test_the_tree_holds_every_hypothesis_and_the_discarded_ones() -> None:
             parent = tree.nodes[node.parent]
             assert parent.index < node.index
             assert node.depth == parent.depth + 1
-            assert parent.fate == "kept", "only what was kept goes on"
+            assert parent.status == "kept", "only what was kept goes on"
             assert node.log_probability == pytest.approx(
                 parent.log_probability + math.log(node.probability), abs=1e-4
             )
             assert node.score == pytest.approx(
                 node.log_probability / ((5 + node.depth) / 6) ** 0.6, abs=1e-6
             )
-            assert (node.fate == "finished") <= (node.id == 2)
+            assert (node.status == "finished") <= (node.id == 2)
         deepest = max(node.depth for node in tree.nodes)
         for depth in range(1, deepest + 1):
             level = [node for node in tree.nodes if node.depth == depth]
             assert len(level) <= 6
-            assert sum(node.fate == "kept" for node in level) <= 3
+            assert sum(node.status == "kept" for node in level) <= 3
         best = [node for node in tree.nodes if node.best]
         assert [node.id for node in best[1:]] == ids
         assert tree.path(best[-1]) == tuple(best)
         assert best[-1] in tree.hypotheses or not tree.hypotheses
         if tree.hypotheses:
             assert tree.hypotheses[0].score == max(node.score for node in tree.hypotheses)
-        assert any(node.fate == "discarded" for node in tree.nodes)
+        assert any(node.status == "discarded" for node in tree.nodes)
         assert set(tree.children(root)) == {node for node in tree.nodes if node.parent == 0}
 
 

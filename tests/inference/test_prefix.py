@@ -180,7 +180,8 @@ def test_the_tree_has_the_prefix_as_its_trunk(
     trunk = tree.nodes[: len(prefix) + 1]
     assert [node.id for node in trunk] == [1, *prefix]
     assert [node.parent for node in trunk] == [None, *range(len(prefix))]
-    assert [node.fate for node in trunk] == ["kept"] * len(prefix) + ["finished" if end else "kept"]
+    ended = "finished" if end else "kept"
+    assert [node.status for node in trunk] == ["kept"] * len(prefix) + [ended]
     assert all(node.best for node in trunk)
     assert all(node.depth > len(prefix) for node in tree.nodes[len(trunk) :])
     assert (len(tree.nodes) == len(trunk)) == end

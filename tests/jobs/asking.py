@@ -33,7 +33,7 @@ def until(computing: Computing, key: str, status: str) -> Standing:
 
 def half_way(computing: Computing, key: str) -> None:
     deadline = time.monotonic() + PATIENCE
-    while computing.look(key).share < 0.5:
+    while computing.look(key).progress < 0.5:
         assert time.monotonic() < deadline
         time.sleep(0.01)
 

@@ -46,7 +46,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jobs]:
 def test_from_click_to_finished(jobs: Jobs) -> None:
     name = jobs.submit(asked(title="Reverse, 4 heads", steps=7), "ann", {"pairs.tsv": b"a\tb\n"})
     info = until(jobs, name, "finished")
-    assert (info.title, info.owner, info.step, info.share) == ("Reverse, 4 heads", "ann", 7, 1.0)
+    assert (info.title, info.owner, info.step, info.progress) == ("Reverse, 4 heads", "ann", 7, 1.0)
     assert name.startswith("reverse-4-heads-")
     assert steps(jobs, name) == [*range(1, 8)]
     assert (jobs.folder(name).path / "pairs.tsv").read_bytes() == b"a\tb\n"

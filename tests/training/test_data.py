@@ -65,7 +65,7 @@ def test_what_is_made_is_opened_again_and_not_made_anew(
     run, told = RunFolder(tmp_path / "run"), []
     corpus = TrainingPairs.of_files([write(tmp_path / "p.tsv", pairs)])
     monkeypatch.setattr(data_module, "TELL_EVERY", 150)
-    made = prepare(run, corpus, vocab_size=320, max_len=20, tell=told.append)
+    made = prepare(run, corpus, vocab_size=320, max_len=20, log=told.append)
     dropped = made.train.n_dropped
     assert 0 < dropped < 196
     assert len(made.train) + dropped == 196
@@ -78,7 +78,7 @@ def test_what_is_made_is_opened_again_and_not_made_anew(
     assert f"{dropped} train pairs of more than 20 pieces left out" in told
     (tmp_path / "p.tsv").unlink()  # nothing is read again
     told.clear()
-    again = prepare(run, corpus, vocab_size=320, max_len=20, tell=told.append)
+    again = prepare(run, corpus, vocab_size=320, max_len=20, log=told.append)
     assert told == []
     for number in range(len(made.train)):
         for ours, theirs in zip(made.train.pair(number), again.train.pair(number), strict=True):

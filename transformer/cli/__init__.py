@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from transformer.text.visible import shown
-from transformer.training.console import say
+from transformer.training.console import log
 from transformer.training.errors import out_of_memory
 
 Command = Callable[[argparse.Namespace], int]
@@ -42,14 +42,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return run(options)
     except KeyboardInterrupt:
-        say("stopped")
+        log("stopped")
         return 130
     except BrokenPipeError:  # `… | head` has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
         said = "there is not enough memory for it" if out_of_memory(error) else str(error)
-        say(f"error: {said if len(said) <= LONGEST else said[:LONGEST] + '…'}")
+        log(f"error: {said if len(said) <= LONGEST else said[:LONGEST] + '…'}")
         return 1
 
 

@@ -1,4 +1,4 @@
-"""What the commands write as their result; `training.console.say` has the words beside it."""
+"""What the commands write as their result; `training.console.log` has the words beside it."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from tqdm import tqdm
 
 from transformer.analysis.corpora.passes import Progress
-from transformer.training.console import LINE_EVERY, TimeLeft, say
+from transformer.training.console import LINE_EVERY, TimeLeft, log
 
 
 @contextmanager
@@ -29,6 +29,6 @@ def progress_bar(clock: Callable[[], float] = time.monotonic) -> Iterator[Progre
             bar.update(share - bar.n)
             if bar.disable and clock() - reported_at >= LINE_EVERY:
                 reported_at = clock()
-                say(f"{100 * share:5.1f}% {stage}, {text}")
+                log(f"{100 * share:5.1f}% {stage}, {text}")
 
         yield progress

@@ -15,7 +15,7 @@ from transformer.cli.output import result
 from transformer.inference import Decoding, Trace, Translation, Translator
 from transformer.text.files import atomic_path
 from transformer.text.visible import is_blank
-from transformer.training.console import say
+from transformer.training.console import log
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +72,7 @@ def _translate_lines(
             result("")
             if reason:
                 refused += 1
-                say(f"error: standard input, line {read + number + 1}: {reason}")
+                log(f"error: standard input, line {read + number + 1}: {reason}")
         read += len(batch)
     if not read:
         raise ValueError("standard input is empty: give a text, or lines to translate")

@@ -13,7 +13,7 @@ BRANCH = (
     "probability",
     "log_probability",
     "score",
-    "fate",
+    "status",
     "best",
 )
 """What the explorer shows of a node of the beam tree."""

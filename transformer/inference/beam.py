@@ -12,7 +12,7 @@ import torch
 from transformer.config import ModelConfig
 from transformer.inference.greedy import Allowed
 from transformer.inference.options import Decoding
-from transformer.inference.results import BeamNode, BeamTree, Fate, length_penalty
+from transformer.inference.results import BeamNode, BeamTree, NodeStatus, length_penalty
 from transformer.inference.step_logits import Decoded
 from transformer.inference.uncached import Session
 
@@ -27,7 +27,7 @@ class Node:
     log_probability: float
     total: float
     score: float
-    fate: Fate = "discarded"
+    status: NodeStatus = "discarded"
     candidates: tuple[list[int], list[float]] = ([], [])  # after this node: ids, probabilities
 
 
@@ -79,10 +79,10 @@ class Hypotheses:
             node = Node(self.alive[place], depth, id, log, total, total / penalty)
             if id == self.eos_id:
                 if rank < beam:
-                    node.fate = "finished"
+                    node.status = "finished"
                     self.finished.append(len(self.nodes))
             elif len(alive) < beam:
-                node.fate = "kept"
+                node.status = "kept"
                 alive.append(len(self.nodes))
                 places.append(place)
             self.nodes.append(node)
@@ -141,7 +141,7 @@ class Hypotheses:
                 probability=float(np.exp(node.log_probability)),
                 log_probability=node.total,
                 score=node.score,
-                fate=node.fate,
+                status=node.status,
                 best=index in best,
             )
             for index, node in enumerate(self.nodes)

@@ -248,7 +248,7 @@ def _is_node(number: int, node: Any) -> bool:
         and isinstance(node.token, str)
         and len(node.token) <= LETTERS
         and all(isinstance(one, int | float) and math.isfinite(one) for one in numbers)
-        and node.fate in ("kept", "finished", "discarded")
+        and node.status in ("kept", "finished", "discarded")
         and isinstance(node.best, bool)
     )
 

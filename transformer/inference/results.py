@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 Method = Literal["greedy", "beam", "sample", "forced"]
-Fate = Literal["kept", "finished", "discarded"]
+NodeStatus = Literal["kept", "finished", "discarded"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class BeamNode:
         probability: of `token` given the source and the way to the parent.
         log_probability: of the whole way from the root.
         score: log_probability / length penalty, what hypotheses are compared by.
-        fate: "kept" in the beam, "finished" with `</s>`, or "discarded".
+        status: "kept" in the beam, "finished" with `</s>`, or "discarded".
         best: whether the returned translation goes through it.
     """
 
@@ -67,7 +67,7 @@ class BeamNode:
     probability: float
     log_probability: float
     score: float
-    fate: Fate
+    status: NodeStatus
     best: bool
 
 
@@ -92,7 +92,7 @@ class BeamTree:
     @property
     def hypotheses(self) -> tuple[BeamNode, ...]:
         """The ends of all finished hypotheses, best score first."""
-        ends = (node for node in self.nodes if node.fate == "finished")
+        ends = (node for node in self.nodes if node.status == "finished")
         return tuple(sorted(ends, key=lambda node: -node.score))
 
 
@@ -180,11 +180,19 @@ class Translation:
                 ),
             )
             if tree is not None:
-                nodes = tuple(BeamNode(**node) for node in tree["nodes"])
+                nodes = tuple(_node(node) for node in tree["nodes"])
                 made["tree"] = BeamTree(nodes, tree["beam_size"], tree["length_penalty"])
             return cls(**made)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"these values are no translation: {error!r}") from error
+
+
+def _node(values: Mapping[str, Any]) -> BeamNode:
+    """A node from its file; those of earlier versions call the status fate."""
+    given = dict(values)
+    if "fate" in given:
+        given["status"] = given.pop("fate")
+    return BeamNode(**given)
 
 
 _TUPLES = ("src_ids", "src_tokens", "ids", "tokens")

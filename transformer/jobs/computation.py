@@ -79,9 +79,9 @@ class Computation:
 
     Attributes:
         function: "module:name" of what answers it, called in another process as
-            `name(given, progress)`. `progress(share, doing)` says how far it is, 0 to 1, and
-            `progress(share, doing, so_far)` also what there is already. It returns a dict that JSON
-            can hold, and raises ValueError for a question that has no answer.
+            `name(given, progress)`. `progress(fraction, stage)` says how far it is, 0 to 1, and
+            `progress(fraction, stage, so_far)` also what there is already. It returns a dict that
+            JSON can hold, and raises ValueError for a question that has no answer.
         given: what JSON can hold.
         lane: one of `LANES`.
         known_by: what tells it from other questions, if that is not all of `given`.

@@ -119,9 +119,12 @@ class Computing:
         if asked is not None and not asked.cancelled:
             if place:
                 return Standing(key, "waiting", place=place, mine=mine)
-            share, stage = float(reported.get("share", 0.0)), str(reported.get("stage", "starting"))
+            progress, stage = (
+                float(reported.get("progress", 0.0)),
+                str(reported.get("stage", "starting")),
+            )
             so_far = reported.get("so_far", {})
-            return Standing(key, "running", share, stage, mine=mine, so_far=so_far)
+            return Standing(key, "running", progress, stage, mine=mine, so_far=so_far)
         failed = read(folder / FAILED)
         so_far = failed.get("so_far") or reported.get("so_far") or {}  # its process still ends
         if reason := unwritten or str(failed.get("reason", "")):

@@ -43,13 +43,14 @@ def make(folder: Path, function: Function, lacking: str = "there is not enough m
     `NO_ROOM` if there is no room even for that; `lacking` says that the memory was not enough."""
     written_at, so_far = 0.0, dict[str, Any]()
 
-    def progress(share: float, stage: str, found: Mapping[str, Any] | None = None) -> None:
+    def progress(fraction: float, stage: str, found: Mapping[str, Any] | None = None) -> None:
         nonlocal written_at
         so_far.update(found or {})
         if found is not None or time.monotonic() >= written_at + _TELL:
             written_at = time.monotonic()
             with suppress(OSError):  # a full disk: the result may still find room
-                write_json(folder / PROGRESS, {"share": share, "stage": stage, "so_far": so_far})
+                reported = {"progress": fraction, "stage": stage, "so_far": so_far}
+                write_json(folder / PROGRESS, reported)
 
     try:
         write_json(folder / RESULT, function(read(folder / ASK), progress))

@@ -21,7 +21,7 @@ class RunInfo:
         owner: whose run it is; an id to compare with, never to show. Empty: the command line's.
         created: unix time, seconds; 0 if the run does not say.
         place: in the queue, 1 is next; None if the run does not wait.
-        share: how much of the training is over, 0 to 1; None if nothing is known.
+        progress: how much of the training is over, 0 to 1; None if nothing is known.
         seconds_left: of a running run's training; None if nothing is known yet.
         asked: "pause" or "stop" while a running run has not done it yet, or nothing.
         turn: the order of coming; a resumed run keeps its own.
@@ -43,7 +43,7 @@ class RunInfo:
     step: int
     created: float
     place: int | None = None
-    share: float | None = None
+    progress: float | None = None
     seconds_left: float | None = None
     asked: str = ""
     turn: int = 0
@@ -90,7 +90,7 @@ def read(folder: JobFolder) -> RunInfo | None:
         reason=str(state.get("reason", "")),
         step=max([_number(state.get("step")), *(_number(line["step"]) for line in lines[-1:])]),
         created=config.created,
-        share=1.0 if status == "finished" else _last_share(lines),
+        progress=1.0 if status == "finished" else _last_progress(lines),
         seconds_left=seconds_left(lines) if status == "running" else None,
         asked="" if asked == "run" else asked,
         turn=_number(job.get("turn")),
@@ -116,7 +116,7 @@ def _number(value: object) -> int:
     return int(value) if isinstance(value, int | float) and is_number(value) else 0
 
 
-def _last_share(lines: list[dict[str, Any]]) -> float | None:
+def _last_progress(lines: list[dict[str, Any]]) -> float | None:
     shares = [line["share"] for line in lines if is_number(line.get("share"))]
     return min(1.0, max(0.0, float(shares[-1]))) if shares else None
 

@@ -106,7 +106,7 @@ class LaneThread:
                 forget([*self._folder.glob(f"{self._name}-*")], self._lane.kept, new=folder)
             with self.guard:
                 again = asked.killed and not asked.cancelled  # asked for anew while it ended
-                self._say(folder, "" if asked.killed else reason)
+                self._keep_reason(folder, "" if asked.killed else reason)
                 with suppress(OSError):
                     clear(folder)
                 self.line.remove(key)
@@ -121,7 +121,7 @@ class LaneThread:
             if (self._folder / key / RESULT).is_file():
                 self._latest.note(asked.what.subject, key)
 
-    def _say(self, folder: Path, reason: str) -> None:
+    def _keep_reason(self, folder: Path, reason: str) -> None:
         """Why there is no result, in its folder, or kept here while the disk takes no word."""
         key, so_far = folder.name, read(folder / PROGRESS).get("so_far")
         self.unwritten.pop(key, None)

@@ -44,7 +44,7 @@ class Process:
         self.hang_up = self._input.close
         """Tell it that nobody needs it any more."""
 
-    def tell(self, line: str) -> None:
+    def send(self, line: str) -> None:
         """One that has just ended is told nothing."""
         with suppress(OSError, ValueError):
             self._input.write(line.encode() + b"\n")
@@ -94,7 +94,7 @@ class LaneProcess:
             threads = self._lane.threads or max(1, cores() // 2)
             self._process = Process("transformer.jobs.compute_process", given, threads)
             self._killed = False
-        self._process.tell(json.dumps(asked))
+        self._process.send(json.dumps(asked))
 
     def wait(self) -> int:
         process = self._process

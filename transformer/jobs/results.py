@@ -28,7 +28,7 @@ class Standing:
     Attributes:
         status: "absent": nobody asked, it was cancelled, or the app ended meanwhile; "stopped": it
             was cancelled, and what there was by then is kept.
-        share: done of it, 0 to 1; stage: what it is at.
+        progress: done of it, 0 to 1; stage: what it is at.
         place: how many are before it, if it waits.
         reason: why it failed, a sentence.
         mine: whether the visitor who looks has asked for it.
@@ -37,7 +37,7 @@ class Standing:
 
     key: str
     status: Status
-    share: float = 0.0
+    progress: float = 0.0
     stage: str = ""
     place: int = 0
     reason: str = ""

@@ -51,7 +51,7 @@ class Workers:
     def wake(self) -> None:
         with self._guard:
             for process in self._alive.values():
-                process.tell("")
+                process.send("")
 
     def watched(self) -> Collection[str]:
         with self._guard:

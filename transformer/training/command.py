@@ -13,7 +13,7 @@ from transformer.run_config import FilesRun, RunConfig, TrainingRun
 from transformer.text import read_pairs
 from transformer.training.card import model_card
 from transformer.training.carry import load_start
-from transformer.training.console import say
+from transformer.training.console import log
 from transformer.training.data import TrainingPairs, prepare
 from transformer.training.evaluator import ProbeSet
 from transformer.training.run import RunError, RunFolder
@@ -53,7 +53,7 @@ def train_command(
         if start and not learn_vocabulary and not run.vocabulary_path.is_file():
             start.vocabulary.save(run.vocabulary_path)
         size, longest = asked.model.vocab_size, asked.max_pieces
-        prepare(run, corpus, vocab_size=size, max_len=longest, tell=say)
+        prepare(run, corpus, vocab_size=size, max_len=longest, log=log)
         return probe_set
 
     corpus = functools.partial(TrainingPairs.of_files, asked.train, asked.valid, list(asked.added))

@@ -14,7 +14,7 @@ from transformer.text.visible import shown
 LINE_EVERY = 30.0  # seconds, where standard error is no terminal
 
 
-def say(text: str) -> None:
+def log(text: str) -> None:
     """A sentence for the user, in which nothing steers the terminal; standard output stays free for
     results."""
     print(shown(text), file=sys.stderr, flush=True)
@@ -73,7 +73,7 @@ class Console:
             self._draw(share, text)
         elif now - self.reported_at >= LINE_EVERY:
             self.reported_at = now
-            say(f"{100 * share:5.1f}% {text}")
+            log(f"{100 * share:5.1f}% {text}")
 
     def _draw(self, share: float, text: str) -> None:
         if self.bar is None:

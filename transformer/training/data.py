@@ -174,19 +174,19 @@ def prepare(
     *,
     vocab_size: int,
     max_len: int,
-    tell: Callable[[str], None] = lambda _: None,
+    log: Callable[[str], None] = lambda _: None,
 ) -> Prepared:
     """Make what is not there yet, so that a resumed run reads the very same ids.
 
     Args:
         max_len: most ids of a side, `</s>` counted; longer pairs are left out.
-        tell: called with a sentence for the user when something takes time or leaves pairs out.
+        log: called with a sentence for the user when something takes time or leaves pairs out.
 
     Raises:
         ValueError: for a text that cannot be read, is empty, or is too small for `vocab_size`.
     """
     if not run.vocabulary_path.is_file():
-        tell(f"learning {vocab_size:,} pieces from the training text")
+        log(f"learning {vocab_size:,} pieces from the training text")
         texts = (corpus.train, *corpus.added)
         sentences = (side for pairs in texts for pair in pairs() for side in pair)
         Vocabulary.train(sentences, vocab_size).save(run.vocabulary_path)
@@ -196,23 +196,23 @@ def prepare(
         path = run.text_path(name)
         if not path.is_file():
             store = TokenStore.build(
-                path, pairs(), vocabulary, max_len=max_len, progress=_counter(name, tell)
+                path, pairs(), vocabulary, max_len=max_len, progress=_counter(name, log)
             )
             if store.n_dropped:
-                tell(f"{store.n_dropped:,} {name} pairs of more than {max_len} pieces left out")
+                log(f"{store.n_dropped:,} {name} pairs of more than {max_len} pieces left out")
     return open_prepared(run, [1.0] * len(corpus.added))
 
 
-def _counter(name: str, tell: Callable[[str], None]) -> Callable[[int], None]:
+def _counter(name: str, log: Callable[[str], None]) -> Callable[[int], None]:
     """A sentence now, and one for every million pairs."""
-    tell(f"encoding the {name} pairs")
+    log(f"encoding the {name} pairs")
     reported = 0
 
     def progress(n_read: int) -> None:
         nonlocal reported
         if n_read >= reported + TELL_EVERY:
             reported = n_read
-            tell(f"{n_read:,} {name} pairs encoded")
+            log(f"{n_read:,} {name} pairs encoded")
 
     return progress
 

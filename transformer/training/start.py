@@ -11,7 +11,7 @@ from transformer.model import Transformer
 from transformer.run_config import FilesRun, TrainingRun
 from transformer.text import Vocabulary
 from transformer.training.card import model_card
-from transformer.training.console import Console, say
+from transformer.training.console import Console, log
 from transformer.training.data import TrainingPairs, open_prepared
 from transformer.training.distributed import join_world, own_device
 from transformer.training.evaluator import ProbeSet
@@ -69,11 +69,11 @@ def train_in(
         )
         trainer = Trainer(run, config, task, progress, device=device, world=world, report=report)
         if world.is_main and verbose:
-            say(_summary(task))
+            log(_summary(task))
         status = trainer.train()
     if world.is_main and verbose:
         where = f"; the model is {run.checkpoint_path}" if trainer.progress.step else ""
-        say(f"{status}: {run.state()['reason']}{where}")
+        log(f"{status}: {run.state()['reason']}{where}")
     return status
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from transformer.analysis.corpora.gold import Link
 from transformer.run_config import FilesRun, LayerRun, PairsRun, TaskRun, TrainingRun
-from transformer.training.console import say
+from transformer.training.console import log
 from transformer.training.data import TrainingPairs, prepare
 from transformer.training.errors import as_training_error
 from transformer.training.evaluator import ProbeSet
@@ -48,7 +48,7 @@ def train_run(path: str | os.PathLike[str], *, verbose: bool = False) -> Status:
             run,
             asked,
             lambda: corpus_of(run, asked),
-            lambda corpus: _begin(run, asked, corpus, say if verbose else _silent),
+            lambda corpus: _begin(run, asked, corpus, log if verbose else _silent),
             verbose=verbose,
         )
     except BusyError:
@@ -115,14 +115,14 @@ def corpus_of(run: RunFolder, asked: TrainingRun) -> TrainingPairs:
 
 
 def _begin(
-    run: RunFolder, asked: TrainingRun, corpus: TrainingPairs, tell: Callable[[str], None]
+    run: RunFolder, asked: TrainingRun, corpus: TrainingPairs, log: Callable[[str], None]
 ) -> ProbeSet | None:
     """Encode the text, if it is not yet, and choose what to look at."""
     wanted, max_len = asked.model.vocab_size, asked.max_pieces
     own = not isinstance(asked, FilesRun)
     if own and not run.vocabulary_path.is_file():
         fitted_vocabulary(corpus, wanted).save(run.vocabulary_path)
-    prepared = prepare(run, corpus, vocab_size=wanted, max_len=max_len, tell=tell)
+    prepared = prepare(run, corpus, vocab_size=wanted, max_len=max_len, log=log)
     if not own:
         return None
     if (size := len(prepared.vocabulary)) != wanted:

@@ -113,17 +113,17 @@ class Trainer:
     def _pause(self) -> None:
         """Nap until told otherwise; a process that is killed meanwhile goes on from here."""
 
-        def say() -> None:
+        def write_paused() -> None:
             self._write_state("paused", f"paused after step {self.progress.step}")
 
         def save() -> None:
             if self.control.save:
                 self._save()
-                say()
+                write_paused()
 
         if self.world.is_main and self.progress.step:
             save_resume(self.run, self.learner, self.progress)
-        say()
+        write_paused()
         self.control.wait(save)
         self._write_state("running")
 

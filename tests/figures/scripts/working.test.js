@@ -56,7 +56,7 @@ test("a query's calculation is that of the paper, whatever the mask", () => {
 
 const TREE = {
   parent: [null, 0, 0, 1, 1, 2], depth: [0, 1, 1, 2, 2, 2], token: ["<s>", "▁a", "▁b", "c", "</s>", "d"],
-  score: [0, -1, -2, -3, -1.5, -2.5], fate: ["kept", "kept", "kept", "discarded", "finished", "kept"],
+  score: [0, -1, -2, -3, -1.5, -2.5], status: ["kept", "kept", "kept", "discarded", "finished", "kept"],
   best: [true, true, false, false, true, false], probability: [1, 0.6, 0.3, 0.1, 0.5, 0.2], id: [0, 1, 2, 3, 4, 5],
 };
 

@@ -7,7 +7,7 @@ import { pieceName } from "./naming.js";
 import { chanceOf, fixed } from "./shares.js";
 
 const TREE_FEW = 4; // hypotheses kept; with more the discarded ones are folded away at first
-const FATES = { kept: "kept in the beam", finished: "finished", discarded: "discarded" };
+const STATUSES = { kept: "kept in the beam", finished: "finished", discarded: "discarded" };
 
 // Where everything is. Within a column the children of one parent stand together, in the order of
 // their parents and best first, so that no two branches cross.
@@ -19,7 +19,7 @@ export function layTree(tree, folded, large) {
   const rowOf = new Map();
   const hidden = new Map(); // node → discarded children that are folded away
   tree.token.forEach((_, i) => {
-    if (folded && tree.fate[i] === "discarded") {
+    if (folded && tree.status[i] === "discarded") {
       hidden.set(tree.parent[i], (hidden.get(tree.parent[i]) || 0) + 1);
     } else (columns[tree.depth[i]] ||= []).push(i);
   });
@@ -44,7 +44,7 @@ function wayTo(tree, node) {
 }
 
 /** @param {Tree} tree */
-const endsOf = (tree) => [...tree.fate.keys()].filter((i) => tree.fate[i] === "finished").sort((a, b) => tree.score[b] - tree.score[a]);
+const endsOf = (tree) => [...tree.status.keys()].filter((i) => tree.status[i] === "finished").sort((a, b) => tree.score[b] - tree.score[a]);
 /** @param {Tree} tree */
 const bestEnd = (tree) => tree.best.lastIndexOf(true);
 
@@ -52,7 +52,7 @@ const bestEnd = (tree) => tree.best.lastIndexOf(true);
 /** @param {Tree} tree */
 export function writtenOf(tree, node) {
   const way = wayTo(tree, node).slice(1);
-  if (tree.fate[node] === "finished") way.pop();
+  if (tree.status[node] === "finished") way.pop();
   return way.map((i) => tree.token[i]).join("").replaceAll("▁", " ").trim();
 }
 
@@ -84,8 +84,8 @@ export function makeTree(ctx) {
     if (!tree) return;
     folded ??= tree.beam_size > TREE_FEW;
     const now = chosen(tree);
-    if (tree.fate[now] === "discarded") folded = false; // what is chosen is to be seen
-    const discarded = tree.fate.filter((fate) => fate === "discarded").length;
+    if (tree.status[now] === "discarded") folded = false; // what is chosen is to be seen
+    const discarded = tree.status.filter((status) => status === "discarded").length;
     fold.hidden = !discarded;
     fold.textContent = folded ? `+${discarded} discarded` : "Hide what was discarded";
     fold.setAttribute("aria-pressed", String(!folded));
@@ -124,13 +124,13 @@ export function makeTree(ctx) {
 
   function tell(tree, now) {
     const ranked = endsOf(tree);
-    const fate = tree.fate[now] === "finished" ? `finished: ${ranked.indexOf(now) + 1} of ${ranked.length} by score`
-      : tree.fate[now] === "discarded" ? `discarded: not among the best ${tree.beam_size} of its step` : FATES.kept;
+    const status = tree.status[now] === "finished" ? `finished: ${ranked.indexOf(now) + 1} of ${ranked.length} by score`
+      : tree.status[now] === "discarded" ? `discarded: not among the best ${tree.beam_size} of its step` : STATUSES.kept;
     const pairs = [
       ["probability", chanceOf(tree.probability[now])],
       ["log probability of the whole", fixed(tree.log_probability[now])],
       ["score", fixed(tree.score[now])],
-      ["fate", fate],
+      ["status", status],
     ];
     const step = tree.depth[now] - 1;
     const show = tree.best[now] && step >= 0 ? el("button", { type: "button", class: "hu-button" }, "Show this step") : null;
@@ -154,7 +154,7 @@ export function makeTree(ctx) {
   fold.addEventListener("click", () => {
     folded = !folded;
     // A discarded choice would unfold it again.
-    if (folded && ctx.side.tree.fate[chosen(ctx.side.tree)] === "discarded") choose(-1);
+    if (folded && ctx.side.tree.status[chosen(ctx.side.tree)] === "discarded") choose(-1);
     else draw();
   });
   box.addEventListener("scroll", () => placed && ctx.side.tree && paint());
@@ -199,7 +199,7 @@ function neighbour(tree, placed, now, key) {
   const column = placed.columns[tree.depth[now]];
   if (key === "ArrowUp" || key === "ArrowDown") return column[placed.rowOf.get(now) + ARROWS[key][1]];
   const children = (placed.columns[tree.depth[now] + 1] || []).filter((i) => tree.parent[i] === now);
-  return children.find((i) => tree.best[i]) ?? children.find((i) => tree.fate[i] !== "discarded") ?? children[0];
+  return children.find((i) => tree.best[i]) ?? children.find((i) => tree.status[i] !== "discarded") ?? children[0];
 }
 
 /** @param {Pen} pen @param {Tree} tree @param {any} placed @param {Look} look @param {any} chosen @param {any} given */
@@ -225,7 +225,7 @@ function paintBranch(pen, tree, placed, look, i, onWay) {
   const parent = tree.parent[i];
   const [x1, y1] = [placed.xOf(parent) + placed.wide, placed.yOf(parent) + placed.high / 2];
   const [x2, y2] = [placed.xOf(i), placed.yOf(i) + placed.high / 2];
-  const gone = tree.fate[i] === "discarded";
+  const gone = tree.status[i] === "discarded";
   pen.globalAlpha = gone && !onWay ? 0.45 : 1;
   pen.lineWidth = tree.best[i] ? 3.5 : onWay ? 2 : gone ? 0.75 : 1.5;
   pen.strokeStyle = onWay ? look.choice : tree.best[i] ? look.accent : look.faint;
@@ -240,7 +240,7 @@ function paintBranch(pen, tree, placed, look, i, onWay) {
 function paintNode(pen, tree, placed, look, i, isChosen) {
   const [x, y] = [placed.xOf(i), placed.yOf(i)];
   const { wide, high, scale } = placed;
-  const [gone, ended, folded] = [tree.fate[i] === "discarded", tree.fate[i] === "finished", placed.hidden.get(i)];
+  const [gone, ended, folded] = [tree.status[i] === "discarded", tree.status[i] === "finished", placed.hidden.get(i)];
   pen.globalAlpha = gone && !isChosen ? 0.6 : 1;
   pen.fillStyle = gone ? look.ground : look.soft;
   pen.fillRect(x, y, wide, high);

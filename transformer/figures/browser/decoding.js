@@ -241,7 +241,7 @@ function decodingTable(ctx, step) {
   ]);
   const { tree } = ctx.side;
   const branches = tree ? tree.token.map((token, i) =>
-    ["", "tree", i, token, tree.probability[i], `depth ${tree.depth[i]}, parent ${tree.parent[i] ?? "none"}, score ${tree.score[i]}, ${tree.fate[i]}`]) : [];
+    ["", "tree", i, token, tree.probability[i], `depth ${tree.depth[i]}, parent ${tree.parent[i] ?? "none"}, score ${tree.score[i]}, ${tree.status[i]}`]) : [];
   return {
     caption: `Step ${step + 1}: candidates, and the attention of one head of each kind`,
     columns: ["translation", "what", "place", "token", "probability or weight", "note"],

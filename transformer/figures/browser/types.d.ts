@@ -27,7 +27,7 @@ interface Thumb { values: Part["values"]; height: number; width: number }
 interface Weights { values: Float32Array; top: number }
 interface Tree {
   parent: (number | null)[]; depth: number[]; token: string[]; id: number[]; probability: number[];
-  log_probability: number[]; score: number[]; fate: string[]; best: boolean[];
+  log_probability: number[]; score: number[]; status: string[]; best: boolean[];
   beam_size: number; length_penalty: number;
 }
 

@@ -93,8 +93,8 @@ def progress(now: Standing) -> None:
         before = "one measurement is" if now.place == 1 else f"{now.place} measurements are"
         text = f"In line: {before} before this one …"
     else:
-        text = f"{now.stage.capitalize()}: {now.share:.0%} …"
-    st.progress(min(max(now.share, 0.0), 1.0), text=text)
+        text = f"{now.stage.capitalize()}: {now.progress:.0%} …"
+    st.progress(min(max(now.progress, 0.0), 1.0), text=text)
 
 
 def cancel(now: Standing, who: str, label: str = "Cancel") -> None:

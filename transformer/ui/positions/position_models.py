@@ -163,5 +163,5 @@ def _progress(name: str) -> None:
     if not info.live:
         state.start_anew()
     told = f"step {info.step:,}" if info.status == "running" else info.status
-    st.progress(info.share or 0.0, text=frame.plain(f"{info.title}: {told}"))
+    st.progress(info.progress or 0.0, text=frame.plain(f"{info.title}: {told}"))
     frame.link("pages/train.py", "Watch it learn →", run=name, race="")

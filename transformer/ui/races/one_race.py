@@ -111,7 +111,7 @@ def _watched(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
     runs = _runs(jobs, race_id)
     if not runs or _is_live(runs) != live:
         state.start_anew()
-    shares = [1.0 if not run.info.live else run.info.share or 0.0 for run in runs]
+    shares = [1.0 if not run.info.live else run.info.progress or 0.0 for run in runs]
     if live:
         st.progress(sum(shares) / len(shares))
         if startup_error := jobs.startup_error():

@@ -80,12 +80,12 @@ class Gate:
             await send(message)
 
         if refusal:
-            return await _say(dressed, *refusal)
+            return await _refuse(dressed, *refusal)
         try:
             await self._app(scope, receive, dressed)
         except Exception:
             if not begun:
-                await _say(dressed, 500, "This went wrong; the app's terminal says why.")
+                await _refuse(dressed, 500, "This went wrong; the app's terminal says why.")
             raise
 
     def _refusal(self, scope: Scope) -> Refusal | None:
@@ -171,7 +171,7 @@ def _cookie(scope: Scope) -> bytes:
     return f"{COOKIE}={found}; Path=/; Max-Age={KEPT}; HttpOnly; SameSite=Lax{secure}".encode()
 
 
-async def _say(send: Send, status: int, sentence: str) -> None:
+async def _refuse(send: Send, status: int, sentence: str) -> None:
     body = (sentence + "\n").encode()
     kind = (b"content-type", b"text/plain; charset=utf-8")
     length = (b"content-length", str(len(body)).encode())

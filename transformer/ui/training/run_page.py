@@ -95,7 +95,7 @@ def _status(info: RunInfo, lines: list[dict[str, Any]]) -> None:
         run_list.badge(info)
         st.caption(frame.plain(_told(info, lines)))
     if info.live:
-        st.progress(info.share or 0.0)
+        st.progress(info.progress or 0.0)
     if info.status == "failed":
         st.error(frame.plain(frame.sentence(info.reason)))
     if info.status == "queued" and (startup_error := live_jobs.jobs().startup_error()):
