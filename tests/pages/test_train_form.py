@@ -14,7 +14,7 @@ from transformer.model import Transformer
 from transformer.run_config import INSPECT
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import Estimate
-from transformer.training.recipe import DEFAULTS, describe
+from transformer.training.recipe import defaults, describe
 from transformer.ui import live_jobs
 from transformer.ui.kit.uploads import decoded
 from transformer.ui.training import draft, own_pairs, setup
@@ -43,7 +43,7 @@ def test_the_form_opens_with_the_idea_filled_in_and_trains_what_it_says(
     app = form(visit(PAGE), "sort")
     assert TASKS["sort"].explanation in told(app)
     assert TASKS["sort"].look_for in told(app)
-    assert number(app, "Steps").value == DEFAULTS["sort"]["steps"]
+    assert number(app, "Steps").value == defaults("sort")["steps"]
     number(app, "Steps").set_value(30).run()
     number(app, "Longest").set_value(4).run()
     number(app, "Learning rate").set_value(0.001).run()
@@ -74,7 +74,7 @@ def test_every_control_goes_back_to_its_default_alone_and_with_all_others(
     visit: Visit, jobs: Jobs
 ) -> None:
     app = form(visit(PAGE), "reverse")
-    steps = DEFAULTS["reverse"]["steps"]
+    steps = defaults("reverse")["steps"]
     assert "Everything back to its default" not in labels(app)
     number(app, "Steps").set_value(31).run()
     number(app, "Heads").set_value(8).run()

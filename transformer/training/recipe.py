@@ -29,16 +29,6 @@ _LIVE: dict[str, Any] = {
     "average": 1,
     "save_every": 500,
 }
-DEFAULTS: dict[str, dict[str, Any]] = {
-    "copy": {"steps": 500},
-    "reverse": {"steps": 600},
-    "sort": {"steps": 1000},
-    "cipher": {"steps": 500},
-    "dates": {"steps": 1000, "batch_tokens": 1024},
-    "addition": {"steps": 3000, "batch_tokens": 1024},
-    "brackets": {"steps": 1500, "batch_tokens": 1024},
-    "french": {"steps": 2000, "batch_tokens": 1024},
-}
 _PAIRS: dict[str, Any] = {"steps": 3000, "batch_tokens": 1536, "dropout": 0.1} | {
     "label_smoothing": 0.1,
     "learning_rate": 0.002,
@@ -48,7 +38,7 @@ VOCAB_SIZE = 1000  # pieces of the user's own text, where it gives so many
 
 def defaults(task: str | None = None) -> dict[str, Any]:
     """The settings that a task starts with, or pairs of the user's own, over those of a preset."""
-    return _LIVE | (_PAIRS if task is None else DEFAULTS.get(task, {}))
+    return _LIVE | (_PAIRS if task is None else task_named(task).training)
 
 
 def describe(

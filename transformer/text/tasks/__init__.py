@@ -1,14 +1,28 @@
-"""Tasks of our own to train on, made from a seed: toy problems and a small French grammar."""
+"""Tasks of our own to train on, made from a seed: toy problems and a small French grammar.
 
+A new one is a module in this room with `TASKS = (Task(…),)`; nothing lists it. Train's cards and
+form, the shell, the recipe and the lab's sentences read `TASKS`.
+"""
+
+from __future__ import annotations
+
+import pkgutil
 from collections.abc import Mapping
+from importlib import import_module
 from types import MappingProxyType
 
-from transformer.text.tasks.french import FRENCH
-from transformer.text.tasks.reckoning import ADDITION, BRACKETS, DATES
-from transformer.text.tasks.sequences import CIPHER, COPY, REVERSE, SORT
-from transformer.text.tasks.task import Example, OptionRange, Task, split
+from transformer.text.tasks.task import GROUPS, Example, OptionRange, Task, split
 
-_ALL = (COPY, REVERSE, SORT, CIPHER, DATES, ADDITION, BRACKETS, FRENCH)
-TASKS: Mapping[str, Task] = MappingProxyType({task.name: task for task in _ALL})
+
+def _found() -> dict[str, Task]:
+    """Every task of every module here; by group, then as modules are called and list them."""
+    names = sorted(one.name for one in pkgutil.iter_modules(__path__))
+    modules = [import_module(f"{__name__}.{name}") for name in names]
+    each = [task for module in modules for task in getattr(module, "TASKS", ())]
+    return {task.name: task for task in sorted(each, key=lambda task: GROUPS.index(task.group))}
+
+
+TASKS: Mapping[str, Task] = MappingProxyType(_found())
+"""Every task by its name."""
 
 __all__ = ["TASKS", "Example", "OptionRange", "Task", "split"]

@@ -31,6 +31,7 @@ def _strata(options: Options) -> list[Stratum]:
 FRENCH = Task(
     name="french",
     title="English to French, a small grammar",
+    group="language",
     explanation=(
         "Sentences made by a grammar of ours: a few hundred words with articles, gender and "
         'number, adjectives before or after their noun, "ne … pas", questions, contractions such '
@@ -44,6 +45,9 @@ FRENCH = Task(
     ),
     symbols=symbols(),
     options={"level": OptionRange(LEVELS[0], LEVELS[-1], LEVELS[-1])},
+    training={"steps": 2000, "batch_tokens": 1024},
     strata=_strata,
     meanings={"level": "1: statements; 2: adjectives, owners, not; 3: questions and everything"},
 )
+
+TASKS = (FRENCH,)

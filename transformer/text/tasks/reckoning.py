@@ -105,6 +105,7 @@ def _brackets(options: Options) -> list[Stratum]:
 DATES = Task(
     name="dates",
     title="Dates to ISO form",
+    group="reckoning",
     explanation=(
         'A date as people write it, "3 march 2 0 2 4", becomes year, month and day in figures, '
         '"2 0 2 4 - 0 3 - 0 3". The year moves to the front and the month becomes a number. '
@@ -116,6 +117,7 @@ DATES = Task(
     ),
     symbols=(*_DIGITS, ",", "-", *MONTHS, *WEEKDAYS),
     options={"styles": OptionRange(1, 3, 3), "years": OptionRange(1, 100, 100)},
+    training={"steps": 1000, "batch_tokens": 1024},
     strata=_dates,
     meanings={"styles": "ways of writing", "years": "years from 2000 on"},
 )
@@ -123,6 +125,7 @@ DATES = Task(
 ADDITION = Task(
     name="addition",
     title="Add two numbers",
+    group="reckoning",
     explanation=(
         "Two numbers, figure by figure, and their sum. A figure of the sum depends on the column "
         "above it and on the carry from its right, which may come from far away."
@@ -134,6 +137,7 @@ ADDITION = Task(
     ),
     symbols=("+", *_DIGITS),
     options={"digits": OptionRange(1, 8, 3), "least_first": OptionRange(0, 1, 0)},
+    training={"steps": 3000, "batch_tokens": 1024},
     strata=_sums,
     meanings={
         "digits": "most figures of a number",
@@ -144,6 +148,7 @@ ADDITION = Task(
 BRACKETS = Task(
     name="brackets",
     title="Close the brackets",
+    group="reckoning",
     explanation=(
         "The source opens brackets and closes some of them; the target closes the others, the "
         "one opened last first. What is still open cannot be told from one symbol: each opening "
@@ -155,6 +160,9 @@ BRACKETS = Task(
     ),
     symbols=tuple(_OPENING + _CLOSING),
     options={"longest": OptionRange(1, 20, 10), "kinds": OptionRange(1, 3, 3)},
+    training={"steps": 1500, "batch_tokens": 1024},
     strata=_brackets,
     meanings={"longest": "most brackets in a source", "kinds": "kinds of brackets"},
 )
+
+TASKS = (DATES, ADDITION, BRACKETS)

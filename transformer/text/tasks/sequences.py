@@ -84,6 +84,7 @@ def _cipher(options: Options) -> list[Stratum]:
 COPY = Task(
     name="copy",
     title="Copy a sequence",
+    group="letters",
     explanation=(
         "The target is the source. It is the least a decoder must learn: to look at the source "
         "symbol whose turn it is. Nothing but its place says which one that is."
@@ -91,6 +92,7 @@ COPY = Task(
     look_for="A head of the cross attention becomes a diagonal from the first symbol to the last.",
     symbols=_LETTERS,
     options={"longest": _LONGEST, "letters": OptionRange(2, 26, 10)},
+    training={"steps": 500},
     strata=lambda options: _by_length(options, _copy),
     meanings=_MEANINGS,
 )
@@ -98,6 +100,7 @@ COPY = Task(
 REVERSE = Task(
     name="reverse",
     title="Reverse a sequence",
+    group="letters",
     explanation=(
         "The target is the source read from its end. The decoder must find the last symbol first, "
         "wherever it stands, and then walk back one symbol a step."
@@ -108,6 +111,7 @@ REVERSE = Task(
     ),
     symbols=_LETTERS,
     options={"longest": _LONGEST, "letters": OptionRange(2, 26, 10)},
+    training={"steps": 600},
     strata=lambda options: _by_length(options, _reverse),
     meanings=_MEANINGS,
 )
@@ -115,6 +119,7 @@ REVERSE = Task(
 SORT = Task(
     name="sort",
     title="Sort letters",
+    group="letters",
     explanation=(
         "The target is the source's letters in the order of the alphabet; no letter stands twice. "
         "Where a letter stands says nothing: what counts is which letters are there."
@@ -125,6 +130,7 @@ SORT = Task(
     ),
     symbols=_LETTERS,
     options={"longest": OptionRange(1, 20, 8)},
+    training={"steps": 1000},
     strata=_sort,
     meanings={"longest": _MEANINGS["longest"]},
 )
@@ -132,6 +138,7 @@ SORT = Task(
 CIPHER = Task(
     name="cipher",
     title="A secret alphabet",
+    group="letters",
     explanation=(
         "Every letter is replaced by another, always by the same one; the key chooses the "
         "alphabet. It is word-for-word translation at its plainest: which letter, and whose turn."
@@ -146,6 +153,9 @@ CIPHER = Task(
         "letters": OptionRange(2, 26, 26),
         "key": OptionRange(0, 9999, 1),
     },
+    training={"steps": 500},
     strata=_cipher,
     meanings={**_MEANINGS, "key": "number of the alphabet"},
 )
+
+TASKS = (COPY, REVERSE, SORT, CIPHER)

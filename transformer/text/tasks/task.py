@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 Links = tuple[tuple[int, int], ...]
 Options = Mapping[str, int]
@@ -52,18 +52,31 @@ class OptionRange(NamedTuple):
     default: int
 
 
+GROUPS = ("letters", "reckoning", "language")
+"""What tasks are about, in the order in which pages show them."""
+
+
 @dataclass(frozen=True)
 class Task:
-    """A small problem of our own with its explanation, its symbols and all of its examples."""
+    """A small problem of our own with its explanation, its symbols and all of its examples.
+
+    Attributes:
+        group: one of `GROUPS`.
+        training: settings of a run in which a tiny model learns it, where they are not those of
+            `training.recipe`.
+        meanings: what each option sets, for people.
+    """
 
     name: str
     title: str
+    group: str
     explanation: str
     look_for: str
     symbols: tuple[str, ...]
     options: Mapping[str, OptionRange]
+    training: dict[str, Any]
     strata: Callable[[Options], list[Stratum]] = field(repr=False)
-    meanings: Mapping[str, str] = field(default_factory=dict)  # what each option sets, for people
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
     def settings(self, **options: int) -> dict[str, int]:
         """All options with their values. Raises ValueError for one that is unknown or too far."""
