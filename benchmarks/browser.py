@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -38,15 +38,24 @@ def served(
     `log`: a file for what it says on standard error, which is thrown away without one.
     `script`: another app than ours, to compare with.
     """
+    command = [sys.executable, "-m", "streamlit", "run", str(script)]
+    with started(command, log=log, HEADS_UP_CHECKPOINTS=str(checkpoints), **env) as found:
+        yield found
+
+
+@contextmanager
+def started(
+    command: Sequence[str], *, log: Path | None = None, folder: Path = ROOT, **env: str
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """As `served`, by this command in this folder."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless", "true"]
     said = log.open("wb") if log else None
     server = subprocess.Popen(
-        [*command, "--server.port", str(port)],
-        cwd=ROOT,
-        env={**os.environ, "HEADS_UP_CHECKPOINTS": str(checkpoints), **env},
+        [*command, "--server.headless", "true", "--server.port", str(port)],
+        cwd=folder,
+        env={**os.environ, **env},
         stdout=subprocess.DEVNULL,
         stderr=said or subprocess.DEVNULL,
     )

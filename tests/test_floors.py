@@ -28,6 +28,7 @@ FLOORS = {
     "transformer.cancellation": 0,
     "transformer.config": 0,
     "transformer.device": 0,
+    "transformer.house": 0,
     "transformer.hooks": 0,
     "transformer.languages": 0,
     "transformer.measures": 0,

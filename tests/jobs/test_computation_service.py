@@ -26,8 +26,9 @@ from tests.jobs.asking import (
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import compute
 from transformer.checkpoint import checkpoint_hash
+from transformer.house import CODE
 from transformer.jobs import Computing, JobError, Standing
-from transformer.jobs.computation import BESIDE, HOUSE, fingerprint, of_report
+from transformer.jobs.computation import BESIDE, fingerprint, of_report
 from transformer.jobs.compute_process import make
 from transformer.jobs.results import forget, read
 from transformer.text.files import write_json
@@ -119,7 +120,7 @@ def test_the_fingerprint_is_of_what_computes_and_of_nothing_that_shows(tmp_path:
 
 
 def test_whatever_a_report_imports_is_in_the_fingerprint() -> None:
-    links = imports.graph(HOUSE.parent)
+    links = imports.graph(CODE)
     reached = imports.reach("transformer.analysis.reports", links)
     rooms = {name.split(".")[1] for name in reached if name.startswith("transformer.")}
     assert "measures" in rooms

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from transformer.house import CODE
 from transformer.ui import models
-from transformer.ui.server.server_paths import HOUSE, without
+from transformer.ui.server.server_paths import without
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def test_folders_of_the_app_keep_their_names(runs: Path) -> None:
         (f"[Errno 28] no room: {str(runs / cut)!r}", f"[Errno 28] no room: 'runs/{cut}'"),
         (f"{runs.parent}/models/tiny: no", "models/tiny: no"),
         (f"none in {runs}.", "none in runs."),
-        (f"({HOUSE}/limits.toml)", "(limits.toml)"),
+        (f"({CODE}/limits.toml)", "(limits.toml)"),
         (f"{Path.home()}/.cache/x", "~/.cache/x"),
         (f"{sys.prefix}/lib/x.py", "python/lib/x.py"),
     ):
@@ -39,14 +40,14 @@ def test_what_is_no_path_of_this_machine_stays(runs: Path) -> None:
         "either / or",
         "/nowhere/else/x.json",
         f"{runs}-of-others/x".replace(str(runs.parent), "/srv"),
-        f"/mnt{HOUSE}/x",
+        f"/mnt{CODE}/x",
         "a\\b",
         "/",
         "",
     ):
         assert without(text) == text
     # The app itself may lie in a folder that is cut, as that of temporary files.
-    assert without(f"{HOUSE}-old/x").endswith(f"{HOUSE.name}-old/x")
+    assert without(f"{CODE}-old/x").endswith(f"{CODE.name}-old/x")
 
 
 def test_a_link_to_a_folder_and_where_it_leads_are_cut(

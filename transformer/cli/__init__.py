@@ -1,4 +1,4 @@
-"""`python -m transformer COMMAND`: a thin door to the rooms below, one file a command."""
+"""`heads-up COMMAND`, `python -m transformer COMMAND`: a thin door, one file a command."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ Command = Callable[[argparse.Namespace], int]
 # Each is the file of its name, read when it is asked for: who translates a sentence does not wait
 # for what measures a corpus.
 COMMANDS = {
+    "serve": "the app, in a browser; what `heads-up` alone does",
     "train": "train a model on sentence pairs",
     "translate": "translate a text, or lines from stdin",
     "trace": "a file of sentences as one dataset: Parquet and npz",
@@ -37,7 +38,10 @@ FILES = {"import": "import_model", "export": "export_model"}
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 if it went well, 1 with a sentence on standard error if not."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    options = _parser(arguments[0] if arguments else None).parse_args(arguments)
+    command = arguments[0] if arguments else None
+    # What stands behind `serve` is Streamlit's to read, `--help` too.
+    ours = arguments[:1] if command == "serve" else arguments
+    options = _parser(command).parse_args(ours, argparse.Namespace(settings=arguments[len(ours) :]))
     run: Command = options.run_command
     try:
         return run(options)
@@ -58,6 +62,14 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         super().error(shown(message))
+
+
+def heads_up() -> int:
+    """As `main`, for the installed command: with no command, or settings of the server alone, it
+    serves the app."""
+    given = sys.argv[1:]
+    serves = not given or (given[0].startswith("--") and given[0] != "--help")
+    return main(["serve", *given] if serves else given)
 
 
 def _parser(command: str | None) -> argparse.ArgumentParser:

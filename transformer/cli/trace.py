@@ -10,6 +10,7 @@ from transformer.analysis.interventions.switching import named_heads
 from transformer.cli.corpus import given_corpus
 from transformer.cli.options import add_decoding, decoding_options
 from transformer.cli.progress import progress_bar
+from transformer.house import HOUSE
 from transformer.inference import Translator
 
 
@@ -23,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "out", metavar="OUT", help="a new folder, or a new file OUT.zip with the same in it"
     )
-    parser.add_argument("--checkpoint", default="checkpoints/en-fr")
+    parser.add_argument("--checkpoint", default=str(HOUSE / "checkpoints/en-fr"))
     parser.add_argument(
         "--heads", metavar="e3.2,c5", default="", help="those whose weights are kept as well"
     )

@@ -12,6 +12,7 @@ from typing import Any
 
 from transformer.cli.options import add_decoding, decoding_options
 from transformer.cli.output import result
+from transformer.house import HOUSE
 from transformer.inference import Decoding, Trace, Translation, Translator
 from transformer.text.files import atomic_path
 from transformer.text.visible import is_blank
@@ -20,7 +21,7 @@ from transformer.training.console import log
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="?", help="left out: every line of standard input")
-    parser.add_argument("--checkpoint", default="checkpoints/en-fr")
+    parser.add_argument("--checkpoint", default=str(HOUSE / "checkpoints/en-fr"))
     parser.add_argument("--target", help="make it say this, to see how probable that is")
     parser.add_argument(
         "--into", metavar="CODE", help="of an imported model for several languages: fra, deu, …"

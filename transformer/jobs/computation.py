@@ -14,9 +14,9 @@ from types import MappingProxyType
 from typing import Any
 
 from transformer.analysis.corpora import Corpus
+from transformer.house import PACKAGE
 
-HOUSE = Path(__file__).resolve().parents[1]
-BESIDE = ("cli", "jobs", "ui")
+BESIDE = ("app", "cli", "jobs", "ui")
 """Rooms that show results or have them made, and change no number of them. The rules of roles and
 the words that pieces make are in `figures`."""
 _THIS_SERVER = secrets.token_hex(8)  # a machine's speed today says little about it next month
@@ -107,7 +107,7 @@ class Computation:
 
 
 @lru_cache
-def fingerprint(house: Path = HOUSE, beside: tuple[str, ...] = BESIDE) -> str:
+def fingerprint(house: Path = PACKAGE, beside: tuple[str, ...] = BESIDE) -> str:
     """16 hexadecimal digits of all Python below `house` but the rooms `beside`, and of the versions
     of what computes. Read once: a process keeps the code that it has begun with."""
     import numpy

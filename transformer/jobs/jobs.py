@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
+from transformer.house import kept_or
 from transformer.jobs import claims
 from transformer.jobs.archive import archive
 from transformer.jobs.errors import JobError, sentence
@@ -21,14 +22,14 @@ from transformer.jobs.worker_pool import Workers
 from transformer.run_config import TrainingRun
 
 FOLDER = "HEADS_UP_RUNS"
-"""Environment variable: the folder of the runs, instead of `runs/` beside the app."""
+"""Environment variable: the folder of the runs, instead of `runs/` beside the app, or in
+`.heads-up/` of the user's home where it is installed."""
 TRAINER = "transformer.training.command:train_run"
 
 
 def runs_folder() -> Path:
     """Where runs lie."""
-    named = os.environ.get(FOLDER)
-    return Path(named) if named else Path(__file__).resolve().parents[2] / "runs"
+    return kept_or(FOLDER, "runs")
 
 
 class Jobs:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from transformer.config import ModelConfig, near
+from transformer.house import HOUSE
 from transformer.jobs.errors import JobError
 from transformer.jobs.shares import Who, of_address, refused
 from transformer.run_config import TaskRun, TrainingRun
@@ -94,7 +95,7 @@ class Limits:
                 name, here or in the environment, must be there.
         """
         named = path or os.environ.get(FILE)
-        file = Path(named) if named else Path(__file__).resolve().parents[2] / "limits.toml"
+        file = Path(named) if named else HOUSE / "limits.toml"
         if not named and not file.exists():
             return cls()
         try:

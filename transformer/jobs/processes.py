@@ -11,10 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from transformer.house import CODE
 from transformer.jobs.computation import Computation, Lane
 from transformer.jobs.limits import Limits, cores
-
-_HOUSE = Path(__file__).resolve().parents[2]
 
 
 class Process:
@@ -26,7 +25,7 @@ class Process:
 
     def __init__(self, module: str, given: Sequence[str], threads: int) -> None:
         """Starts it. Raises OSError."""
-        path = os.pathsep.join([str(_HOUSE), *filter(None, [os.environ.get("PYTHONPATH")])])
+        path = os.pathsep.join([str(CODE), *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
             [sys.executable, "-m", module, *given],
             stdin=subprocess.PIPE,

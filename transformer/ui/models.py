@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -12,6 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.checkpoint import check_checkpoint, checkpoint_hash, load_config
+from transformer.house import named_or
 from transformer.inference import Translator
 from transformer.jobs import runs_folder
 from transformer.jobs.folder import JobFolder
@@ -50,8 +50,7 @@ class Model:
 
 def folder() -> Path:
     """Where checkpoints lie."""
-    named = os.environ.get(FOLDER)
-    return Path(named) if named else Path(__file__).resolve().parents[2] / "checkpoints"
+    return named_or(FOLDER, "checkpoints")
 
 
 def shipped_folder() -> Path:

@@ -9,9 +9,8 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
+from transformer.house import CODE, HOUSE
 from transformer.jobs import runs_folder
-
-HOUSE = Path(__file__).resolve().parents[3]
 
 
 def without(text: str, *folders: Path) -> str:
@@ -42,7 +41,7 @@ def _pattern(kept: tuple[Path, ...], here: Path) -> tuple[re.Pattern[str], dict[
     elsewhere[Path(sys.base_prefix)] = "python"
     with suppress(RuntimeError):  # there may be no home
         elsewhere[Path.home()] = "~"
-    ours = {here: "", HOUSE: ""} | {folder: folder.name for folder in kept}
+    ours = {here: "", HOUSE: "", CODE: ""} | {folder: folder.name for folder in kept}
     names = _written(elsewhere) | _written(ours)
     alone = _written(ours)  # these also where nothing follows
     roots = "|".join(
