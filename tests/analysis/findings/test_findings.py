@@ -27,7 +27,6 @@ from transformer.analysis.findings import word_alignment as words_room
 from transformer.analysis.findings.blanked import (
     agreement,
     blank_out_memory,
-    rank_correlations,
 )
 from transformer.analysis.findings.by_measure import published
 from transformer.analysis.findings.finding import spread
@@ -182,15 +181,6 @@ def test_blank_out_is_a_token_replaced(tiny: Translator, corpus: Corpus) -> None
     rows = range(len(trace.predicted_ids))
     wanted = (logs[1] - logs[0])[rows, list(trace.predicted_ids)]
     np.testing.assert_allclose(found[:, column], wanted, atol=1e-5)
-
-
-def test_rank_correlations_are_scipys() -> None:
-    generator = np.random.default_rng(1)
-    a, b = generator.integers(0, 4, (2, 3, 7)).astype(float), generator.random((3, 7))
-    found = rank_correlations(a, b)
-    for i, j in np.ndindex(found.shape):
-        assert found[i, j] == pytest.approx(spearmanr(a[i, j], b[j]).statistic)
-    assert np.isnan(rank_correlations(np.ones((1, 1, 4)), b[:1, :4])).all()
 
 
 def test_agreement_of_one_sentence_is_the_mean_over_its_tokens(

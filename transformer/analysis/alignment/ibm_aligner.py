@@ -23,7 +23,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float
-from scipy.optimize import minimize_scalar
 from scipy.special import digamma
 
 from transformer.analysis.corpora.gold import Link
@@ -138,6 +137,9 @@ class _Cells:
         linked = np.where(self.is_null, 0, shares)
         total = float((linked * self.far).sum())
         weight = np.bincount(self.place, weights=linked)
+
+        # Here, for it takes a third of a second and who opens a page learns no aligner.
+        from scipy.optimize import minimize_scalar
 
         def less(tension: float) -> float:
             return tension * total + float(weight @ np.log(normaliser(*self.places, tension)))

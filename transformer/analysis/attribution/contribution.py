@@ -10,16 +10,17 @@ compared: Spearman's rank correlation, by size where a number has a sign.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
-from scipy.stats import rankdata
 
 from transformer.analysis.attribution.gradients import Gradients
 from transformer.analysis.attribution.norms import contributions
+from transformer.analysis.evidence.rank_correlation import rank_correlations
 from transformer.cancellation import check_cancelled
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.model import Transformer
@@ -130,11 +131,9 @@ def agreement(model: Transformer, trace: Trace) -> pd.DataFrame:
         check_cancelled()
         weights, norms = trace.weights(kind, layer), contributions(model, trace, kind, layer)
         cells = np.tril_indices(weights.shape[1]) if kind == "decoder" else (slice(None),) * 2
-        ranks = [rankdata(of[:, *cells].reshape(len(of), -1), axis=-1) for of in (weights, norms)]
-        for head in range(len(weights)):
-            one, other = (of[head] - of[head].mean() for of in ranks)
-            size = np.sqrt((one @ one) * (other @ other))
-            if size > 0:
-                lines.append((kind, layer, head, float(one @ other / size)))
+        rows = [of[:, *cells].reshape(len(of), -1) for of in (weights, norms)]
+        for head, found in enumerate(rank_correlations(*rows).tolist()):
+            if not math.isnan(found):
+                lines.append((kind, layer, head, found))
     table = pd.DataFrame(lines, columns=["kind", "layer", "head", "correlation"])
     return table.sort_values("correlation", kind="stable", ignore_index=True)

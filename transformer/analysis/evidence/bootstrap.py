@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float
 from sacrebleu.metrics.bleu import BLEU
-from scipy.stats import norm, t
+from scipy.special import ndtr, stdtrit
 
 DRAWS = 1000
 SURE = 95.0
@@ -143,8 +143,8 @@ def _reach(greatest: Float[np.ndarray, "draw"], sentences: int) -> float:
     """
     if sentences < 2:
         return float("inf")
-    tail = norm.sf(np.percentile(greatest, SURE))
-    return float(t.isf(tail, sentences - 1) * (sentences / (sentences - 1)) ** 0.5)
+    tail = ndtr(-np.percentile(greatest, SURE))
+    return float(-stdtrit(sentences - 1, tail) * (sentences / (sentences - 1)) ** 0.5)
 
 
 def mean_loss(

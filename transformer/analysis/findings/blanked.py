@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from jaxtyping import Float
-from scipy.stats import rankdata
 
 from transformer.analysis.attribution import alti, rollout, value_zeroing
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import Progress, encoded
+from transformer.analysis.evidence.rank_correlation import rank_correlations
 from transformer.analysis.interventions.blanking import LOGITS
 from transformer.inference import Translator
 from transformer.inference.trace import Trace
@@ -61,22 +60,6 @@ def _blanked(translator: Translator, trace: Trace) -> torch.Tensor:
     sources = torch.tensor([trace.src_ids] * (n + 1), device=translator.device)
     sources[range(n), range(n)] = translator.model.config.unk_id
     return sources
-
-
-def rank_correlations(
-    a: Float[np.ndarray, "*many row column"], b: Float[np.ndarray, "row column"]
-) -> Float[np.ndarray, "*many row"]:
-    """Spearman's of each row; NaN where a row is constant."""
-    centred = []
-    for values in (a, b):
-        ranks = rankdata(values, axis=-1)
-        centred.append(ranks - ranks.mean(axis=-1, keepdims=True))
-    x, y = centred
-    with np.errstate(invalid="ignore"):
-        found: npt.NDArray[np.float64] = (x * y).sum(-1) / np.sqrt(
-            (x * x).sum(-1) * (y * y).sum(-1)
-        )
-    return found
 
 
 def agreement(

@@ -1,0 +1,41 @@
+# Heads Up in a container, on processors alone:
+#   docker build -t heads-up .          docker run -p 8501:8501 -v heads-up:/data heads-up
+# pip's usual torch for Linux carries CUDA. The one without it is a third of that: add
+# --build-arg PIP_EXTRA_INDEX_URL=<the CPU address that pytorch.org's install page gives>
+FROM python:3.11-slim-bookworm AS built
+
+ARG PIP_EXTRA_INDEX_URL
+ENV PIP_NO_CACHE_DIR=1 PIP_NO_COMPILE=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+
+WORKDIR /src
+COPY requirements.txt ./
+RUN python -m venv /app && /app/bin/pip install --requirement requirements.txt
+
+# Nobody compiles against what is installed here, or tests it: a quarter of it goes.
+WORKDIR /app/lib/python3.11/site-packages
+RUN rm -rf torch/test torch/include torch/bin/protoc* torch/bin/*test* pyarrow/include pip pip-* \
+    && find . -type d -name tests -prune -exec rm -rf {} +
+
+WORKDIR /src
+COPY . .
+RUN python -m pip wheel . --no-deps --wheel-dir /wheel \
+    && python -m pip --python /app/bin/python install --no-deps /wheel/*.whl
+
+FROM python:3.11-slim-bookworm
+
+LABEL org.opencontainers.image.title="Heads Up" \
+      org.opencontainers.image.licenses="MIT"
+
+# What is trained is kept in /data; so is what Python compiles, for the next start.
+RUN useradd --uid 1000 --create-home heads && mkdir /data && chown heads /data
+COPY --from=built /app /app
+ENV PATH=/app/bin:$PATH PYTHONPYCACHEPREFIX=/data/compiled HEADS_UP_RUNS=/data/runs
+
+USER 1000
+WORKDIR /data
+VOLUME /data
+EXPOSE 8501
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://localhost:8501/_stcore/health', timeout=4)"]
+
+CMD ["heads-up", "--server.address", "0.0.0.0", "--server.headless", "true"]
