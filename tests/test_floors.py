@@ -235,3 +235,11 @@ def test_a_translator_is_imported_without_the_pages_and_plotly() -> None:
     loaded = {name.split(".")[0] for name in done.stdout.split()}
     assert loaded & {"plotly", "streamlit", "sacrebleu", "scipy"} == set()
     assert {"torch", "transformer"} <= loaded
+
+
+def test_a_page_waits_for_nothing_that_only_measurements_need() -> None:
+    program = "import sys; import transformer.ui.server.serving; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert {"scipy.stats", "scipy.optimize"} & {*done.stdout.split()} == set()

@@ -11,7 +11,7 @@ import pytest
 from tests.jobs.conftest import MakeStill, asked
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.jobs import JobError, Limits, count_parameters, runs_folder
-from transformer.jobs.limits import cores
+from transformer.jobs.limits import cores, machine_memory
 from transformer.model import Transformer
 from transformer.run_config import TaskRun
 
@@ -24,6 +24,14 @@ def test_the_file_that_comes_with_the_app_says_the_defaults() -> None:
     assert all(f"\n{name} = " in text for name in asdict(Limits()))
 
 
+def test_a_container_has_the_memory_that_it_is_given(tmp_path: Path) -> None:
+    given, free, absent = tmp_path / "given", tmp_path / "free", tmp_path / "absent"
+    given.write_text("1073741824\n")
+    free.write_text("max\n")
+    assert machine_memory([given, free, absent]) == 2**30
+    assert machine_memory([free]) == machine_memory([]) > 2**28
+
+
 def test_a_file_of_one_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "mine.toml"
     file.write_text("workers = 3\nminutes = 2.5\n")
@@ -34,7 +42,7 @@ def test_a_file_of_one_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(ValueError, match=r"mine\.toml cannot be read: .*No such file"):
         Limits.load()
     monkeypatch.delenv("HEADS_UP_LIMITS")
-    monkeypatch.setattr("transformer.jobs.limits.__file__", str(tmp_path / "a" / "b" / "c.py"))
+    monkeypatch.setattr("transformer.jobs.limits.HOUSE", tmp_path)
     assert Limits.load() == Limits()  # there is none, and nobody asked for one
     assert 1 <= Limits().processes <= cores()
 

@@ -6,6 +6,7 @@ import math
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Self
@@ -19,12 +20,34 @@ from transformer.run_config import TaskRun, TrainingRun
 FILE = "HEADS_UP_LIMITS"
 """Environment variable: the operator's file, instead of `limits.toml` beside the app."""
 
+CONTAINER = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+"""Where Linux tells a container its memory: control groups of the second kind, and of the first."""
+
 
 def cores() -> int:
     """Cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def machine_memory(limits: Sequence[Path] = CONTAINER) -> float:
+    """Bytes of memory that this process may have: the machine's, or less in a container.
+
+    Args:
+        limits: files in which a container's limit stands, if there is one; infinite where neither
+            they nor the system say.
+    """
+    found = [math.inf]
+    if hasattr(os, "sysconf"):
+        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    for file in limits:
+        with suppress(OSError, ValueError):  # "max" is no number and no limit
+            found.append(int(file.read_text()))
+    return min(found)
 
 
 def count_parameters(config: ModelConfig) -> int:

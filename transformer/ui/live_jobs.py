@@ -7,7 +7,7 @@ import os
 from transformer.jobs import JobError, Jobs, Limits, RunInfo, runs_folder, services
 from transformer.jobs.computation import of_step
 from transformer.jobs.info import read
-from transformer.jobs.limits import FILE
+from transformer.jobs.limits import FILE, machine_memory
 from transformer.run_config import TrainingRun
 from transformer.training.estimate import Estimate, total, workload
 from transformer.ui import models
@@ -15,14 +15,20 @@ from transformer.ui.kit.computed import computing
 from transformer.ui.server import visitor
 
 
+ROOMY = 2_000_000_000
+"""Bytes of memory of a machine on which workers wait before anybody trains; each takes 200 MB. On
+a smaller one the first run waits some seconds for its worker instead."""
+
+
 def jobs() -> Jobs:
-    """The server's jobs, with workers that are warm, or about to be.
+    """The server's jobs, with workers that are warm, or about to be, where there is room.
 
     Raises:
         ValueError: if limits.toml or the folder of runs cannot be used.
     """
     found = _one()
-    found.start()
+    if machine_memory() >= ROOMY:
+        found.start()
     return found
 
 
