@@ -42,6 +42,7 @@ lint: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/hadolint Dockerfile
 	$(BIN)/deno lint --quiet $(SCRIPTS) tests/figures/scripts
 	$(BIN)/deno check --quiet --config $(SCRIPTS)/deno.json $(SCRIPTS)
 

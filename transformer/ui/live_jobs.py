@@ -14,7 +14,6 @@ from transformer.ui import models
 from transformer.ui.kit.computed import computing
 from transformer.ui.server import visitor
 
-
 ROOMY = 2_000_000_000
 """Bytes of memory of a machine on which workers wait before anybody trains; each takes 200 MB. On
 a smaller one the first run waits some seconds for its worker instead."""

@@ -1,0 +1,69 @@
+"""The Dockerfile, held without Docker: what it copies, who runs, where it writes, what it asks."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+LINES = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text(encoding="utf-8")).splitlines()
+STEPS = [line.split(None, 1) for line in LINES if line and not line.startswith(("#", " "))]
+
+
+def of(instruction: str) -> list[str]:
+    return [words for name, words in STEPS if name == instruction]
+
+
+def sent(path: str) -> bool:
+    """Whether it goes to the builder: of the lines that fit it or a folder above, the last says."""
+    found = True
+    for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            parts = [path, *map(str, Path(path).parents)]
+            if any(fnmatch(part, line.removeprefix("!").removeprefix("**/")) for part in parts):
+                found = line.startswith("!")
+    return found
+
+
+def test_what_the_wheel_is_made_of_goes_to_the_builder_and_nothing_else() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    forced = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    wanted = {*forced, "transformer/house.py", "pyproject.toml", "requirements.txt"}
+    wanted |= {project["project"]["readme"], *project["project"]["license-files"]}
+    assert all(sent(path) and (ROOT / path).exists() for path in wanted)
+    for path in (".git/config", ".venv/bin/python", "runs/a/config.json", "tests/leaks.py"):
+        assert not sent(path)
+    assert not sent(".streamlit/secrets.toml")
+
+
+def test_every_copied_file_is_there() -> None:
+    for words in of("COPY"):
+        if not words.startswith("--from="):
+            for path in words.split()[:-1]:
+                assert (ROOT / path).exists(), path
+
+
+def test_the_images_have_a_version_and_nobody_is_root() -> None:
+    assert {words.split()[0] for words in of("FROM")} == {"python:3.11-slim-bookworm"}
+    assert of("USER") == ["1000"]
+    assert of("VOLUME") == ["/data"]
+
+
+def test_it_runs_the_command_and_asks_the_server_itself() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (command,) = of("CMD")
+    assert json.loads(command)[0] in project["scripts"]
+    (health,) = of("HEALTHCHECK")
+    assert "localhost:8501/_stcore/health" in health
+    assert of("EXPOSE") == ["8501"]
+
+
+@pytest.mark.parametrize("named", ["HEADS_UP_RUNS", "PYTHONPYCACHEPREFIX"])
+def test_what_is_written_lies_in_the_volume(named: str) -> None:
+    settings = dict(word.split("=", 1) for line in of("ENV") for word in line.split())
+    assert settings[named].startswith("/data/")
