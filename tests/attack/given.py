@@ -28,8 +28,8 @@ from transformer.text.tasks import TASKS
 from transformer.training.estimate import workload
 from transformer.training.recipe import describe
 from transformer.ui.attention.opened import opened
-from transformer.ui.attention.story import story
 from transformer.ui.frame import plain
+from transformer.ui.kit.story import story
 from transformer.ui.kit.uploads import decoded
 from transformer.ui.pages import PAGES, made, values_of
 from transformer.ui.training.own_pairs import parsed

@@ -28,6 +28,7 @@ COMMANDS = {
     "inspect": "what a checkpoint is",
     "import": "a Marian model of transformers made a checkpoint",
     "export": "a checkpoint as a folder that transformers opens",
+    "site": "the course with its views as a site that needs no server",
 }
 LONGEST = 1000
 """Letters of an error: the system repeats a name that is too long for it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from transformer.exchange.channels import reordered, theirs_of_ours
 from transformer.exchange.folder import WEIGHTS
 from transformer.model import Transformer
 from transformer.text import Vocabulary
+from transformer.text.files import new_folder
 
 MOST = 512
 """Longest output that its generation_config.json asks for, `</s>` counted."""
@@ -56,13 +56,9 @@ def export_marian(folder: str | os.PathLike[str], out: str | os.PathLike[str]) -
         ),
         CARD: exported_card(path).encode(),
     }
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as made:
-        staged = Path(made) / "export"
-        staged.mkdir()
+    with new_folder(target) as made:
         for name, content in contents.items():
-            (staged / name).write_bytes(content)
-        os.rename(staged, target)
+            (made / name).write_bytes(content)
 
 
 def _check(path: Path, config: ModelConfig) -> None:

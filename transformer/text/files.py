@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,3 +44,23 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise ValueError(f"it must hold a JSON object, not {type(values).__name__}")
     return values
+
+
+@contextmanager
+def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give an empty folder beside `path`, and rename it to `path` once the block ends well.
+
+    On any error nothing of it stays.
+
+    Raises:
+        FileExistsError: if there is something at `path`.
+    """
+    final = Path(path)
+    if final.exists() or final.is_symlink():
+        raise FileExistsError(f"{final} is there already; give another name, or remove it")
+    final.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=final.parent, prefix=f".{final.name}.") as beside:
+        made = Path(beside) / "made"
+        made.mkdir()
+        yield made
+        os.rename(made, final)

@@ -11,8 +11,8 @@ from transformer.figures.state import FIELDS, State
 from transformer.ui import state, trace_cache
 from transformer.ui.attention import Attention
 from transformer.ui.attention.comparison import names
-from transformer.ui.attention.story import first_look, story
 from transformer.ui.kit import views
+from transformer.ui.kit.story import first_look, story
 from transformer.ui.models import Model
 from transformer.ui.trace_cache import Reading
 

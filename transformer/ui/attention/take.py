@@ -12,8 +12,8 @@ from transformer.figures import ExplorerData, explorer_page
 from transformer.figures.naming import file_name
 from transformer.ui import state, trace_cache
 from transformer.ui.attention import Attention, comparison
-from transformer.ui.attention.story import first_look, story
 from transformer.ui.kit.downloads import download
+from transformer.ui.kit.story import first_look, story
 from transformer.ui.models import Model
 from transformer.ui.trace_cache import Reading
 

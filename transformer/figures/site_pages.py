@@ -1,0 +1,184 @@
+"""Pages of a site without a server: a course of questions, each with what answers it to look into.
+
+No script stands in them. A guess is an element that the browser opens by itself; what is to be
+looked into are pages of `views`, in frames that are loaded once somebody has guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from transformer.figures.lesson_sheet import Picture, weights_drawing
+from transformer.figures.marked import html_of
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1b1f24; --ground: #fff; --soft: #f1f3f5; --link: #0072b2;
+  --line: #c8ced4; --muted: #4d555e; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8ebef; --ground: #12161c; --soft: #1c222b;
+  --link: #56b4e9; --line: #3a434e; --muted: #b4bcc6; } }
+* { box-sizing: border-box; }
+body { margin: 0; font: 17px/1.55 system-ui, sans-serif; color: var(--ink);
+  background: var(--ground); overflow-wrap: anywhere; }
+header, main, footer { max-width: 74rem; margin: 0 auto; padding: 0.8rem 1.2rem; }
+header { display: flex; flex-wrap: wrap; gap: 0.4rem 1.4rem; border-bottom: 1px solid var(--line); }
+header a:first-child { font-weight: 700; } footer { color: var(--muted); font-size: 0.9rem; }
+a { color: var(--link); } h1 { font-size: 1.9rem; line-height: 1.2; margin: 1rem 0 0.4rem; }
+h2 { font-size: 1.25rem; margin: 2rem 0 0.5rem; } p, ol, details, blockquote { max-width: 46rem; }
+.meta { color: var(--muted); margin: 0 0 1rem; } .question { font-weight: 650; font-size: 1.1rem; }
+blockquote { margin: 0.8rem 0; padding-left: 0.9rem; border-left: 4px solid var(--line); }
+details { background: var(--soft); border: 1px solid var(--line); border-radius: 8px;
+  margin: 0.5rem 0; padding: 0.55rem 0.9rem; }
+summary { cursor: pointer; } details[open] > summary { font-weight: 650; }
+details.look { max-width: none; background: none; }
+iframe { width: 100%; height: 46rem; border: 1px solid var(--line); border-radius: 8px;
+  background: var(--ground); }
+figure { margin: 1rem 0; } figure svg { background: #fff; padding: 0.4rem; border-radius: 8px;
+  max-width: 100%; height: auto; } figcaption { color: var(--muted); font-size: 0.9rem; }
+.math { font-family: serif; font-style: italic; } .way { display: flex; gap: 1.5rem;
+  flex-wrap: wrap; margin: 1.6rem 0; }
+.begin, .way a { border: 1px solid var(--link); border-radius: 8px; padding: 0.4rem 0.9rem;
+  text-decoration: none; }
+.begin { display: inline-block; color: var(--ground); background: var(--link); font-weight: 650; }
+.parts { columns: 20rem; column-gap: 2.5rem; } .parts section { break-inside: avoid; }
+.parts h2 { margin-top: 0.6rem; } ol, ul { padding-left: 1.7rem; }
+@media (max-width: 42rem) { iframe { display: none; } }
+"""
+# `file:` for a site that is opened from a disk; the style stands in a file beside the pages.
+_POLICY = "default-src 'none'; style-src 'self' file:; frame-src 'self' file:; base-uri 'none'"
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<title>{title}</title><link rel="stylesheet" href="{up}site.css"></head><body>
+<header>{links}</header>
+<main>
+{body}
+</main>
+<footer>{footer}</footer>
+</body></html>
+"""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One answer to choose from; `said` is what whoever takes it is told, in Markdown."""
+
+    label: str
+    said: str
+    right: bool = False
+
+
+@dataclass(frozen=True)
+class Look:
+    """A page to look into: its file in the site, and what it shows, as plain text."""
+
+    file: str
+    title: str
+
+
+@dataclass(frozen=True)
+class CourseStep:
+    """A question of the course; texts are Markdown, a title is a line of it.
+
+    Attributes:
+        file: of this page in the site; meta: a line below the title.
+        notes: paragraphs before the question; quote: a line to find the mistake in.
+        choices: none where the answer is to be found by looking. answer: for all to read then.
+    """
+
+    file: str
+    title: str
+    meta: str
+    notes: Sequence[str]
+    question: str
+    answer: str
+    choices: Sequence[Choice] = ()
+    quote: str = ""
+    picture: Picture | None = None
+    look: Look | None = None
+
+
+def step_page(
+    step: CourseStep, home: str, before: CourseStep | None, after: CourseStep | None, footer: str
+) -> str:
+    """The page of one question; `home` is the name of the whole."""
+    found = [f"<h1>{html_of(step.title)}</h1>", f'<p class="meta">{html_of(step.meta)}</p>']
+    found += [f"<p>{html_of(note)}</p>" for note in step.notes]
+    if step.quote:
+        found.append(f"<blockquote>{html_of(step.quote)}</blockquote>")
+    found.append(f'<p class="question">{html_of(step.question)}</p>')
+    found += [_choice(choice) for choice in step.choices]
+    found.append(_answered(step))
+    ways = [_way("← ", before), _way("", after, " →")]
+    found.append(f'<nav class="way" aria-label="Steps">{"".join(ways)}</nav>')
+    return _page(step.title, "../", home, "\n".join(found), footer)
+
+
+def index_page(
+    title: str,
+    lead: Sequence[str],
+    parts: Sequence[tuple[str, Sequence[CourseStep]]],
+    looks: Sequence[tuple[str, Sequence[Look]]],
+    footer: str,
+) -> str:
+    """The first page: what it is, the course part by part, and what there is to look into."""
+    found = [f"<h1>{escape(title)}</h1>", *(f"<p>{html_of(text)}</p>" for text in lead)]
+    first = next((step for _, steps in parts for step in steps), None)
+    if first is not None:
+        title_of = html_of(first.title)
+        found.append(f'<p><a class="begin" href="{escape(first.file)}">Begin: {title_of} →</a></p>')
+    found.append('<div class="parts">')
+    number = 1
+    for name, steps in parts:
+        listed = "".join(f"<li>{_link(step.file, html_of(step.title))}</li>" for step in steps)
+        found.append(
+            f'<section><h2>{escape(name)}</h2><ol start="{number}">{listed}</ol></section>'
+        )
+        number += len(steps)
+    for name, each in looks:
+        listed = "".join(f"<li>{_link(look.file, escape(look.title))}</li>" for look in each)
+        found.append(f"<section><h2>{escape(name)}</h2><ul>{listed}</ul></section>")
+    found.append("</div>")
+    return _page(title, "", title, "\n".join(found), footer)
+
+
+def _page(title: str, up: str, home: str, body: str, footer: str) -> str:
+    link = f'<a href="{up}index.html">{escape(home)}</a>'
+    return _PAGE.format(
+        policy=_POLICY, title=escape(title), up=up, links=link, body=body, footer=html_of(footer)
+    )
+
+
+def _choice(choice: Choice) -> str:
+    """Opening one closes the others: they have one name."""
+    word = "✓ Right." if choice.right else "✗ Not this one."
+    said = f"<p><b>{word}</b> {html_of(choice.said)}</p>"
+    return f'<details name="guess"><summary>{html_of(choice.label)}</summary>{said}</details>'
+
+
+def _answered(step: CourseStep) -> str:
+    """What answers it, for whoever opens it."""
+    found = [f"<p>{html_of(step.answer)}</p>"]
+    if step.picture is not None:
+        caption = f"<figcaption>{escape(step.picture.caption)}</figcaption>"
+        found.append(f"<figure>{weights_drawing(step.picture)}{caption}</figure>")
+    if step.look is not None:
+        file, title = f"../{escape(step.look.file)}", escape(step.look.title)
+        found.append(
+            f'<p><a href="{file}">{title}, on a page of its own</a></p>'
+            f'<iframe loading="lazy" src="{file}" title="{title}"></iframe>'
+        )
+    return f'<details class="look"><summary>Look: the answer</summary>{"".join(found)}</details>'
+
+
+def _way(before: str, step: CourseStep | None, after: str = "") -> str:
+    if step is None:
+        return ""
+    return f'<a href="../{escape(step.file)}">{before}{html_of(step.title)}{after}</a>'
+
+
+def _link(file: str, title: str) -> str:
+    """`title` is HTML already."""
+    return f'<a href="{escape(file)}">{title}</a>'

@@ -1,0 +1,111 @@
+"""The whole site as a folder: written beside where it goes, and there when it is whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from transformer.figures import ExplorerData, explorer_page
+from transformer.figures.film import film_page
+from transformer.figures.site_pages import STYLE, Look, index_page, step_page
+from transformer.figures.state import state_of
+from transformer.jobs import shipped
+from transformer.text.files import new_folder
+from transformer.ui import models
+from transformer.ui.address import EXAMPLES
+from transformer.ui.kit.story import first_look, story
+from transformer.ui.lessons import course
+from transformer.ui.lessons.prepared import Shelf, prepared
+from transformer.ui.models import Model
+from transformer.ui.site.steps import parts_of, step_of
+from transformer.ui.trace_cache import Reading
+
+TITLE = "Heads Up: see attention"
+LEAD = (
+    "A Transformer translates a sentence, and every head of every layer can be looked into. This "
+    "is a course through it: **guess first, then look**. Every picture is of a real model, worked "
+    "out before and kept in these pages; nothing is fetched from elsewhere.",
+    "With the app itself you type sentences of your own, switch heads off and train models.",
+)
+FOOTER = "Made with Heads Up. The model is that of *Attention Is All You Need*."
+
+
+def write_site(
+    out: str | os.PathLike[str], progress: Callable[[float, str], object] = lambda *_: None
+) -> None:
+    """Write index.html, the steps of the course, and the views and films that they lead to.
+
+    Args:
+        progress: called with how much is done, 0 to 1, and with what is being done.
+
+    Raises:
+        FileExistsError: if there is something at `out`.
+        ValueError: if there is no checkpoint to look into.
+    """
+    found = models.checkpoints()
+    shelf = Shelf(found, "")
+    translators = [*shelf.models("")]
+    if not translators:
+        raise ValueError(f"there is no checkpoint in {models.folder()} that translates")
+    with new_folder(out) as folder:
+        for name in ("lessons", "views", "films"):
+            (folder / name).mkdir()
+        (folder / "site.css").write_text(STYLE, encoding="utf-8")
+        made = []
+        for number, lesson in enumerate(course.LESSONS):
+            progress(0.7 * number / len(course.LESSONS), "the course")
+            ready = prepared(lesson, shelf)
+            if ready.question is None:  # no model here shows it
+                continue
+            step, view = step_of(ready)
+            if step.look is not None:
+                _write(folder, step.look.file, view)
+            made.append((ready, step))
+        parts = parts_of(made)
+        steps = [step for _, each in parts for step in each]
+        for place, step in enumerate(steps):
+            before, after = steps[place - 1] if place else None, [*steps[place + 1 :], None][0]
+            _write(folder, step.file, step_page(step, TITLE, before, after, FOOTER))
+        progress(0.7, "sentences")
+        looks = [("Sentences, every head", _sentences(folder, translators))]
+        progress(0.9, "films")
+        looks.append(("Heads as they formed", _films(folder)))
+        index = index_page(TITLE, LEAD, parts, [one for one in looks if one[1]], FOOTER)
+        _write(folder, "index.html", index)
+    progress(1.0, "written")
+
+
+def _sentences(folder: Path, translators: list[Model]) -> list[Look]:
+    """Each example by each model, as the Attention page opens it."""
+    found = []
+    for model in translators:
+        for number, text in enumerate(EXAMPLES):
+            reading = Reading(model.translator.trace(text), model.name)
+            side = ExplorerData(reading.trace, "", model.name)
+            file = f"views/{model.name}-{number + 1}.html"
+            shown = first_look(reading, state_of({}))
+            _write(folder, file, explorer_page([side], shown, text, story(reading)))
+            found.append(Look(file, f"{text} → {reading.trace.translation.text}"))
+    return found
+
+
+def _films(folder: Path) -> list[Look]:
+    """The runs that came with the app, from their first step to the last."""
+    found = []
+    for run in shipped.folders(models.shipped_folder()):
+        steps, config = run.snapshots(), run.title_and_owner()
+        if steps and config is not None:
+            frames = {step: run.snapshot(step) for step in steps}
+            file = f"films/{run.name}.html"
+            _write(
+                folder,
+                file,
+                film_page(frames, run.labels(), {"step": steps[0]}, title=config.title),
+            )
+            found.append(Look(file, config.title))
+    return found
+
+
+def _write(folder: Path, file: str, content: str) -> None:
+    (folder / file).write_text(content, encoding="utf-8")
