@@ -62,7 +62,7 @@ _PAGE = """<!doctype html>
 
 
 @dataclass(frozen=True)
-class Choice:
+class Guess:
     """One answer to choose from; `said` is what whoever takes it is told, in Markdown."""
 
     label: str
@@ -94,7 +94,7 @@ class CourseStep:
     notes: Sequence[str]
     question: str
     answer: str
-    choices: Sequence[Choice] = ()
+    choices: Sequence[Guess] = ()
     quote: str = ""
     picture: Picture | None = None
     look: Look | None = None
@@ -109,7 +109,7 @@ def step_page(
     if step.quote:
         found.append(f"<blockquote>{html_of(step.quote)}</blockquote>")
     found.append(f'<p class="question">{html_of(step.question)}</p>')
-    found += [_choice(choice) for choice in step.choices]
+    found += [_guess(choice) for choice in step.choices]
     found.append(_answered(step))
     ways = [_way("← ", before), _way("", after, " →")]
     found.append(f'<nav class="way" aria-label="Steps">{"".join(ways)}</nav>')
@@ -151,7 +151,7 @@ def _page(title: str, up: str, home: str, body: str, footer: str) -> str:
     )
 
 
-def _choice(choice: Choice) -> str:
+def _guess(choice: Guess) -> str:
     """Opening one closes the others: they have one name."""
     word = "✓ Right." if choice.right else "✗ Not this one."
     said = f"<p><b>{word}</b> {html_of(choice.said)}</p>"
