@@ -18,6 +18,7 @@ FLOORS = {
     "app": 7,
     "pages": 7,
     "transformer.ui": 6,
+    "transformer.classroom": 5,
     "transformer.jobs": 5,
     "transformer.analysis": 4,
     "transformer.training": 4,
