@@ -77,12 +77,12 @@ def test_leaving_and_closing_leave_nothing(classes: Classes) -> None:
     undone: list[str] = []
     opened.when_ended(lambda: undone.append("broken") or 1 / 0)
     opened.when_ended(lambda: undone.append("whole"))
-    opened.listen("ann", lambda: undone.append(f"heard {opened.ended}"), most=3)
+    opened.listen("ann", lambda on: undone.append(f"heard {on}"), most=3)
     classes.end("ann")  # a student ends nothing
     assert not opened.ended
     classes.end("teacher")
     assert opened.ended
-    assert undone == ["broken", "whole", "heard True"]
+    assert undone == ["heard True", "broken", "whole", "heard False"]
     assert classes.of("ann") is classes.of("teacher") is None
     assert (opened.members(), opened.lead, opened.answers("umbrella")) == ((), None, {})
     kept = str([vars(classes), vars(opened)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -39,6 +40,9 @@ def test_the_newest_view_is_the_one_to_follow(room: Classroom) -> None:
     room.stop_leading()
     assert room.lead is None
     assert not room.was_led_to("inside", {"row": "1"})
+    room.lead_to("inside", {"row": "1"})  # is not heard: nobody leads
+    assert room.lead is None
+    room.begin_leading()
     room.lead_to("inside", {"row": "1"})
     assert room.lead is not None
     assert room.lead.number > RECENT
@@ -54,10 +58,10 @@ def test_who_follows_is_counted_while_they_are_here(room: Classroom) -> None:
     assert room.follows("ann")
     assert not room.follows("teacher")
     assert room.following() == 0
-    stop = room.listen("ann", lambda: None, most=3)
-    room.listen("bob", lambda: None, most=3)
-    room.listen("bob", lambda: None, most=3)  # another tab
-    room.listen("teacher", lambda: None, most=3)
+    stop = room.listen("ann", lambda on: None, most=3)
+    room.listen("bob", lambda on: None, most=3)
+    room.listen("bob", lambda on: None, most=3)  # another tab
+    room.listen("teacher", lambda on: None, most=3)
     assert room.following() == 2
     room.follow("bob", False)
     assert room.following() == 1
@@ -106,7 +110,7 @@ def test_questions_are_bounded(room: Classroom) -> None:
 
 def test_every_change_is_heard_once(room: Classroom) -> None:
     heard: list[str] = []
-    stop = room.listen("ann", lambda: heard.append("x"), most=3)
+    stop = room.listen("ann", lambda on: heard.append("x"), most=3)
     changes = [
         lambda: room.lead_to("why", {}),
         lambda: room.follow("bob", False),
@@ -115,22 +119,32 @@ def test_every_change_is_heard_once(room: Classroom) -> None:
         lambda: room.stop_leading(),
         lambda: room.leave("bob"),
     ]
-    for number, change in enumerate(changes, 1):
+    for number, change in enumerate(changes, 2):  # its own coming was heard
         change()
         assert len(heard) == number
     stop()
     stop()
-    room.lead_to("why", {})
-    assert len(heard) == len(changes)
+    room.begin_leading()
+    assert len(heard) == 1 + len(changes)
 
 
 def test_the_oldest_of_too_many_listeners_goes(room: Classroom) -> None:
-    heard: list[int] = []
+    heard: list[tuple[int, bool]] = []
+
+    def listener(number: int) -> Callable[[bool], None]:
+        return lambda on: heard.append((number, on))
+
     for number in range(4):
-        room.listen("ann", lambda number=number: heard.append(number), most=3)  # type: ignore[misc]
-    assert heard == [0]  # told, so that it notices that it is no longer listened to
+        room.listen("ann", listener(number), most=3)
+    assert [one for one in heard if not one[1]] == [(0, False)]
+    heard.clear()
     room.lead_to("why", {})
-    assert heard == [0, 1, 2, 3]
+    assert heard == [(1, True), (2, True), (3, True)]
+    heard.clear()
+    room.end()
+    assert heard == [(1, False), (2, False), (3, False)]
+    room.listen("ann", listener(9), most=3)
+    assert heard[-1] == (9, False)
 
 
 def test_threads(room: Classroom) -> None:
@@ -142,7 +156,7 @@ def test_threads(room: Classroom) -> None:
         begin.wait()
         for number, who in enumerate(everybody[part::8]):
             room.join(who)
-            stop = room.listen(who, lambda: None, most=1)
+            stop = room.listen(who, lambda on: None, most=1)
             room.lead_to("attention", {"head": f"{part}{number}"})
             room.answer(who, "row", number % 3)
             room.answer(who, "row", (number + 1) % 3)

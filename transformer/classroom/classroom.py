@@ -69,11 +69,11 @@ class Classroom:
         self._came = self._number = 0
         self._away: set[str] = set()
         self._led: deque[Lead] = deque(maxlen=RECENT)
-        self._leading = False
+        self._leads = True
         self._answered: dict[str, set[str]] = {}  # who has answered, but not what
         self._counts: dict[str, Counter[int]] = {}
         self._shown: set[str] = set()
-        self._listeners: dict[object, tuple[str, Callable[[], None]]] = {}
+        self._listeners: dict[object, tuple[str, Callable[[bool], None]]] = {}
         self._at_end: list[Callable[[], None]] = []
         self._ended = False
 
@@ -125,29 +125,37 @@ class Classroom:
     # Follow me
 
     @property
+    def leads(self) -> bool:
+        """Whether the teacher wants to be followed."""
+        return self._leads
+
+    @property
     def lead(self) -> Lead | None:
         """Where the class is led to now; None while nobody leads."""
         with self._lock:
-            return self._led[-1] if self._leading and self._led else None
+            return self._led[-1] if self._led else None
+
+    def begin_leading(self) -> None:
+        """What the teacher looks at from now on is where the class is led to."""
+        with self._lock:
+            self._leads = not self._ended
+        self._tell()
 
     def lead_to(self, page: str, params: Mapping[str, str]) -> None:
         """The teacher looks at this now. Raises ClassroomError for an address without end."""
         if len(page) + sum(len(name) + len(value) for name, value in params.items()) > LEAD_LENGTH:
             raise ClassroomError(f"A class is led to addresses of at most {LEAD_LENGTH:,} signs.")
         with self._lock:
-            if self._ended or (self.lead is not None and self._led[-1].is_at(page, params)):
+            if not self._leads or (self._led and self._led[-1].is_at(page, params)):
                 return
             self._number += 1
-            self._leading = True
             self._led.append(Lead(page, dict(params), self._number))
         self._tell()
 
     def stop_leading(self) -> None:
         """Everybody goes their own way."""
         with self._lock:
-            if not self._leading:
-                return
-            self._leading = False
+            self._leads = False
             self._led.clear()
         self._tell()
 
@@ -216,16 +224,23 @@ class Classroom:
 
     # News
 
-    def listen(self, visitor: str, heard: Callable[[], None], most: int) -> Callable[[], None]:
-        """Call `heard` after every change, from any thread; it must return at once. Returns what
-        ends this. Of more than `most` of one visitor the oldest are heard no more."""
+    def listen(self, visitor: str, heard: Callable[[bool], None], most: int) -> Callable[[], None]:
+        """Call `heard(True)` after every change, from any thread; it must return at once.
+
+        `heard(False)` is the last call: the class has ended, or `most` others of this visitor
+        listen by now. Returns what ends it before.
+        """
         key = object()
         with self._lock:
-            mine = [old for old, (whose, _) in self._listeners.items() if whose == visitor]
-            gone = [self._listeners.pop(old)[1] for old in mine[: max(0, len(mine) - most + 1)]]
-            self._listeners[key] = visitor, heard
+            if self._ended:
+                gone = [heard]
+            else:
+                mine = [old for old, (whose, _) in self._listeners.items() if whose == visitor]
+                gone = [self._listeners.pop(old)[1] for old in mine[: max(0, len(mine) - most + 1)]]
+                self._listeners[key] = visitor, heard
         for old in gone:
-            old()
+            old(False)
+        self._tell()
 
         def stop() -> None:
             with self._lock:
@@ -246,18 +261,21 @@ class Classroom:
     def end(self) -> None:
         """The class is over, and everything that it held is gone. Called by `Classes`."""
         with self._lock:
-            at_end, self._at_end, self._ended = self._at_end, [], True
+            at_end, self._at_end = self._at_end, []
             listeners = [heard for _, heard in self._listeners.values()]
             for kept in (self._members, self._away, self._led, self._answered, self._counts,
                          self._shown, self._listeners):  # fmt: skip
                 kept.clear()
             self._teacher = self.teacher_name = ""
-        for call in [*at_end, *listeners]:
+            self._ended, self._leads = True, False
+        for undo in at_end:
             with suppress(Exception):  # one that fails keeps nothing else from ending
-                call()
+                undo()
+        for heard in listeners:
+            heard(False)
 
     def _tell(self) -> None:
         with self._lock:
             listeners = [heard for _, heard in self._listeners.values()]
         for heard in listeners:
-            heard()
+            heard(True)
