@@ -47,6 +47,7 @@ NEVER_IN = {"transformer.figures": {"torch", "streamlit", "transformer.model"}}
 PAGES = {
     **{page: page for page in ("attention", "findings", "inside", "lab", "positions", "why")},
     "app": "home",
+    "class": "classroom",
     "train": "training",
     "translate": "translate",
 }

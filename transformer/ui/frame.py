@@ -13,7 +13,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.cancellation import cancelled_by
-from transformer.ui import lessons, models, state
+from transformer.ui import following, lessons, live_classes, models, state
 from transformer.ui.about import About, about
 from transformer.ui.address import EXAMPLE
 from transformer.ui.kit import exact, views
@@ -67,6 +67,7 @@ def _frame(file: str) -> Iterator[list[str]]:
     name, home = PAGES[file].title, file == HOME
     problems = state.open_address(file)
     lessons.follow(file)
+    following.arrive(file)
     st.set_page_config(
         page_title=name if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
     )
@@ -76,6 +77,8 @@ def _frame(file: str) -> Iterator[list[str]]:
     # The bare address of the app is nobody's view yet, and stays what one goes back to.
     if not home or st.query_params:
         state.write_address()
+    following.lead(file)
+    following.settle(file)
 
 
 @cache
@@ -88,8 +91,10 @@ def _style(large: bool) -> str:
 @contextmanager
 def _way_around(file: str) -> Iterator[None]:
     with st.container(horizontal=True, vertical_alignment="center", key="way-around"):
+        in_class = live_classes.mine() is not None
         for other, one in PAGES.items():
-            link(other, one.title)
+            if in_class or not one.only_in_class or other == file:
+                link(other, one.title)
         yield
         if file != HOME:  # there all is in whole words
             exact.switch()
@@ -106,7 +111,10 @@ def _way_around(file: str) -> Iterator[None]:
 
 
 def _begin(file: str, model: Model | None, problems: list[str]) -> None:
-    """What the visitor's lesson says, above the page it looks at; what is wrong; the heading."""
+    """The visitor's class and what their lesson says, above the page that they look at; what is
+    wrong; the heading."""
+    following.lead(file)  # all that follows may take its time
+    following.sign(file)
     if file not in (HOME, "pages/lessons.py") and (problem := lessons.show(file)):
         problems.append(problem)
     _warn(problems)

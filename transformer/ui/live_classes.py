@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from transformer.classroom import Classes, Classroom
 from transformer.classroom.codes import new_token
@@ -26,16 +27,29 @@ def made_token() -> str:
     return "" if _limits().teacher_token else services.once(new_token)
 
 
+def of(visitor_id: str) -> Classroom | None:
+    """The class that somebody leads or is in, if any; there is none where limits.toml is broken,
+    which the page Class says."""
+    with suppress(ValueError):
+        return classes().of(visitor_id)
+    return None
+
+
 def mine() -> Classroom | None:
     """The class that this visitor leads or is in, if any."""
     known = visitor.known()
-    return classes().of(known) if known else None
+    return of(known) if known else None
 
 
 def is_teacher() -> bool:
     """Whether this visitor leads a class."""
     found = mine()
     return found is not None and found.is_teacher(visitor.known())
+
+
+def called(room: Classroom) -> str:
+    """The class's teacher, as a sentence names them; in plain text."""
+    return room.teacher_name or "your teacher"
 
 
 def _limits() -> Limits:
