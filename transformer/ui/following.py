@@ -34,11 +34,12 @@ def arrive(file: str) -> None:
         st.session_state.pop(_AT, None)
         return
     here, at = _address(file), st.session_state.get(_AT)
-    moved = at is not None and not st.session_state.get(_ARRIVING)
-    if moved and here != st.session_state.get(_SETTLED) and not room.was_led_to(*here):
+    arriving = st.session_state.get(_ARRIVING, False)
+    if at and not arriving and here != st.session_state.get(_SETTLED) and not room.was_led_to(*here):
         room.follow(me, False)
         st.session_state.pop(_AT)
-    elif at is None or lead.number != at.number:
+    elif at is None or lead.number != at.number or (arriving and here[0] != lead.page):
+        # (A rerun that the browser asked for before it heard of the page comes too late.)
         st.session_state[_AT] = lead
         if not lead.is_at(*here):
             _go(file, lead)

@@ -11,6 +11,7 @@ import { LED } from "./mount.js";
 import { partsOf } from "./saved-views.js";
 
 const OVER = 4001; // as in class_news.py: nobody will tell anything more
+const PATIENCE = 150; // ms in which the page may be on its way already, because of what was done on it
 const AGAIN = [500, 5000]; // ms until a lost connection is tried again, and at most after many
 
 export function followView(root, report) {
@@ -18,7 +19,7 @@ export function followView(root, report) {
   const dot = el("i", { "aria-hidden": "true" });
   const node = el("p", { class: "hu hu-follow" }, dot, said);
   root.append(node);
-  let [told, news, socket, timer, wait, asked] = [null, null, null, 0, AGAIN[0], ""];
+  let [told, news, socket, timer, asking, wait, asked] = [null, null, null, 0, 0, AGAIN[0], ""];
 
   function open() {
     const url = partsOf(location.href, told.pages).base.replace(/^http/, "ws").replace(/\/$/, "") + told.path;
@@ -50,12 +51,15 @@ export function followView(root, report) {
     const wanted = JSON.stringify([news.state, news.shown, follows && news.number]);
     if (wanted === asked) return;
     asked = wanted;
-    report({});
+    const own = news.state !== told.standing && told.standing !== "alone";
+    clearTimeout(asking);
+    asking = setTimeout(() => report({}), own ? PATIENCE : 0);
   }
 
   function show(data) {
     told = { ...data };
     asked = "";
+    clearTimeout(asking);
     node.dataset.standing = told.standing;
     if (!socket) open();
     heed();
@@ -65,6 +69,7 @@ export function followView(root, report) {
     const left = socket;
     socket = null;
     clearTimeout(timer);
+    clearTimeout(asking);
     left?.close();
   }
 
