@@ -35,7 +35,12 @@ def arrive(file: str) -> None:
         return
     here, at = _address(file), st.session_state.get(_AT)
     arriving = st.session_state.get(_ARRIVING, False)
-    if at and not arriving and here != st.session_state.get(_SETTLED) and not room.was_led_to(*here):
+    if (
+        at
+        and not arriving
+        and here != st.session_state.get(_SETTLED)
+        and not room.was_led_to(*here)
+    ):
         room.follow(me, False)
         st.session_state.pop(_AT)
     elif at is None or lead.number != at.number or (arriving and here[0] != lead.page):
@@ -86,6 +91,8 @@ def sign(file: str) -> None:
             data={**told, "path": PATH, "pages": [*BY_PATH], "teaches": teaches},
             on_choice_change=lambda: None,  # the page is drawn anew, and that is all
         )
+        if file != CLASS:
+            st.page_link(CLASS, label="Class")
         if teaches and room.leads:
             st.button("Stop leading", key="class-lead", on_click=room.stop_leading)
         elif teaches:

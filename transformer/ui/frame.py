@@ -13,12 +13,12 @@ from typing import Any
 import streamlit as st
 
 from transformer.cancellation import cancelled_by
-from transformer.ui import following, lessons, live_classes, models, state
+from transformer.ui import following, lessons, models, state
 from transformer.ui.about import About, about
 from transformer.ui.address import EXAMPLE
 from transformer.ui.kit import exact, views
 from transformer.ui.models import Model
-from transformer.ui.pages import HOME, PAGES, path
+from transformer.ui.pages import CLASS, HOME, PAGES, path
 from transformer.ui.readings import WhileWanted
 from transformer.ui.server import threads  # noqa: F401  threads: set on import
 
@@ -91,9 +91,8 @@ def _style(large: bool) -> str:
 @contextmanager
 def _way_around(file: str) -> Iterator[None]:
     with st.container(horizontal=True, vertical_alignment="center", key="way-around"):
-        in_class = live_classes.mine() is not None
         for other, one in PAGES.items():
-            if in_class or not one.only_in_class or other == file:
+            if one.in_way or other == file:
                 link(other, one.title)
         yield
         if file != HOME:  # there all is in whole words
@@ -115,7 +114,7 @@ def _begin(file: str, model: Model | None, problems: list[str]) -> None:
     wrong; the heading."""
     following.lead(file)  # all that follows may take its time
     following.sign(file)
-    if file not in (HOME, "pages/lessons.py") and (problem := lessons.show(file)):
+    if file not in (HOME, CLASS, "pages/lessons.py") and (problem := lessons.show(file)):
         problems.append(problem)
     _warn(problems)
     st.title(PAGES[file].heading or PAGES[file].title)

@@ -32,7 +32,7 @@ class Page:
         view: the class of what it looks at: with its own fields, where it has any.
         way, what: how the first page leads there, in Markdown, and what is to be found; "{lessons}"
             stands for their number.
-        only_in_class: the way around names it only to whoever is in a class.
+        in_way: whether the way around names it on every page, and not on its own alone.
     """
 
     title: str
@@ -40,7 +40,7 @@ class Page:
     way: str = ""
     what: str = ""
     heading: str = ""
-    only_in_class: bool = False
+    in_way: bool = True
 
 
 HOME, CLASS = "app.py", "pages/class.py"
@@ -101,7 +101,7 @@ PAGES = {
         what="What was published about heads: does it hold for the model you look at?",
     ),
     "pages/glossary.py": Page("Glossary"),
-    CLASS: Page("Class", Class, heading="A class in the room", only_in_class=True),
+    CLASS: Page("Class", Class, heading="A class in the room", in_way=False),
 }
 
 

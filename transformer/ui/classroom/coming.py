@@ -10,8 +10,8 @@ from transformer.ui.classroom import Class
 from transformer.ui.server import visitor
 
 KEPT = (
-    "Your first name stands on the teacher's list and beside your runs, your guesses are counted "
-    "without it, and all of it is forgotten when you leave or the class ends."
+    "Your first name is seen in the class, your guesses are counted without it, and all of it is "
+    "forgotten when you leave or the class ends."
 )
 
 
