@@ -52,8 +52,9 @@ SEEN = """() => {
       if (inner) return inner;
     }
   };
-  const now = () => [document.querySelector("h1")?.innerText, deep(document, ".hu-title")?.textContent,
-    document.querySelector("input[type=text]")?.value].join(" | ");
+  const typed = () => [...document.querySelectorAll("input, textarea")].map((field) => field.value);
+  const title = () => deep(document, ".hu-title")?.textContent;
+  const now = () => [document.querySelector("h1")?.innerText, title(), ...typed()].join(" | ");
   window.seen = [];
   setInterval(() => {
     if (now() !== window.seen.at(-1)?.[1]) window.seen.push([Date.now(), now()]);
@@ -135,6 +136,8 @@ class Wanderer(threading.Thread):
         visitor = new_id()
         with Session(address, "class", f"code={code}", visitor) as session:
             session.click("Join")
+            session.page = "inside"  # the class was led there
+            session.click("Stop following")
         self._session = Session(address, "attention", "", visitor)
         self._over = threading.Event()
         self.times: list[float] = []
@@ -199,6 +202,8 @@ class Lesson:
             first = [when / 1e3 - at for when in seen if when / 1e3 >= at]
             found["browser"] += [1000 * first[0]] if first else []
             self.late += not first
+            if not first:
+                print("LATE", kind, shown, page.evaluate("window.seen.slice(-3)"))
         for one in self.students:
             drawn = [*one.drawn.values()][before[id(one)] :]
             found["server"] += [1000 * (drawn[-1] - at)] if drawn else []

@@ -41,6 +41,9 @@ class Classes:
         self._tokens = Attempts(5, 30, clock)
         self._codes = Attempts(20, 100, clock)
 
+    def __len__(self) -> int:
+        return len(self._by_code)
+
     def open(self, token: str, visitor: str, address: str = "", name: str = "") -> Classroom:
         """A new class of this visitor's.
 

@@ -6,6 +6,10 @@ What is followed is an address of this app, read as every other one. The browser
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import streamlit as st
 
 from transformer.classroom import Classroom, Lead
@@ -18,6 +22,9 @@ from transformer.ui.server.class_news import PATH, standing
 
 OWN = ("exact", "size")
 """Fields of a view that are everybody's own way to look."""
+AT_ONCE, PATIENCE = 2, 1.0
+"""Pages that are drawn at the same time because a class was led on; seconds that one waits."""
+_ARRIVALS = threading.BoundedSemaphore(AT_ONCE)
 _AT, _ARRIVING, _SETTLED = "class_at", "class_arriving", "class_settled"
 # Of a student's session: the lead's view that it was brought to; whether no run of
 # the page has ended there yet; the address that it had then, which the page may have repaired.
@@ -25,13 +32,33 @@ _LED, _CODE = "class_led", "class_code"
 # The address that a teacher's session led to last; the class that a session is in.
 
 
-def arrive(file: str) -> None:
-    """Before anything is drawn: a student who follows is brought to the teacher's view; one who
-    did something else since is on their own."""
+@contextmanager
+def followed(file: str) -> Iterator[None]:
+    """Around everything that a page draws: a student who follows is brought to the teacher's view
+    first, which may be another page; what a teacher looks at is where the class goes."""
+    _arrive(file)
+    if not st.session_state.get(_ARRIVING):
+        yield
+        lead(file)
+        return
+    # Thirty at once would all be last, and whoever looks at something else would wait for them.
+    found = _ARRIVALS.acquire(timeout=PATIENCE)
+    try:
+        yield
+        st.session_state.pop(_ARRIVING, None)
+        st.session_state[_SETTLED] = _address(file)
+    finally:
+        if found:
+            _ARRIVALS.release()
+
+
+def _arrive(file: str) -> None:
+    """A student who did something else since is on their own; one who follows goes on."""
     room, me = live_classes.mine(), visitor.known()
     lead = room.lead if room else None
     if room is None or lead is None or not room.follows(me):
-        st.session_state.pop(_AT, None)
+        for name in (_AT, _ARRIVING):
+            st.session_state.pop(name, None)
         return
     here, at = _address(file), st.session_state.get(_AT)
     arriving = st.session_state.get(_ARRIVING, False)
@@ -56,12 +83,6 @@ def _go(file: str, lead: Lead) -> None:
     state.open_params(to, lead.params, keep=OWN)
     if to != file:
         st.switch_page(to, query_params=state.params(to))
-
-
-def settle(file: str) -> None:
-    """After everything is drawn: this is where a student who follows has arrived."""
-    if st.session_state.pop(_ARRIVING, False):
-        st.session_state[_SETTLED] = _address(file)
 
 
 def lead(file: str) -> None:

@@ -67,18 +67,16 @@ def _frame(file: str) -> Iterator[list[str]]:
     name, home = PAGES[file].title, file == HOME
     problems = state.open_address(file)
     lessons.follow(file)
-    following.arrive(file)
-    st.set_page_config(
-        page_title=name if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
-    )
-    st.html(_style(state.is_large()))
-    with cancelled_by(WhileWanted()):
-        yield problems
-    # The bare address of the app is nobody's view yet, and stays what one goes back to.
-    if not home or st.query_params:
-        state.write_address()
-    following.lead(file)
-    following.settle(file)
+    with following.followed(file):
+        st.set_page_config(
+            page_title=name if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
+        )
+        st.html(_style(state.is_large()))
+        with cancelled_by(WhileWanted()):
+            yield problems
+        # The bare address of the app is nobody's view yet, and stays what one goes back to.
+        if not home or st.query_params:
+            state.write_address()
 
 
 @cache

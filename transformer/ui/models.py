@@ -65,11 +65,24 @@ def checkpoints() -> dict[str, Path]:
     with the app."""
     found = {path.name: path for path in _everybodys()}
     of_runs = [path / "checkpoint" for path in _folders(runs_folder()) if _may_see(path)]
-    of_runs += [run.checkpoint_path for run in folders(shipped_folder()) if run.has_own_checkpoint]
+    of_runs += _shipped(shipped_folder())
     for path in of_runs:
         if (path / "config.json").is_file():
             found.setdefault(path.parent.name, path)
     return found
+
+
+def _shipped(root: Path) -> tuple[Path, ...]:
+    """The checkpoints of the runs that came with the app; every page asks, and they stay."""
+    try:
+        return _shipped_since(root, root.stat().st_mtime_ns)
+    except OSError:
+        return ()
+
+
+@lru_cache(maxsize=4)
+def _shipped_since(root: Path, _: int) -> tuple[Path, ...]:
+    return tuple(run.checkpoint_path for run in folders(root) if run.has_own_checkpoint)
 
 
 def _everybodys() -> list[Path]:
