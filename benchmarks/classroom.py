@@ -21,6 +21,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -71,7 +72,8 @@ class Student:
         self.session = Session(address, "class", f"code={code}", visitor)
         self.session.fill("First name (if you like)", f"Student no {number}")
         self.session.click("Join")
-        self.news = joined(address, PATH, visitor)
+        self._open = ExitStack()
+        self.news = self._open.enter_context(joined(address, PATH, visitor))
         self.at: dict[str, Any] = {"number": 0, "page": "class", "params": {}}
         self.drawn: dict[int, float] = {}  # by the lead's number, when it was on the screen
         self.wrong: list[str] = []
@@ -98,10 +100,10 @@ class Student:
             self.drawn[told["number"]] = time.time()
             self._report = time.time() + QUIET + random.random() * SPREAD
         else:
+            if told["page"] != self.session.page:  # follow.js presses the link there
+                self.session.page, self.session.widgets = told["page"], {}
             self.session.rerun()
             self.drawn[told["number"]] = time.time()
-            if told["page"] != self.session.page:
-                self.session.page, self.session.widgets = told["page"], {}
             self._compare(told)
         self.at = told
 
@@ -120,7 +122,7 @@ class Student:
     def close(self) -> None:
         self._over.set()
         self._thread.join(30)
-        self.news.close()
+        self._open.close()
         self.session.__exit__(None, None, None)
 
 
@@ -196,14 +198,13 @@ class Lesson:
         at = act()
         self.teacher.wait_for_timeout(1000 * PAUSE)
         [_, shown] = self.teacher.evaluate("window.seen.at(-1)")
-        found = self.times.setdefault(kind, {"browser": [], "server": []})
-        for page in self.browsers:
+        found = self.times.setdefault(kind, {"teacher": [], "browser": [], "server": []})
+        for page in [self.teacher, *self.browsers]:
             seen = [when for when, what in page.evaluate("window.seen") if what == shown]
             first = [when / 1e3 - at for when in seen if when / 1e3 >= at]
-            found["browser"] += [1000 * first[0]] if first else []
+            where = found["teacher" if page is self.teacher else "browser"]
+            where += [1000 * first[0]] if first else []
             self.late += not first
-            if not first:
-                print("LATE", kind, shown, page.evaluate("window.seen.slice(-3)"))
         for one in self.students:
             drawn = [*one.drawn.values()][before[id(one)] :]
             found["server"] += [1000 * (drawn[-1] - at)] if drawn else []
@@ -217,7 +218,7 @@ class Lesson:
             pill = page.locator("[data-testid=stButtonGroup] button").nth(number)
             self.change("sentence", lambda pill=pill: press(pill))  # type: ignore[misc]
             for _ in range(4):
-                cells = page.locator(".hu-mosaic [role=radio]")
+                cells = page.locator(".hu-mosaic [role=radio][aria-checked=false]")
                 cell = cells.nth(random.randrange(cells.count()))
                 self.change("head", lambda cell=cell: press(cell))  # type: ignore[misc]
         self.change("page", lambda: press(page.get_by_role("link", name="Inside", exact=True)))
@@ -268,6 +269,9 @@ def main(students: int, minutes: float, checkpoints: Path) -> None:
     print(f"{students} students, {minutes:g} minutes; ms", end="")
     print(f"{'median':>44} {'p95':>8} {'most':>8} {'of':>6}")
     for kind, found in lesson.times.items():
+        report(
+            f"another {kind}, from the click to the teacher's own screen", found["teacher"], FOLLOW
+        )
         report(f"another {kind}, from the click to a student's screen", found["browser"], FOLLOW)
         report(f"another {kind}, from the click to the others", found["server"], FOLLOW)
     report("another head of one's own, meanwhile (the page's run)", alone.times, HEAD)

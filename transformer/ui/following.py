@@ -61,17 +61,14 @@ def _arrive(file: str) -> None:
             st.session_state.pop(name, None)
         return
     here, at = _address(file), st.session_state.get(_AT)
-    arriving = st.session_state.get(_ARRIVING, False)
-    if (
-        at
-        and not arriving
-        and here != st.session_state.get(_SETTLED)
-        and not room.was_led_to(*here)
-    ):
+    new = at is None or lead.number != at.number
+    # The browser is on its way, or asked for this before it heard where to go.
+    arriving = st.session_state.get(_ARRIVING, False) or (new and here[0] == lead.page)
+    known = here == st.session_state.get(_SETTLED) or room.was_led_to(*here)
+    if at and not arriving and not known:
         room.follow(me, False)
         st.session_state.pop(_AT)
-    elif at is None or lead.number != at.number or (arriving and here[0] != lead.page):
-        # (A rerun that the browser asked for before it heard of the page comes too late.)
+    elif new or (arriving and here[0] != lead.page):
         st.session_state[_AT] = lead
         if not lead.is_at(*here):
             _go(file, lead)
