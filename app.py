@@ -9,7 +9,7 @@ import streamlit as st
 
 from transformer.ui import frame, lessons
 from transformer.ui.home import glance, rooms
-from transformer.ui.pages import HOME
+from transformer.ui.pages import CLASS, HOME
 from transformer.ui.server import serving
 
 
@@ -20,6 +20,7 @@ def home() -> None:
         lessons.go(lessons.LESSONS[0].name, "What is it doing? Begin here →", "begin", primary=True)
         st.subheader("Where to go from here")
         rooms.show()
+        frame.link(CLASS, "In a classroom? Join its class, or open one →")
 
 
 if __name__ == "__main__":  # the page's script, run anew for every visit and click

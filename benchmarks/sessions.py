@@ -11,9 +11,18 @@ from typing import Any, Self
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
+
+from transformer.ui.server.visitor import COOKIE
 
 LARGEST = 64 * 2**20  # bytes of a message
+
+
+def joined(address: str, path: str, visitor: str = "") -> ClientConnection:
+    """A WebSocket of the app, as a browser of this visitor's opens it."""
+    url = address.replace("http", "ws", 1) + path
+    sent = {"Cookie": f"{COOKIE}={visitor}"} if visitor else None
+    return connect(url, max_size=LARGEST, compression=None, additional_headers=sent)
 
 
 class Session:
@@ -26,11 +35,11 @@ class Session:
         socket: the connection, to send anything else by.
     """
 
-    def __init__(self, address: str, page: str, query: str = "") -> None:
-        """`page` is "" or a name such as "attention". Runs the page once."""
-        url = address.replace("http", "ws", 1) + "/_stcore/stream"
+    def __init__(self, address: str, page: str, query: str = "", visitor: str = "") -> None:
+        """`page` is "" or a name such as "attention"; `visitor` the id that their cookie has. Runs
+        the page once."""
         self._open = ExitStack()
-        self.socket = self._open.enter_context(connect(url, max_size=LARGEST, compression=None))
+        self.socket = self._open.enter_context(joined(address, "/_stcore/stream", visitor))
         self.page, self.query = page, query
         self.widgets: dict[str, WidgetState] = {}
         self.elements: dict[tuple[str, str], Any] = {}
@@ -79,6 +88,11 @@ class Session:
         widget = WidgetState(id=self.elements["slider", label].id)
         widget.double_array_value.data.append(value)
         return self.rerun(widget)
+
+    def fill(self, label: str, text: str) -> None:
+        """Type into a field of a form; the next click tells the page."""
+        element = self.elements["text_input", label]
+        self.widgets[element.id] = WidgetState(id=element.id, string_value=text)
 
     def _receive(self) -> None:
         """Take messages until the script has run to its end; the page is what they say.

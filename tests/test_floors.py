@@ -18,6 +18,7 @@ FLOORS = {
     "app": 7,
     "pages": 7,
     "transformer.ui": 6,
+    "transformer.classroom": 5,
     "transformer.jobs": 5,
     "transformer.analysis": 4,
     "transformer.training": 4,
@@ -49,6 +50,7 @@ NEVER_IN = {"transformer.figures": {"torch", "streamlit", "transformer.model"}}
 PAGES = {
     **{page: page for page in ("attention", "findings", "inside", "lab", "positions", "why")},
     "app": "home",
+    "class": "classroom",
     "train": "training",
     "translate": "translate",
 }

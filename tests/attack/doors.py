@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.attack import clock, full, given, kills, memory, messages, twice, typed, uploads
+from tests.attack import classes, clock, full, given, kills, memory, messages, twice, typed, uploads
 from tests.attack.door import Door, simple
 
 DOORS: dict[str, Door] = {
@@ -10,6 +10,7 @@ DOORS: dict[str, Door] = {
     "links": simple(given.links, share=0.5),
     "checkpoints": simple(given.checkpoints, share=0.5),
     "folders of others": simple(given.folders_of_others),
+    "classes": simple(classes.classes),
     "traces": simple(given.traces, share=0.5),
     "run folders": simple(given.runs, share=0.5),
     "uploads": Door(uploads.opened, rounds=40),

@@ -26,9 +26,12 @@ from tests.attack.models import small_checkpoint
 from tests.attack.training import config, losses
 from tests.jobs.conftest import Still
 from transformer.jobs import Jobs, Limits
+from transformer.ui.server.class_news import PATH
+from transformer.ui.server.visitor import COOKIE, new_id
 
 LONGEST = 5.0  # seconds that anybody else may be kept waiting
 EVERY = 25  # inputs between two looks whether the run goes on
+WAYS = ("/_stcore/stream", "/_stcore/x", "/", PATH, f"/x{PATH}")
 REFUSED = (OSError, WebSocketException, TimeoutError, http.client.HTTPException)
 
 
@@ -172,10 +175,12 @@ def send(chance: random.Random, address: str, ids: Ids) -> None:
 
 def knock(chance: random.Random, address: str, ids: Ids) -> None:
     """A handshake with other people's session ids, tokens, origins and hosts."""
-    url = address.replace("http", "ws", 1) + chance.choice(("/_stcore/stream", "/_stcore/x", "/"))
+    url = address.replace("http", "ws", 1) + chance.choice(WAYS)
     odd = chance.choice(("x", "0" * 5000, "null", "https://evil.example", "a.b.c"))
     protocols: Any = [chance.choice(("streamlit", "x")), "PLACEHOLDER_AUTH_TOKEN", "0" * 36]
+    cookie = f"{COOKIE}={chance.choice((odd, new_id()))}"
     header = {chance.choice(("Cookie", "X-Forwarded-For", "User-Agent")): odd}
+    header |= chance.choice(({}, {"Cookie": cookie}))
     with connect(
         url,
         origin=chance.choice((None, "https://evil.example", address)),  # type: ignore[arg-type]

@@ -10,7 +10,15 @@ from tests.attack.__main__ import attacked
 from tests.attack.doors import DOORS
 
 SECONDS = 30.0  # at most, once the door is open
-ANYWHERE = ("texts", "links", "checkpoints", "folders of others", "traces", "run folders")
+ANYWHERE = (
+    "texts",
+    "links",
+    "checkpoints",
+    "classes",
+    "folders of others",
+    "traces",
+    "run folders",
+)
 FORKED = {name for name in DOORS if name not in ANYWHERE}
 
 

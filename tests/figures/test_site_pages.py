@@ -5,7 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 from tests.figures.made import HOSTILE
-from transformer.figures.site_pages import CourseStep, Guess, Look, index_page, step_page
+from transformer.figures.site_pages import AnswerChoice, CourseStep, Look, index_page, step_page
 
 
 class Tags(HTMLParser):
@@ -26,7 +26,7 @@ class Tags(HTMLParser):
 
 
 def hostile(text: str) -> CourseStep:
-    choices = [Guess(text, text, right=True), Guess("b", text)]
+    choices = [AnswerChoice(text, text, right=True), AnswerChoice("b", text)]
     look = Look("views/a.html", text)
     return CourseStep("lessons/a.html", text, text, [text], text, text, choices, text, None, look)
 

@@ -69,6 +69,8 @@ def test_the_folder_of_runs_is_the_operator_s(monkeypatch: pytest.MonkeyPatch) -
         ("minutes = nan", "minutes must be at least 1, not nan"),
         ("minutes = inf", "minutes must be at least 1, not inf"),
         ('minutes = "two"', "minutes must be a number, not 'two'"),
+        ('teacher_token = "short"', "teacher_token must have 12 to 200 signs, or none"),
+        ("teacher_token = 3141592653589", 'teacher_token must be text in "quotes", not another'),
     ],
 )
 def test_a_wrong_file_is_one_sentence(content: str | bytes, message: str, tmp_path: Path) -> None:
@@ -77,6 +79,14 @@ def test_a_wrong_file_is_one_sentence(content: str | bytes, message: str, tmp_pa
     with pytest.raises(ValueError, match=message) as caught:
         Limits.load(file)
     assert str(file) in str(caught.value)
+
+
+def test_the_token_is_in_no_message_and_no_log(tmp_path: Path) -> None:
+    file = tmp_path / "limits.toml"
+    file.write_text('teacher_token = "a token of mine"\n')
+    limits = Limits.load(file)
+    assert limits.teacher_token == "a token of mine"
+    assert "of mine" not in repr(limits)
 
 
 @pytest.mark.parametrize("score", ["scaled_dot", "dot", "additive"])

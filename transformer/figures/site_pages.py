@@ -62,7 +62,7 @@ _PAGE = """<!doctype html>
 
 
 @dataclass(frozen=True)
-class Guess:
+class AnswerChoice:
     """One answer to choose from; `said` is what whoever takes it is told, in Markdown."""
 
     label: str
@@ -94,7 +94,7 @@ class CourseStep:
     notes: Sequence[str]
     question: str
     answer: str
-    choices: Sequence[Guess] = ()
+    choices: Sequence[AnswerChoice] = ()
     quote: str = ""
     picture: Picture | None = None
     look: Look | None = None
@@ -151,7 +151,7 @@ def _page(title: str, up: str, home: str, body: str, footer: str) -> str:
     )
 
 
-def _guess(choice: Guess) -> str:
+def _guess(choice: AnswerChoice) -> str:
     """Opening one closes the others: they have one name."""
     word = "✓ Right." if choice.right else "✗ Not this one."
     said = f"<p><b>{word}</b> {html_of(choice.said)}</p>"

@@ -30,6 +30,7 @@ COMPONENTS = (
     "headgrid",
     "copylink",
     "seeit",
+    "follow",
 )
 """What a page can mount: `browser/film.js` exports `filmView`, and so on."""
 

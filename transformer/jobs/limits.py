@@ -7,9 +7,9 @@ import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from transformer.config import ModelConfig, near
 from transformer.house import HOUSE
@@ -25,6 +25,11 @@ CONTAINER = (
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
 """Where Linux tells a container its memory: control groups of the second kind, and of the first."""
+_KINDS: dict[str, tuple[Any, str]] = {
+    "int": (int, "a whole number"),
+    "float": (int | float, "a number"),
+    "str": (str, 'text in "quotes"'),
+}
 
 
 def cores() -> int:
@@ -83,6 +88,8 @@ class Limits:
             (Linux, without a graphics card) can hold it to them.
         model_bytes: of models that the pages keep open, with the copies that decoding makes of
             their weights; the one that was not looked at for longest makes room.
+        classes: most classes at a time; class_members: most students of one.
+        teacher_token: what opens a class; "" has one made at every start and shown on the console.
     """
 
     workers: int = 0
@@ -99,15 +106,21 @@ class Limits:
     upload_bytes: int = 5_000_000
     memory: int = 3_000_000_000
     model_bytes: int = 900_000_000
+    classes: int = 20
+    class_members: int = 60
+    teacher_token: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if most := {"workers": 64, "nice": 19}.get(field.name):
+        if self.teacher_token and not 12 <= len(self.teacher_token.strip()) <= 200:
+            raise ValueError('teacher_token must have 12 to 200 signs, or none: ""')
+        for name, value in ((one.name, getattr(self, one.name)) for one in fields(self)):
+            if isinstance(value, str):
+                continue
+            if most := {"workers": 64, "nice": 19}.get(name):
                 if not 0 <= value <= most:
-                    raise ValueError(f"{field.name} must be 0 to {most}, not {value}")
+                    raise ValueError(f"{name} must be 0 to {most}, not {value}")
             elif not 1 <= value < math.inf:
-                raise ValueError(f"{field.name} must be at least 1, not {value}")
+                raise ValueError(f"{name} must be at least 1, not {value}")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | None = None) -> Self:
@@ -125,14 +138,14 @@ class Limits:
             values = tomllib.loads(file.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise ValueError(f"{file} cannot be read: {error}") from error
-        kinds = {field.name: field.type for field in fields(cls)}
+        kinds = {one.name: one.type for one in fields(cls)}
         for name, value in values.items():
             if name not in kinds:
                 raise ValueError(f"{file}: there is no limit {name!r}{near(name, kinds)}")
-            whole = kinds[name] == "int"
-            if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-                kind = "a whole number" if whole else "a number"
-                raise ValueError(f"{file}: {name} must be {kind}, not {value!r}")
+            taken, kind = _KINDS[str(kinds[name])]
+            if isinstance(value, bool) or not isinstance(value, taken):
+                said = "another kind of value" if taken is str else repr(value)
+                raise ValueError(f"{file}: {name} must be {kind}, not {said}")
         try:
             return cls(**values)
         except ValueError as error:

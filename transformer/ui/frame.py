@@ -13,12 +13,12 @@ from typing import Any
 import streamlit as st
 
 from transformer.cancellation import cancelled_by
-from transformer.ui import lessons, models, state
+from transformer.ui import following, lessons, models, state
 from transformer.ui.about import About, about
 from transformer.ui.address import EXAMPLE
 from transformer.ui.kit import exact, views
 from transformer.ui.models import Model
-from transformer.ui.pages import HOME, PAGES, path
+from transformer.ui.pages import CLASS, HOME, PAGES, path
 from transformer.ui.server import threads  # noqa: F401  threads: set on import
 from transformer.ui.trace_cache import WhileWanted
 
@@ -67,15 +67,16 @@ def _frame(file: str) -> Iterator[list[str]]:
     name, home = PAGES[file].title, file == HOME
     problems = state.open_address(file)
     lessons.follow(file)
-    st.set_page_config(
-        page_title=name if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
-    )
-    st.html(_style(state.is_large()))
-    with cancelled_by(WhileWanted()):
-        yield problems
-    # The bare address of the app is nobody's view yet, and stays what one goes back to.
-    if not home or st.query_params:
-        state.write_address()
+    with following.followed(file):
+        st.set_page_config(
+            page_title=name if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
+        )
+        st.html(_style(state.is_large()))
+        with cancelled_by(WhileWanted()):
+            yield problems
+        # The bare address of the app is nobody's view yet, and stays what one goes back to.
+        if not home or st.query_params:
+            state.write_address()
 
 
 @cache
@@ -89,7 +90,8 @@ def _style(large: bool) -> str:
 def _way_around(file: str) -> Iterator[None]:
     with st.container(horizontal=True, vertical_alignment="center", key="way-around"):
         for other, one in PAGES.items():
-            link(other, one.title)
+            if one.in_way or other == file:
+                link(other, one.title)
         yield
         if file != HOME:  # there all is in whole words
             exact.switch()
@@ -106,8 +108,11 @@ def _way_around(file: str) -> Iterator[None]:
 
 
 def _begin(file: str, model: Model | None, problems: list[str]) -> None:
-    """What the visitor's lesson says, above the page it looks at; what is wrong; the heading."""
-    if file not in (HOME, "pages/lessons.py") and (problem := lessons.show(file)):
+    """The visitor's class and what their lesson says, above the page that they look at; what is
+    wrong; the heading."""
+    following.lead(file)  # all that follows may take its time
+    following.sign(file)
+    if file not in (HOME, CLASS, "pages/lessons.py") and (problem := lessons.show(file)):
         problems.append(problem)
     _warn(problems)
     st.title(PAGES[file].heading or PAGES[file].title)

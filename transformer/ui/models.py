@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import math
+import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -48,6 +51,11 @@ class Model:
         return self.translator.model.config.n_heads
 
 
+LISTED_FOR = 0.1
+"""Seconds for which a thread trusts its own list of checkpoints."""
+_listed = threading.local()
+
+
 def folder() -> Path:
     """Where checkpoints lie."""
     return named_or(FOLDER, "checkpoints")
@@ -62,13 +70,36 @@ def checkpoints() -> dict[str, Path]:
     """Folders that look like a checkpoint, by name, in the alphabet's order but for `FIRST`; then
     those of runs that this visitor may see, by the run's name; then those of the runs that came
     with the app."""
+    # One drawing of a page asks several times, on a thread of its own, and each would read folders.
+    asked = folder(), runs_folder(), visitor.known()
+    since, before, found = getattr(_listed, "last", (-math.inf, None, {}))
+    if before != asked or time.monotonic() > since + LISTED_FOR:
+        found = _found()
+        _listed.last = time.monotonic(), asked, found
+    return dict(found)
+
+
+def _found() -> dict[str, Path]:
     found = {path.name: path for path in _everybodys()}
     of_runs = [path / "checkpoint" for path in _folders(runs_folder()) if _may_see(path)]
-    of_runs += [run.checkpoint_path for run in folders(shipped_folder()) if run.has_own_checkpoint]
+    of_runs += _shipped(shipped_folder())
     for path in of_runs:
         if (path / "config.json").is_file():
             found.setdefault(path.parent.name, path)
     return found
+
+
+def _shipped(root: Path) -> tuple[Path, ...]:
+    """The checkpoints of the runs that came with the app; every page asks, and they stay."""
+    try:
+        return _shipped_since(root, root.stat().st_mtime_ns)
+    except OSError:
+        return ()
+
+
+@lru_cache(maxsize=4)
+def _shipped_since(root: Path, _: int) -> tuple[Path, ...]:
+    return tuple(run.checkpoint_path for run in folders(root) if run.has_own_checkpoint)
 
 
 def _everybodys() -> list[Path]:

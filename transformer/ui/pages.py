@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from transformer.figures.state import OLD
 from transformer.ui.address import View
 from transformer.ui.attention import Attention
+from transformer.ui.classroom import Class
 from transformer.ui.findings import Findings
 from transformer.ui.inside import Inside
 from transformer.ui.lab import Lab
@@ -31,6 +32,7 @@ class Page:
         view: the class of what it looks at: with its own fields, where it has any.
         way, what: how the first page leads there, in Markdown, and what is to be found; "{lessons}"
             stands for their number.
+        in_way: whether the way around names it on every page, and not on its own alone.
     """
 
     title: str
@@ -38,9 +40,10 @@ class Page:
     way: str = ""
     what: str = ""
     heading: str = ""
+    in_way: bool = True
 
 
-HOME = "app.py"
+HOME, CLASS = "app.py", "pages/class.py"
 PAGES = {
     HOME: Page("Heads Up", heading="Heads Up: see attention"),
     "pages/lessons.py": Page(
@@ -98,12 +101,17 @@ PAGES = {
         what="What was published about heads: does it hold for the model you look at?",
     ),
     "pages/glossary.py": Page("Glossary"),
+    CLASS: Page("Class", Class, heading="A class in the room", in_way=False),
 }
 
 
 def path(file: str) -> str:
     """The path of this page, behind the server's address."""
     return "" if file == HOME else file.removeprefix("pages/").removesuffix(".py")
+
+
+BY_PATH = {path(file): file for file in PAGES}
+"""Every page's file, by its path."""
 
 
 def values_of(file: str, params: Mapping[str, str]) -> tuple[Values, list[str]]:

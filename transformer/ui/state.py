@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from typing import Any, NoReturn, overload
 
@@ -90,6 +90,17 @@ def replace_view(page: str, new: View) -> None:
 def open_view(page: str, new: View) -> None:
     """As `replace_view`, before anything is drawn, by the app."""
     normalise(page, **{field.name: getattr(new, field.name) for field in fields(new)})
+    st.session_state[_VISIT] = visit() + 1
+
+
+def open_params(page: str, params: Mapping[str, str], keep: Collection[str] = ()) -> None:
+    """Look at what these parameters of an address say, as if it had been opened; by the app. What
+    is in no address stays as it is, and so do the fields to `keep`; what makes no sense is left
+    out."""
+    mine = PAGES[page].view
+    new = made(mine, values_of(page, params)[0])
+    linked = [name for name, one in mine.fields().items() if one.linked and name not in keep]
+    normalise(page, **{name: getattr(new, name) for name in linked})
     st.session_state[_VISIT] = visit() + 1
 
 

@@ -3,15 +3,23 @@
 import { writeAddress } from "./address.js";
 import { explorerView } from "./explorer.js";
 import { bytesIn } from "./file.js";
-import { mounted } from "./mount.js";
+import { LED, mounted } from "./mount.js";
 import { arrayOf } from "./store.js";
 
 export function mountExplorer(views) {
   // How large it is drawn is the visitor's own, and in no link.
-  return mounted((place, _report, setState) => explorerView(place, (state, { size: _, ...linked }) => {
-    writeAddress(state, linked);
-    setState(state);
-  }, views, true));
+  return mounted((place, _report, setState) => {
+    const view = explorerView(place, (state, { size: _, ...linked }) => {
+      writeAddress(state, linked);
+      setState(state);
+    }, views, true);
+    const led = (event) => {
+      view.turnTo(event.detail);
+      event.preventDefault(); // it is done
+    };
+    const show = (bytes) => (document.addEventListener(LED, led), view.show(bytes));
+    return { show, close: () => (document.removeEventListener(LED, led), view.close()) };
+  });
 }
 
 export async function openExplorer(views) {

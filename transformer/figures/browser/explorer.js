@@ -17,6 +17,7 @@ import { makeStory } from "./story.js";
 import { makeTake } from "./take.js";
 
 const REPORT_AFTER = 150; // ms of quiet, so that a held arrow key reports once
+const LED_REPORT_WITHIN = 3000; // ms more where nothing is missing, so that a class does not report at once
 
 /**
  * @param {HTMLElement | ShadowRoot} root
@@ -133,8 +134,23 @@ export function explorerView(root, report, views, live = false) {
   function set(changes) {
     state = { ...state, ...changes };
     redraw();
+    reportAfter(REPORT_AFTER);
+  }
+
+  function reportAfter(quiet) {
     clearTimeout(reporting);
-    reporting = setTimeout(() => report({ ...state }, defaults), REPORT_AFTER);
+    reporting = setTimeout(() => report({ ...state }, defaults), quiet);
+  }
+
+  // What an address says, drawn at once; the visitor's own are how large and how exactly.
+  /** @param {Record<string, string>} params */
+  function turnTo(params) {
+    const led = Object.entries(params).filter(([name]) => name in defaults);
+    const read = led.map(([name, written]) => [name, typeof defaults[name] === "number" ? Number(written) : written]);
+    state = { ...defaults, ...Object.fromEntries(read), size: state.size, exact: state.exact };
+    redraw();
+    const whole = views[state.view].mosaic && waiting.hidden;
+    reportAfter(REPORT_AFTER + (whole ? Math.random() * LED_REPORT_WITHIN : 0));
   }
 
   function redraw() {
@@ -186,6 +202,7 @@ export function explorerView(root, report, views, live = false) {
 
   return {
     show,
+    turnTo,
     store,
     ctx,
     close: () => {

@@ -16,12 +16,13 @@ from transformer.cancellation import cancelled_by
 from transformer.figures.glance import glance_data
 from transformer.inference.rivals import Rival, rival_words
 from transformer.text.visible import is_blank
-from transformer.ui import frame, state, trace_cache
+from transformer.ui import following, frame, state, trace_cache
 from transformer.ui.address import EXAMPLE
 from transformer.ui.kit import controls, views
 from transformer.ui.kit.fragment import fragment
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
+from transformer.ui.pages import HOME
 from transformer.ui.trace_cache import Reading, WhileWanted
 
 Rivals = tuple[tuple[Rival, ...], ...]
@@ -66,6 +67,7 @@ def show(model: Model) -> None:
 def _drawn(model: Model) -> None:
     if st.session_state.pop(_LOOK, False):
         st.switch_page(LOOKED, query_params=state.params(LOOKED))
+    following.lead(HOME)  # a class follows what its teacher types
     asked = _asked()
     with cancelled_by(WhileWanted()):
         data = _picture(model, asked)

@@ -7,8 +7,10 @@ from typing import Any
 import streamlit as st
 
 from transformer.languages import called
+from transformer.text import Vocabulary
 from transformer.ui import frame, state
 from transformer.ui.kit import exact, toy
+from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
 from transformer.ui.trace_cache import Reading
 
@@ -36,13 +38,17 @@ def sentence(model: Model) -> None:
     if (letters := len(state.view().text)) > PHONE:
         with st.container(key="whole-sentence" if letters > FIELD else "whole-on-a-phone"):
             st.caption(frame.plain(state.view().text))
-    vocabulary = model.translator.vocabulary
-    words = dict.fromkeys(state.view().text.split())
-    if unknown := [word for word in words if vocabulary.unk_id in vocabulary.encode(word)]:
+    if unknown := _unknown_words(model.hash, state.view().text, model.translator.vocabulary):
         st.caption(
             f"It never saw {frame.plain(', '.join(unknown[:5]))} and reads {_unknown()} there."
         )
     toy.told(model)
+
+
+@remembered()
+def _unknown_words(digest: str, text: str, _vocabulary: Vocabulary) -> list[str]:
+    unk = _vocabulary.unk_id
+    return [word for word in dict.fromkeys(text.split()) if unk in _vocabulary.encode(word)]
 
 
 def target_language(model: Model) -> None:

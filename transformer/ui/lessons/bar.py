@@ -9,7 +9,7 @@ import streamlit as st
 
 from transformer.ui import models, state
 from transformer.ui.kit import views
-from transformer.ui.lessons import course, progress, sheet
+from transformer.ui.lessons import course, progress, sheet, together
 from transformer.ui.lessons.lesson import LIST, Question
 from transformer.ui.lessons.prepared import PreparedLesson, prepared
 from transformer.ui.lessons.progress import Guess
@@ -49,6 +49,8 @@ def show(page: str) -> str | None:
             st.info(f"No model here shows it: {escaped(one.missing)}.", icon=":material/block:")
         elif one.question.found is not None:
             _search(one, one.question, checked)
+        elif (as_class := together.part(name)) is not None:
+            _together(one, one.question, as_class)
         elif progress.over(name):
             _verdict(one, one.question)
         else:
@@ -163,8 +165,26 @@ def _choice(one: PreparedLesson, question: Question) -> None:
                 key=f"guess-{name}-{number}",
                 width="stretch",
                 on_click=_guess,
-                args=(name, option.label, number == question.right),
+                args=(name, option.label, number, number == question.right),
             )
+
+
+def _together(one: PreparedLesson, question: Question, part: together.Phase) -> None:
+    """The question as a class answers it: the guesses come together, then all see them."""
+    name, labels = one.lesson.name, [option.label for option in question.options]
+    if part is together.Phase.SHOWN:
+        _verdict(one, question)
+        together.bars(name, labels, question.right)
+        return
+    _asking(one)
+    if part is together.Phase.ASKING:
+        together.filling(name, labels)
+        st.button("Show the answers", key=f"show-{name}", type="primary", on_click=_give_up,
+                  args=(name,))  # fmt: skip
+    elif part is together.Phase.WAITING:
+        together.waiting(name)
+    else:
+        _choice(one, question)
 
 
 def _verdict(one: PreparedLesson, question: Question) -> None:
@@ -188,9 +208,11 @@ def _marked(one: PreparedLesson, question: Question) -> None:
         st.markdown(f":material/{sign}: {option.label}{yours}")
 
 
-def _guess(name: str, label: str, right: bool) -> None:
-    progress.keep(name, Guess(label, right))
-    _open(name)
+def _guess(name: str, label: str, number: int, right: bool) -> None:
+    waits = together.answer(name, number)
+    progress.keep(name, Guess(label, right, over=not waits))
+    if not waits:
+        _open(name)
 
 
 def _search(one: PreparedLesson, question: Question, checked: tuple[bool, str] | None) -> None:
@@ -227,6 +249,7 @@ def _ask(name: str) -> None:
 
 
 def _give_up(name: str) -> None:
+    together.show(name)
     progress.keep(name, Guess("", False))
     _open(name)
 

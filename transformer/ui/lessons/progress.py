@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from transformer.ui import live_classes
 from transformer.ui.kit.kept import Kept
 from transformer.ui.lessons.lesson import Lesson
 from transformer.ui.server import visitor
@@ -47,7 +48,10 @@ def guess(name: str) -> Guess | None:
 
 
 def over(name: str) -> bool:
-    """Whether a lesson's answer may be seen."""
+    """Whether a lesson's answer may be seen: for a teacher, once it was shown to the class."""
+    room = live_classes.mine()
+    if room is not None and room.is_teacher(visitor.known()):
+        return room.are_shown(name)
     found = guess(name)
     return found is not None and found.over
 
@@ -66,8 +70,8 @@ def start_anew() -> None:
 
 def count(lessons: tuple[Lesson, ...]) -> tuple[int, int]:
     """Of these lessons how many are done, and how many were right at the first guess."""
-    done = [guesses()[one.name] for one in lessons if over(one.name)]
-    return len(done), sum(one.right for one in done)
+    done = [guess(one.name) for one in lessons if over(one.name)]
+    return len(done), sum(one is not None and one.right for one in done)
 
 
 def _put(all_of_them: dict[str, Guess]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from transformer.ui.server.visitor import COOKIE, ID, new_id
+from transformer.ui.server.visitor import COOKIE, new_id, sent_id
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -163,10 +163,7 @@ def _cookie(scope: Scope) -> bytes:
     `Lax` and not `Strict`: with the latter, a link in a mail or on a school's page would open the
     app without the cookie, and the new one set then would part a visitor from their runs.
     """
-    sent = b";".join(value for key, value in scope["headers"] if key == b"cookie").decode("latin-1")
-    pairs = dict(pair.strip().partition("=")[::2] for pair in sent.split(";"))
-    kept = pairs.get(COOKIE, "")
-    found = kept if ID.fullmatch(kept) else new_id()
+    found = sent_id(scope["headers"]) or new_id()
     secure = "; Secure" if scope.get("scheme") == "https" else ""
     return f"{COOKIE}={found}; Path=/; Max-Age={KEPT}; HttpOnly; SameSite=Lax{secure}".encode()
 

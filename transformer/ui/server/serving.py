@@ -11,7 +11,7 @@ import hashlib
 import re
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +20,8 @@ from streamlit import cli_util, config, file_util, net_util
 from streamlit.web.server.server_util import get_url
 
 from transformer.jobs import services
-from transformer.ui import live_jobs, models
+from transformer.ui import live_classes, live_jobs, models
+from transformer.ui.server.class_news import ClassNews
 from transformer.ui.server.gate import Asgi, Gate
 
 OURS = ("localhost", "127.0.0.1", "::1")
@@ -60,6 +61,9 @@ def _announce() -> None:
     room = net_util.get_internal_ip() if address in EVERYWHERE else None
     if room:
         print(f"  For the room:  {get_url(room)}")
+    with suppress(ValueError):  # a broken limits.toml; the page Class says so
+        if token := live_classes.made_token():
+            print(f"  To open a class, as its teacher: {token}")
     print(flush=True)
     if not st.get_option("server.headless"):
         cli_util.open_browser(url)
@@ -76,7 +80,7 @@ def gate(app: Asgi) -> Gate:
     )
 
 
-class GateMiddleware(NamedTuple):
+class Middleware(NamedTuple):
     """As Starlette takes a layer: what makes it of the app behind it, and with which arguments."""
 
     make: Any
@@ -84,7 +88,7 @@ class GateMiddleware(NamedTuple):
     kwargs: dict[str, Any] = {}  # noqa: RUF012  never changed
 
 
-LAYERS: tuple[Any, ...] = (GateMiddleware(gate),)
+LAYERS: tuple[Any, ...] = (Middleware(gate), Middleware(ClassNews))
 
 
 def policy() -> str:

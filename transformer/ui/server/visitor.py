@@ -10,6 +10,7 @@ import hashlib
 import ipaddress
 import re
 import secrets
+from collections.abc import Iterable
 
 import streamlit as st
 
@@ -22,6 +23,14 @@ _SECRET = secrets.token_bytes(16)  # so that no address can be read from what is
 
 def new_id() -> str:
     return secrets.token_urlsafe(24)
+
+
+def sent_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """The id that a browser sent with a request; "" for none, or for what is none."""
+    sent = b";".join(value for key, value in headers if key == b"cookie").decode("latin-1")
+    pairs = dict(pair.strip().partition("=")[::2] for pair in sent.split(";"))
+    found = pairs.get(COOKIE, "")
+    return found if ID.fullmatch(found) else ""
 
 
 def known() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transformer.figures import ExplorerData, explorer_page, translation_page, words
 from transformer.figures.glance import glance_data
-from transformer.figures.site_pages import CourseStep, Guess, Look
+from transformer.figures.site_pages import AnswerChoice, CourseStep, Look
 from transformer.figures.steps import word_steps
 from transformer.inference.rivals import rival_words
 from transformer.ui.lessons import course
@@ -30,7 +30,7 @@ def step_of(ready: PreparedLesson) -> tuple[CourseStep, str]:
         question=plain(lesson.question),
         answer=plain(asked.answer),
         choices=[
-            Guess(plain(one.label), plain(one.why_not or asked.answer), place == asked.right)
+            AnswerChoice(plain(one.label), plain(one.why_not or asked.answer), place == asked.right)
             for place, one in enumerate(asked.options)
         ],
         quote=f"As some notes have it: {lesson.misprint}" if lesson.misprint else "",

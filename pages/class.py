@@ -1,0 +1,17 @@
+"""Class: join one with its code, or open one, and see who is there."""
+
+from __future__ import annotations
+
+from transformer.ui import frame, live_classes
+from transformer.ui.classroom import coming, leading, member
+from transformer.ui.pages import CLASS
+
+with frame.page_without_model(CLASS):
+    live_classes.classes()  # a broken limits.toml is said, and nothing else shown
+    room = live_classes.mine()
+    if room is None:
+        coming.show()
+    elif live_classes.is_teacher():
+        leading.show(room)
+    else:
+        member.show(room)

@@ -1,0 +1,154 @@
+"""A class in three browsers: a teacher leads two students, who wander off and come back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from benchmarks.browser import served, settled, wait_until
+from tests.browser.conftest import NewPage
+
+TOKEN = "a token of the test's"
+SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints"
+
+
+class Room(NamedTuple):
+    teacher: Page
+    ann: Page
+    bob: Page
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server with a token of its own, and the model that the lessons are made on."""
+    folder = tmp_path_factory.mktemp("class")
+    limits = folder / "limits.toml"
+    limits.write_text(f'teacher_token = "{TOKEN}"\n')
+    given = {"HEADS_UP_LIMITS": str(limits), "HEADS_UP_RUNS": str(folder / "runs")}
+    with served(SHIPPED, **given) as (at, _):
+        yield at
+
+
+@pytest.fixture
+def room(address: str, new_page: NewPage) -> Iterator[Room]:
+    """A class with Ann, on a phone, and Bob, who gave no name."""
+    teacher, ann, bob = new_page(), new_page(390, "dark"), new_page()
+    teacher.goto(f"{address}/class")
+    teacher.get_by_text("I am the teacher").click()
+    teacher.get_by_label("Token").fill(TOKEN)
+    teacher.get_by_label("What students call you").fill("Ms Curie")
+    teacher.get_by_role("button", name="Open a class").click()
+    code = teacher.locator(".st-key-class-code").inner_text().strip()
+    expect(teacher.get_by_alt_text(re.compile("QR picture of .*class.code="))).to_be_visible()
+    ann.goto(f"{address}/class?code={code.replace(' ', '')}")
+    ann.get_by_label("First name").fill("Ann")
+    ann.get_by_role("button", name="Join").click()
+    bob.goto(f"{address}/class")
+    bob.get_by_label("Code").fill(code.lower())
+    bob.get_by_role("button", name="Join").click()
+    for page in (ann, bob):
+        expect(page.get_by_text("You are in the class of Ms Curie")).to_be_visible()
+    expect(teacher.get_by_text("Ann · Student 2")).to_be_visible()
+    yield Room(teacher, ann, bob)
+    teacher.get_by_role("link", name="Class", exact=True).first.click()
+    teacher.get_by_role("button", name="Close the class").click()
+    teacher.get_by_role("button", name="Close it").click()
+    for page in (ann, bob):  # told, without asking
+        expect(page.get_by_text("You are in no class any more")).to_be_visible()
+        expect(page.locator(".hu-follow")).to_have_count(0)
+
+
+def to(page: Page, name: str) -> None:
+    """The link of the way around."""
+    page.locator(".st-key-way-around").get_by_role("link", name=name, exact=True).click()
+
+
+def heading(page: Page) -> str:
+    return page.get_by_role("heading", level=1).inner_text()
+
+
+def standing(page: Page) -> str:
+    return page.locator(".hu-follow").inner_text()
+
+
+def test_pages_and_heads_are_followed_until_somebody_wanders_off(room: Room) -> None:
+    teacher, ann, bob = room
+    to(teacher, "Attention")
+    for page in (ann, bob):
+        page.locator(".hu-explorer").wait_for()
+        expect(page.locator(".hu-follow")).to_have_text("Following Ms Curie")
+    expect(teacher.locator(".hu-follow")).to_have_text("Leading 2 of 2")
+
+    for layer, head in ((2, 3), (5, 0)):
+        teacher.locator(".hu-mosaic [role=radio]").nth(8 * layer + head).click()
+        for page in (teacher, ann, bob):
+            expect(page.locator(".hu-title")).to_have_text(f"Layer {layer + 1}, head {head + 1}")
+            wait_until(page, f"location.search.includes('layer={layer}&head={head}')")
+    teacher.get_by_text("She has never seen the sea.").click()
+    for page in (ann, bob):
+        expect(page.get_by_label("English")).to_have_value("She has never seen the sea.")
+
+    to(bob, "Positions")
+    expect(bob.locator(".hu-follow")).to_have_text("On your own; Ms Curie is at Attention")
+    expect(teacher.locator(".hu-follow")).to_have_text("Leading 1 of 2")
+    to(teacher, "Inside")
+    expect(ann.get_by_role("heading", level=1)).to_have_text("Inside")
+    settled(bob)
+    assert heading(bob) == "Positions"
+    bob.get_by_role("button", name="Come back").click()
+    expect(bob.get_by_role("heading", level=1)).to_have_text("Inside")
+    expect(bob.locator(".hu-follow")).to_have_text("Following Ms Curie")
+
+    ann.reload()  # a closed lid, a lost network: back in the class, where it is
+    expect(ann.get_by_role("heading", level=1)).to_have_text("Inside")
+    teacher.get_by_role("button", name="Stop leading").click()
+    for page in (ann, bob):
+        expect(page.locator(".hu-follow")).to_have_text("In the class of Ms Curie")
+    to(teacher, "Translate")
+    settled(teacher)
+    assert (heading(ann), heading(bob)) == ("Inside", "Inside")
+    teacher.get_by_role("button", name="Lead the class").click()
+    expect(ann.get_by_role("heading", level=1)).to_have_text("Translate")
+
+
+def test_a_head_of_ones_own_is_wandering_off_too(room: Room) -> None:
+    teacher, ann, bob = room
+    to(teacher, "Attention")
+    for page in (teacher, ann, bob):
+        page.locator(".hu-explorer").wait_for()
+    bob.locator(".hu-mosaic [role=radio]").nth(3).click()
+    expect(bob.locator(".hu-follow")).to_contain_text("On your own")
+    teacher.locator(".hu-mosaic [role=radio]").nth(12).click()
+    expect(ann.locator(".hu-title")).to_have_text("Layer 2, head 5")
+    expect(bob.locator(".hu-title")).to_have_text("Layer 1, head 4")
+    bob.get_by_role("button", name="Come back").click()
+    expect(bob.locator(".hu-title")).to_have_text("Layer 2, head 5")
+
+
+def test_guesses_come_together_and_are_shown_when_it_is_time(room: Room) -> None:
+    teacher, ann, bob = room
+    to(teacher, "Heads Up")
+    teacher.get_by_role("button", name=re.compile("Begin here")).click()
+    for page in (ann, bob):
+        expect(page.locator(".st-key-lesson-options button").first).to_be_visible()
+    ann.locator(".st-key-lesson-options button").nth(0).click()
+    expect(ann.get_by_text("Your guess is in")).to_be_visible()
+    expect(teacher.get_by_text("1 of 2 have guessed")).to_be_visible()
+    bob.locator(".st-key-lesson-options button").nth(3).click()
+    expect(bob.get_by_text("Your guess is in")).to_be_visible()
+    expect(teacher.get_by_text("2 of 2 have guessed")).to_be_visible()
+    for page in (teacher, ann, bob):
+        expect(page.get_by_text("It has to fit the thing that is owned")).to_have_count(0)
+        assert standing(page) in ("Leading 2 of 2", "Following Ms Curie")
+    teacher.get_by_role("button", name="Show the answers").click()
+    for page in (teacher, ann, bob):
+        expect(page.locator(".st-key-lesson-answers")).to_be_visible()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Attention")
+    expect(ann.locator(".st-key-lesson")).to_contain_text("Not sister")
+    expect(bob.locator(".st-key-lesson")).to_contain_text("Right")
+    assert [standing(page) for page in (ann, bob)] == ["Following Ms Curie"] * 2

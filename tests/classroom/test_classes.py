@@ -1,0 +1,217 @@
+"""Who may open a class and come into it, how often one may guess, and that nothing is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from transformer.classroom import Classes, ClassroomError
+from transformer.classroom.attempts import KEYS, MINUTES, Attempts
+from transformer.classroom.classes import IDLE
+from transformer.classroom.codes import LENGTH, SIGNS, new_code, new_token, read_code, read_name
+
+TOKEN = "a token of the teacher's"
+
+
+class Clock:
+    """Seconds that pass when they are told to."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def classes(clock: Clock) -> Classes:
+    return Classes(TOKEN, most=2, members=3, clock=clock)
+
+
+def test_a_class_is_opened_joined_and_found_again(classes: Classes) -> None:
+    opened = classes.open(f"  {TOKEN}\n", "teacher", name="Ms  Curie ")
+    assert (opened.teacher_name, opened.members()) == ("Ms Curie", ())
+    typed = f" {opened.code[:3].lower()} - {opened.code[3:]}"
+    assert classes.join(typed, "ann", name="Ann") is opened
+    classes.join(opened.code, "bob")
+    assert [(one.visitor, one.label) for one in opened.members()] == [
+        ("ann", "Ann"),
+        ("bob", "Student 2"),
+    ]
+    assert classes.of("ann") is classes.of("teacher") is opened
+    assert classes.of("nobody") is None
+    assert classes.of("") is None
+    assert opened.is_teacher("teacher")
+    assert not opened.is_teacher("ann")
+    assert opened.member("teacher") is None
+    classes.join(opened.code, "ann", name="Anna")  # again, to change the name
+    assert [one.label for one in opened.members()] == ["Anna", "Student 2"]
+    assert "ann'" not in repr(opened.members())  # the id is nobody's to see
+
+
+def test_only_the_token_opens(classes: Classes) -> None:
+    for wrong in ("", TOKEN[:-1], TOKEN + "x", TOKEN.upper(), "\udcff", "x" * 10**6):
+        with pytest.raises(ClassroomError, match="not the teacher's token"):
+            classes.open(wrong, f"somebody {wrong[:3]}", address=wrong[:2])
+    with pytest.raises(ClassroomError, match="not the teacher's token"):
+        Classes("").open("", "somebody")  # no token opens nothing
+
+
+def test_leaving_and_closing_leave_nothing(classes: Classes) -> None:
+    opened = classes.open(TOKEN, "teacher", name="Ms Curie")
+    classes.join(opened.code, "ann", name="Ann")
+    classes.join(opened.code, "bob", name="Bob")
+    classes.leave("bob")
+    assert classes.of("bob") is None
+    assert [one.name for one in opened.members()] == ["Ann"]
+    classes.leave("teacher")  # closes it instead
+    assert classes.of("teacher") is opened
+    opened.lead_to("attention", {"text": "A secret."})
+    opened.answer("ann", "umbrella", 1)
+    undone: list[str] = []
+    opened.when_ended(lambda: undone.append("broken") or 1 / 0)
+    opened.when_ended(lambda: undone.append("whole"))
+    opened.listen("ann", lambda on: undone.append(f"heard {on}"), most=3)
+    classes.end("ann")  # a student ends nothing
+    assert not opened.ended
+    classes.end("teacher")
+    assert opened.ended
+    assert undone == ["heard True", "broken", "whole", "heard False"]
+    assert classes.of("ann") is classes.of("teacher") is None
+    assert (opened.members(), opened.lead, opened.answers("umbrella")) == ((), None, {})
+    kept = str([vars(classes), vars(opened)])
+    assert not any(word in kept for word in ("ann", "Ann", "Curie", "secret", "umbrella"))
+    opened.when_ended(lambda: undone.append("late"))
+    assert undone[-1] == "late"
+    with pytest.raises(ClassroomError, match="no class with this code"):
+        classes.join(opened.code, "ann")
+    with pytest.raises(ClassroomError, match="has ended"):
+        opened.join("ann")
+
+
+def test_guesses_are_bounded_by_visitor_and_by_address(classes: Classes, clock: Clock) -> None:
+    code = classes.open(TOKEN, "teacher").code
+    wrong = next(one for one in iter(new_code, "") if one != code)
+    for _ in range(20):
+        with pytest.raises(ClassroomError, match="no class with this code"):
+            classes.join(wrong, "eve", "E")
+    with pytest.raises(ClassroomError, match="too many wrong tries"):
+        classes.join(code, "eve", "E")  # the right one is not heard either, or it could be guessed
+    classes.join(code, "ann", "E")  # of the same address
+    for number in range(80):
+        with pytest.raises(ClassroomError, match="no class with this code"):
+            classes.join(wrong, f"a new cookie {number}", "E")
+    with pytest.raises(ClassroomError, match="too many wrong tries"):
+        classes.join(code, "a new cookie", "E")
+    assert classes.of("ann") is not None  # who is in stays in
+    classes.join(code, "bob", "B")
+    clock.now += 60 * MINUTES
+    classes.join(code, "eve", "E")
+
+
+def test_what_can_be_no_code_is_no_guess(classes: Classes) -> None:
+    code = classes.open(TOKEN, "teacher").code
+    for typed in ["", "K7", "K7FA2PX", "0O1ILS", "K7FA2\x00", "<b>hi</b>", "é" * 6] * 20:
+        with pytest.raises(ClassroomError, match="code has 6 letters and digits"):
+            classes.join(typed, "ann", "A")
+    assert classes.join(code, "ann", "A").code == code
+
+
+def test_token_guesses_are_bounded(classes: Classes) -> None:
+    for _ in range(5):
+        with pytest.raises(ClassroomError, match="not the teacher's token"):
+            classes.open("a guess", "eve", "E")
+    with pytest.raises(ClassroomError, match="too many wrong tries"):
+        classes.open(TOKEN, "eve", "E")
+    assert classes.open(TOKEN, "teacher", "T").code
+
+
+def test_attempts_are_remembered_within_bounds(clock: Clock) -> None:
+    attempts = Attempts(5, 10**9, clock)
+    for number in range(2 * KEYS):
+        attempts.wrong(f"cookie {number}", "A")
+    assert len(attempts._wrong) == KEYS
+    assert not attempts.is_refused("cookie 0", "A")
+
+
+def test_classes_and_places_are_bounded(classes: Classes) -> None:
+    opened = classes.open(TOKEN, "teacher")
+    for number in range(3):
+        classes.join(opened.code, f"student {number}")
+    with pytest.raises(ClassroomError, match="has 3 students, as many as this app allows"):
+        classes.join(opened.code, "student 3")
+    assert classes.of("student 3") is None
+    classes.leave("student 0")
+    classes.join(opened.code, "student 3")
+    assert opened.members()[-1].number == 4  # nobody takes another's number
+    classes.open(TOKEN, "colleague")
+    with pytest.raises(ClassroomError, match="There are 2 classes"):
+        classes.open(TOKEN, "third")
+
+
+def test_somebody_is_in_one_class_at_most(classes: Classes) -> None:
+    one, two = classes.open(TOKEN, "teacher"), classes.open(TOKEN, "colleague")
+    with pytest.raises(ClassroomError, match="close that one first"):
+        classes.open(TOKEN, "teacher")
+    with pytest.raises(ClassroomError, match="close that one first"):
+        classes.join(two.code, "teacher")
+    with pytest.raises(ClassroomError, match="close that one first"):
+        classes.join(one.code, "teacher")
+    classes.join(one.code, "ann")
+    with pytest.raises(ClassroomError, match="leave that one first"):
+        classes.join(two.code, "ann")
+    with pytest.raises(ClassroomError, match="keeps no cookies"):
+        classes.join(two.code, "")
+
+
+def test_a_forgotten_class_ends(classes: Classes, clock: Clock) -> None:
+    opened = classes.open(TOKEN, "teacher")
+    classes.join(opened.code, "ann")
+    clock.now += IDLE - 1
+    assert classes.of("teacher") is opened  # seen again
+    clock.now += IDLE - 1
+    assert classes.of("ann") is opened
+    clock.now += 2
+    assert classes.of("ann") is None
+    assert opened.ended
+
+
+@pytest.mark.parametrize("name", ["Ann", "Zoë-Marie", "O’Neil Jr.", "आरती", "Ολυμπία", "明", "A1"])
+def test_names_of_all_scripts(name: str) -> None:
+    assert read_name(f" {name} ") == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["<b>", "a\u202eb", "a\x00b", "x" * 25, "**x**", "[x](http://x)", "42", ".", "😀", "a_b"],
+)
+def test_what_is_no_name(name: str) -> None:
+    with pytest.raises(ClassroomError, match="A name has at most 24 letters"):
+        read_name(name)
+
+
+def test_codes_and_tokens_are_drawn_from_all_signs() -> None:
+    codes = {new_code() for _ in range(2000)}
+    assert len(codes) > 1990
+    assert {sign for code in codes for sign in code} == set(SIGNS)
+    assert all(read_code(code) == code and len(code) == LENGTH for code in codes)
+    assert len({new_token() for _ in range(100)}) == 100
+
+
+def test_a_name_is_nothing_or_a_name(classes: Classes) -> None:
+    opened = classes.open(TOKEN, "teacher")
+    bad: list[Callable[[], object]] = [
+        lambda: classes.join(opened.code, "ann", name="<script>"),
+        lambda: classes.open(TOKEN, "other", name="<script>"),
+    ]
+    for do in bad:
+        with pytest.raises(ClassroomError, match="A name has"):
+            do()
+    assert opened.members() == ()
+    assert classes.of("ann") is classes.of("other") is None

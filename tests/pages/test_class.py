@@ -1,0 +1,314 @@
+"""The page Class, and what a class's pages show: the doors, following, wandering, the answers."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import ROOT, Visit, messages, view
+from transformer.classroom import Classes, Classroom
+from transformer.ui import live_classes
+from transformer.ui.classroom import leading
+from transformer.ui.lessons.course import BY_NAME
+from transformer.ui.lessons.prepared import Shelf, prepared
+from transformer.ui.pages import CLASS, PAGES
+from transformer.ui.server.class_news import message
+from transformer.ui.server.visitor import new_id
+
+TOKEN = "a token of the test's"
+SHIPPED = ROOT / "checkpoints"
+
+
+@pytest.fixture
+def token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    file = tmp_path / "limits.toml"
+    file.write_text(f'teacher_token = "{TOKEN}"\nclass_members = 2\n')
+    monkeypatch.setenv("HEADS_UP_LIMITS", str(file))
+    return TOKEN
+
+
+def somebody(app: AppTest) -> AppTest:
+    """The browser of this session keeps an id."""
+    app.session_state["visitor"] = new_id()
+    return app
+
+
+def again(app: AppTest) -> AppTest:
+    """Run the page that the session was brought to, as a browser does that was brought along."""
+    if app.session_state["page"] != "app.py":
+        app.switch_page(app.session_state["page"])
+    app.run()
+    assert not app.exception, app.exception[0].message
+    return app
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    """A button, by its label or its key."""
+    [found] = [button for button in app.button if label in (button.label, button.key)]
+    found.click()
+    return again(app)
+
+
+def field(app: AppTest, label: str) -> Any:
+    return next(one for one in app.text_input if one.label.startswith(label))
+
+
+def opened(visit: Visit, page: str = CLASS, **more: Any) -> AppTest:
+    app = somebody(visit(CLASS, **more))
+    field(app, "Token").input(TOKEN)
+    field(app, "What students").input("Ms Curie")
+    press(app, "Open a class")
+    return turned(app, page)
+
+
+def joined(visit: Visit, room: Classroom, name: str = "", **more: Any) -> AppTest:
+    app = somebody(visit(CLASS, code=room.code.lower(), **more))
+    field(app, "First name").input(name)
+    return press(app, "Join")
+
+
+def turned(app: AppTest, page: str) -> AppTest:
+    """As the link of another page does."""
+    if page != CLASS:
+        app.switch_page(page).run()
+        assert not app.exception
+    return app
+
+
+def the_class() -> Classroom:
+    [room] = live_classes.classes()._by_code.values()
+    return room
+
+
+def sign(app: AppTest) -> dict[str, Any]:
+    """What the line about the class was given."""
+    found = [one.proto for one in app.get("bidi_component")
+             if one.proto.component_name == "heads_up.follow"]  # fmt: skip
+    return dict(json.loads(found[0].json)) if found else {}
+
+
+def text(app: AppTest) -> str:
+    boxes = [*app.markdown, *app.caption, *app.subheader, *app.info, *app.success]
+    return "\n".join(box.value for box in boxes)
+
+
+def heading(app: AppTest) -> str:
+    return str(app.title[0].value)
+
+
+@pytest.mark.usefixtures("token")
+def test_a_teacher_opens_a_class_and_a_student_comes_in(visit: Visit) -> None:
+    teacher = opened(visit)
+    assert [said[:17] for said in messages(teacher)] == ["Only this machine"]  # of the address
+    room = the_class()
+    assert room.code[:3] in text(teacher)
+    assert "Nobody is here yet" in text(teacher)
+    [shown] = teacher.get("image") or teacher.get("imgs")
+    assert f"/class?code={room.code}" in str(shown.proto)
+    student = joined(visit, room, "Zoë")
+    assert "You are in the class of **Ms Curie** as **Zoë**" in text(student)
+    assert view(student).code == ""
+    assert sign(student)["text"] == "In the class of Ms Curie"
+    again(teacher)
+    assert "1 is here" in text(teacher)
+    assert "Zoë" in text(teacher)
+    press(student, "Leave the class")
+    assert "You are in no class any more" in text(student)
+    assert room.members() == ()
+    assert sign(student) == {}
+
+
+@pytest.mark.usefixtures("token")
+def test_a_wrong_token_or_code_is_one_sentence(visit: Visit) -> None:
+    app = somebody(visit(CLASS))
+    field(app, "Token").input("not the token")
+    press(app, "Open a class")
+    assert [said.split(".")[0] for said in messages(app)] == ["This is not the teacher's token"]
+    assert live_classes.mine() is None
+    field(app, "Code").input("hello")
+    press(app, "Join")
+    assert messages(app)[0].startswith("A class's code has 6 letters and digits, like K7F A2P")
+    press(joined(visit, (opened(visit), the_class())[1], "Ann"), "Leave the class")
+    field(app, "Code").input(the_class().code)
+    field(app, "First name").input("<b>Ann</b>")
+    press(app, "Join")
+    assert messages(app)[0].startswith("A name has at most 24 letters")
+    assert the_class().members() == ()
+
+
+def test_a_browser_without_cookies_is_told(visit: Visit, token: str) -> None:
+    room = live_classes.classes().open(token, new_id())
+    app = visit(CLASS, code=room.code)
+    press(app, "Join")  # an id for the session alone: it follows no news, but may guess
+    assert len(room.members()) == 1
+
+
+def test_a_broken_file_of_limits_is_said_on_this_page_alone(
+    visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "limits.toml").write_text('teacher_token = "short"')
+    monkeypatch.setenv("HEADS_UP_LIMITS", str(tmp_path / "limits.toml"))
+    assert "teacher_token must have 12 to 200 signs" in messages(visit(CLASS))[0]
+    assert messages(visit("pages/glossary.py")) == []
+
+
+@pytest.mark.usefixtures("token")
+def test_students_follow_wander_and_come_back(visit: Visit) -> None:
+    teacher = opened(visit, "pages/attention.py")
+    room = the_class()
+    assert sign(teacher)["standing"] == "leads"
+    student = joined(visit, room, "Ann")
+    assert heading(student) == "Attention"
+    teacher.text_input[0].set_value("Who gave you that red umbrella?")
+    again(teacher)
+    lead = room.lead
+    assert lead is not None
+    assert lead.params["text"] == "Who gave you that red umbrella?"
+    again(student)  # as the browser asks for it, when it hears of the news
+    assert view(student).text == lead.params["text"]
+    assert sign(student)["number"] == lead.number
+    assert sign(student)["text"] == "Following Ms Curie"
+    turned(teacher, "pages/inside.py")
+    again(student)
+    assert heading(student) == "Inside"
+    assert room.follows(student.session_state["visitor"])
+
+    turned(student, "pages/positions.py")
+    assert not room.follows(student.session_state["visitor"])
+    assert sign(student)["text"] == "On your own; Ms Curie is at Inside"
+    turned(teacher, "pages/translate.py")
+    again(student)
+    assert heading(student) == "Positions"
+    press(student, "Come back")
+    assert heading(student) == "Translate"
+    press(student, "Stop following")
+    assert sign(student)["standing"] == "away"
+    press(teacher, "Stop leading")
+    again(student)
+    assert sign(student)["text"] == "In the class of Ms Curie"
+    turned(teacher, "pages/why.py")
+    assert room.lead is None
+    press(teacher, "Lead the class")
+    assert room.lead is not None
+    assert room.lead.page == "why"
+
+
+@pytest.mark.usefixtures("token")
+def test_everybody_looks_in_their_own_way(visit: Visit) -> None:
+    teacher = opened(visit, "pages/attention.py")
+    student = joined(visit, the_class())
+    again(student).toggle[0].set_value(True)
+    again(student)
+    assert view(student).exact == 1
+    assert sign(student)["text"] == "Following Ms Curie"  # that is no going away
+    teacher.text_input[0].set_value("She has never seen the sea.")
+    again(teacher)
+    again(student)
+    assert view(student).text == "She has never seen the sea."
+    assert view(student).exact == 1
+    lead = the_class().lead
+    assert lead is not None
+    assert "exact" not in lead.params
+
+
+@pytest.mark.usefixtures("token")
+def test_the_news_is_small_and_says_no_more_than_is_the_visitors(visit: Visit) -> None:
+    teacher = opened(visit, "pages/attention.py")
+    room, me = the_class(), teacher.session_state["visitor"]
+    student = joined(visit, room, "Ann")
+    assert message(room, me) == {"following": 0, "members": 1}  # no socket of theirs is open here
+    told = json.dumps(message(room, student.session_state["visitor"]))
+    assert len(told) < 300
+    assert "Ann" not in told
+    assert me not in told
+
+
+@pytest.mark.usefixtures("token")
+def test_a_question_is_answered_together(visit: Visit) -> None:
+    name = "umbrella"
+    question = prepared(BY_NAME[name], Shelf({"en-fr": SHIPPED / "en-fr"}, "")).question
+    assert question is not None
+    labels = [option.label for option in question.options]
+    wrong = (question.right + 1) % len(labels)
+    teacher = opened(visit, folder=SHIPPED)
+    room = the_class()
+    ann = joined(visit, room, "Ann", folder=SHIPPED)
+    turned(teacher, "app.py")
+    press(teacher, "begin")
+    assert room.lead is not None
+    assert room.lead.params["lesson"] == name
+    assert "0 of 1 have guessed" in text(teacher)
+    assert not [one for one in teacher.button if one.key and one.key.startswith("guess-")]
+
+    again(ann)
+    assert view(ann).lesson == name
+    press(ann, f"guess-{name}-{wrong}")
+    assert "Your guess is in" in text(ann)
+    assert question.answer not in text(ann)
+    assert room.answers(name) == {wrong: 1}
+    bob = joined(visit, room, folder=SHIPPED)
+    press(bob, f"guess-{name}-{question.right}")
+    again(teacher)
+    assert "2 of 2 have guessed" in text(teacher)
+    bars = [bar.proto for bar in teacher.get("progress")][1:]
+    assert [bar.text.split(" · ")[0] for bar in bars] == labels
+    assert [bar.value for bar in bars] == [
+        50 if number in (wrong, question.right) else 0 for number in range(len(labels))
+    ]
+    assert "Bob" not in text(teacher)
+
+    press(teacher, "Show the answers")
+    assert question.answer in text(teacher)
+    assert heading(teacher) == PAGES[BY_NAME[name].page].title
+    for app in (ann, bob):
+        again(app)
+        assert heading(app) == heading(teacher)
+        assert question.answer in text(app)
+    assert f"Not {labels[wrong]}" in text(ann)
+    assert "**Right.**" in text(bob)
+    assert f"**{labels[wrong]}**" not in text(bob)
+
+
+@pytest.mark.usefixtures("token")
+def test_who_waits_when_the_class_ends_learns_the_answer(visit: Visit) -> None:
+    teacher = opened(visit, folder=SHIPPED)
+    student = joined(visit, the_class(), folder=SHIPPED)
+    press(turned(teacher, "app.py"), "begin")
+    again(student)
+    press(student, "guess-umbrella-0")
+    assert "Your guess is in" in text(student)
+    teacher.switch_page(CLASS).run()
+    press(teacher, "Close it")
+    assert len(live_classes.classes()) == 0
+    again(student)
+    assert "You are in no class any more" in text(student)
+    assert "Your guess is in" not in text(student)
+    assert "Lesson 1 of" in text(student)
+    assert not [one for one in student.button if one.key and one.key.startswith("guess-")]
+
+
+def test_the_picture_is_as_large_as_its_code() -> None:
+    """A code of version v has 4v + 17 modules a side (ISO/IEC 18004), and four of quiet around."""
+    link = "http://192.168.1.20:8501/class?code=K7FA2P"
+    made = Image.open(io.BytesIO(leading.picture(link)))
+    side, rest = divmod(made.width, leading.SCALE)
+    assert (made.width, rest, (side - 8 - 17) % 4) == (made.height, 0, 0)
+    grey = made.convert("L")
+    assert {grey.getpixel((at, at)) for at in range(4 * leading.SCALE)} == {255}
+    assert grey.getpixel((4 * leading.SCALE, 4 * leading.SCALE)) == 0  # the finder's corner
+
+
+def test_the_token_of_a_start_is_made_once_and_told(
+    visit: Visit, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HEADS_UP_LIMITS", raising=False)
+    made = live_classes.made_token()
+    assert made == live_classes.made_token()
+    assert isinstance(live_classes.classes(), Classes)
+    assert live_classes.classes().open(made, new_id()).code

@@ -1,0 +1,11 @@
+"""A class in the room: who leads it, who is there, what they look at, and what was answered.
+
+All of it lies in the server's memory and is gone when the class ends. It knows nothing of pages,
+nor of cookies: a visitor is the id that whoever calls knows them by.
+"""
+
+from transformer.classroom.classes import Classes
+from transformer.classroom.classroom import Classroom, Lead, Member
+from transformer.classroom.codes import ClassroomError
+
+__all__ = ["Classes", "Classroom", "ClassroomError", "Lead", "Member"]

@@ -1,0 +1,98 @@
+// A line that says how a visitor stands in their class, and the ear of the page: the server tells it
+// where the teacher is. Another head of the same sentence is drawn here at once; for all else the page
+// is asked for anew, and the server knows what to draw.
+//
+// `.show(data)` takes `{ text, standing, teaches, path, pages }`, and of a student's page the news that
+// it was drawn for: `{ shown, number, page, params, explored }`. In `text`, {following} and {members}
+// are numbers of the news. `report()` asks for the page.
+
+import { el } from "./base.js";
+import { LED } from "./mount.js";
+import { partsOf } from "./saved-views.js";
+
+const OVER = 4001; // as in class_news.py: nobody will tell anything more
+const PATIENCE = 150; // ms in which the page may be on its way already, because of what was done on it
+const LINKS = /** @type {"a"} */ (".st-key-way-around a");
+const AGAIN = [500, 5000]; // ms until a lost connection is tried again, and at most after many
+
+export function followView(root, report) {
+  const said = el("span", { role: "status" });
+  const dot = el("i", { "aria-hidden": "true" });
+  const node = el("p", { class: "hu hu-follow" }, dot, said);
+  root.append(node);
+  let [told, news, socket, timer, asking, wait, asked] = [null, null, null, 0, 0, AGAIN[0], ""];
+
+  function open() {
+    const url = partsOf(location.href, told.pages).base.replace(/^http/, "ws").replace(/\/$/, "") + told.path;
+    socket = new WebSocket(url);
+    socket.addEventListener("message", (event) => {
+      wait = AGAIN[0];
+      news = JSON.parse(event.data);
+      heed();
+    });
+    socket.addEventListener("close", ({ code, target }) => {
+      if (target !== socket) return; // the page has left it
+      if (code === OVER) return report({});
+      timer = setTimeout(open, wait * (1 + Math.random()));
+      wait = Math.min(2 * wait, AGAIN[1]);
+    });
+  }
+
+  function heed() {
+    said.textContent = filled(told.text, news || {});
+    if (!news || told.teaches) return;
+    const follows = news.state === "follows";
+    if (news.state === told.standing && news.shown === told.shown) {
+      if (!follows || news.number === told.number) return;
+      if (isHeadAlone(told, news) && led(news.params)) {
+        Object.assign(told, { number: news.number, params: news.params });
+        return;
+      }
+    }
+    const wanted = JSON.stringify([news.state, news.shown, follows && news.number]);
+    if (wanted === asked) return;
+    asked = wanted;
+    const own = news.state !== told.standing && told.standing !== "alone";
+    clearTimeout(asking);
+    asking = setTimeout(() => ask(follows), own ? PATIENCE : 0);
+  }
+
+  // The link to the teacher's page brings it at once; from another page it would be drawn after that one.
+  function ask(follows) {
+    const pageOf = (href) => partsOf(href, told.pages).page;
+    const away = follows && pageOf(location.href) !== news.page;
+    const link = away && [...document.querySelectorAll(LINKS)].find(({ href }) => pageOf(href) === news.page);
+    if (link) link.click();
+    else report({});
+  }
+
+  function show(data) {
+    told = { ...data };
+    asked = "";
+    clearTimeout(asking);
+    node.dataset.standing = told.standing;
+    if (!socket) open();
+    heed();
+  }
+
+  function close() {
+    const left = socket;
+    socket = null;
+    clearTimeout(timer);
+    clearTimeout(asking);
+    left?.close();
+  }
+
+  return { show, close };
+}
+
+// Whether the explorer on this page need only draw what it has.
+export function isHeadAlone(told, { page, params }) {
+  const rest = (all) => JSON.stringify(Object.entries(all).filter(([name]) => !told.explored.includes(name)).sort());
+  return page === told.page && "layer" in params && "head" in params && rest(params) === rest(told.params);
+}
+
+// The text with the news' numbers in it; "…" while there are none.
+export const filled = (text, news) => text.replace(/\{(\w+)\}/g, (_, name) => String(news[name] ?? "…"));
+
+const led = (params) => !document.dispatchEvent(new CustomEvent(LED, { detail: params, cancelable: true }));

@@ -1,0 +1,165 @@
+"""Follow me: the class's pages go where its teacher is, until a student goes their own way.
+
+What is followed is an address of this app, read as every other one. The browser is told at once
+(`server.class_news`) and asks for the view, or draws it itself; where to go it hears from here.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+
+from transformer.classroom import Classroom, Lead
+from transformer.figures.state import DEFAULTS
+from transformer.ui import live_classes, state
+from transformer.ui.kit import views
+from transformer.ui.pages import BY_PATH, CLASS, PAGES, path
+from transformer.ui.server import visitor
+from transformer.ui.server.class_news import PATH, standing
+
+OWN = ("exact", "size")
+"""Fields of a view that are everybody's own way to look."""
+AT_ONCE, PATIENCE = 2, 1.0
+"""Pages that are drawn at the same time because a class was led on; seconds that one waits."""
+_ARRIVALS = threading.BoundedSemaphore(AT_ONCE)
+_AT, _ARRIVING, _SETTLED = "class_at", "class_arriving", "class_settled"
+# Of a student's session: the lead's view that it was brought to; whether no run of
+# the page has ended there yet; the address that it had then, which the page may have repaired.
+_LED, _CODE = "class_led", "class_code"
+# The address that a teacher's session led to last; the class that a session is in.
+
+
+@contextmanager
+def followed(file: str) -> Iterator[None]:
+    """Around everything that a page draws: a student who follows is brought to the teacher's view
+    first, which may be another page; what a teacher looks at is where the class goes."""
+    _arrive(file)
+    if not st.session_state.get(_ARRIVING):
+        yield
+        lead(file)
+        return
+    # Thirty at once would all be last, and whoever looks at something else would wait for them.
+    found = _ARRIVALS.acquire(timeout=PATIENCE)
+    try:
+        yield
+        st.session_state.pop(_ARRIVING, None)
+        st.session_state[_SETTLED] = _address(file)
+    finally:
+        if found:
+            _ARRIVALS.release()
+
+
+def _arrive(file: str) -> None:
+    """A student who did something else since is on their own; one who follows goes on."""
+    room, me = live_classes.mine(), visitor.known()
+    lead = room.lead if room else None
+    if room is None or lead is None or not room.follows(me):
+        for name in (_AT, _ARRIVING):
+            st.session_state.pop(name, None)
+        return
+    here, at = _address(file), st.session_state.get(_AT)
+    new = at is None or lead.number != at.number
+    # The browser is on its way, or asked for this before it heard where to go.
+    arriving = st.session_state.get(_ARRIVING, False) or (new and here[0] == lead.page)
+    known = here == st.session_state.get(_SETTLED) or room.was_led_to(*here)
+    if at and not arriving and not known:
+        room.follow(me, False)
+        st.session_state.pop(_AT)
+    elif new or (arriving and here[0] != lead.page):
+        st.session_state[_AT] = lead
+        if not lead.is_at(*here):
+            _go(file, lead)
+
+
+def _go(file: str, lead: Lead) -> None:
+    to = BY_PATH.get(lead.page, CLASS)
+    st.session_state[_ARRIVING] = True
+    state.open_params(to, lead.params, keep=OWN)
+    if to != file:
+        st.switch_page(to, query_params=state.params(to))
+
+
+def lead(file: str) -> None:
+    """What a teacher who leads looks at is where the class goes; but for the page of the class."""
+    room = live_classes.mine()
+    if room is None or not room.is_teacher(visitor.known()) or not room.leads or file == CLASS:
+        return
+    here = _address(file)
+    if here != st.session_state.get(_LED):
+        st.session_state[_LED] = here
+        room.lead_to(*here)
+
+
+def sign(file: str) -> None:
+    """A line that says how the visitor stands in their class, with the one thing to do about it."""
+    room, me = live_classes.mine(), visitor.known()
+    if room is None:
+        if st.session_state.pop(_CODE, ""):
+            st.info("You are in no class any more; nothing of it is kept.", icon=":material/group:")
+        return
+    st.session_state[_CODE] = room.code
+    teaches = room.is_teacher(me)
+    with st.container(horizontal=True, vertical_alignment="center", key="class-sign"):
+        told = _of_teacher(room) if teaches else _of_student(room, me, file)
+        views.component("follow")(
+            key="follow",
+            data={**told, "path": PATH, "pages": [*BY_PATH], "teaches": teaches},
+            on_choice_change=lambda: None,  # the page is drawn anew, and that is all
+        )
+        if file != CLASS:
+            st.page_link(CLASS, label="Class")
+        if teaches and room.leads:
+            st.button("Stop leading", key="class-lead", on_click=room.stop_leading)
+        elif teaches:
+            st.button("Lead the class", key="class-lead", type="primary", on_click=begin_leading)
+        elif room.lead and room.follows(me):
+            st.button("Stop following", key="class-follow", on_click=room.follow, args=(me, False))
+        elif room.lead:
+            st.button("Come back", key="class-follow", type="primary", on_click=come_back)
+
+
+def begin_leading() -> None:
+    """The teacher leads from now on, and from here; for a callback."""
+    st.session_state.pop(_LED, None)
+    if room := live_classes.mine():
+        room.begin_leading()
+
+
+def come_back() -> None:
+    """To the teacher's view; for a callback."""
+    st.session_state.pop(_AT, None)
+    if room := live_classes.mine():
+        room.follow(visitor.known(), True)
+
+
+def _of_teacher(room: Classroom) -> dict[str, object]:
+    said = "Leading {following} of {members}" if room.leads else "Your class: {members} here"
+    return {"text": said, "standing": "leads" if room.leads else "alone"}
+
+
+def _of_student(room: Classroom, me: str, file: str) -> dict[str, object]:
+    """The line, and what it was drawn for: other news than these want it drawn anew."""
+    name, lead, stands = live_classes.called(room), room.lead, standing(room, me)
+    at: Lead = st.session_state.get(_AT) or Lead("", {})
+    where = PAGES[BY_PATH[lead.page]].title if lead and lead.page in BY_PATH else ""
+    return {
+        "text": {
+            "alone": f"In the class of {name}",
+            "follows": f"Following {name}",
+            "away": f"On your own; {name} is at {where}",
+        }[stands],
+        "standing": stands,
+        "shown": len(room.shown()),
+        "number": at.number,
+        "page": at.page,
+        "params": dict(at.params),
+        "explored": [name for name in DEFAULTS if name not in OWN],
+    }
+
+
+def _address(file: str) -> tuple[str, dict[str, str]]:
+    params = {name: value for name, value in state.params(file).items() if name not in OWN}
+    return path(file), params
