@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -9,11 +10,12 @@ import pytest
 
 from tests.pages.conftest import Visit, messages, view
 from tests.pages.train_visits import PAGE, told
-from transformer.jobs import Jobs
+from transformer.jobs import Jobs, services
 from transformer.jobs.races import RACES
 from transformer.text.tasks import TASKS
-from transformer.training.recipe import defaults
-from transformer.ui.pages import PAGES
+from transformer.training.recipe import defaults, describe
+from transformer.ui import live_jobs
+from transformer.ui.pages import CLASS, PAGES
 from transformer.ui.training import ideas
 
 
@@ -22,7 +24,8 @@ def test_it_opens_by_its_address_with_ideas_and_says_what_to_do_first(
 ) -> None:
     app = visit(PAGE)
     ways = [link.proto.label for link in app.get("page_link")]
-    assert ways[: len(PAGES)] == [one.title for one in PAGES.values()]
+    always = [one.title for file, one in PAGES.items() if file != CLASS]
+    assert ways[: len(always)] == always
     for idea in ideas.IDEAS:
         assert idea.title in told(app)
         assert app.button(f"train-{idea.task}")
@@ -48,6 +51,25 @@ def test_one_click_on_an_idea_puts_its_run_in_line_and_shows_it(
     assert config["data"]["task"] == idea.task
     assert config["training"]["steps"] == defaults(idea.task)["steps"]
     assert config["training"]["minutes"] == jobs.limits.minutes
+
+
+def test_who_waits_is_told_how_long_and_what_to_watch(
+    visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visit(PAGE)
+    running, *names = [jobs.submit(describe("copy"), f"visitor {n}") for n in range(4)]
+    jobs.folder(running).change_state("running")
+    step = {"step": 100, "share": 0.2, "seconds": 5.0, "loss": 1.0}
+    lines = "".join(f"{json.dumps(step | {'share': s})}\n" for s in (0.2, 0.4))
+    jobs.folder(running).metrics_path.write_text(lines)
+    app = visit(PAGE, run=names[-1])
+    (left,) = (info.seconds_left for info in jobs.runs() if info.name == running)
+    assert left == pytest.approx(0.6 * 5 / 0.2)
+    assert f"Place 3 in line. Its turn comes in about {15 + 2 * 9} s. The page" in told(app)
+    assert "Meanwhile watch **Copy a sequence** learn" in told(app)
+    monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): "it cannot be told")
+    services.close_all()
+    assert "Place 3 in line. The page may be closed meanwhile." in told(visit(PAGE, run=names[-1]))
 
 
 def test_the_french_idea_watches_adjectives_after_their_noun_and_before_it() -> None:

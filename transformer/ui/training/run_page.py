@@ -18,7 +18,7 @@ from transformer.ui import frame, live_jobs, state
 from transformer.ui.kit import quantities
 from transformer.ui.kit.fragment import fragment
 from transformer.ui.kit.refusals import attempt, refusal
-from transformer.ui.training import film, finished_run, metrics_tail, run_list
+from transformer.ui.training import film, finished_run, metrics_tail, run_list, waiting
 
 EVERY = 1.0
 """Seconds between two looks at a run that learns."""
@@ -94,6 +94,8 @@ def _status(info: RunInfo, lines: list[dict[str, Any]]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         run_list.badge(info)
         st.caption(frame.plain(_told(info, lines)))
+    if info.status == "queued":
+        waiting.meanwhile(info)
     if info.live:
         st.progress(info.progress or 0.0)
     if info.status == "failed":
@@ -104,9 +106,7 @@ def _status(info: RunInfo, lines: list[dict[str, Any]]) -> None:
 
 def _told(info: RunInfo, lines: list[dict[str, Any]]) -> str:
     if info.status == "queued":
-        if info.place == 1:
-            return "Next in line: it begins as soon as a worker is free."
-        return f"Place {info.place} in line; the page may be closed meanwhile."
+        return waiting.told(info)
     if info.status == "running" and not lines:
         return "Getting ready: text, vocabulary and model are made."
     if info.status == "running":

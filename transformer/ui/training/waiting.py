@@ -1,0 +1,90 @@
+"""A run that waits in line: its place, when its turn comes, and what to watch meanwhile."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+
+from transformer.jobs import JobError, RunInfo, runs_folder, services
+from transformer.jobs.waiting import until_turn
+from transformer.run_config import TrainingRun
+from transformer.training.estimate import Estimate
+from transformer.training.run import RunError
+from transformer.ui import frame, live_jobs
+from transformer.ui.kit import quantities
+from transformer.ui.server import visitor
+
+LOOKED_FOR = 1.0
+"""Seconds for which all sessions trust one look at all runs: a class waits together."""
+
+
+class Lookout:
+    """All runs of this server, read once for everybody who waits, and what those in line take."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._until, self._infos = 0.0, tuple[RunInfo, ...]()
+        self._takes: dict[str, float] = {}  # by a run's name, once it is known
+
+    def infos(self) -> tuple[RunInfo, ...]:
+        """As they stood a second ago at most. Raises JobError."""
+        with self._lock:
+            if time.monotonic() >= self._until:
+                self._infos = tuple(live_jobs.jobs().runs())
+                waiting = {one.name for one in self._infos if one.place is not None}
+                known = {name: self._takes.get(name) or _takes(name) for name in waiting}
+                self._takes = {name: seconds for name, seconds in known.items() if seconds}
+                self._until = time.monotonic() + LOOKED_FOR
+            return self._infos
+
+    def until_turn(self, place: int) -> float | None:
+        """Seconds until the run at this place begins; None where that is not known."""
+        infos = self.infos()
+        before = sorted(
+            (one.place, one.name) for one in infos if one.place is not None and one.place < place
+        )
+        left = [one.seconds_left for one in infos if one.status == "running"]
+        takes = [self._takes.get(name) for _, name in before]
+        return until_turn(left, takes, live_jobs.jobs().limits.processes)
+
+
+def lookout() -> Lookout:
+    """The one of this server's folder of runs."""
+    return services.once(_made, str(runs_folder()))
+
+
+def _made(_: str) -> Lookout:
+    return Lookout()
+
+
+def told(info: RunInfo) -> str:
+    """A sentence or two for whoever waits."""
+    seconds = lookout().until_turn(info.place or 1)
+    when = f" Its turn comes in about {quantities.duration(seconds)}." if seconds else ""
+    if info.place == 1:
+        return when.strip() or "Next in line: it begins as soon as a worker is free."
+    return f"Place {info.place} in line.{when} The page may be closed meanwhile."
+
+
+def meanwhile(info: RunInfo) -> None:
+    """A link to the run that learns now, the one that has come furthest of those one may see."""
+    running = [
+        one
+        for one in lookout().infos()
+        if one.status == "running" and one.name != info.name and one.seen_by(visitor.known())
+    ]
+    if running:
+        best = max(running, key=lambda one: (one.task == info.task, one.progress or 0.0))
+        title = frame.plain(best.title)
+        frame.link("pages/train.py", f"Meanwhile watch **{title}** learn →", run=best.name, race="")
+
+
+def _takes(name: str) -> float | None:
+    """Seconds of a whole run, as they are measured beside the server; None until they are."""
+    with suppress(JobError, RunError, ValueError):
+        config = live_jobs.jobs().folder(name).config()
+        if isinstance(config, TrainingRun):
+            found = live_jobs.estimated(config)
+            return found.seconds if isinstance(found, Estimate) else None
+    return None
