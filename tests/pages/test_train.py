@@ -66,7 +66,8 @@ def test_who_waits_is_told_how_long_and_what_to_watch(
     (left,) = (info.seconds_left for info in jobs.runs() if info.name == running)
     assert left == pytest.approx(0.6 * 5 / 0.2)
     assert f"Place 3 in line. Its turn comes in about {15 + 2 * 9} s. The page" in told(app)
-    assert "Meanwhile watch **Copy a sequence** learn" in told(app)
+    links = [link.proto.label for link in app.get("page_link")]
+    assert "Meanwhile watch **Copy a sequence** learn →" in links
     monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): "it cannot be told")
     services.close_all()
     assert "Place 3 in line. The page may be closed meanwhile." in told(visit(PAGE, run=names[-1]))
