@@ -57,7 +57,8 @@ def test_who_waits_is_told_how_long_and_what_to_watch(
     visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visit(PAGE)
-    running, *names = [jobs.submit(describe("copy"), f"visitor {n}") for n in range(4)]
+    copying = describe("copy", title="Copy it")
+    running, *names = [jobs.submit(copying, f"visitor {n}") for n in range(4)]
     jobs.folder(running).change_state("running")
     step = {"step": 100, "share": 0.2, "seconds": 5.0, "loss": 1.0}
     lines = "".join(f"{json.dumps(step | {'share': s})}\n" for s in (0.2, 0.4))
@@ -67,7 +68,7 @@ def test_who_waits_is_told_how_long_and_what_to_watch(
     assert left == pytest.approx(0.6 * 5 / 0.2)
     assert f"Place 3 in line. Its turn comes in about {15 + 2 * 9} s. The page" in told(app)
     links = [link.proto.label for link in app.get("page_link")]
-    assert "Meanwhile watch **Copy a sequence** learn →" in links
+    assert "Meanwhile watch **Copy it** learn →" in links
     monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): "it cannot be told")
     services.close_all()
     assert "Place 3 in line. The page may be closed meanwhile." in told(visit(PAGE, run=names[-1]))
