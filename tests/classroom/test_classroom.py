@@ -30,7 +30,7 @@ def test_the_newest_view_is_the_one_to_follow(room: Classroom) -> None:
     assert room.lead is first
     room.lead_to("attention", {})
     assert room.lead is not None
-    assert room.lead.number == first.number + 1
+    assert room.lead.number > first.number
     assert room.was_led_to("attention", {"head": "3"})
     assert room.was_led_to("attention", {})
     assert not room.was_led_to("inside", {})
@@ -45,7 +45,7 @@ def test_the_newest_view_is_the_one_to_follow(room: Classroom) -> None:
     room.begin_leading()
     room.lead_to("inside", {"row": "1"})
     assert room.lead is not None
-    assert room.lead.number > RECENT
+    assert room.lead.number > first.number + RECENT
 
 
 def test_an_address_has_an_end(room: Classroom) -> None:

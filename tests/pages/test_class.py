@@ -218,6 +218,32 @@ def test_everybody_looks_in_their_own_way(visit: Visit) -> None:
 
 
 @pytest.mark.usefixtures("token")
+def test_a_second_class_is_led_anew(visit: Visit) -> None:
+    teacher = opened(visit, "pages/attention.py")
+    student = joined(visit, the_class())
+    assert heading(student) == "Attention"
+    live_classes.classes().end(teacher.session_state["visitor"])
+    room = live_classes.classes().open(TOKEN, teacher.session_state["visitor"])
+    live_classes.classes().join(room.code, student.session_state["visitor"])
+    again(teacher)
+    assert room.lead is not None
+    assert room.lead.page == "attention"
+    turned(teacher, "pages/why.py")
+    again(student)  # which has not looked meanwhile
+    assert heading(student) == "Why self-attention"
+
+
+@pytest.mark.usefixtures("token")
+def test_an_address_without_end_is_not_led_to(visit: Visit) -> None:
+    teacher = opened(visit, "pages/attention.py")
+    before = the_class().lead
+    teacher.text_input[0].set_value("boat " * 5000)
+    again(teacher)
+    assert not teacher.exception
+    assert the_class().lead == before
+
+
+@pytest.mark.usefixtures("token")
 def test_the_news_is_small_and_says_no_more_than_is_the_visitors(visit: Visit) -> None:
     teacher = opened(visit, "pages/attention.py")
     room, me = the_class(), teacher.session_state["visitor"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ QUESTIONS = 200
 """Questions that one class answers at most: more than the course has."""
 LEAD_LENGTH = 20_000
 """Signs of one address at most."""
+_NUMBERS = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Lead:
     """A view that the class is led to: a page of the app and what stands in its address.
 
     Attributes:
-        number: grows with every view, so that the newest of two is known.
+        number: of this view alone, of all classes; it grows.
     """
 
     page: str
@@ -66,7 +68,7 @@ class Classroom:
         self.code, self.teacher_name = code, teacher_name
         self._teacher, self._most, self._lock = teacher, most, threading.RLock()
         self._members: dict[str, Member] = {}
-        self._came = self._number = 0
+        self._came = 0
         self._away: set[str] = set()
         self._led: deque[Lead] = deque(maxlen=RECENT)
         self._leads = True
@@ -148,8 +150,7 @@ class Classroom:
         with self._lock:
             if not self._leads or (self._led and self._led[-1].is_at(page, params)):
                 return
-            self._number += 1
-            self._led.append(Lead(page, dict(params), self._number))
+            self._led.append(Lead(page, dict(params), next(_NUMBERS)))
         self._tell()
 
     def stop_leading(self) -> None:

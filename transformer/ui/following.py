@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import streamlit as st
 
-from transformer.classroom import Classroom, Lead
+from transformer.classroom import Classroom, ClassroomError, Lead
 from transformer.figures.state import DEFAULTS
 from transformer.ui import live_classes, state
 from transformer.ui.kit import views
@@ -29,7 +29,7 @@ _AT, _ARRIVING, _SETTLED = "class_at", "class_arriving", "class_settled"
 # Of a student's session: the lead's view that it was brought to; whether no run of
 # the page has ended there yet; the address that it had then, which the page may have repaired.
 _LED, _CODE = "class_led", "class_code"
-# The address that a teacher's session led to last; the class that a session is in.
+# The class and the address that a teacher's session led to last; the class that a session is in.
 
 
 @contextmanager
@@ -88,9 +88,10 @@ def lead(file: str) -> None:
     if room is None or not room.is_teacher(visitor.known()) or not room.leads or file == CLASS:
         return
     here = _address(file)
-    if here != st.session_state.get(_LED):
-        st.session_state[_LED] = here
-        room.lead_to(*here)
+    if (room.code, here) != st.session_state.get(_LED):
+        st.session_state[_LED] = room.code, here
+        with suppress(ClassroomError):  # too long an address: the class stays where it is
+            room.lead_to(*here)
 
 
 def sign(file: str) -> None:

@@ -169,19 +169,19 @@ def _choice(one: PreparedLesson, question: Question) -> None:
             )
 
 
-def _together(one: PreparedLesson, question: Question, part: together.Phase) -> None:
+def _together(one: PreparedLesson, question: Question, part: together.ClassPart) -> None:
     """The question as a class answers it: the guesses come together, then all see them."""
     name, labels = one.lesson.name, [option.label for option in question.options]
-    if part is together.Phase.SHOWN:
+    if part is together.ClassPart.SHOWN:
         _verdict(one, question)
         together.bars(name, labels, question.right)
         return
     _asking(one)
-    if part is together.Phase.ASKING:
+    if part is together.ClassPart.ASKING:
         together.filling(name, labels)
         st.button("Show the answers", key=f"show-{name}", type="primary", on_click=_give_up,
                   args=(name,))  # fmt: skip
-    elif part is together.Phase.WAITING:
+    elif part is together.ClassPart.WAITING:
         together.waiting(name)
     else:
         _choice(one, question)

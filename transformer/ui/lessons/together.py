@@ -22,7 +22,7 @@ EVERY = 1.0
 """Seconds between two looks at what was guessed."""
 
 
-class Phase(Enum):
+class ClassPart(Enum):
     """What somebody has to do with a question of their class."""
 
     ASKING = "the teacher, while the class guesses"
@@ -31,7 +31,7 @@ class Phase(Enum):
     SHOWN = "everybody, once it is time"
 
 
-def part(name: str) -> Phase | None:
+def part(name: str) -> ClassPart | None:
     """This visitor's part in a lesson's question; None where they answer it for themselves.
 
     A guess that waited for a teacher who leads no more, or who has shown the answers, waits no
@@ -39,7 +39,7 @@ def part(name: str) -> Phase | None:
     """
     room, me = live_classes.mine(), visitor.known()
     if room is not None and room.is_teacher(me):
-        return Phase.SHOWN if room.are_shown(name) else Phase.ASKING
+        return ClassPart.SHOWN if room.are_shown(name) else ClassPart.ASKING
     waits = room is not None and _waits(room, me, name)
     guessed = progress.guess(name)
     if guessed is not None and guessed.label and not guessed.over and not waits:
@@ -47,10 +47,10 @@ def part(name: str) -> Phase | None:
     if room is None or room.lead is None or not room.follows(me):
         return None
     if not waits:
-        return Phase.SHOWN
+        return ClassPart.SHOWN
     if progress.over(name):
         return None
-    return Phase.WAITING if guessed is not None else Phase.GUESSING
+    return ClassPart.WAITING if guessed is not None else ClassPart.GUESSING
 
 
 def answer(name: str, number: int) -> bool:

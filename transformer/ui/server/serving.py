@@ -80,7 +80,7 @@ def gate(app: Asgi) -> Gate:
     )
 
 
-class Middleware(NamedTuple):
+class MiddlewareLayer(NamedTuple):
     """As Starlette takes a layer: what makes it of the app behind it, and with which arguments."""
 
     make: Any
@@ -88,7 +88,7 @@ class Middleware(NamedTuple):
     kwargs: dict[str, Any] = {}  # noqa: RUF012  never changed
 
 
-LAYERS: tuple[Any, ...] = (Middleware(gate), Middleware(ClassNews))
+LAYERS: tuple[Any, ...] = (MiddlewareLayer(gate), MiddlewareLayer(ClassNews))
 
 
 def policy() -> str:
