@@ -9,6 +9,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 import psutil
 import pytest
@@ -18,7 +19,7 @@ from tests.jobs.asking import FUNCTION, LIMITS, PATIENCE, Ask, folders, question
 from transformer.jobs import Computing, JobError, Limits
 from transformer.jobs.computation import LANES
 from transformer.jobs.compute_process import make
-from transformer.jobs.results import LACKING, NO_ROOM, forget, read
+from transformer.jobs.results import LACKING, NO_ROOM, forget, hold, read
 from transformer.text.files import write_json
 from transformer.training.locks import attempt
 
@@ -152,6 +153,28 @@ def test_a_killed_app_leaves_no_half_result(tmp_path: Path) -> None:
     lock.close()
     with Computing(tmp_path):
         assert folders(tmp_path) == []
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_folder_that_another_app_clears_as_it_is_begun_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """An app that starts clears what nobody holds: just before the lock is taken, or just after."""
+    folder, cleared = tmp_path / "run-1", []
+
+    def clearing(path: Path) -> BinaryIO | None:
+        if when == "after":
+            found = attempt(path)
+        if not cleared:
+            cleared.append(folder.rename(tmp_path / ".going-1"))
+        return attempt(path) if when == "before" else found
+
+    monkeypatch.setattr("transformer.jobs.results.attempt", clearing)
+    lock = hold(folder)
+    assert cleared
+    assert lock is not None
+    with lock:
+        assert attempt(folder / "lock") is None, "the folder that is there is the one that is held"
 
 
 def test_old_results_make_room(tmp_path: Path) -> None:

@@ -17,17 +17,16 @@ from transformer.jobs.results import (
     FAILED,
     FAILURE,
     LACKING,
-    LOCK,
     NO_ROOM,
     PROGRESS,
     RESULT,
     clear,
     ended,
     forget,
+    hold,
     read,
 )
 from transformer.text.files import write_json
-from transformer.training.locks import attempt
 
 _LOOK = 0.5  # seconds between two looks whether another app has finished the same
 
@@ -135,8 +134,7 @@ class LaneThread:
 
     def _make(self, folder: Path, asked: Asked) -> str:
         """Have it computed and wait for its end; why there is no result, or nothing."""
-        folder.mkdir(parents=True, exist_ok=True)
-        while (lock := attempt(folder / LOCK)) is None:  # another app computes the same
+        while (lock := hold(folder)) is None:  # another app computes the same
             if asked.cancelled or self._closing.wait(_LOOK):
                 return ""
         with lock:

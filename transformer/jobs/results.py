@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 from transformer.text.files import read_json
 from transformer.training.locks import attempt
@@ -72,10 +75,33 @@ def clear(folder: Path) -> None:
         for half in (path for path in folder.iterdir() if path.is_dir()):
             shutil.rmtree(half, ignore_errors=True)
     elif folder.is_dir():
-        lock = attempt(folder / LOCK)
-        if lock is not None:
+        with suppress(FileNotFoundError):  # somebody else cleared it
+            lock = attempt(folder / LOCK)
+            if lock is not None:
+                gone = folder
+                # Out of the way first: who begins it now makes another. (Windows moves none that
+                # has an open file.)
+                with lock, suppress(PermissionError):
+                    gone = folder.rename(folder.with_name(f".going-{secrets.token_hex(6)}"))
+                shutil.rmtree(gone, ignore_errors=True)
+
+
+def hold(folder: Path) -> BinaryIO | None:
+    """The lock of this folder, which is made if it is not there; None if somebody else has it.
+
+    A folder that another app clears between the two steps is made again: the lock of one that has
+    gone is none. Raises OSError.
+    """
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            lock = attempt(folder / LOCK)
+            if lock is None:
+                return None
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(lock.fileno()), (folder / LOCK).stat()):
+                    return lock
             lock.close()
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def forget(folders: list[Path], kept: int, new: Path | None = None) -> None:
