@@ -17,7 +17,8 @@ LARGEST = 1e300
 class JobFolder(RunFolder):
     """The files that the queue adds to those of a run.
 
-    job.json   {"turn": place in the order of coming, "worker": who took it last, "deleted",
+    job.json   {"turn": place in the order of coming, "first": whether it stands before all that
+               are not, "worker": who took it last, "deleted",
                "address": where its owner asked from,
                "shared": whether others may see it, if its owner has said so}
     job.lock   held by the worker from taking the run until it is done with it

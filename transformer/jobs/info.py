@@ -24,7 +24,8 @@ class RunInfo:
         progress: how much of the training is over, 0 to 1; None if nothing is known.
         seconds_left: of a running run's training; None if nothing is known yet.
         asked: "pause" or "stop" while a running run has not done it yet, or nothing.
-        turn: the order of coming; a resumed run keeps its own.
+        turn: the order of coming; a resumed run keeps its own. first: it stands before all that
+            are not.
         shipped: whether it came with the app; then it is nobody's.
         shared: whether others than its owner may see it; a run on pairs that a visitor brought is
             private until that visitor shares it.
@@ -47,6 +48,7 @@ class RunInfo:
     seconds_left: float | None = None
     asked: str = ""
     turn: int = 0
+    first: bool = False
     shipped: bool = False
     address: str = ""
     shared: bool = True
@@ -94,6 +96,7 @@ def read(folder: JobFolder) -> RunInfo | None:
         seconds_left=seconds_left(lines) if status == "running" else None,
         asked="" if asked == "run" else asked,
         turn=_number(job.get("turn")),
+        first=job.get("first") is True,
         shipped=folder.shipped,
         address=str(job.get("address") or ""),
         shared=is_shared(config, job),
@@ -132,12 +135,13 @@ def _state(folder: JobFolder) -> dict[str, Any]:
 
 
 def in_line(infos: Iterable[RunInfo]) -> list[RunInfo]:
-    """The queued runs, next one first (`shares.in_turn`)."""
+    """The queued runs, next one first: those that are to be, then by `shares.in_turn`."""
     infos = list(infos)
     running = [info for info in infos if info.status == "running"]
     waiting = [info for info in infos if info.status == "queued"]
     came = sorted(waiting, key=lambda info: (info.turn, info.name))
-    return in_turn(came, running, lambda info: Who(info.owner, info.address))
+    order = in_turn(came, running, lambda info: Who(info.owner, info.address))
+    return sorted(order, key=lambda info: not info.first)
 
 
 def with_places(infos: Iterable[RunInfo]) -> list[RunInfo]:

@@ -92,17 +92,20 @@ class Jobs:
         files: Mapping[str, bytes] | None = None,
         *,
         address: str = "",
+        first: bool = False,
     ) -> str:
         """Put a run in line and return its name.
 
         Args:
             files: lie in the run folder beside it, by name.
             address: where the owner asks from, in whatever words; "" if it is not known.
+            first: it stands before all that are not, whoever came before.
 
         Raises:
             JobError: when a limit is passed, with both numbers, or a file is wrong.
         """
-        [name] = self._queue.add([config], Who(owner, address), files or {}, self.limits)
+        who = Who(owner, address)
+        [name] = self._queue.add([config], who, files or {}, self.limits, first=first)
         self._go()
         return name
 

@@ -73,8 +73,12 @@ class Queue:
         who: Who,
         files: Mapping[str, bytes],
         limits: Limits,
+        *,
+        first: bool = False,
     ) -> list[str]:
         """Put runs in line, all or none, and return their names; `files` lie beside each.
+
+        Those that are `first` stand before all that are not.
 
         The folders are written out of sight, then renamed: each is there whole, or not at all.
 
@@ -92,12 +96,14 @@ class Queue:
             waiting = [Who(i.owner, i.address) for i in infos if i.status == "queued"]
             limits.room(waiting, kept, who, len(configs))
             limits.disk(shutil.disk_usage(self.root).free)
-            first = 1 + max((info.turn for info in infos), default=0)
+            next_turn = 1 + max((info.turn for info in infos), default=0)
             try:
-                for turn, config in enumerate(configs, start=first):
+                for turn, config in enumerate(configs, start=next_turn):
                     name = self._new_name(config.title)
                     made.append(JobFolder(self.root / f"{_COMING}{name}"))
                     self._write(made[-1], config, files, who, turn)
+                    if first:
+                        made[-1].change_job(first=True)
                 for at, folder in enumerate(made):
                     named = self.root / folder.name.removeprefix(_COMING)
                     folder.path.rename(named)

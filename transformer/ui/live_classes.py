@@ -55,6 +55,16 @@ def is_teacher() -> bool:
     return found is not None and found.is_teacher(visitor.known())
 
 
+def teaches(visitor_id: str) -> bool:
+    """Whether this visitor is the teacher of somebody."""
+    found = mine()
+    return (
+        found is not None
+        and found.is_teacher(visitor.known())
+        and found.member(visitor_id) is not None
+    )
+
+
 def called(room: Classroom) -> str:
     """The class's teacher, as a sentence names them; in plain text."""
     return room.teacher_name or "your teacher"

@@ -12,6 +12,7 @@ from streamlit import net_util
 from transformer.classroom import Classroom
 from transformer.classroom.codes import show_code
 from transformer.ui import following, frame, live_classes
+from transformer.ui.classroom import runs
 from transformer.ui.kit.fragment import fragment
 from transformer.ui.pages import HOME
 from transformer.ui.server import visitor
@@ -50,6 +51,7 @@ def show(room: Classroom) -> None:
             st.markdown("Nobody is led now; everybody looks where they like.")
             st.button("Lead the class", key="class-lead-here", on_click=following.begin_leading)
         frame.link(HOME, "Begin →")
+        runs.show(room)
         with st.popover("Close the class"):
             st.markdown("The code, all names and all answers are gone then.")
             st.button("Close it", key="class-close", type="primary", on_click=_close)

@@ -13,7 +13,7 @@ from transformer.jobs import JobError
 from transformer.run_config import INSPECT, TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import PAIRS_FILE, defaults, describe
-from transformer.ui import frame, live_jobs, state
+from transformer.ui import frame, live_classes, live_jobs, state
 from transformer.ui.server import visitor
 from transformer.ui.training import own_pairs as own
 from transformer.ui.training.probes import probes
@@ -136,13 +136,14 @@ def files(draft: Draft) -> dict[str, bytes]:
 
 def submit(wanted: TrainingRun, beside: Mapping[str, bytes]) -> None:
     """Put a run in line and look at it, or keep the sentence that says why not; for callbacks."""
-    who, where = visitor.known(), visitor.address()
+    who, where, first = visitor.known(), visitor.address(), live_classes.is_teacher()
+
+    def begin() -> dict[str, str]:
+        name = live_jobs.jobs().submit(wanted, who, beside, address=where, first=first)
+        return {"run": name}
+
     try:
-        state.look_at_new(
-            "run",
-            lambda: {"run": live_jobs.jobs().submit(wanted, who, beside, address=where)},
-            already=bool(state.here().run),
-        )
+        state.look_at_new("run", begin, already=bool(state.here().run))
     except JobError as error:
         refuse(error)
         return

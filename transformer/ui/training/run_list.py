@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
-from transformer.jobs import JobError, RunInfo
+from transformer.jobs import RunInfo
 from transformer.text.tasks import TASKS
-from transformer.training.run import RunError
 from transformer.ui import frame, live_jobs
-from transformer.ui.kit import quantities
+from transformer.ui.kit import run_facts
 
 OTHERS = 30
 """Most runs of others that are listed."""
 TOY = "toy-"
 """What the names of the tasks' runs begin with that came with the app; then the task's name."""
-COLOURS: dict[str, Any] = {
-    "queued": "gray",
-    "running": "blue",
-    "paused": "violet",
-    "finished": "green",
-    "cancelled": "gray",
-    "failed": "red",
-}
 
 
 def listed(owner: str) -> None:
@@ -60,7 +49,7 @@ def shipped() -> None:
     for info in sorted(infos, key=lambda one: (places.get(one.name, -1), one.name)):
         with st.container(horizontal=True, vertical_alignment="center", key=f"row-{info.name}"):
             frame.link("pages/train.py", f"**{frame.plain(info.title)}**", run=info.name, race="")
-            st.caption(" · ".join(_facts(info)))
+            st.caption(" · ".join(run_facts.facts(info)))
 
 
 def of_task(task: str) -> RunInfo | None:
@@ -70,40 +59,6 @@ def of_task(task: str) -> RunInfo | None:
 
 def _row(info: RunInfo) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"row-{info.name}"):
-        badge(info)
+        run_facts.badge(info)
         frame.link("pages/train.py", f"**{frame.plain(info.title)}**", run=info.name, race="")
-        st.caption(" · ".join(_facts(info)))
-
-
-def badge(info: RunInfo) -> None:
-    """The run's status."""
-    text = info.status if info.place is None else f"queued, place {info.place}"
-    st.badge(text, color=COLOURS[info.status])
-
-
-def _facts(info: RunInfo) -> list[str]:
-    try:
-        folder = live_jobs.jobs().folder(info.name)
-        lines, seconds = folder.last_lines(), folder.state().get("seconds")
-    except (JobError, RunError):
-        lines, seconds = [], None
-    task = _task_title(info)
-    found = [task] if task not in ("", info.title) else []
-    found.append(f"step {info.step:,}")
-    right = [line["sequence_accuracy"] for line in lines if "sequence_accuracy" in line]
-    if right:
-        found.append(f"{quantities.percent(right[-1])} right")
-    if isinstance(seconds, int | float) and seconds:
-        found.append(f"trained {quantities.duration(seconds)}")
-    if info.created:
-        found.append(quantities.ago(info.created))
-    return found
-
-
-def _task_title(info: RunInfo) -> str:
-    """What the run learns, for people; "" if it does not say."""
-    if info.task == "gap":
-        return "Copy over a gap"
-    if info.kind in ("pairs", "files"):
-        return "Own sentences"
-    return TASKS[info.task].title if info.task in TASKS else ""
+        st.caption(" · ".join(run_facts.facts(info)))

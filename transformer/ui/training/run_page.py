@@ -14,11 +14,11 @@ from transformer.jobs import JobError, RunInfo
 from transformer.jobs.folder import JobFolder
 from transformer.text.tasks import TASKS
 from transformer.training.run import RunError
-from transformer.ui import frame, live_jobs, state
-from transformer.ui.kit import quantities
+from transformer.ui import frame, live_classes, live_jobs, state
+from transformer.ui.kit import quantities, run_facts
 from transformer.ui.kit.fragment import fragment
 from transformer.ui.kit.refusals import attempt, refusal
-from transformer.ui.training import film, finished_run, metrics_tail, run_list, waiting
+from transformer.ui.training import film, finished_run, metrics_tail, waiting
 
 EVERY = 1.0
 """Seconds between two looks at a run that learns."""
@@ -92,7 +92,7 @@ def _look_for(info: RunInfo) -> None:
 
 def _status(info: RunInfo, lines: list[dict[str, Any]]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        run_list.badge(info)
+        run_facts.badge(info)
         st.caption(frame.plain(_told(info, lines)))
     if info.status == "queued":
         waiting.meanwhile(info)
@@ -121,8 +121,11 @@ def _told(info: RunInfo, lines: list[dict[str, Any]]) -> str:
 
 def _controls(info: RunInfo, owner: str) -> None:
     if info.owner != owner:
-        st.caption("Someone else's run: you may look at it; its owner controls it.")
-        return
+        if not live_classes.teaches(info.owner):
+            st.caption("Someone else's run: you may look at it; its owner controls it.")
+            return
+        st.caption("A run of your class: you may pause it, go on with it and stop it.")
+        owner = info.owner  # on whose behalf a teacher acts
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if info.status == "paused" or info.asked == "pause":
             _button("Resume", "play_arrow", info, owner, resume=True)
