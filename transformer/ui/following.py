@@ -28,6 +28,8 @@ _ARRIVALS = threading.BoundedSemaphore(AT_ONCE)
 _AT, _ARRIVING, _SETTLED = "class_at", "class_arriving", "class_settled"
 # Of a student's session: the lead's view that it was brought to; whether no run of
 # the page has ended there yet; the address that it had then, which the page may have repaired.
+_HEARD = "class_heard"
+# The browser has asked for the page because of the class's news, and not because of what was done.
 _LED, _CODE = "class_led", "class_code"
 # The class and the address that a teacher's session led to last; the class that a session is in.
 
@@ -57,18 +59,18 @@ def _arrive(file: str) -> None:
     room, me = live_classes.mine(), visitor.known()
     lead = room.lead if room else None
     if room is None or lead is None or not room.follows(me):
-        for name in (_AT, _ARRIVING):
+        for name in (_AT, _ARRIVING, _HEARD):
             st.session_state.pop(name, None)
         return
     here, at = _address(file), st.session_state.get(_AT)
     new = at is None or lead.number != at.number
-    # The browser is on its way, or asked for this before it heard where to go.
-    arriving = st.session_state.get(_ARRIVING, False) or (new and here[0] == lead.page)
     known = here == st.session_state.get(_SETTLED) or room.was_led_to(*here)
-    if at and not arriving and not known:
+    # The browser is on its way, or asked for this page before it heard where to go.
+    arriving = st.session_state.get(_ARRIVING, False) or st.session_state.pop(_HEARD, False)
+    if at and not (known or arriving):
         room.follow(me, False)
         st.session_state.pop(_AT)
-    elif new or (arriving and here[0] != lead.page):
+    elif new or not known or here[0] != lead.page:
         st.session_state[_AT] = lead
         if not lead.is_at(*here):
             _go(file, lead)
@@ -108,7 +110,7 @@ def sign(file: str) -> None:
         views.component("follow")(
             key="follow",
             data={**told, "path": PATH, "pages": [*BY_PATH], "teaches": teaches},
-            on_choice_change=lambda: None,  # the page is drawn anew, and that is all
+            on_choice_change=_heard,
         )
         if file != CLASS:
             st.page_link(CLASS, label="Class")
@@ -120,6 +122,11 @@ def sign(file: str) -> None:
             st.button("Stop following", key="class-follow", on_click=room.follow, args=(me, False))
         elif room.lead:
             st.button("Come back", key="class-follow", type="primary", on_click=come_back)
+
+
+def _heard() -> None:
+    """What the news was, the page reads itself."""
+    st.session_state[_HEARD] = True
 
 
 def begin_leading() -> None:
