@@ -26,8 +26,8 @@ AT_ONCE, PATIENCE = 2, 1.0
 """Pages that are drawn at the same time because a class was led on; seconds that one waits."""
 _ARRIVALS = threading.BoundedSemaphore(AT_ONCE)
 _AT, _ARRIVING, _SETTLED = "class_at", "class_arriving", "class_settled"
-# Of a student's session: the lead's view that it was brought to; whether no run of
-# the page has ended there yet; the address that it had then, which the page may have repaired.
+# Of a student's session: the lead's view that it was brought to; where it came from, until
+# the page was drawn to its end; the address that it had then, which the page may have repaired.
 _HEARD = "class_heard"
 # The browser has asked for the page because of the class's news, and not because of what was done.
 _LED, _CODE = "class_led", "class_code"
@@ -65,11 +65,14 @@ def _arrive(file: str) -> None:
     here, at = _address(file), st.session_state.get(_AT)
     new = at is None or lead.number != at.number
     known = here == st.session_state.get(_SETTLED) or room.was_led_to(*here)
-    # The browser is on its way, or asked for this page before it heard where to go.
-    arriving = st.session_state.get(_ARRIVING, False) or st.session_state.pop(_HEARD, False)
-    if at and not (known or arriving):
+    # The browser is on its way, or asked for the page that it left before it heard where to go.
+    on_its_way = file in (st.session_state.get(_ARRIVING), BY_PATH.get(lead.page))
+    arriving = _ARRIVING in st.session_state and on_its_way
+    heard = st.session_state.pop(_HEARD, False)
+    if at and not (known or arriving or heard):
         room.follow(me, False)
-        st.session_state.pop(_AT)
+        for name in (_AT, _ARRIVING):
+            st.session_state.pop(name, None)
     elif new or not known or here[0] != lead.page:
         st.session_state[_AT] = lead
         if not lead.is_at(*here):
@@ -78,7 +81,7 @@ def _arrive(file: str) -> None:
 
 def _go(file: str, lead: Lead) -> None:
     to = BY_PATH.get(lead.page, CLASS)
-    st.session_state[_ARRIVING] = True
+    st.session_state[_ARRIVING] = file
     state.open_params(to, lead.params, keep=OWN)
     if to != file:
         st.switch_page(to, query_params=state.params(to))
