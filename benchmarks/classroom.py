@@ -100,10 +100,10 @@ class Student:
             self.drawn[told["number"]] = time.time()
             self._report = time.time() + QUIET + random.random() * SPREAD
         else:
-            if told["page"] != self.session.page:  # follow.js presses the link there
-                self.session.page, self.session.widgets = told["page"], {}
             self.session.rerun()
             self.drawn[told["number"]] = time.time()
+            if told["page"] != self.session.page:
+                self.session.page, self.session.widgets = told["page"], {}
             self._compare(told)
         self.at = told
 

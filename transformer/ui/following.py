@@ -26,8 +26,10 @@ AT_ONCE, PATIENCE = 2, 1.0
 """Pages that are drawn at the same time because a class was led on; seconds that one waits."""
 _ARRIVALS = threading.BoundedSemaphore(AT_ONCE)
 _AT, _ARRIVING, _SETTLED = "class_at", "class_arriving", "class_settled"
-# Of a student's session: the lead's view that it was brought to; whether no run of
-# the page has ended there yet; the address that it had then, which the page may have repaired.
+# Of a student's session: the lead's view that it was brought to; where it came from, until
+# the page was drawn to its end; the address that it had then, which the page may have repaired.
+_HEARD = "class_heard"
+# The browser has asked for the page because of the class's news, and not because of what was done.
 _LED, _CODE = "class_led", "class_code"
 # The class and the address that a teacher's session led to last; the class that a session is in.
 
@@ -57,18 +59,21 @@ def _arrive(file: str) -> None:
     room, me = live_classes.mine(), visitor.known()
     lead = room.lead if room else None
     if room is None or lead is None or not room.follows(me):
-        for name in (_AT, _ARRIVING):
+        for name in (_AT, _ARRIVING, _HEARD):
             st.session_state.pop(name, None)
         return
     here, at = _address(file), st.session_state.get(_AT)
     new = at is None or lead.number != at.number
-    # The browser is on its way, or asked for this before it heard where to go.
-    arriving = st.session_state.get(_ARRIVING, False) or (new and here[0] == lead.page)
     known = here == st.session_state.get(_SETTLED) or room.was_led_to(*here)
-    if at and not arriving and not known:
+    # The browser is on its way, or asked for the page that it left before it heard where to go.
+    on_its_way = file in (st.session_state.get(_ARRIVING), BY_PATH.get(lead.page))
+    arriving = _ARRIVING in st.session_state and on_its_way
+    heard = st.session_state.pop(_HEARD, False)
+    if at and not (known or arriving or heard):
         room.follow(me, False)
-        st.session_state.pop(_AT)
-    elif new or (arriving and here[0] != lead.page):
+        for name in (_AT, _ARRIVING):
+            st.session_state.pop(name, None)
+    elif new or not known or here[0] != lead.page:
         st.session_state[_AT] = lead
         if not lead.is_at(*here):
             _go(file, lead)
@@ -76,7 +81,7 @@ def _arrive(file: str) -> None:
 
 def _go(file: str, lead: Lead) -> None:
     to = BY_PATH.get(lead.page, CLASS)
-    st.session_state[_ARRIVING] = True
+    st.session_state[_ARRIVING] = file
     state.open_params(to, lead.params, keep=OWN)
     if to != file:
         st.switch_page(to, query_params=state.params(to))
@@ -108,7 +113,7 @@ def sign(file: str) -> None:
         views.component("follow")(
             key="follow",
             data={**told, "path": PATH, "pages": [*BY_PATH], "teaches": teaches},
-            on_choice_change=lambda: None,  # the page is drawn anew, and that is all
+            on_choice_change=_heard,
         )
         if file != CLASS:
             st.page_link(CLASS, label="Class")
@@ -120,6 +125,11 @@ def sign(file: str) -> None:
             st.button("Stop following", key="class-follow", on_click=room.follow, args=(me, False))
         elif room.lead:
             st.button("Come back", key="class-follow", type="primary", on_click=come_back)
+
+
+def _heard() -> None:
+    """What the news was, the page reads itself."""
+    st.session_state[_HEARD] = True
 
 
 def begin_leading() -> None:

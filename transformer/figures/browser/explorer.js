@@ -142,9 +142,12 @@ export function explorerView(root, report, views, live = false) {
     reporting = setTimeout(() => report({ ...state }, defaults), quiet);
   }
 
-  // What an address says, drawn at once; the visitor's own are how large and how exactly.
-  /** @param {Record<string, string>} params */
+  // What an address says, drawn at once; the visitor's own are how large and how exactly. Null: another
+  // view is on its way, which a report of this one would come after.
+  /** @param {Record<string, string> | null} params */
   function turnTo(params) {
+    clearTimeout(reporting);
+    if (!params) return;
     const led = Object.entries(params).filter(([name]) => name in defaults);
     const read = led.map(([name, written]) => [name, typeof defaults[name] === "number" ? Number(written) : written]);
     state = { ...defaults, ...Object.fromEntries(read), size: state.size, exact: state.exact };

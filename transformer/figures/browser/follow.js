@@ -12,7 +12,6 @@ import { partsOf } from "./saved-views.js";
 
 const OVER = 4001; // as in class_news.py: nobody will tell anything more
 const PATIENCE = 150; // ms in which the page may be on its way already, because of what was done on it
-const LINKS = /** @type {"a"} */ (".st-key-way-around a");
 const AGAIN = [500, 5000]; // ms until a lost connection is tried again, and at most after many
 
 export function followView(root, report) {
@@ -54,16 +53,12 @@ export function followView(root, report) {
     asked = wanted;
     const own = news.state !== told.standing && told.standing !== "alone";
     clearTimeout(asking);
-    asking = setTimeout(() => ask(follows), own ? PATIENCE : 0);
+    asking = setTimeout(ask, own ? PATIENCE : 0);
   }
 
-  // The link to the teacher's page brings it at once; from another page it would be drawn after that one.
-  function ask(follows) {
-    const pageOf = (href) => partsOf(href, told.pages).page;
-    const away = follows && pageOf(location.href) !== news.page;
-    const link = away && [...document.querySelectorAll(LINKS)].find(({ href }) => pageOf(href) === news.page);
-    if (link) link.click();
-    else report({});
+  function ask() {
+    led(null);
+    report({});
   }
 
   function show(data) {

@@ -1,7 +1,7 @@
 // A view on a page of the app, as Streamlit's components of the second kind import one: the default
 // export of the joined script is called for every new content.
 
-export const LED = "heads-up-led"; // an event with an address's parameters: draw this at once; cancelled by who did
+export const LED = "heads-up-led"; // an event with an address's parameters: draw this at once; cancelled by who did; null: say no more
 
 // `make(place, report, setState)` makes the view; `report(choice)` is an event, heard even if the same
 // is chosen again, `setState(state)` what lasts until it is another.
