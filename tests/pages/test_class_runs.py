@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.pages.class_visits import again, joined, opened, press, text, the_class, token
 from tests.pages.conftest import Visit
-from tests.pages.test_class import again, joined, opened, press, text, the_class, token
 from transformer.jobs import Jobs
 from transformer.run_config import PairsRun
 from transformer.training.recipe import PAIRS_FILE, describe

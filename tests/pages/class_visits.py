@@ -1,0 +1,104 @@
+"""What the tests of a class do on its pages, and how they read them."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import ROOT, Visit, messages, view
+from transformer.classroom import Classes, Classroom
+from transformer.ui import live_classes
+from transformer.ui.classroom import leading
+from transformer.ui.lessons.course import BY_NAME
+from transformer.ui.lessons.prepared import Shelf, prepared
+from transformer.ui.pages import CLASS, PAGES
+from transformer.ui.server.class_news import message
+from transformer.ui.server.visitor import new_id
+
+TOKEN = "a token of the test's"
+
+
+@pytest.fixture
+def token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    file = tmp_path / "limits.toml"
+    file.write_text(f'teacher_token = "{TOKEN}"\nclass_members = 2\n')
+    monkeypatch.setenv("HEADS_UP_LIMITS", str(file))
+    return TOKEN
+
+
+def somebody(app: AppTest) -> AppTest:
+    """The browser of this session keeps an id."""
+    app.session_state["visitor"] = new_id()
+    return app
+
+
+def again(app: AppTest) -> AppTest:
+    """Run the page that the session was brought to, as a browser does that was brought along."""
+    if app.session_state["page"] != "app.py":
+        app.switch_page(app.session_state["page"])
+    app.run()
+    assert not app.exception, app.exception[0].message
+    return app
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    """A button, by its label or its key."""
+    [found] = [button for button in app.button if label in (button.label, button.key)]
+    found.click()
+    return again(app)
+
+
+def field(app: AppTest, label: str) -> Any:
+    return next(one for one in app.text_input if one.label.startswith(label))
+
+
+def opened(visit: Visit, page: str = CLASS, **more: Any) -> AppTest:
+    app = somebody(visit(CLASS, **more))
+    field(app, "Token").input(TOKEN)
+    field(app, "What students").input("Ms Curie")
+    press(app, "Open a class")
+    return turned(app, page)
+
+
+def joined(visit: Visit, room: Classroom, name: str = "", **more: Any) -> AppTest:
+    app = somebody(visit(CLASS, code=room.code.lower(), **more))
+    field(app, "First name").input(name)
+    return press(app, "Join")
+
+
+def turned(app: AppTest, page: str) -> AppTest:
+    """As the link of another page does."""
+    if page != CLASS:
+        app.switch_page(page).run()
+        assert not app.exception
+    return app
+
+
+def the_class() -> Classroom:
+    [room] = live_classes.classes()._by_code.values()
+    return room
+
+
+def sign(app: AppTest) -> dict[str, Any]:
+    """What the line about the class was given."""
+    found = [one.proto for one in app.get("bidi_component")
+             if one.proto.component_name == "heads_up.follow"]  # fmt: skip
+    return dict(json.loads(found[0].json)) if found else {}
+
+
+def text(app: AppTest) -> str:
+    boxes = [*app.markdown, *app.caption, *app.subheader, *app.info, *app.success]
+    return "\n".join(box.value for box in boxes)
+
+
+def heading(app: AppTest) -> str:
+    return str(app.title[0].value)
+
+
+@pytest.mark.usefixtures("token")
