@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import ROOT, Visit, messages, view
-from transformer.classroom import Classes, Classroom
+from tests.pages.conftest import Visit
+from transformer.classroom import Classroom
 from transformer.ui import live_classes
-from transformer.ui.classroom import leading
-from transformer.ui.lessons.course import BY_NAME
-from transformer.ui.lessons.prepared import Shelf, prepared
-from transformer.ui.pages import CLASS, PAGES
-from transformer.ui.server.class_news import message
+from transformer.ui.pages import CLASS
 from transformer.ui.server.visitor import new_id
 
 TOKEN = "a token of the test's"
@@ -99,6 +93,3 @@ def text(app: AppTest) -> str:
 
 def heading(app: AppTest) -> str:
     return str(app.title[0].value)
-
-
-@pytest.mark.usefixtures("token")

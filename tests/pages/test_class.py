@@ -38,6 +38,7 @@ SHIPPED = ROOT / "checkpoints"
 __all__ = ["token"]  # a fixture
 
 
+@pytest.mark.usefixtures("token")
 def test_a_teacher_opens_a_class_and_a_student_comes_in(visit: Visit) -> None:
     teacher = opened(visit)
     assert [said[:17] for said in messages(teacher)] == ["Only this machine"]  # of the address
