@@ -152,3 +152,19 @@ def test_guesses_come_together_and_are_shown_when_it_is_time(room: Room) -> None
     expect(ann.locator(".st-key-lesson")).to_contain_text("Not sister")
     expect(bob.locator(".st-key-lesson")).to_contain_text("Right")
     assert [standing(page) for page in (ann, bob)] == ["Following Ms Curie"] * 2
+
+
+def test_the_teacher_sees_what_is_trained_and_stops_it(room: Room) -> None:
+    teacher, _, bob = room
+    teacher.get_by_role("button", name="Stop leading").click()
+    to(bob, "Train")
+    bob.locator(".st-key-train-addition button").click()  # the one that takes longest
+    bob.wait_for_url(re.compile(r"run="))
+    row = teacher.get_by_role("link", name="Student 2: Add two numbers")
+    expect(row).to_be_visible()  # by itself
+    row.click()
+    expect(teacher.get_by_text("A run of your class")).to_be_visible()
+    teacher.get_by_role("button", name="Stop", exact=True).click()
+    for page in (teacher, bob):
+        expect(page.locator(".stMarkdownBadge", has_text="cancelled").first).to_be_visible()
+    expect(teacher.get_by_role("button", name="Delete …")).to_have_count(0)
