@@ -24,6 +24,7 @@ def test_a_page_remembers_its_own_fields_and_no_other_page_carries_them(
     page.goto(f"{app}/positions?text={TEXT}&topic=shift&shift=3")
     go(page, "Why self-attention")
     wait_for_address(page, "/why", text=TEXT)
+    settled(page)
     page.get_by_role("radio", name="Paths").click()
     wait_for_address(page, "/why", text=TEXT, part="paths")
     go(page, "Positions")

@@ -144,6 +144,11 @@ def test_own_pairs_train_on_a_phone_in_the_dark(app: str, new_page: NewPage) -> 
     chosen.set_input_files({"name": "b.tsv", "mimeType": "text/plain", "buffer": pairs})
     expect(page.get_by_text("30 pairs, of which 1")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    steps = page.get_by_role("spinbutton", name="Steps")  # more than are taken while we look
+    steps.fill("20000")
+    steps.press("Enter")
+    expect(page.get_by_text(re.compile("20,000 steps · "))).to_be_visible()
+    settled(page)
     button(page, "Train").click()
     expect(page.locator(".st-key-figures")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
