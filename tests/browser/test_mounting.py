@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.figures.test_headgrid import GRID
+from transformer import figures
 from transformer.figures import module, style
 from transformer.figures.headgrid import headgrid_data
 from transformer.figures.views import COMPONENTS
@@ -70,5 +71,48 @@ def test_the_same_choice_made_again_is_heard_again(empty: Page) -> None:
     expect(cell).to_have_attribute("aria-checked", "true")
     empty.evaluate("(data) => { window.run(data); }", data)  # somebody else has let go of it
     cell.click()
+    empty.wait_for_function("window.heard.length > 1")
     choice = ["trigger", "choice", {"grid": GRID.name, "row": 0, "column": 1}]
     assert empty.evaluate("window.heard") == [choice, choice]
+
+
+SPEAKS = """async (code) => {
+  const script = new Blob([code], { type: "text/javascript" });
+  const { mounted } = await import(URL.createObjectURL(script));
+  const batches = [];
+  let batch = null;
+  const streamlit = (fragment) => () => {
+    if (!batch) setTimeout(() => { batches.push(batch); batch = null; });
+    (batch = batch || []).push(fragment);
+  };
+  const views = ["page", "glance"].map((fragment) => {
+    let report;
+    const show = mounted((_place, said) => ((report = said), { show() {}, close() {} }));
+    const parentElement = document.createElement("div");
+    const run = (fragment) => show({ parentElement, setTriggerValue: streamlit(fragment) });
+    run(fragment);
+    return { run, report: () => report({}) };
+  });
+  const both = async () => {
+    const before = batches.length;
+    views[1].report();
+    views[0].report();
+    streamlit("button")();
+    while (batches.flat().length < before + 3) await new Promise((done) => setTimeout(done, 5));
+  };
+  await both();
+  views[1].run("moved");
+  await both();
+  return batches;
+}"""
+
+
+def test_views_that_speak_at_once_are_heard_one_by_one_each_for_its_own_fragment(
+    empty: Page,
+) -> None:
+    """Streamlit sends what it hears within one turn as one message, for one fragment; a view's
+    fragment is another once something comes or goes above it."""
+    said = empty.evaluate(
+        SPEAKS, (Path(figures.__file__).parent / "browser/mount.js").read_text("utf-8")
+    )
+    assert said == [["button"], ["glance"], ["page"], ["button"], ["moved"], ["page"]]
