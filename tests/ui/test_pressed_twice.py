@@ -4,13 +4,14 @@ session."""
 from __future__ import annotations
 
 from collections import UserDict
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import streamlit as st
 
-from transformer.ui import state
-from transformer.ui.training import Train
+from transformer.ui import live_jobs, state
+from transformer.ui.training import Train, finished_run
 
 
 class Ended(BaseException):
@@ -61,6 +62,42 @@ def test_wherever_the_first_press_is_ended_one_run_is_started_and_looked_at(
     session.left = -1
     assert runs == ["run-0"]
     assert state.view(Train).run == "run-0"
+
+
+class OneRun:
+    """What is asked of jobs as a run is deleted."""
+
+    def __init__(self) -> None:
+        self.names = ["gone soon"]
+
+    def runs(self, owner: str) -> list[SimpleNamespace]:
+        assert owner == "ann"
+        return [SimpleNamespace(name=name) for name in self.names]
+
+    def delete(self, name: str, owner: str) -> None:
+        assert owner == "ann"
+        self.names.remove(name)
+
+
+@pytest.mark.parametrize("words", range(40))
+def test_wherever_the_first_press_is_ended_a_run_is_deleted_and_no_longer_looked_at(
+    words: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs, view = OneRun(), {"Train": {"run": "gone soon"}}
+    session = Session({"page": "pages/train.py", "view": view})
+    monkeypatch.setattr(st, "session_state", session)
+    monkeypatch.setattr(live_jobs, "jobs", lambda: jobs)
+    session.left = words
+    try:
+        finished_run._delete("gone soon", "ann")
+    except Ended:
+        session.left = -1
+        finished_run._delete("gone soon", "ann")
+    else:
+        assert words > 4, "the callback speaks with the session"
+    session.left = -1
+    assert jobs.names == []
+    assert state.view(Train).run == ""
 
 
 def test_a_later_press_starts_another(monkeypatch: pytest.MonkeyPatch) -> None:

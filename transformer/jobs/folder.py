@@ -19,6 +19,8 @@ class JobFolder(RunFolder):
 
     job.json   {"turn": place in the order of coming, "first": whether it stands before all that
                are not, "worker": who took it last, "deleted",
+               "holders": the visitors whose run it is, if they are others than config.json says,
+               "code": of this version of the app, "changed": whether somebody changed its learning,
                "address": where its owner asked from,
                "shared": whether others may see it, if its owner has said so}
     job.lock   held by the worker from taking the run until it is done with it

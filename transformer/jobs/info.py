@@ -18,7 +18,8 @@ class RunInfo:
     """One run as it stands.
 
     Attributes:
-        owner: whose run it is; an id to compare with, never to show. Empty: the command line's.
+        holders: whose run it is, whoever asked first before those who asked for the same; ids to
+            compare with, never to show. Nobody: the command line's.
         created: unix time, seconds; 0 if the run does not say.
         place: in the queue, 1 is next; None if the run does not wait.
         progress: how much of the training is over, 0 to 1; None if nothing is known.
@@ -38,7 +39,7 @@ class RunInfo:
 
     name: str
     title: str
-    owner: str
+    holders: tuple[str, ...]
     status: Status
     reason: str
     step: int
@@ -59,13 +60,22 @@ class RunInfo:
     steps: int = 0
 
     @property
+    def owner(self) -> str:
+        """The first who has it, whose place in line it takes; "" if nobody has."""
+        return self.holders[0] if self.holders else ""
+
+    def held_by(self, visitor: str) -> bool:
+        """Whether it is this visitor's, perhaps among others."""
+        return visitor in self.holders
+
+    @property
     def live(self) -> bool:
         """Whether it still learns, or will."""
         return self.status in ("queued", "running", "paused")
 
     def seen_by(self, visitor: str) -> bool:
         """Whether this visitor may look at it."""
-        return self.shared or (bool(visitor) and visitor == self.owner)
+        return self.shared or self.held_by(visitor)
 
 
 def read(folder: JobFolder) -> RunInfo | None:
@@ -87,7 +97,7 @@ def read(folder: JobFolder) -> RunInfo | None:
     return RunInfo(
         name=folder.name,
         title=config.title or folder.name,
-        owner="" if folder.shipped else config.owner,
+        holders=() if folder.shipped else holders(config, job),
         status=status,
         reason=str(state.get("reason", "")),
         step=max([_number(state.get("step")), *(_number(line["step"]) for line in lines[-1:])]),
@@ -106,6 +116,14 @@ def read(folder: JobFolder) -> RunInfo | None:
         race=trains.race if trains else None,
         steps=trains.training.steps if trains else 0,
     )
+
+
+def holders(config: RunConfig, job: Mapping[str, Any]) -> tuple[str, ...]:
+    """Whose run it is, the first one first."""
+    said = job.get("holders")
+    if isinstance(said, list) and all(isinstance(one, str) and one for one in said):
+        return tuple(said)
+    return (config.owner,) if config.owner else ()
 
 
 def is_shared(config: RunConfig, job: Mapping[str, Any]) -> bool:

@@ -93,6 +93,7 @@ class Jobs:
         *,
         address: str = "",
         first: bool = False,
+        once: bool = False,
     ) -> str:
         """Put a run in line and return its name.
 
@@ -100,12 +101,14 @@ class Jobs:
             files: lie in the run folder beside it, by name.
             address: where the owner asks from, in whatever words; "" if it is not known.
             first: it stands before all that are not, whoever came before.
+            once: where the same is computed already, or waits to be, that run is the owner's too,
+                and nothing is put in line.
 
         Raises:
             JobError: when a limit is passed, with both numbers, or a file is wrong.
         """
         who = Who(owner, address)
-        [name] = self._queue.add([config], who, files or {}, self.limits, first=first)
+        [name] = self._queue.add([config], who, files or {}, self.limits, first=first, once=once)
         self._go()
         return name
 
@@ -121,7 +124,7 @@ class Jobs:
         """All runs, or one visitor's, the newest first. Raises JobError."""
         with sentence("the runs cannot be read"):
             claims.recover(self._queue, self._executor.watched())
-            return [info for info in self._queue.infos() if owner in (None, info.owner)]
+            return [info for info in self._queue.infos() if owner is None or info.held_by(owner)]
 
     def shipped(self) -> list[RunInfo]:
         """The runs that came with the app, by name."""
@@ -156,13 +159,15 @@ class Jobs:
         command: str = "",
         learning_rate_factor: float | None = None,
         save: bool = False,
+        for_all: bool = False,
     ) -> None:
         """Tell one's own run to "run", "pause" or "stop", to change its learning rate, to save.
 
-        A paused run is saved and gives its worker to the next in line. Raises JobError.
+        A paused run is saved and gives its worker to the next in line. What others have too goes on
+        as it is, unless this is said `for_all` of them. Raises JobError.
         """
         self._refuse_shipped(name)
-        self._queue.control(name, owner, command, learning_rate_factor, save)
+        self._queue.control(name, owner, command, learning_rate_factor, save, for_all)
         if command == "run":
             self._go()
 
@@ -183,7 +188,8 @@ class Jobs:
         self._go()
 
     def delete(self, name: str, owner: str) -> None:
-        """Remove one's own run for good; one that trains is stopped first. Raises JobError."""
+        """Remove one's own run for good; one that trains is stopped first. What others have too is
+        theirs alone from then on. Raises JobError."""
         self._refuse_shipped(name)
         self._queue.delete(name, owner)
 

@@ -12,9 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
+from transformer.jobs.computation import fingerprint
 from transformer.jobs.errors import JobError, sentence
 from transformer.jobs.folder import JobFolder
-from transformer.jobs.info import RunInfo, read, with_places
+from transformer.jobs.holders import find_same, refuse_for_others
+from transformer.jobs.info import RunInfo, holders, read, with_places
 from transformer.jobs.limits import Limits
 from transformer.jobs.shares import Who
 from transformer.run_config import FilesRun, PairsRun, TrainingRun
@@ -75,10 +77,12 @@ class Queue:
         limits: Limits,
         *,
         first: bool = False,
+        once: bool = False,
     ) -> list[str]:
         """Put runs in line, all or none, and return their names; `files` lie beside each.
 
-        Those that are `first` stand before all that are not.
+        Those that are `first` stand before all that are not. A run that is computed `once` is not
+        put in line where there is the same already: that one becomes the visitor's too.
 
         The folders are written out of sight, then renamed: each is there whole, or not at all.
 
@@ -92,6 +96,10 @@ class Queue:
         made: list[JobFolder] = []
         with sentence("the run could not be written"), self.held():
             infos = self.infos()
+            if once and (same := self._same(configs, infos)):
+                for folder in same:
+                    self._hold(folder, who.visitor, first)
+                return [folder.name for folder in same]
             kept = [Who(info.owner, info.address) for info in infos]
             waiting = [Who(i.owner, i.address) for i in infos if i.status == "queued"]
             limits.room(waiting, kept, who, len(configs))
@@ -126,9 +134,22 @@ class Queue:
         for file, content in files.items():
             (folder.path / file).write_bytes(content)
         folder.write_config(replace(config, owner=who.visitor, created=time.time()))
-        folder.change_job(turn=turn, address=who.address)
+        folder.change_job(turn=turn, address=who.address, code=fingerprint())
         folder.lock_path.touch()
         folder.write_state("queued", "waits for a worker", step=0)
+
+    def _same(
+        self, configs: Sequence[TrainingRun], infos: Sequence[RunInfo]
+    ) -> list[JobFolder] | None:
+        """A run for each that computes the same; None if there is none for one of them."""
+        folders = {info.name: JobFolder(self.root / info.name) for info in infos}
+        found = [folder for one in configs if (folder := find_same(one, infos, folders))]
+        return found if len(found) == len(configs) else None
+
+    def _hold(self, folder: JobFolder, visitor: str, first: bool) -> None:
+        job = folder.job()
+        now = dict.fromkeys([*holders(folder.config(), job), visitor])
+        folder.change_job(holders=[*now], first=first or job.get("first") is True)
 
     def _new_name(self, title: str) -> str:
         base = re.sub(r"[^a-z0-9]+", "-", title.lower())[:40].strip("-") or "run"
@@ -139,11 +160,11 @@ class Queue:
 
     @contextmanager
     def _own(self, name: str, owner: str) -> Iterator[tuple[JobFolder, RunInfo]]:
-        """The visitor's run, with the lock held. Raises JobError if it is not theirs."""
+        """A run that the visitor has, with the lock held. Raises JobError if it is not theirs."""
         with sentence("the run could not be changed"), self.held():
             folder = self.folder(name)
             info = read(folder)
-            if info is None or not owner or info.owner != owner:
+            if info is None or not info.held_by(owner):
                 raise JobError(
                     f"{name} is not your run: anyone may look at it, and whoever began it controls "
                     "it"
@@ -151,18 +172,27 @@ class Queue:
             yield folder, info
 
     def control(
-        self, name: str, owner: str, command: str, learning_rate_factor: float | None, save: bool
+        self,
+        name: str,
+        owner: str,
+        command: str,
+        learning_rate_factor: float | None,
+        save: bool,
+        for_all: bool,
     ) -> None:
         """Write what the owner wishes; a run that no worker has follows at once. Raises JobError"""
         if command not in ("", *get_args(Command)):
             raise JobError(f"the command must be run, pause or stop, not {command!r}")
         with self._own(name, owner) as (folder, info):
+            if not for_all and (command in ("pause", "stop") or learning_rate_factor is not None):
+                refuse_for_others(info, owner)
             waits = info.status in ("queued", "paused")
             if info.status != "running" and not waits:
                 raise JobError(f"{name} is {info.status}: there is nothing to control any more")
             changes: dict[str, Any] = {"command": command} if command else {}
             if learning_rate_factor is not None:
                 changes["learning_rate_factor"] = learning_rate_factor
+                folder.change_job(changed=True)
             if save:
                 changes["save"] = folder.control().save + 1
             try:
@@ -191,9 +221,12 @@ class Queue:
                 folder.change_state("queued", "waits for a worker to go on")
 
     def delete(self, name: str, owner: str) -> None:
-        """Out of sight at once, and off the disk when nobody trains in it. Raises JobError."""
-        with self._own(name, owner) as (folder, _):
-            if folder.is_held:
+        """Out of sight at once, and off the disk when nobody trains in it; while others have it
+        too, it stays theirs. Raises JobError."""
+        with self._own(name, owner) as (folder, info):
+            if others := [one for one in info.holders if one != owner]:
+                folder.change_job(holders=others)
+            elif folder.is_held:
                 folder.change_job(deleted=True)
                 folder.write_control(command="stop")
             else:

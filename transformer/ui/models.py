@@ -18,9 +18,10 @@ from transformer.house import named_or
 from transformer.inference import Translator
 from transformer.jobs import runs_folder
 from transformer.jobs.folder import JobFolder
-from transformer.jobs.info import is_shared
+from transformer.jobs.info import holders, is_shared
 from transformer.jobs.limits import Limits, count_parameters
 from transformer.jobs.shipped import RUNS, folders
+from transformer.run_config import RunConfig
 from transformer.ui import state
 from transformer.ui.about import About, about, run_config
 from transformer.ui.kit.kept import Kept
@@ -111,9 +112,10 @@ def _everybodys() -> list[Path]:
 def _may_see(run: Path) -> bool:
     """Whether this visitor may: a run on sentences of somebody's is theirs until they share it."""
     config = run_config(run / "checkpoint")
-    if config is None or config.owner in ("", visitor.known()):
+    if config is None:
         return True
-    return is_shared(config, JobFolder(run).job())
+    job = JobFolder(run).job()
+    return is_shared(config, job) or visitor.known() in holders(config, job)
 
 
 def written(name: str) -> Path:
@@ -138,13 +140,17 @@ def offered() -> dict[str, str]:
             label = name
         elif path.is_relative_to(shipped_folder()):
             label = f"toy: {config.title or name}"
-        elif name in (view.model, view.other_model) or (mine and config.owner == mine):
+        elif name in (view.model, view.other_model) or _holds(mine, path.parent, config):
             label = f"run: {config.title or name} ({name})"
         else:
             continue
         count = weights(path)
         labels[name] = f"{label} · {millions(count)}" if count else f"{label} (cannot be opened)"
     return labels
+
+
+def _holds(mine: str, run: Path, config: RunConfig) -> bool:
+    return bool(mine) and mine in holders(config, JobFolder(run).job())
 
 
 def millions(count: int) -> str:

@@ -24,13 +24,13 @@ def show(room: Classroom) -> None:
 
 
 def of_class(room: Classroom) -> list[tuple[str, RunInfo]]:
-    """The runs that students may show, each with the student's name: those that learn first, then
-    the line, then what is over. Raises JobError."""
+    """The runs that students may show, each with the names of those whose it is: those that learn
+    first, then the line, then what is over. Raises JobError."""
     names = {one.visitor: one.label for one in room.members()}
     found = [
-        (names[info.owner], info)
+        (", ".join(names[one] for one in info.holders if one in names), info)
         for info in live_jobs.jobs().runs()
-        if info.owner in names and info.shared and info.race is None
+        if any(one in names for one in info.holders) and info.shared and info.race is None
     ]
     return sorted(
         found, key=lambda one: (ORDER.index(one[1].status), one[1].place or 0, -one[1].turn)
@@ -64,6 +64,6 @@ def _clear(room: Classroom) -> None:
         for _, info in of_class(room):
             if info.status == "queued":
                 with suppress(JobError):  # it has just begun, or its student has stopped it
-                    live_jobs.jobs().control(info.name, info.owner, command="stop")
+                    live_jobs.jobs().control(info.name, info.owner, command="stop", for_all=True)
 
     attempt("class-runs", clear)

@@ -120,9 +120,9 @@ def _train() -> dict[str, str]:
     """Put the pair in line; the fields that look at it. Raises JobError where the first is
     refused; where only the second is, the first stands alone."""
     jobs, who, where = live_jobs.jobs(), visitor.known(), visitor.address()
-    first = jobs.submit(_config("learned"), who, address=where)
+    first = jobs.submit(_config("learned"), who, address=where, once=True)
     try:
-        second = jobs.submit(_config("sinusoidal"), who, address=where)
+        second = jobs.submit(_config("sinusoidal"), who, address=where, once=True)
     except JobError as error:
         refuse("positions", error)
         second = first

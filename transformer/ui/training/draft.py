@@ -134,16 +134,17 @@ def files(draft: Draft) -> dict[str, bytes]:
     return {} if draft.task else {PAIRS_FILE: own.tsv(draft.pairs)}
 
 
-def submit(wanted: TrainingRun, beside: Mapping[str, bytes]) -> None:
-    """Put a run in line and look at it, or keep the sentence that says why not; for callbacks."""
+def submit(wanted: TrainingRun, beside: Mapping[str, bytes], instead: str = "") -> None:
+    """Put a run in line and look at it, `instead` of the one that the page looks at, or keep the
+    sentence that says why not; for callbacks."""
     who, where, first = visitor.known(), visitor.address(), live_classes.is_teacher()
 
     def begin() -> dict[str, str]:
-        name = live_jobs.jobs().submit(wanted, who, beside, address=where, first=first)
-        return {"run": name}
+        jobs = live_jobs.jobs()
+        return {"run": jobs.submit(wanted, who, beside, address=where, first=first, once=True)}
 
     try:
-        state.look_at_new("run", begin, already=bool(state.here().run))
+        state.look_at_new("run", begin, already=state.here().run != instead)
     except JobError as error:
         refuse(error)
         return

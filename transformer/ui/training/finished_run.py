@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from transformer.jobs import JobError, RunInfo
+from transformer.run_config import TaskRun
 from transformer.text.tasks import TASKS
+from transformer.training.run import RunError
 from transformer.ui import frame, live_jobs, models, state
 from transformer.ui.about import about
 from transformer.ui.kit.downloads import download
@@ -21,7 +25,7 @@ MOST = 6
 
 def kept(info: RunInfo, owner: str) -> None:
     """Ways on from a run that is over."""
-    mine = info.owner == owner and not info.shipped
+    mine = info.held_by(owner)
     with st.container(horizontal=True, vertical_alignment="center"):
         _onward(info)
         if mine and info.status in ("failed", "cancelled"):
@@ -49,11 +53,53 @@ def kept(info: RunInfo, owner: str) -> None:
                 on_change=_share,
                 args=(info.name, owner, key),
             )
+        another_seed(info)
         if mine:
-            with st.popover("Delete …", icon=":material/delete:"):
-                st.write("Its curves, its film and its model will be gone for good.")
-                st.button("Delete it", type="primary", on_click=_delete, args=(info.name, owner))
+            leaving(info, owner)
     refusal("control")
+
+
+def leaving(info: RunInfo, owner: str) -> None:
+    """Be rid of one's own run; where others have it too, of one's part in it."""
+    if len(info.holders) > 1:
+        st.button(
+            "Remove from my runs",
+            icon=":material/close:",
+            help=f"{len(info.holders)} visitors asked for this run, and it was computed once; it "
+            "stays with the others.",
+            on_click=_delete,
+            args=(info.name, owner),
+        )
+        return
+    with st.popover("Delete …", icon=":material/delete:"):
+        st.write("Its curves, its film and its model will be gone for good.")
+        st.button("Delete it", type="primary", on_click=_delete, args=(info.name, owner))
+
+
+def another_seed(info: RunInfo) -> None:
+    """The same again with other random numbers: what is asked for again as it is, is this run."""
+    if info.shipped or info.race or info.task not in TASKS:
+        return
+    st.button(
+        "Train with another seed",
+        icon=":material/casino:",
+        help="The same task and settings from other random numbers, so that you see what is chance "
+        "and what is not.",
+        on_click=_another_seed,
+        args=(info.name,),
+    )
+
+
+def _another_seed(name: str) -> None:
+    try:
+        found = live_jobs.jobs().folder(name).config()
+    except (JobError, RunError):  # gone meanwhile
+        return
+    if isinstance(found, TaskRun):
+        seed = found.training.seed + 1
+        title = f"{re.sub(', seed [0-9]+$', '', found.title)}, seed {seed}"
+        training = replace(found.training, seed=seed)
+        draft.submit(replace(found, training=training, title=title), {}, instead=name)
 
 
 def _again(info: RunInfo) -> None:
@@ -162,9 +208,12 @@ def _resume(name: str, owner: str) -> None:
 
 
 def _delete(name: str, owner: str) -> None:
-    if not state.here().run:  # pressed twice: the run is gone
+    """Pressed twice, the second press ends this at its next word with the session: then the run is
+    gone, and the page still looks at it."""
+    if state.here().run != name:
         return
-    if not attempt("control", lambda: live_jobs.jobs().delete(name, owner)):
+    mine = name in {info.name for info in live_jobs.jobs().runs(owner)}
+    if mine and not attempt("control", lambda: live_jobs.jobs().delete(name, owner)):
         return
     view = state.view()
     gone = {"model": "", "text": type(view)().text} if view.model == name else {}

@@ -18,8 +18,8 @@ TOY = "toy-"
 def listed(owner: str) -> None:
     """Own and others' runs, each a link to it."""
     infos = [info for info in live_jobs.runs() if info.race is None]  # those have a list
-    mine = [info for info in infos if info.owner == owner]
-    others = [info for info in infos if info.owner != owner]
+    mine = [info for info in infos if info.held_by(owner)]
+    others = [info for info in infos if not info.held_by(owner)]
     st.subheader("Your runs")
     if not mine:
         st.info("Nothing trained yet: press **Train** on one of the cards above.")

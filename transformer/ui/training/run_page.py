@@ -54,7 +54,7 @@ def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, st
         folder = live_jobs.jobs().folder(name)
     except JobError:
         state.start_anew()
-    if info.live != live:
+    if info.live != live or state.here().run != name:
         state.start_anew()
     lines = metrics_tail.metrics(folder)
     if soon and lines:
@@ -120,12 +120,19 @@ def _told(info: RunInfo, lines: list[dict[str, Any]]) -> str:
 
 
 def _controls(info: RunInfo, owner: str) -> None:
-    if info.owner != owner:
-        if not live_classes.teaches(info.owner):
-            st.caption("Someone else's run: you may look at it; its owner controls it.")
-            return
+    if any(live_classes.teaches(one) for one in info.holders):
         st.caption("A run of your class: you may pause it, go on with it and stop it.")
         owner = info.owner  # on whose behalf a teacher acts
+    elif not info.held_by(owner):
+        st.caption("Someone else's run: you may look at it; its owner controls it.")
+        return
+    elif (count := len(info.holders)) > 1:
+        st.caption(f"{count} visitors asked for this run. It is computed once, for all of them.")
+        with st.container(horizontal=True):
+            finished_run.another_seed(info)
+            finished_run.leaving(info, owner)
+        refusal("control")
+        return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if info.status == "paused" or info.asked == "pause":
             _button("Resume", "play_arrow", info, owner, resume=True)
@@ -176,10 +183,11 @@ FACTORS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
 
 def _wish(name: str, owner: str, resume: bool = False, **wish: Any) -> None:
     jobs = live_jobs.jobs()
-    act = (
-        partial(jobs.resume, name, owner) if resume else partial(jobs.control, name, owner, **wish)
-    )
-    attempt("control", act)
+    if resume:
+        attempt("control", partial(jobs.resume, name, owner))
+    else:
+        for_all = live_classes.teaches(owner)
+        attempt("control", partial(jobs.control, name, owner, for_all=for_all, **wish))
 
 
 def _figures(info: RunInfo, lines: list[dict[str, Any]]) -> None:
