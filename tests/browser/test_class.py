@@ -160,9 +160,12 @@ def test_the_teacher_sees_what_is_trained_and_stops_it(room: Room) -> None:
     to(bob, "Train")
     bob.locator(".st-key-train-addition button").click()  # the one that takes longest
     bob.wait_for_url(re.compile(r"run="))
-    row = teacher.get_by_role("link", name="Student 2: Add two numbers")
-    expect(row).to_be_visible()  # by itself
-    row.click()
+    card = teacher.locator(".hu-wall-card", has_text="Student 2")
+    expect(card).to_contain_text("Add two numbers")  # by itself
+    expect(card.locator("canvas")).to_be_visible()
+    expect(card).to_contain_text(re.compile("step .* loss"))
+    card.click()
+    teacher.get_by_role("button", name="Open the run").click()
     expect(teacher.get_by_text("A run of your class")).to_be_visible()
     teacher.get_by_role("button", name="Stop", exact=True).click()
     for page in (teacher, bob):

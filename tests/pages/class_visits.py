@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit
 from transformer.classroom import Classroom
+from transformer.figures.packing import unpack
 from transformer.ui import live_classes
 from transformer.ui.pages import CLASS
 from transformer.ui.server.visitor import new_id
@@ -84,6 +85,13 @@ def sign(app: AppTest) -> dict[str, Any]:
     found = [one.proto for one in app.get("bidi_component")
              if one.proto.component_name == "heads_up.follow"]  # fmt: skip
     return dict(json.loads(found[0].json)) if found else {}
+
+
+def wall(app: AppTest) -> list[dict[str, Any]]:
+    """The cards of what the class trains."""
+    found = [one.proto for one in app.get("bidi_component")
+             if one.proto.component_name == "heads_up.wall"]  # fmt: skip
+    return list(unpack(found[0].bytes)[0]["cards"]) if found else []
 
 
 def text(app: AppTest) -> str:

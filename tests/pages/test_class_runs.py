@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.class_visits import again, joined, opened, press, text, the_class, token
+from tests.pages.class_visits import again, joined, opened, press, text, the_class, token, wall
 from tests.pages.conftest import Visit
 from transformer.jobs import Jobs
 from transformer.run_config import PairsRun
@@ -37,10 +37,8 @@ def test_the_teacher_sees_all_runs_by_name_and_clears_the_line(visit: Visit, job
     waits = begun(visit, jobs, bob, "Second")
     elsewhere = jobs.submit(describe("copy", title="Not of the class"), "somebody")
     again(teacher)
-    rows = [link.proto.label for link in teacher.get("page_link")]
-    assert "**Ann**: First" in rows
-    assert "**Student 2**: Second" in rows
-    assert not any("Not of the class" in row for row in rows)
+    rows = [(card["who"], card["title"], card["status"]) for card in wall(teacher)]
+    assert rows == [("Ann", "First", "running"), ("Student 2", "Second", "queued, place 1")]
     press(teacher, "Stop what waits")
     found = {info.name: info.status for info in jobs.runs()}
     assert found == {learns: "running", waits: "cancelled", elsewhere: "queued"}
@@ -66,6 +64,19 @@ def test_the_teacher_controls_a_students_run_and_no_other(visit: Visit, jobs: Jo
     assert "Someone else's run" in text(page_of(teacher, hers))
 
 
+def test_the_same_run_has_one_card_with_all_its_names(visit: Visit, jobs: Jobs) -> None:
+    teacher = opened(visit)
+    for name in ("Ann", "Bob"):
+        press(joined(visit, the_class(), name).switch_page(TRAIN).run(), "train-sort")
+    [card] = wall(again(teacher))
+    assert (card["who"], card["curve"], card["right"]) == ("Ann, Bob", [], None)
+    folder = jobs.folder(card["name"])
+    folder.append_metrics({"step": 1, "loss": 2.5})
+    folder.append_metrics({"step": 2, "loss": 1.25, "sequence_accuracy": 0.5})
+    [card] = wall(again(teacher))
+    assert (card["curve"], card["right"]) == ([[1, 2.5], [2, 1.25]], 0.5)
+
+
 def test_own_sentences_stay_their_students_own(visit: Visit, jobs: Jobs) -> None:
     teacher = opened(visit)
     ann = joined(visit, the_class(), "Ann")
@@ -73,7 +84,7 @@ def test_own_sentences_stay_their_students_own(visit: Visit, jobs: Jobs) -> None
     config = describe(title="Diary")
     assert isinstance(config, PairsRun)
     name = jobs.submit(config, ann.session_state["visitor"], {PAIRS_FILE: pairs})
-    assert not any("Diary" in link.proto.label for link in again(teacher).get("page_link"))
+    assert wall(again(teacher)) == []
     assert "has not shared it" in " ".join(box.value for box in page_of(teacher, name).warning)
 
 

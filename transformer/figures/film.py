@@ -94,7 +94,7 @@ def film_data(
         clearest, told = {}, {}
         for kind in kinds:
             stacked = np.stack([whole[step][f"{number}.{kind}"] for step in steps])
-            clearest[kind] = _clearest(stacked[-1])
+            clearest[kind] = clearest_head(stacked[-1])
             keys = labels[number]["tgt" if kind == "decoder" else "src"]
             done = roles(stacked, kind, keys)
             told[kind] = captions(stacked, done, steps)
@@ -210,7 +210,8 @@ def _packed(
     ]
 
 
-def _clearest(weights: npt.NDArray[np.floating]) -> list[int]:
-    """As `Side.clearest`: where the greatest weight of a column, averaged, is greatest."""
+def clearest_head(weights: npt.NDArray[np.floating]) -> list[int]:
+    """As `Side.clearest`, of weights (layers, heads, query, key): where the greatest weight of a
+    column, averaged, is greatest."""
     marks = weights.astype(np.float32).max(axis=2).mean(axis=2)
     return [int(place) for place in np.unravel_index(int(marks.argmax()), marks.shape)]

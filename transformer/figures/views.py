@@ -31,6 +31,7 @@ COMPONENTS = (
     "copylink",
     "seeit",
     "follow",
+    "wall",
 )
 """What a page can mount: `browser/film.js` exports `filmView`, and so on."""
 

@@ -51,10 +51,10 @@ def show(room: Classroom) -> None:
             st.markdown("Nobody is led now; everybody looks where they like.")
             st.button("Lead the class", key="class-lead-here", on_click=following.begin_leading)
         frame.link(HOME, "Begin →")
-        runs.show(room)
         with st.popover("Close the class"):
             st.markdown("The code, all names and all answers are gone then.")
             st.button("Close it", key="class-close", type="primary", on_click=_close)
+    runs.show(room)
 
 
 def _members(room: Classroom) -> None:

@@ -8,8 +8,8 @@ import streamlit as st
 
 from transformer.classroom import Classroom
 from transformer.jobs import JobError, RunInfo
-from transformer.ui import frame, live_jobs
-from transformer.ui.kit import run_facts
+from transformer.ui import live_jobs
+from transformer.ui.classroom import wall
 from transformer.ui.kit.fragment import fragment
 from transformer.ui.kit.refusals import attempt, refusal
 
@@ -43,12 +43,7 @@ def _runs(room: Classroom) -> None:
         st.caption("What your students train will stand here, by first name.")
         return
     st.subheader("What the class trains")
-    for name, info in found:
-        with st.container(horizontal=True, vertical_alignment="center", key=f"row-{info.name}"):
-            run_facts.badge(info)
-            title = f"**{frame.plain(name)}**: {frame.plain(info.title)}"
-            frame.link("pages/train.py", title, run=info.name, race="")
-            st.caption(" · ".join(run_facts.facts(info)))
+    wall.show(found)
     waiting = [info for _, info in found if info.status == "queued"]
     if waiting:
         with st.popover(f"Clear the line ({len(waiting)})", icon=":material/clear_all:"):

@@ -14,9 +14,10 @@ from transformer.text.tasks import TASKS
 from transformer.training.run import RunError
 from transformer.ui import frame, live_jobs, models, state
 from transformer.ui.about import about
+from transformer.ui.kit import metrics_tail
 from transformer.ui.kit.downloads import download
 from transformer.ui.kit.refusals import attempt, refusal
-from transformer.ui.training import draft, metrics_tail
+from transformer.ui.training import draft
 from transformer.ui.training.curves import charts
 
 MOST = 6

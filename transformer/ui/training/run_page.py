@@ -15,10 +15,10 @@ from transformer.jobs.folder import JobFolder
 from transformer.text.tasks import TASKS
 from transformer.training.run import RunError
 from transformer.ui import frame, live_classes, live_jobs, state
-from transformer.ui.kit import quantities, run_facts
+from transformer.ui.kit import metrics_tail, quantities, run_facts
 from transformer.ui.kit.fragment import fragment
 from transformer.ui.kit.refusals import attempt, refusal
-from transformer.ui.training import film, finished_run, metrics_tail, waiting
+from transformer.ui.training import film, finished_run, waiting
 
 EVERY = 1.0
 """Seconds between two looks at a run that learns."""

@@ -1,0 +1,155 @@
+// Runs that learn at the same time, a card each: by name, with a small curve and its clearest head,
+// which moves as it learns. One or two cards can stand large, side by side. `.show(bytes)` takes what
+// figures/wall.py makes; `report({ open: name })` is called for a run that is to be opened.
+
+import { colours, el, SVG } from "./base.js";
+import { paintThumb } from "./mosaic.js";
+import { unpack } from "./store.js";
+
+const FADE = 700; // ms from one picture of a head to the next
+const LARGE = 2; // cards that stand large
+const ORDERS = {
+  name: ["Name", (a, b) => a.who.localeCompare(b.who)],
+  far: ["Furthest", (a, b) => b.share - a.share],
+  right: ["Most right", (a, b) => (b.right ?? -1) - (a.right ?? -1)],
+  loss: ["Lowest loss", (a, b) => lossOf(a) - lossOf(b)],
+};
+
+export function wallView(place, report) {
+  let [cards, heads, large, order] = [[], new Map(), [], "name"];
+  const shown = new Map(); // by a run's name, the levels that its head shows now
+  const made = new Map(); // and the parts of its card
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  const sorts = el("div", { class: "hu-wall-sorts", role: "group", "aria-label": "Sort the runs" });
+  for (const [key, [label]] of Object.entries(ORDERS)) {
+    const button = el("button", { type: "button", class: "hu-button", "data-order": key }, label);
+    button.addEventListener("click", () => {
+      order = key;
+      draw();
+    });
+    sorts.append(button);
+  }
+  const hint = el("p", { class: "hu-note" }, "The curve is the loss, from zero; the picture is a head: from each row's token it looks most where the colour is strongest. Click a run to see it large, another to see both side by side.");
+  const front = el("div", { class: "hu-wall-front" });
+  const rest = el("div", { class: "hu-wall-rest" });
+  const frame = el("div", { class: "hu hu-wall" }, sorts, hint, front, rest);
+  place.append(frame);
+  let [began, fading] = [0, 0];
+
+  function show(bytes) {
+    const { header, parts } = unpack(bytes);
+    cards = header.cards;
+    heads = parts;
+    large = large.filter((name) => cards.some((card) => card.name === name));
+    draw();
+  }
+
+  function draw() {
+    if (!frame.isConnected) return; // off the page there are no colours to read
+    for (const button of sorts.children) button.setAttribute("aria-pressed", String(button.dataset.order === order));
+    const sorted = [...cards].sort(ORDERS[order][1]);
+    for (const name of [...made.keys()]) if (!cards.some((card) => card.name === name)) made.delete(name);
+    sorted.forEach(fill);
+    front.replaceChildren(...large.map((name) => made.get(name).node));
+    rest.replaceChildren(...sorted.filter(({ name }) => !large.includes(name)).map(({ name }) => made.get(name).node));
+    front.hidden = !large.length;
+    move();
+  }
+
+  function fill(card) {
+    if (!made.has(card.name)) made.set(card.name, make(card.name));
+    const { node, button, who, title, canvas, curve, said, ends } = made.get(card.name);
+    const isLarge = large.includes(card.name);
+    node.dataset.status = card.status;
+    button.setAttribute("aria-pressed", String(isLarge));
+    who.textContent = card.who;
+    title.textContent = card.title;
+    canvas.setAttribute("aria-label", card.head);
+    canvas.hidden = !heads.has(card.name);
+    said.textContent = wordsOf(card);
+    ends.textContent = `${card.head}. ${lossWords(card.curve)}.`;
+    drawCurve(curve, card.curve);
+  }
+
+  function make(name) {
+    const [who, title, said] = [el("b", {}), el("span", { class: "hu-wall-title" }), el("span", { class: "hu-wall-said" })];
+    const canvas = el("canvas", { role: "img", "aria-label": "Its clearest head" });
+    const ends = el("span", { class: "hu-wall-ends" });
+    const curve = document.createElementNS(SVG, "svg");
+    curve.setAttribute("role", "img");
+    const button = el("button", { type: "button", class: "hu-wall-card" }, who, title, el("span", { class: "hu-wall-pictures" }, canvas, curve), said, ends);
+    button.addEventListener("click", () => {
+      large = large.includes(name) ? large.filter((one) => one !== name) : [...large, name].slice(-LARGE);
+      draw();
+      button.focus({ preventScroll: true });
+    });
+    const open = el("button", { type: "button", class: "hu-button hu-wall-open" }, "Open the run →");
+    open.addEventListener("click", () => report({ open: name }));
+    return { node: el("div", { class: "hu-wall-run" }, button, open), button, who, title, canvas, curve, said, ends };
+  }
+
+  // Every head goes from the picture that it shows to its newest.
+  function move() {
+    cancelAnimationFrame(fading);
+    const ways = cards.filter(({ name }) => heads.has(name)).map(({ name }) => {
+      const head = heads.get(name);
+      const before = shown.get(name);
+      const from = before && before.length === head.values.length ? Float32Array.from(before) : null;
+      return { name, head, from };
+    });
+    began = 0;
+    const step = (now) => {
+      began ||= now;
+      const share = calm.matches ? 1 : Math.min((now - began) / FADE, 1);
+      const { ramp } = colours(frame);
+      for (const { name, head, from } of ways) {
+        const values = from && share < 1 ? from.map((value, i) => value + share * (head.values[i] - value)) : head.values;
+        shown.set(name, values);
+        const [height, width] = head.shape;
+        paintThumb(made.get(name).canvas, { values: Uint8Array.from(values), height, width }, false, ramp);
+      }
+      if (share < 1 && ways.some(({ from }) => from)) fading = requestAnimationFrame(step);
+    };
+    fading = requestAnimationFrame(step);
+  }
+
+  return { show, close: () => cancelAnimationFrame(fading) };
+}
+
+const lossOf = ({ curve }) => (curve.length ? curve[curve.length - 1][1] : Infinity);
+
+export function wordsOf({ status, step, right, curve }) {
+  const parts = [status === "running" ? `step ${step.toLocaleString("en")}` : status];
+  if (curve.length) parts.push(`loss ${curve[curve.length - 1][1].toFixed(2)}`);
+  if (right !== null) parts.push(`${Math.round(100 * right)}% right`);
+  return parts.join(" · ");
+}
+
+// Where the points of a curve stand in a box of 100 × 40: steps to the right, loss upwards from zero.
+export function pointsOf(curve) {
+  const most = Math.max(...curve.map(([, loss]) => loss), 1e-9);
+  const [first, last] = [curve[0][0], curve[curve.length - 1][0]];
+  return curve.map(([step, loss]) => [
+    last > first ? (100 * (step - first)) / (last - first) : 0,
+    40 - (38 * loss) / most,
+  ]);
+}
+
+const lossWords = (curve) => {
+  if (!curve.length) return "No loss yet";
+  const [[first, high], [last, low]] = [curve[0], curve[curve.length - 1]];
+  return `Loss ${high.toFixed(2)} at step ${first}, ${low.toFixed(2)} at step ${last}`;
+};
+
+function drawCurve(svg, curve) {
+  svg.setAttribute("viewBox", "0 0 100 40");
+  svg.setAttribute("preserveAspectRatio", "none");
+  svg.toggleAttribute("hidden", !curve.length);
+  if (!curve.length) return;
+  svg.setAttribute("aria-label", lossWords(curve));
+  const line = document.createElementNS(SVG, "polyline");
+  line.setAttribute("points", pointsOf(curve).map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" "));
+  const title = document.createElementNS(SVG, "title");
+  title.textContent = svg.getAttribute("aria-label");
+  svg.replaceChildren(title, line);
+}
