@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.class_visits import again, joined, opened, press, text, the_class, token, wall
 from tests.pages.conftest import Visit
+from transformer.analysis.evidence.race_verdicts import ENOUGH
 from transformer.jobs import Jobs
+from transformer.jobs.races import RACES
 from transformer.run_config import PairsRun
 from transformer.training.recipe import PAIRS_FILE, describe
+from transformer.ui.classroom.class_race import seeds_for
 
 __all__ = ["token"]  # a fixture
 pytestmark = pytest.mark.usefixtures("token")
@@ -75,6 +81,47 @@ def test_the_same_run_has_one_card_with_all_its_names(visit: Visit, jobs: Jobs) 
     folder.append_metrics({"step": 2, "loss": 1.25, "sequence_accuracy": 0.5})
     [card] = wall(again(teacher))
     assert (card["curve"], card["right"]) == ([[1, 2.5], [2, 1.25]], 0.5)
+
+
+def test_a_race_of_the_class_is_dealt_to_its_students_and_its_verdict_is_everybodys(
+    visit: Visit, jobs: Jobs
+) -> None:
+    jobs.limits = replace(jobs.limits, runs_per_visitor=50)
+    teacher = opened(visit)
+    press(teacher, "Stop leading")
+    press(teacher, "Begin the race")
+    assert any("Nobody is here yet" in box.value for box in teacher.warning)
+    assert jobs.runs() == []
+    ann, bob = joined(visit, the_class(), "Ann"), joined(visit, the_class(), "Bob")
+    again(teacher).selectbox(key="class-race").select("scores").run()
+    press(teacher, "Begin the race")
+    infos = jobs.runs()
+    race = RACES["scores"]
+    assert len(infos) == ENOUGH * len(race.entries)
+    assert {(one.race.entry, one.race.seed) for one in infos if one.race} == {
+        (entry, seed) for entry in race.entries for seed in range(1, ENOUGH + 1)
+    }
+    visitors = [app.session_state["visitor"] for app in (ann, bob)]
+    each = Counter(one.owner for one in infos)
+    assert set(each) == set(visitors)
+    assert max(each.values()) - min(each.values()) <= 1
+    assert {card["who"] for card in wall(again(teacher))} == {"Ann", "Bob"}
+    links = [link.proto.label for link in again(ann).get("page_link")]
+    assert sum(label.startswith("Yours: ") for label in links) == each[visitors[0]]
+    for app in (ann, teacher):
+        assert any("class's race" in link.proto.label for link in app.get("page_link"))
+    the_class().end()
+
+
+@pytest.mark.parametrize("race", RACES)
+@pytest.mark.parametrize("members", [1, 2, 7, 30])
+def test_everybody_has_a_run_of_the_race_and_it_has_enough_for_a_verdict(
+    race: str, members: int
+) -> None:
+    seeds, entries = seeds_for(race, members), len(RACES[race].entries)
+    assert seeds >= ENOUGH
+    assert seeds * entries >= members
+    assert seeds == ENOUGH or (seeds - 1) * entries < members
 
 
 def test_own_sentences_stay_their_students_own(visit: Visit, jobs: Jobs) -> None:

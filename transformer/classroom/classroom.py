@@ -62,10 +62,12 @@ class Classroom:
 
     Attributes:
         code: what students type; teacher_name: "" for none.
+        race: the id of the race that the class began last; "" for none.
     """
 
     def __init__(self, code: str, teacher: str, teacher_name: str, most: int) -> None:
         self.code, self.teacher_name = code, teacher_name
+        self.race = ""
         self._teacher, self._most, self._lock = teacher, most, threading.RLock()
         self._members: dict[str, Member] = {}
         self._came = 0
@@ -267,7 +269,7 @@ class Classroom:
             for kept in (self._members, self._away, self._led, self._answered, self._counts,
                          self._shown, self._listeners):  # fmt: skip
                 kept.clear()
-            self._teacher = self.teacher_name = ""
+            self._teacher = self.teacher_name = self.race = ""
             self._ended, self._leads = True, False
         for undo in at_end:
             with suppress(Exception):  # one that fails keeps nothing else from ending

@@ -121,7 +121,7 @@ def read(folder: JobFolder) -> RunInfo | None:
 def holders(config: RunConfig, job: Mapping[str, Any]) -> tuple[str, ...]:
     """Whose run it is, the first one first."""
     said = job.get("holders")
-    if isinstance(said, list) and all(isinstance(one, str) and one for one in said):
+    if said and isinstance(said, list) and all(isinstance(one, str) and one for one in said):
         return tuple(said)
     return (config.owner,) if config.owner else ()
 

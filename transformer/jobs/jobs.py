@@ -113,10 +113,22 @@ class Jobs:
         return name
 
     def submit_all(
-        self, configs: Sequence[TrainingRun], owner: str, *, address: str = ""
+        self,
+        configs: Sequence[TrainingRun],
+        owner: str,
+        *,
+        address: str = "",
+        dealt: Sequence[str] = (),
     ) -> list[str]:
-        """Put several runs in line in this order, all or none; their names. Raises JobError."""
-        names = self._queue.add(configs, Who(owner, address), {}, self.limits)
+        """Put several runs in line in this order, all or none; their names.
+
+        Args:
+            dealt: for each run the visitor whose it is, if it is not the one who asks.
+
+        Raises:
+            JobError: as `submit`.
+        """
+        names = self._queue.add(configs, Who(owner, address), {}, self.limits, dealt=dealt)
         self._go()
         return names
 

@@ -78,18 +78,23 @@ class Queue:
         *,
         first: bool = False,
         once: bool = False,
+        dealt: Sequence[str] = (),
     ) -> list[str]:
         """Put runs in line, all or none, and return their names; `files` lie beside each.
 
-        Those that are `first` stand before all that are not. A run that is computed `once` is not
-        put in line where there is the same already: that one becomes the visitor's too.
+        Those that are `first` stand before all that are not. Where they are `dealt`, each is the
+        run of the visitor in its place, and counts as theirs once it is there. A run that is
+        computed `once` is not put in line where there is the same already: that one becomes the
+        visitor's too.
 
         The folders are written out of sight, then renamed: each is there whole, or not at all.
 
         Raises:
             JobError: if a limit is passed, a file is wrong or a folder cannot be written.
         """
-        check_owner(who.visitor)
+        owners = dealt or [who.visitor] * len(configs)
+        for owner in (who.visitor, *owners):
+            check_owner(owner)
         configs = [limits.checked(config, files) for config in configs]
         for config in configs:
             check_files(config, files)
@@ -106,10 +111,11 @@ class Queue:
             limits.disk(shutil.disk_usage(self.root).free)
             next_turn = 1 + max((info.turn for info in infos), default=0)
             try:
-                for turn, config in enumerate(configs, start=next_turn):
+                for at, (config, owner) in enumerate(zip(configs, owners, strict=True)):
                     name = self._new_name(config.title)
                     made.append(JobFolder(self.root / f"{_COMING}{name}"))
-                    self._write(made[-1], config, files, who, turn)
+                    whose = Who(owner, who.address)
+                    self._write(made[-1], config, files, whose, next_turn + at)
                     if first:
                         made[-1].change_job(first=True)
                 for at, folder in enumerate(made):

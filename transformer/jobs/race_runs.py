@@ -62,11 +62,15 @@ def submit_race(
     seeds: Sequence[int] | None = None,
     *,
     address: str = "",
+    among: Sequence[str] = (),
 ) -> str:
     """Put all runs of a race in line, or none, and return the race's id.
 
     Each counts as one run of the visitor's, and waits in line like any other. Seed by seed, so
     that an unfinished race has as many of one entry as of another.
+
+    Args:
+        among: visitors whose the runs are, one after the other, instead of the one who asks.
 
     Raises:
         JobError: for a race or seeds that cannot be, or a limit that is passed, with both numbers.
@@ -80,7 +84,8 @@ def submit_race(
         raise JobError(f"a race needs different seeds, 0 or more each, not {list(seeds)}")
     race_id = f"{race}-{secrets.token_hex(4)}"
     configs = [chosen.config(entry, seed, race_id) for seed in seeds for entry in chosen.entries]
-    jobs.submit_all(configs, owner, address=address)
+    dealt = [among[at % len(among)] for at in range(len(configs))] if among else ()
+    jobs.submit_all(configs, owner, address=address, dealt=dealt)
     return race_id
 
 

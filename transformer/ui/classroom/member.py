@@ -6,6 +6,7 @@ import streamlit as st
 
 from transformer.classroom import Classroom
 from transformer.ui import following, frame, live_classes
+from transformer.ui.classroom import class_race
 from transformer.ui.classroom.coming import KEPT
 from transformer.ui.pages import HOME
 from transformer.ui.server import visitor
@@ -29,6 +30,7 @@ def show(room: Classroom) -> None:
             f"{teacher}'s view again."
         )
         st.button("Come back", key="class-back", type="primary", on_click=following.come_back)
+    class_race.of_student(room)
     st.button("Leave the class", key="class-leave", on_click=_leave)
     st.caption(KEPT)
 

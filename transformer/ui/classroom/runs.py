@@ -9,7 +9,7 @@ import streamlit as st
 from transformer.classroom import Classroom
 from transformer.jobs import JobError, RunInfo
 from transformer.ui import live_jobs
-from transformer.ui.classroom import wall
+from transformer.ui.classroom import class_race, wall
 from transformer.ui.kit.fragment import fragment
 from transformer.ui.kit.refusals import attempt, refusal
 
@@ -20,6 +20,7 @@ ORDER = ("running", "queued", "paused", "finished", "failed", "cancelled")
 
 def show(room: Classroom) -> None:
     """For the teacher, below who is there."""
+    class_race.offer(room)
     fragment(_runs, "class-runs", EVERY)(room)
 
 
@@ -30,7 +31,7 @@ def of_class(room: Classroom) -> list[tuple[str, RunInfo]]:
     found = [
         (", ".join(names[one] for one in info.holders if one in names), info)
         for info in live_jobs.jobs().runs()
-        if any(one in names for one in info.holders) and info.shared and info.race is None
+        if any(one in names for one in info.holders) and info.shared
     ]
     return sorted(
         found, key=lambda one: (ORDER.index(one[1].status), one[1].place or 0, -one[1].turn)
