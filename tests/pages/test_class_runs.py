@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.class_visits import again, joined, opened, press, text, the_class, token, wall
 from tests.pages.conftest import Visit
 from transformer.analysis.evidence.race_verdicts import ENOUGH
-from transformer.jobs import Jobs
+from transformer.jobs import JobError, Jobs
 from transformer.jobs.races import RACES
 from transformer.run_config import PairsRun
 from transformer.training.recipe import PAIRS_FILE, describe
@@ -122,6 +122,20 @@ def test_everybody_has_a_run_of_the_race_and_it_has_enough_for_a_verdict(
     assert seeds >= ENOUGH
     assert seeds * entries >= members
     assert seeds == ENOUGH or (seeds - 1) * entries < members
+
+
+def test_the_teacher_puts_a_waiting_run_before_the_others(visit: Visit, jobs: Jobs) -> None:
+    teacher = opened(visit)
+    ann = joined(visit, the_class(), "Ann")
+    before = jobs.submit(describe("copy", title="Came before"), "somebody")
+    hers = begun(visit, jobs, ann, "Hers")
+    assert "First in line" not in {one.label for one in page_of(ann, hers).button}
+    press(page_of(teacher, hers), "First in line")
+    assert (jobs.run(hers).place, jobs.run(before).place) == (1, 2)
+    assert "First in line" not in {one.label for one in page_of(teacher, hers).button}
+    jobs.control(hers, ann.session_state["visitor"], command="stop")
+    with pytest.raises(JobError, match="stands in no line"):
+        jobs.put_first(hers, ann.session_state["visitor"])
 
 
 def test_own_sentences_stay_their_students_own(visit: Visit, jobs: Jobs) -> None:

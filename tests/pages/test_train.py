@@ -100,11 +100,11 @@ def test_the_race_of_the_front_door_is_the_one_of_scores(
 
 def test_a_limit_that_is_passed_by_the_click_is_said(visit: Visit, jobs: Jobs) -> None:
     app = visit(PAGE)
-    for task in ("reverse", "sort", "copy"):
+    for task in ("reverse", "sort", "addition"):
         app.button(f"train-{task}").click().run()
         app.query_params.clear()
         app.run()
-    app.button("train-addition").click().run()
+    app.button("train-french").click().run()
     assert messages(app) == ["You keep 3 runs and this app allows 3: delete one first."]
     assert len(jobs.runs()) == 3
 

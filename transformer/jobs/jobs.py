@@ -183,6 +183,13 @@ class Jobs:
         if command == "run":
             self._go()
 
+    def put_first(self, name: str, owner: str) -> None:
+        """Before all in line that are not first already; for a page to offer to whom it trusts.
+
+        Raises JobError.
+        """
+        self._queue.put_first(name, owner)
+
     def share(self, name: str, owner: str, shared: bool) -> None:
         """Let others see one's own run, its sentences and its model, or no longer.
 

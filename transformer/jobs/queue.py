@@ -15,21 +15,16 @@ from typing import Any, get_args
 from transformer.jobs.computation import fingerprint
 from transformer.jobs.errors import JobError, sentence
 from transformer.jobs.folder import JobFolder
+from transformer.jobs.given import NAME, check_files, check_owner
 from transformer.jobs.holders import find_same, refuse_for_others
 from transformer.jobs.info import RunInfo, holders, read, with_places
 from transformer.jobs.limits import Limits
 from transformer.jobs.shares import Who
-from transformer.run_config import FilesRun, PairsRun, TrainingRun
+from transformer.run_config import TrainingRun
 from transformer.training.control_file import Command
 from transformer.training.locks import exclusive
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _COMING, _GOING = ".coming-", ".going-"  # folders that are made, or removed, out of sight
-_OURS = re.compile(
-    r"(config|state|job|control|inspect)\.json|(metrics|examples)\.jsonl|lock|job\.lock|log\.txt"
-    r"|vocabulary\.model|(train|valid)\.arrow|resume\.safetensors|weights|checkpoint|snapshots",
-    re.IGNORECASE,
-)
 
 
 class Queue:
@@ -52,7 +47,7 @@ class Queue:
     def folders(self) -> Iterator[JobFolder]:
         for path in self.root.iterdir():
             folder = JobFolder(path)
-            if _NAME.fullmatch(path.name) and folder.exists:
+            if NAME.fullmatch(path.name) and folder.exists:
                 yield folder
 
     def infos(self) -> list[RunInfo]:
@@ -63,7 +58,7 @@ class Queue:
 
     def folder(self, name: str) -> JobFolder:
         """Raises JobError for a name that no run here has, whatever it may point at."""
-        if _NAME.fullmatch(name):
+        if NAME.fullmatch(name):
             folder = JobFolder(self.root / name)
             if folder.exists and not folder.path.is_symlink() and not folder.job().get("deleted"):
                 return folder
@@ -212,6 +207,13 @@ class Queue:
             elif info.status == "paused" and command == "run":
                 folder.change_state("queued", "waits for a worker to go on")
 
+    def put_first(self, name: str, owner: str) -> None:
+        """Before all in line that are not first already. Raises JobError."""
+        with self._own(name, owner) as (folder, info):
+            if info.status != "queued":
+                raise JobError(f"{name} is {info.status}: it stands in no line")
+            folder.change_job(first=True)
+
     def share(self, name: str, owner: str, shared: bool) -> None:
         """Let others see one's own run, or no longer. Raises JobError."""
         with self._own(name, owner) as (folder, _):
@@ -243,26 +245,3 @@ class Queue:
         gone = self.root / f"{_GOING}{secrets.token_hex(6)}"
         folder.path.rename(gone)
         shutil.rmtree(gone, ignore_errors=True)
-
-
-def check_owner(owner: str) -> None:
-    if not 0 < len(owner) <= 200:
-        raise JobError("a run needs an owner, an id of 1 to 200 characters")
-
-
-def check_files(config: TrainingRun, files: Mapping[str, bytes]) -> None:
-    """A run reads what we make or what came with it, and nothing else of this machine.
-
-    Raises:
-        JobError: for a file's name that is no plain name or one of ours, or data from elsewhere.
-    """
-    for name in files:
-        if not _NAME.fullmatch(name) or _OURS.fullmatch(name):
-            raise JobError(
-                f"a file cannot be called {name[:60]!r}: letters, digits, dots, - and _ make a "
-                "name, and the names of a run folder's own files are taken"
-            )
-    if isinstance(config, PairsRun) and config.pairs not in files:
-        raise JobError(f"the run's pairs, {config.pairs[:60]!r}, did not come with it")
-    if isinstance(config, FilesRun):
-        raise JobError("a run in the app cannot read files of the machine: give a task, or pairs")

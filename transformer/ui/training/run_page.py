@@ -120,7 +120,8 @@ def _told(info: RunInfo, lines: list[dict[str, Any]]) -> str:
 
 
 def _controls(info: RunInfo, owner: str) -> None:
-    if any(live_classes.teaches(one) for one in info.holders):
+    teaches = any(live_classes.teaches(one) for one in info.holders)
+    if teaches:
         st.caption("A run of your class: you may pause it, go on with it and stop it.")
         owner = info.owner  # on whose behalf a teacher acts
     elif not info.held_by(owner):
@@ -139,6 +140,8 @@ def _controls(info: RunInfo, owner: str) -> None:
         else:
             _button("Pause", "pause", info, owner, command="pause")
         _button("Stop", "stop", info, owner, command="stop")
+        if teaches and (info.place or 1) > 1:
+            _button("First in line", "vertical_align_top", info, owner, first=True)
         if info.status == "running":
             _button("Save now", "save", info, owner, save=True)
             _factor(info, owner)
@@ -181,10 +184,12 @@ def _faster(name: str, owner: str, key: str) -> None:
 FACTORS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
 
 
-def _wish(name: str, owner: str, resume: bool = False, **wish: Any) -> None:
+def _wish(name: str, owner: str, resume: bool = False, first: bool = False, **wish: Any) -> None:
     jobs = live_jobs.jobs()
     if resume:
         attempt("control", partial(jobs.resume, name, owner))
+    elif first:
+        attempt("control", partial(jobs.put_first, name, owner))
     else:
         for_all = live_classes.teaches(owner)
         attempt("control", partial(jobs.control, name, owner, for_all=for_all, **wish))
