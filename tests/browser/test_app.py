@@ -198,7 +198,8 @@ def test_what_is_looked_at_can_be_taken_away_as_a_file(
 def test_the_sentence_stays_when_the_page_changes(app: str, page: Page) -> None:
     page.goto(app)
     page.get_by_role("link", name="Translate", exact=True).click()
-    box = page.get_by_label("English")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Translate")
+    box = page.get_by_label("English")  # the first page has one too
     box.fill(TEXT)
     wait_for_address(page, "/translate", text=TEXT)
     page.get_by_role("link", name="See where the model looked").click()
