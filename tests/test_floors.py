@@ -19,6 +19,7 @@ FLOORS = {
     "pages": 7,
     "transformer.ui": 6,
     "transformer.classroom": 5,
+    "transformer.cluster": 5,
     "transformer.jobs": 5,
     "transformer.analysis": 4,
     "transformer.training": 4,

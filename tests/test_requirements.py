@@ -23,15 +23,16 @@ def pins(name: str) -> dict[str, Requirement]:
     return {requirement.name: requirement for requirement in named}
 
 
-@pytest.mark.parametrize(
-    "name", ["requirements.txt", "requirements-dev.txt", "requirements-benchmarks.txt"]
-)
+FILES = [f"requirements{name}.txt" for name in ("", "-cluster", "-dev", "-benchmarks")]
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_every_pin_is_exact(name: str) -> None:
     for requirement in pins(name).values():
         assert re.fullmatch(r"==[\d.]+", str(requirement.specifier)), requirement
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+@pytest.mark.parametrize("name", FILES[:3])
 def test_what_is_pinned_is_what_the_tests_ran_with(name: str) -> None:
     for package, requirement in pins(name).items():
         assert requirement.specifier.contains(importlib.metadata.version(package)), package
@@ -39,13 +40,18 @@ def test_what_is_pinned_is_what_the_tests_ran_with(name: str) -> None:
 
 def test_the_package_asks_for_the_same_within_ranges() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    ranges = {one.name: one for one in map(Requirement, project["dependencies"])}
-    exact = pins("requirements.txt")
-    assert ranges.keys() == exact.keys()
-    for name, requirement in exact.items():
-        (pin,) = requirement.specifier
-        assert ranges[name].specifier.contains(pin.version), name
-        assert {part.operator for part in ranges[name].specifier} == {">=", "<"}, name
+    extras = project["optional-dependencies"]
+    for asked, file in (
+        (project["dependencies"], "requirements.txt"),
+        (extras["cluster"], "requirements-cluster.txt"),
+    ):
+        ranges = {one.name: one for one in map(Requirement, asked)}
+        exact = pins(file)
+        assert ranges.keys() == exact.keys()
+        for name, requirement in exact.items():
+            (pin,) = requirement.specifier
+            assert ranges[name].specifier.contains(pin.version), name
+            assert {part.operator for part in ranges[name].specifier} == {">=", "<"}, name
 
 
 def test_what_the_app_imports_is_what_it_pins() -> None:
@@ -53,7 +59,14 @@ def test_what_the_app_imports_is_what_it_pins() -> None:
     ours = {"app", "pages", "transformer", "__future__"}
     foreign = {name for names in links.values() for name in names if "." not in name}
     foreign -= ours | sys.stdlib_module_names
-    assert foreign == pins("requirements.txt").keys()
+    assert foreign == pins("requirements.txt").keys() | {"distributed"}
+
+
+def test_only_the_cluster_imports_what_comes_with_its_extra() -> None:
+    links = imports.graph(ROOT)
+    extra = {name for name, needed in links.items() if "distributed" in needed}
+    assert extra
+    assert {name.rpartition(".")[0] for name in extra} == {"transformer.cluster"}
 
 
 def test_the_readme_says_why_for_each_package() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from transformer.analysis.corpora import Corpus
 from transformer.house import PACKAGE
 
-BESIDE = ("app", "cli", "jobs", "ui")
+BESIDE = ("app", "cli", "cluster", "jobs", "ui")
 """Rooms that show results or have them made, and change no number of them. The rules of roles and
 the words that pieces make are in `figures`."""
 _THIS_SERVER = secrets.token_hex(8)  # a machine's speed today says little about it next month
@@ -38,6 +38,7 @@ class Lane:
             else everyone's first comes before anyone's second, and what is too much is refused.
         threads: of the process; 0: half the cores.
         idle: seconds without a computation after which the process ends and gives its memory back.
+        here: it measures this machine, so that no other may answer.
     """
 
     kept: int
@@ -50,6 +51,7 @@ class Lane:
     newest_first: bool = False
     threads: int = 0
     idle: float = 5.0
+    here: bool = False
 
 
 LANES: Mapping[str, Lane] = MappingProxyType(
@@ -58,7 +60,7 @@ LANES: Mapping[str, Lane] = MappingProxyType(
         "corpus": Lane(kept=80, hint="take fewer sentences"),
         # A dataset is a file of up to some 200 MB.
         "dataset": Lane(kept=6, hint="take fewer sentences, or fewer heads", of_a_visitor=2),
-        "timing": Lane(kept=16, seconds=120, threads=1),  # it ends itself after some 40
+        "timing": Lane(kept=16, seconds=120, threads=1, here=True),  # it ends itself after some 40
         "step": Lane(
             kept=256,
             seconds=120,
@@ -68,6 +70,7 @@ LANES: Mapping[str, Lane] = MappingProxyType(
             left=5,
             newest_first=True,
             idle=60,
+            here=True,
         ),
     }
 )

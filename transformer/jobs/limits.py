@@ -14,6 +14,7 @@ from typing import Any, Self
 from transformer.config import ModelConfig, near
 from transformer.house import HOUSE
 from transformer.jobs.errors import JobError
+from transformer.jobs.scheduler_address import check_cluster
 from transformer.jobs.shares import Who, of_address, refused
 from transformer.run_config import TaskRun, TrainingRun
 
@@ -90,6 +91,8 @@ class Limits:
             their weights; the one that was not looked at for longest makes room.
         classes: most classes at a time; class_members: most students of one.
         teacher_token: what opens a class; "" has one made at every start and shown on the console.
+        executor: "dask" has other machines train and measure; "": this one alone.
+        scheduler: the cluster's address; cluster_keys: the folder of its keys (docs/cluster.md).
     """
 
     workers: int = 0
@@ -109,10 +112,14 @@ class Limits:
     classes: int = 20
     class_members: int = 60
     teacher_token: str = field(default="", repr=False)
+    executor: str = ""
+    scheduler: str = ""
+    cluster_keys: str = ""
 
     def __post_init__(self) -> None:
         if self.teacher_token and not 12 <= len(self.teacher_token.strip()) <= 200:
             raise ValueError('teacher_token must have 12 to 200 signs, or none: ""')
+        check_cluster(self.executor, self.scheduler, self.cluster_keys)
         for name, value in ((one.name, getattr(self, one.name)) for one in fields(self)):
             if isinstance(value, str):
                 continue

@@ -20,15 +20,16 @@ _PATIENCE = 30.0  # seconds at most between two tries to start a worker
 class Workers:
     """`count` processes, each watched by a thread that replaces it when it ends.
 
-    Each gets an equal share of the cores and gives way to the app (`nice`). They hold the other
+    Each gets its share of the cores and gives way to the app (`nice`). They hold the other
     end of a pipe: when this process ends, however it does, they save and end too.
     """
 
-    def __init__(self, queue: Queue, limits: Limits, trainer: str) -> None:
-        """`trainer` is "module:function". Nothing starts yet."""
+    def __init__(self, queue: Queue, limits: Limits, trainer: str, threads: int = 0) -> None:
+        """`trainer` is "module:function"; threads are each one's, 0: an equal share of the cores.
+        Nothing starts yet."""
         self._queue, self._limits, self._trainer = queue, limits, trainer
         self._count = limits.processes
-        self._threads_each = max(1, cores() // self._count)
+        self._threads_each = threads or max(1, cores() // self._count)
         self._guard = threading.Lock()
         self._keepers: list[threading.Thread] = []
         self._alive: dict[str, Process] = {}

@@ -17,6 +17,7 @@ from transformer.training.control_file import Control
 from transformer.training.locks import AlreadyLockedError, signed
 from transformer.training.snapshots import Snapshots, whole_lines
 
+_BESIDE = (".control.json.", ".job.json.", ".state.json.")
 Status = Literal["queued", "running", "paused", "finished", "cancelled", "failed"]
 
 
@@ -99,11 +100,15 @@ class RunFolder(Snapshots):
             yield
 
     def _sweep(self) -> None:
-        """Remove the temporary files of a process that was killed while it wrote."""
+        """Remove the temporary files of a process that was killed while it wrote; what a page
+        writes beside the trainer may be whole in a moment."""
         for folder in (self.path, self.path / "weights", self.snapshots_path):
             for pattern in (".*.tmp", ".tmp*", ".checkpoint.*"):  # ours, safetensors', a folder
                 for left in folder.glob(pattern):
-                    shutil.rmtree(left) if left.is_dir() else left.unlink()
+                    if left.is_dir():
+                        shutil.rmtree(left)
+                    elif not left.name.startswith(_BESIDE):
+                        left.unlink(missing_ok=True)
 
     def write_config(self, config: RunConfig) -> None:
         self._write("config.json", config.to_dict())

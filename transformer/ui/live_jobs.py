@@ -12,7 +12,7 @@ from transformer.run_config import TrainingRun
 from transformer.training.estimate import Estimate, total, workload
 from transformer.ui import models
 from transformer.ui.kit.computed import computing
-from transformer.ui.server import visitor
+from transformer.ui.server import executors, visitor
 
 ROOMY = 2_000_000_000
 """Bytes of memory of a machine on which workers wait before anybody trains; each takes 200 MB. On
@@ -46,7 +46,8 @@ def _one() -> Jobs:
 
 def _jobs(folder: str, limits: str, shipped: str) -> Jobs:
     """Workers end, and save, with this process: they hold the other end of a pipe."""
-    return Jobs(folder, Limits.load(limits or None), shipped=shipped)
+    allowed = Limits.load(limits or None)
+    return Jobs(folder, allowed, executor=executors.for_runs(allowed), shipped=shipped)
 
 
 def look(name: str) -> RunInfo:

@@ -14,7 +14,7 @@ from transformer.ui import frame, state
 from transformer.ui.kit.fragment import EVERY, fragment
 from transformer.ui.kit.refusals import attempt, refusal
 from transformer.ui.kit.remembered import remembered
-from transformer.ui.server import visitor
+from transformer.ui.server import executors, visitor
 
 PASS = "pass"
 """What `refusal` calls a question."""
@@ -30,7 +30,8 @@ def computing() -> Computing:
 
 
 def _computing(folder: str, limits: str) -> Computing:
-    return Computing(folder, Limits.load(limits or None))
+    allowed = Limits.load(limits or None)
+    return Computing(folder, allowed, executor=executors.for_lanes(allowed))
 
 
 def computed(

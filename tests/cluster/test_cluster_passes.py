@@ -1,0 +1,92 @@
+"""Measurements that machines of a cluster make: the same numbers, the same refusals."""
+
+from __future__ import annotations
+
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.conftest import Machines
+from tests.jobs.asking import CORPUS, PATIENCE, half_way, question, until
+from transformer.checkpoint import checkpoint_hash
+from transformer.cluster import ClusterLane, Connection, for_lanes
+from transformer.jobs import Computing, Limits
+from transformer.jobs.computation import LANES, of_dataset, of_report
+from transformer.jobs.processes import LaneProcess
+
+
+@pytest.fixture
+def computing(steady: Machines, tmp_path: Path) -> Iterator[Computing]:
+    limits = Limits(executor="dask", scheduler=steady.address, nice=0)
+    with Computing(tmp_path / "runs", limits, executor=for_lanes) as made:
+        steady.wait(lambda: _workers(made) == 1)
+        yield made
+
+
+def test_a_report_and_a_dataset_are_what_this_machine_makes(
+    steady: Machines, computing: Computing, checkpoints: Path, tmp_path: Path
+) -> None:
+    folder = checkpoints / "tiny"
+    what = of_report(folder, checkpoint_hash(folder), "heads", CORPUS)
+    dataset = of_dataset(folder, checkpoint_hash(folder), CORPUS)
+    key = computing.ask(what, visitor="ann")
+    until(computing, key, "done")
+    with Computing(tmp_path / "here") as here:
+        until(here, here.ask(what, visitor="ann"), "done")
+        assert computing.result(key) == here.result(what.key)
+    until(computing, computing.ask(dataset, visitor="ann"), "done")
+    with zipfile.ZipFile(computing.file(dataset)) as packed:
+        assert packed.testzip() is None
+        assert "translations.parquet" in packed.namelist()
+    scratch = steady.folder / "scratch"
+    kept = [*scratch.glob("*/*/heads-up/checkpoints/*"), *scratch.glob("*/heads-up/checkpoints/*")]
+    assert [path.name for path in kept] == [checkpoint_hash(folder)]  # sent once
+
+
+def test_progress_comes_home_and_cancelling_goes_there(
+    computing: Computing, tmp_path: Path
+) -> None:
+    key = computing.ask(question(tmp_path, "long"), visitor="ann")
+    half_way(computing, key)
+    began = time.monotonic()
+    computing.cancel(key, "ann")
+    until(computing, key, "absent")
+    fails = computing.ask(question(tmp_path, "fails"), visitor="ann")
+    assert until(computing, fails, "failed").reason == "no such ruler"
+    assert time.monotonic() < began + PATIENCE / 2  # it did not wait for the 600 seconds
+
+
+def test_when_the_last_machine_is_lost_the_reason_says_so(
+    steady: Machines, computing: Computing, tmp_path: Path
+) -> None:
+    key = computing.ask(question(tmp_path, "long"), visitor="ann")
+    half_way(computing, key)
+    steady.started[-1].kill()
+    reason = until(computing, key, "failed").reason
+    assert "--resources" in reason  # nobody is left
+    assert reason.endswith("ask again")
+    steady.worker()
+    steady.wait(lambda: _workers(computing) == 1)
+    until(computing, computing.ask(question(tmp_path, "quick"), visitor="ann"), "done")
+
+
+def test_what_measures_this_machine_stays_here() -> None:
+    limits = Limits(executor="dask", scheduler="tcp://127.0.0.1:1")
+    kinds = {name: type(for_lanes(lane, limits)) for name, lane in LANES.items()}
+    assert kinds == {
+        "corpus": ClusterLane,
+        "dataset": ClusterLane,
+        "timing": LaneProcess,
+        "step": LaneProcess,
+    }
+
+
+def _workers(computing: Computing) -> int:
+    """How many workers the scheduler knows by now."""
+    lane = computing._lanes["corpus"]._executor
+    assert isinstance(lane, ClusterLane)
+    connection: Connection = lane._connection
+    return len(connection.submit(connection.workers()).result(PATIENCE))

@@ -1,0 +1,120 @@
+"""Runs that machines of a cluster train: files travel as messages, and nothing is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cluster.conftest import Machines
+from tests.jobs.conftest import STANDIN, asked, until, warm
+from transformer.checkpoint import load_checkpoint
+from transformer.cluster import for_runs
+from transformer.jobs import Jobs, Limits
+from transformer.jobs.jobs import TRAINER
+from transformer.training.recipe import describe
+
+SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
+
+
+def cluster_jobs(machines: Machines, trainer: str = STANDIN) -> Jobs:
+    limits = Limits(executor="dask", scheduler=machines.address, nice=0)
+    return Jobs(machines.folder / "runs", limits, executor=for_runs(trainer))
+
+
+def test_eight_runs_on_two_workers_of_which_one_is_killed_and_then_the_scheduler(
+    machines: Machines,
+) -> None:
+    doomed = machines.worker()
+    machines.worker()
+    with cluster_jobs(machines) as jobs:
+        warm(jobs, 2)
+        names = [jobs.submit(asked(20, 0.05), f"visitor {n}") for n in range(8)]
+        first = names[:2]
+        for name in first:  # each has saved, and its save has come home
+            machines.wait(lambda name=name: jobs.folder(name).saved_step() >= 5)
+        doomed.kill()
+        for name in first:
+            until(jobs, name, "finished")
+        assert sum(jobs.folder(name).job().get("losses", 0) for name in first) == 1
+
+        machines.started[0].kill()
+        machines.wait(lambda: "does not answer" in jobs.startup_error())
+        assert {info.status for info in jobs.runs()} == {"finished", "queued"}
+        machines.scheduler()
+        machines.worker(places=2)
+        for name in names:
+            until(jobs, name, "finished")
+            folder = jobs.folder(name)
+            assert [line["step"] for line in folder.metrics()] == [*range(1, 21)]
+            # Whoever was interrupted went on from its save, on another machine.
+            starts = (folder.path / "starts.txt").read_text().split()
+            assert len({*starts}) == len(starts) >= 1 + folder.job().get("losses", 0)
+
+
+def test_a_run_is_paused_goes_on_is_stopped_and_deleted(steady: Machines) -> None:
+    with cluster_jobs(steady) as jobs:
+        warm(jobs)
+        name = jobs.submit(asked(400, 0.02), "ann")
+        until(jobs, name, lambda info: info.step >= 10)
+        jobs.control(name, "ann", command="pause")
+        step = until(jobs, name, "paused").step
+        assert jobs.folder(name).saved_step() == step >= 10
+        jobs.resume(name, "ann")
+        until(jobs, name, lambda info: info.step > step)
+        jobs.control(name, "ann", command="stop")
+        until(jobs, name, "cancelled")
+        other = jobs.submit(asked(400, 0.02), "ann")
+        until(jobs, other, "running")
+        jobs.delete(other, "ann")
+        steady.wait(lambda: not (steady.folder / "runs" / other).exists())
+        visits = steady.folder / "scratch"
+        steady.wait(lambda: not [*visits.glob("*/*/heads-up/runs/*/config.json")])
+
+
+def test_an_app_that_ends_has_its_runs_saved(steady: Machines) -> None:
+    with cluster_jobs(steady) as jobs:
+        warm(jobs)
+        name = jobs.submit(asked(400, 0.02), "ann")
+        until(jobs, name, lambda info: info.step >= 7)
+    with cluster_jobs(steady) as jobs:
+        info = jobs.run(name)
+        assert info.status == "queued"
+        assert jobs.folder(name).saved_step() >= 7
+
+
+def test_the_real_trainer_brings_home_what_every_page_shows(steady: Machines) -> None:
+    with cluster_jobs(steady, TRAINER) as jobs:
+        warm(jobs)
+        config = describe(
+            "copy", settings={**SMALL, "steps": 60}, options={"n_train": 400, "n_valid": 20}
+        )
+        name = jobs.submit(config, "ann")
+        bad = jobs.submit(
+            describe(settings={**SMALL, "steps": 3, "vocab_size": 300}),
+            "bob",
+            {"pairs.tsv": b"no tab here\n"},
+        )
+        until(jobs, name, "finished")
+        folder = jobs.folder(name)
+        assert [line["step"] for line in folder.metrics() if "loss" in line] == [*range(1, 61)]
+        assert folder.snapshots()
+        assert folder.labels()
+        model, _ = load_checkpoint(folder.checkpoint_path)
+        assert model.config.d_model == 16
+        assert jobs.archive(name)
+        assert "line 1" in until(jobs, bad, "failed").reason
+
+
+def test_without_a_scheduler_or_a_worker_runs_wait_and_the_page_says_why(tmp_path: Path) -> None:
+    machines = Machines(tmp_path)
+    with cluster_jobs(machines) as jobs:
+        name = jobs.submit(asked(), "ann")
+        machines.wait(lambda: "does not answer" in jobs.startup_error())
+        assert jobs.run(name).status == "queued"
+        machines.scheduler()
+        try:
+            machines.wait(lambda: "--resources" in jobs.startup_error())
+            machines.worker()
+            until(jobs, name, "finished")
+            assert jobs.startup_error() == ""
+        finally:
+            machines.close()

@@ -1,0 +1,168 @@
+"""What may travel between machines: names, sizes, pieces; and how a copy follows its original."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.cluster import copying, folders, host
+from transformer.cluster.copying import Mirror
+from transformer.cluster.folders import (
+    CopyError,
+    check,
+    follows,
+    inside,
+    listing,
+    piece,
+    put,
+    stamp,
+)
+
+
+@pytest.mark.parametrize(
+    "name", ["config.json", "weights/00000120.safetensors", "_a-b.c", "x" * 99]
+)
+def test_names_of_files_of_ours(name: str, tmp_path: Path) -> None:
+    assert inside(tmp_path, name) == tmp_path / name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", ".", "..", "../x", "/etc/passwd", "a/../b", "a/b/c", ".hidden", "a/.b", "a\\b"),
+        *("a\0", "x\n", "x" * 101, "a//b", "a/", "C:x"),
+    ],
+)
+def test_names_that_lead_elsewhere(name: str, tmp_path: Path) -> None:
+    with pytest.raises(CopyError, match="is no name of a file that may be copied"):
+        inside(tmp_path, name)
+
+
+@given(st.text())
+def test_no_name_leaves_its_folder(name: str) -> None:
+    folder = Path("/somewhere/run")
+    with suppress(CopyError):
+        assert folder in Path(os.path.normpath(inside(folder, name))).parents
+
+
+def test_links_are_never_followed(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "run" / "weights").symlink_to(tmp_path / "secret")
+    (tmp_path / "run" / "config.json").symlink_to(tmp_path / "secret" / "x")
+    for name in ("weights/x", "config.json"):
+        with pytest.raises(CopyError):
+            inside(tmp_path / "run", name)
+
+
+def test_what_is_listed_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").write_bytes(b"12345")
+    (tmp_path / ".a.tmp").write_bytes(b"half")
+    (tmp_path / "weights").mkdir()
+    (tmp_path / "weights" / "b").write_bytes(b"1")
+    found = listing(tmp_path, frozenset({"weights/b"}))
+    assert [(name, size) for name, (size, _, _) in found.items()] == [("a", 5)]
+    check(found, tmp_path)
+    monkeypatch.setattr(folders, "MOST_BYTES", 4)
+    with pytest.raises(CopyError, match="there is more to copy than"):
+        check(found, tmp_path)
+    monkeypatch.setattr(folders, "MOST_FILES", 0)
+    with pytest.raises(CopyError, match="0 files"):
+        check(found, tmp_path)
+
+
+def test_pieces_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "PIECE", 4)
+    (tmp_path / "a").write_bytes(b"0123456789")
+    for offset in (0, 4, 8):
+        put(tmp_path / "there" / "a", offset, piece(tmp_path / "a", offset))
+    assert (tmp_path / "there" / "a").read_bytes() == b"0123456789"
+    for offset, content in ((4, b"x"), (10, b"12345")):
+        with pytest.raises(CopyError, match="out of place"):
+            put(tmp_path / "there" / "a", offset, content)
+
+
+def test_a_file_that_grew_is_told_from_one_that_was_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("1\n")
+    before = stamp(path)
+    with path.open("a") as file:
+        file.write("2\n")
+    assert follows("metrics.jsonl", stamp(path), before)
+    assert not follows("state.bin", stamp(path), before)
+    (tmp_path / "new").write_text("1\n2\n3\n")
+    (tmp_path / "new").rename(path)
+    assert not follows("metrics.jsonl", stamp(path), before)
+
+
+class Wire:
+    """Stands in for a connection: `host.read` is answered from a folder beside."""
+
+    def __init__(self, there: Path, meanwhile: Callable[[str], object]) -> None:
+        self.there, self.meanwhile, self.bytes = there, meanwhile, 0
+
+    async def call(self, worker: str, function: Any, *given: Any) -> bytes | None:
+        assert function is host.read
+        _, name, known, offset = given
+        self.meanwhile(name)
+        path = self.there / name
+        if not path.exists() or not follows(name, stamp(path), known):
+            return None
+        content = piece(path, offset)
+        self.bytes += len(content)
+        return content
+
+
+def _mirror(tmp_path: Path, meanwhile: Callable[[str], object] = print) -> tuple[Mirror, Wire]:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "home").mkdir()
+    wire = Wire(tmp_path / "there", meanwhile)
+    return Mirror(wire, "worker", "visit", tmp_path / "home"), wire  # type: ignore[arg-type]
+
+
+def test_a_copy_becomes_like_its_original_again_and_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "PIECE", 7)
+    monkeypatch.setattr(copying, "PIECE", 7)
+    mirror, wire = _mirror(tmp_path)
+    there, home = tmp_path / "there", tmp_path / "home"
+    (there / "weights").mkdir()
+    for step in range(1, 6):
+        with (there / "metrics.jsonl").open("a") as file:
+            file.write('{"step": 1}\n')
+        (there / "new").write_bytes(secrets.token_bytes(20))
+        (there / "new").rename(there / "resume.safetensors")
+        (there / "weights" / f"{step}").write_bytes(secrets.token_bytes(10))
+        (there / "weights" / f"{step - 2}").unlink(missing_ok=True)
+        wire.bytes = 0
+        asyncio.run(mirror.bring(listing(there)))
+        assert wire.bytes == 12 + 20 + 10  # of the lines only the new one
+        for name in listing(there):
+            assert (home / name).read_bytes() == (there / name).read_bytes()
+        assert listing(home).keys() == listing(there).keys()
+
+
+def test_a_save_never_comes_before_the_lines_of_its_steps(tmp_path: Path) -> None:
+    there, home = tmp_path / "there", tmp_path / "home"
+
+    def replaced(name: str) -> None:
+        """The file is replaced just as it is asked for."""
+        if name == "weights":
+            (there / "new").write_text("later")
+            (there / "new").rename(there / "weights")
+
+    mirror, _ = _mirror(tmp_path, replaced)
+    for name in ("resume.safetensors", "metrics.jsonl", "weights"):
+        (there / name).write_text("first")
+    asyncio.run(mirror.bring(listing(there)))
+    assert [*listing(home)] == ["metrics.jsonl"]  # the rest comes with the next look

@@ -1,0 +1,51 @@
+"""`python -m transformer.cluster.certificates FOLDER`: the keys of a cluster, for all its machines.
+
+Whoever has the three files belongs to the cluster, and may run programs on its machines; nobody
+else can speak to it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from distributed.security import Security
+
+from transformer.jobs.scheduler_address import KEYS
+from transformer.text.files import new_folder
+
+
+def make(folder: Path) -> None:
+    """Write ca.pem, cert.pem and key.pem, which only their owner may read.
+
+    The certificate signs itself, and is the only one that is trusted (TLS in both directions, as
+    Dask wants it). It is valid for a year.
+
+    Raises:
+        FileExistsError: if there is something at `folder`: keys in use are never replaced.
+    """
+    made = Security.temporary()
+    contents = (made.tls_ca_file, made.tls_client_cert, made.tls_client_key)
+    with new_folder(folder) as beside:
+        for name, content in zip(KEYS, contents, strict=True):
+            path = os.open(beside / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(path, "w", encoding="ascii") as file:
+                file.write(str(content))
+
+
+def main(given: list[str]) -> int:
+    if len(given) != 1:
+        print("python -m transformer.cluster.certificates FOLDER", file=sys.stderr)
+        return 2
+    try:
+        make(Path(given[0]))
+    except OSError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"{given[0]}: copy it to every machine of the cluster, and to nobody else")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

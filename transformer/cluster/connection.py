@@ -1,0 +1,249 @@
+"""The app's line to a scheduler of Dask: one client in a thread of its own, for runs and passes."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import logging
+import secrets
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from distributed import Client
+from distributed.security import Security
+
+from transformer.cluster import host
+from transformer.jobs.computation import fingerprint
+from transformer.jobs.scheduler_address import KEYS
+
+_PATIENCE = 20  # seconds for one answer of a worker that is still there
+_CONNECT = 3.0  # seconds for a scheduler to answer
+_SOON = 0.05  # seconds between two looks whether a place is free
+Answer = TypeVar("Answer")
+
+
+class LostError(OSError):
+    """A machine that does not answer, or has forgotten what it was asked to keep."""
+
+
+class Connection:
+    """Connects when it is needed, and again whenever the scheduler comes back.
+
+    All work with the cluster is done by coroutines in one thread; `submit` gives it one from any
+    other.
+    """
+
+    def __init__(self, scheduler: str, keys: str = "") -> None:
+        """Nothing starts yet. `keys` is the folder of the three files of TLS."""
+        self._scheduler, self._keys = scheduler, keys
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._guard = threading.Lock()
+        self._connecting = asyncio.Lock()
+        self._client: Client | None = None
+        self._places: dict[str, int] = {}  # of the workers that we know
+        self.trouble = ""
+        """Why the cluster cannot be used, a sentence; empty if all is well."""
+
+    def start(self) -> None:
+        """Calling it again does nothing."""
+        with self._guard:
+            if self._thread is None:
+                # It prints its whole way to a lost connection; `trouble` says it in a sentence.
+                logging.getLogger("distributed").setLevel(logging.CRITICAL)
+                self._loop = asyncio.new_event_loop()
+                run = self._loop.run_forever
+                self._thread = threading.Thread(target=run, name="cluster", daemon=True)
+                self._thread.start()
+
+    def submit(self, work: Coroutine[Any, Any, Answer]) -> concurrent.futures.Future[Answer]:
+        """Have it done in the connection's thread; cancelling the future cancels it."""
+        self.start()
+        assert self._loop
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def soon(self, call: Callable[[], object]) -> None:
+        """Call it in the connection's thread, where one runs."""
+        with self._guard:
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(call)
+
+    async def client(self) -> Client:
+        """Raises LostError if the scheduler does not answer."""
+        async with self._connecting:
+            if self._client is not None and self._client.status == "running":
+                return self._client
+            await self._drop()
+            try:
+                self._client = Client(
+                    self._scheduler,
+                    asynchronous=True,
+                    security=self._security(),
+                    set_as_default=False,
+                    timeout=_CONNECT,
+                    name="heads-up",
+                )
+                await self._client
+            except Exception as error:  # its own kinds, and those of sockets and of TLS
+                await self._drop()
+                self.trouble = f"the cluster's scheduler {self._scheduler} does not answer"
+                raise LostError(self.trouble) from error
+            self.trouble = ""
+            return self._client
+
+    def _security(self) -> Security | None:
+        if not self._keys:
+            return None
+        ca, certificate, key = (str(Path(self._keys) / name) for name in KEYS)
+        return Security(
+            tls_ca_file=ca,
+            tls_client_cert=certificate,
+            tls_client_key=key,
+            require_encryption=True,
+        )
+
+    async def _drop(self) -> None:
+        client, self._client = self._client, None
+        self._places = {}
+        if client is not None:
+            with suppress(Exception):  # `close` would wait for a lost scheduler to come back
+                await client._close(fast=True)
+
+    async def is_up(self) -> bool:
+        """Whether the scheduler answers now."""
+        with suppress(Exception):
+            await self._identity()
+            return True
+        return False
+
+    async def _identity(self) -> dict[str, Any]:
+        """What the scheduler says of itself and its workers."""
+        client = await self.client()
+        assert client.scheduler
+        found: dict[str, Any] = await asyncio.wait_for(
+            client.scheduler.identity(n_workers=-1), _CONNECT
+        )
+        return found
+
+    async def workers(self) -> dict[str, int]:
+        """Addresses of the workers that may be asked, and for how many runs each has places.
+
+        Those that offer none, or run another version of Heads Up, are left alone.
+
+        Raises:
+            LostError: if the scheduler does not answer.
+        """
+        try:
+            found = await self._identity()
+        except LostError:
+            raise
+        except Exception as error:
+            await self._drop()
+            raise LostError(f"the cluster's scheduler {self._scheduler} is gone") from error
+        offered = [
+            address
+            for address, worker in found["workers"].items()
+            if worker["resources"].get(host.PLACE, 0) >= 1
+        ]
+        refused = ""
+        known = {address: self._places[address] for address in offered if address in self._places}
+        for address in offered:
+            if address not in known:
+                try:
+                    known[address] = await self._introduce(address)
+                except LostError as error:
+                    refused = str(error)
+        self._places = known
+        self.trouble = ""
+        if not known:
+            self.trouble = refused or (
+                f'the cluster has no worker with --resources "{host.PLACE}=1" yet'
+            )
+        return known
+
+    async def _introduce(self, address: str) -> int:
+        about = await self.call(address, host.about)
+        if about["code"] != fingerprint():
+            raise LostError(f"the worker {address} runs another version of Heads Up or torch")
+        return int(about["places"])
+
+    async def call(self, worker: str, function: Callable[..., Any], *given: Any) -> Any:
+        """What one of `host`'s functions answers there.
+
+        Raises:
+            LostError: if the worker does not answer, or refuses.
+        """
+        client = await self.client()
+        asked = asyncio.ensure_future(
+            client.run(function, *given, workers=[worker], on_error="return")
+        )
+        try:
+            for _ in range(_PATIENCE):
+                if (await asyncio.wait([asked], timeout=1.0))[0]:
+                    break
+                if worker not in (await self._identity())["workers"]:
+                    raise LostError(f"the worker {worker} is gone")
+            else:
+                raise LostError(f"the worker {worker} does not answer")
+            answers = await asked
+        except LostError:
+            raise
+        except Exception as error:  # its own kinds, and those of sockets
+            raise LostError(f"the worker {worker} does not answer") from error
+        finally:
+            asked.cancel()
+        answer = answers.get(worker)
+        if isinstance(answer, BaseException) or worker not in answers:
+            raise LostError(f"the worker {worker} does not answer: {answer}")
+        return answer
+
+    @asynccontextmanager
+    async def visit(self, worker: str, *, place: bool) -> AsyncIterator[str]:
+        """A visit to a worker, begun there, and over at the block's end.
+
+        Args:
+            place: whether it takes one of the worker's places, and waits until one is free.
+
+        Raises:
+            LostError: if the worker does not answer.
+        """
+        client, visit = await self.client(), secrets.token_hex(8)
+        task = client.submit(
+            host.hold,
+            visit,
+            key=f"heads-up-{visit}",
+            workers=[worker],
+            resources={host.PLACE: 1} if place else None,
+            pure=False,
+            retries=0,
+        )
+        lost = False
+        try:
+            while not await self.call(worker, host.is_ready, visit):
+                if task.status not in ("pending", "finished"):
+                    raise LostError(f"the worker {worker} takes no work: {task.status}")
+                await asyncio.sleep(_SOON)
+            yield visit
+        except LostError:
+            lost = True
+            raise
+        finally:
+            task.release()
+            if not lost:
+                with suppress(LostError):
+                    await self.call(worker, host.leave, visit)
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        with self._guard:
+            thread, self._thread = self._thread, None
+            loop, self._loop = self._loop, None
+        if thread is not None and loop is not None:
+            with suppress(TimeoutError):
+                asyncio.run_coroutine_threadsafe(self._drop(), loop).result(5)
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
