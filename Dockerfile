@@ -5,11 +5,12 @@
 FROM python:3.11-slim-bookworm AS built
 
 ARG PIP_EXTRA_INDEX_URL
+ARG REQUIREMENTS=requirements.txt
 ENV PIP_NO_CACHE_DIR=1 PIP_NO_COMPILE=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 
 WORKDIR /src
-COPY requirements.txt ./
-RUN python -m venv /app && /app/bin/pip install --requirement requirements.txt
+COPY requirements.txt requirements-cluster.txt ./
+RUN python -m venv /app && /app/bin/pip install --requirement "$REQUIREMENTS"
 
 # Nobody compiles against what is installed here, or tests it: a quarter of it goes.
 WORKDIR /app/lib/python3.11/site-packages

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+
+from transformer.jobs import Limits
+from transformer.jobs.scheduler_address import KEYS
 
 ROOT = Path(__file__).resolve().parents[1]
 LINES = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text(encoding="utf-8")).splitlines()
@@ -67,3 +71,14 @@ def test_it_runs_the_command_and_asks_the_server_itself() -> None:
 def test_what_is_written_lies_in_the_volume(named: str) -> None:
     settings = dict(word.split("=", 1) for line in of("ENV") for word in line.split())
     assert settings[named].startswith("/data/")
+
+
+def test_the_app_of_the_cluster_is_given_limits_that_it_takes(tmp_path: Path) -> None:
+    text = (ROOT / "compose.cluster.yaml").read_text(encoding="utf-8")
+    said = tomllib.loads(textwrap.dedent(text.partition("content: |\n")[2]))
+    assert said.pop("cluster_keys") == "/keys"
+    for name in KEYS:
+        (tmp_path / name).touch()
+        assert text.count(f"/keys/{name}") == 2  # of the scheduler, of the workers
+    assert Limits(**said, cluster_keys=str(tmp_path)).executor == "dask"
+    assert sent("requirements-cluster.txt")

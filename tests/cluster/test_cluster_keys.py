@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import Machines
+from benchmarks.machines import Machines
 from tests.jobs.conftest import STANDIN, asked, until
 from transformer.cluster import for_runs
 from transformer.cluster.certificates import main

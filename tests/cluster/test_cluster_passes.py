@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import Machines
+from benchmarks.machines import Machines
 from tests.jobs.asking import CORPUS, PATIENCE, half_way, question, until
 from transformer.checkpoint import checkpoint_hash
 from transformer.cluster import ClusterLane, Connection, for_lanes
@@ -20,9 +21,15 @@ from transformer.jobs.processes import LaneProcess
 
 @pytest.fixture
 def computing(steady: Machines, tmp_path: Path) -> Iterator[Computing]:
-    limits = Limits(executor="dask", scheduler=steady.address, nice=0)
-    with Computing(tmp_path / "runs", limits, executor=for_lanes) as made:
-        steady.wait(lambda: _workers(made) == 1)
+    with _computing(steady, tmp_path) as made:
+        yield made
+
+
+@contextmanager
+def _computing(machines: Machines, folder: Path) -> Iterator[Computing]:
+    limits = Limits(executor="dask", scheduler=machines.address, nice=0)
+    with Computing(folder / "runs", limits, executor=for_lanes) as made:
+        machines.wait(lambda: _workers(made) == 1)
         yield made
 
 
@@ -60,17 +67,19 @@ def test_progress_comes_home_and_cancelling_goes_there(
 
 
 def test_when_the_last_machine_is_lost_the_reason_says_so(
-    steady: Machines, computing: Computing, tmp_path: Path
+    machines: Machines, tmp_path: Path
 ) -> None:
-    key = computing.ask(question(tmp_path, "long"), visitor="ann")
-    half_way(computing, key)
-    steady.started[-1].kill()
-    reason = until(computing, key, "failed").reason
-    assert "--resources" in reason  # nobody is left
-    assert reason.endswith("ask again")
-    steady.worker()
-    steady.wait(lambda: _workers(computing) == 1)
-    until(computing, computing.ask(question(tmp_path, "quick"), visitor="ann"), "done")
+    doomed = machines.worker()
+    with _computing(machines, tmp_path) as computing:
+        key = computing.ask(question(tmp_path, "long"), visitor="ann")
+        half_way(computing, key)
+        doomed.kill()
+        reason = until(computing, key, "failed").reason
+        assert "--resources" in reason  # nobody is left
+        assert reason.endswith("ask again")
+        machines.worker()
+        machines.wait(lambda: _workers(computing) == 1)
+        until(computing, computing.ask(question(tmp_path, "quick"), visitor="ann"), "done")
 
 
 def test_what_measures_this_machine_stays_here() -> None:

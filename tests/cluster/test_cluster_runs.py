@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cluster.conftest import Machines
+from benchmarks.machines import Machines
 from tests.jobs.conftest import STANDIN, asked, until, warm
 from transformer.checkpoint import load_checkpoint
 from transformer.cluster import for_runs

@@ -88,13 +88,18 @@ class ClusterRuns:
                 self._offered, self._trouble = 0, str(error)
             except OSError as error:
                 self._trouble = f"the runs cannot be read: {error.strerror or error}"
+            except Exception as error:  # of ours: said, and tried again, for nobody waits for it
+                traceback.print_exc()
+                self._trouble = f"the cluster cannot be used: {error}"
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), _LOOK)
 
     async def _open_places(self) -> None:
         workers = await self._connection.workers()
         for new in workers.keys() - self._warmed:
-            await self._connection.call(new, host.warm, self._limits, self._trainer)
+            # The first task that a worker is given takes it a second: better now than then.
+            async with self._connection.visit(new, place=False):
+                await self._connection.call(new, host.warm, self._limits, self._trainer)
         self._warmed = set(workers)
         self._offered, self._trouble = sum(workers.values()), ""
         waiting = len(in_line(await asyncio.to_thread(self._queue.infos)))
