@@ -224,7 +224,8 @@ class Connection:
         try:
             while not await self.call(worker, host.is_ready, visit):
                 if task.status not in ("pending", "finished"):
-                    raise LostError(f"the worker {worker} takes no work: {task.status}")
+                    why = f"it failed: {await task.exception()}" if task.status == "error" else ""
+                    raise LostError(f"the worker {worker} takes no work; {why or task.status}")
                 await asyncio.sleep(_SOON)
             yield visit
         except LostError:
