@@ -2,16 +2,23 @@
 
     python -m benchmarks.decoding [--rounds 7] [--checkpoint checkpoints/en-fr]
 
-Everyone decodes 20 pieces a sentence on the same processor threads, ids in and ids out, at d_model
-256, 6+6 layers, 8 heads, d_ff 1024 and 8,000 pieces. Ours uses the checkpoint's weights, keeps the
-candidates of every step, and counts its checking of drafts; the others have random weights, with
-which they do the same work. Rounds take turns, so that a disturbance falls on all.
+Everyone decodes 20 pieces a sentence, ids in and ids out, at d_model 256, 6+6 layers, 8 heads, d_ff
+1024 and 8,000 pieces. Ours uses the checkpoint's weights, keeps the candidates of every step, and
+counts its checking of drafts; the others have random weights, with which they do the same work.
+Rounds take turns, so that a disturbance falls on all.
+
+Each engine is a process of its own, as it is for whoever uses it, once with one thread and once
+with all: two pools of threads in one process hold each other up, and an engine may be several times
+as fast with one thread as with two (CTranslate2 on a small model). The ratio is to the faster of
+its two.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,7 +26,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import peers
+from benchmarks.engine_process import EngineProcess
 from transformer.config import ModelConfig
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding
@@ -30,6 +37,24 @@ from transformer.model import Transformer
 TOKENS = 20
 PAUSE = 0.3
 """Seconds between two engines: threads of one go on turning for a while, waiting for more work."""
+GROUPS = {
+    "one sentence": {
+        "CTranslate2 int8": "ctranslate",
+        "ours": "ours",
+        "ours, whole trace": "ours",
+        "Marian": "marian",
+        "Marian, attentions": "marian",
+    },
+    "32 sentences": {
+        "CTranslate2 int8": "ctranslate",
+        "ours": "ours",
+        "ours, fp32": "ours",
+        "Marian": "marian",
+    },
+    "one, beam of 4": {"CTranslate2 int8": "ctranslate", "ours": "ours"},
+    "32, beam of 4": {"CTranslate2 int8": "ctranslate", "ours": "ours"},
+}
+"""For each group who takes part, and in whose process."""
 
 SENTENCES = [
     "My sister has been waiting for the last train since nine.",
@@ -42,8 +67,7 @@ SENTENCES = [
     "If it rains tomorrow, the game will be on Sunday.",
 ]
 
-Contestant = tuple[str, str, int, Callable[[], object]]
-"""(group, name, pieces decoded, what to time)"""
+Work = Callable[[], object]
 
 
 def ours(decoder: SequenceDecoder, sources: list[list[int]], beam_size: int = 1) -> None:
@@ -63,60 +87,107 @@ def ours_traced(decoder: SequenceDecoder, source: list[int]) -> None:
     assert len(recording.finished()) == len(decoder.model.hook_names)
 
 
-def contestants(
-    model: Transformer, sources: list[list[int]], folder: Path, threads: int
-) -> list[Contestant]:
-    torch.manual_seed(0)
-    hf = peers.marian(model.config)
-    ct2 = peers.ctranslate(hf, folder / "ct2", threads)
-    decoder, exact = SequenceDecoder(model), SequenceDecoder(model, "fp32")
-    batch = [sources[i % len(sources)] for i in range(32)]
-    one, many = len(sources) * TOKENS, len(batch) * TOKENS
-    attentions = peers.run_marian(hf, TOKENS, output_attentions=True, return_dict_in_generate=True)
+def each(sources: list[list[int]], run: Callable[[list[list[int]]], object]) -> Work:
+    return lambda: [run([source]) for source in sources]
 
-    def each(run: peers.Run) -> Callable[[], object]:
-        return lambda: [run([source]) for source in sources]
 
-    greedy, beam = peers.run_ctranslate(ct2, TOKENS), peers.run_ctranslate(ct2, TOKENS, 4)
+def many(sources: list[list[int]]) -> list[list[int]]:
+    return [sources[i % len(sources)] for i in range(32)]
+
+
+def of_ours(model: Transformer, sources: list[list[int]]) -> dict[tuple[str, str], Work]:
+    decoder, exact, batch = SequenceDecoder(model), SequenceDecoder(model, "fp32"), many(sources)
+    return {
+        ("one sentence", "ours"): each(sources, lambda given: ours(decoder, given)),
+        ("one sentence", "ours, whole trace"): each(
+            sources, lambda given: ours_traced(decoder, given[0])
+        ),
+        ("32 sentences", "ours"): lambda: ours(decoder, batch),
+        ("32 sentences", "ours, fp32"): lambda: ours(exact, batch),
+        ("one, beam of 4", "ours"): each(sources, lambda given: ours(decoder, given, 4)),
+        ("32, beam of 4", "ours"): lambda: ours(decoder, batch, 4),
+    }
+
+
+def of_marian(model: Transformer, sources: list[list[int]]) -> dict[tuple[str, str], Work]:
+    from benchmarks import peers
+
+    hf, batch = peers.marian(model.config), many(sources)
     plain = peers.run_marian(hf, TOKENS)
-    return [
-        ("one sentence", "CTranslate2 int8", one, each(greedy)),
-        ("one sentence", "ours", one, each(lambda given: ours(decoder, given))),
-        ("one sentence", "ours, whole trace", one, each(lambda g: ours_traced(decoder, g[0]))),
-        ("one sentence", "Marian", one, each(plain)),
-        ("one sentence", "Marian, attentions", one, each(attentions)),
-        ("32 sentences", "CTranslate2 int8", many, lambda: greedy(batch)),
-        ("32 sentences", "ours", many, lambda: ours(decoder, batch)),
-        ("32 sentences", "ours, fp32", many, lambda: ours(exact, batch)),
-        ("32 sentences", "Marian", many, lambda: plain(batch)),
-        ("one, beam of 4", "CTranslate2 int8", one, each(beam)),
-        ("one, beam of 4", "ours", one, each(lambda given: ours(decoder, given, 4))),
-    ]
+    attentions = peers.run_marian(hf, TOKENS, output_attentions=True, return_dict_in_generate=True)
+    return {
+        ("one sentence", "Marian"): each(sources, plain),
+        ("one sentence", "Marian, attentions"): each(sources, attentions),
+        ("32 sentences", "Marian"): lambda: plain(batch),
+    }
 
 
-def measure(entries: list[Contestant], rounds: int) -> dict[tuple[str, str], list[float]]:
-    """Seconds of every round, after one that does not count."""
-    times: dict[tuple[str, str], list[float]] = {(group, name): [] for group, name, _, _ in entries}
+def of_ctranslate(model: Transformer, sources: list[list[int]]) -> dict[tuple[str, str], Work]:
+    from benchmarks import peers
+
+    with tempfile.TemporaryDirectory() as folder:
+        hf = peers.marian(model.config)
+        made = peers.ctranslate(hf, Path(folder) / "ct2", torch.get_num_threads())
+    greedy, beam = peers.run_ctranslate(made, TOKENS), peers.run_ctranslate(made, TOKENS, 4)
+    batch = many(sources)
+    return {
+        ("one sentence", "CTranslate2 int8"): each(sources, greedy),
+        ("32 sentences", "CTranslate2 int8"): lambda: greedy(batch),
+        ("one, beam of 4", "CTranslate2 int8"): each(sources, beam),
+        ("32, beam of 4", "CTranslate2 int8"): lambda: beam(batch),
+    }
+
+
+ENGINES = {"ours": of_ours, "marian": of_marian, "ctranslate": of_ctranslate}
+
+
+def serve(engine: str, checkpoint: Path) -> None:
+    """The process of one engine: for each line "group|name" it works, and says the seconds."""
+    torch.manual_seed(0)
+    model, sources, _ = given(checkpoint)
+    works = ENGINES[engine](model, sources)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        group, _, name = line.strip().partition("|")
+        begun = time.perf_counter()
+        works[group, name]()
+        print(time.perf_counter() - begun, flush=True)
+
+
+Times = dict[tuple[str, str, int], list[float]]
+"""Seconds of every round, by group, name and threads."""
+
+
+def measure(checkpoint: Path, rounds: int, counts: list[int]) -> Times:
+    """After a round that does not count."""
+    times: Times = {}
+    engines = {(name, n): EngineProcess(name, checkpoint, n) for name in ENGINES for n in counts}
     for number in range(rounds + 1):
-        for group, name, _, run in entries:
-            time.sleep(PAUSE)
-            begun = time.perf_counter()
-            run()
-            if number:
-                times[group, name].append(time.perf_counter() - begun)
+        for group, contestants in GROUPS.items():
+            for (name, engine), n in itertools.product(contestants.items(), counts):
+                time.sleep(PAUSE)
+                seconds = engines[engine, n].time(group, name)
+                if number:
+                    times.setdefault((group, name, n), []).append(seconds)
+    for one in engines.values():
+        one.close()
     return times
 
 
-def table(entries: list[Contestant], times: dict[tuple[str, str], list[float]]) -> str:
-    """Medians; the ratio is to the first of each group, round by round."""
-    lines = ["| | | tokens/s (median) | best round | × CTranslate2 |", "|---|---|---:|---:|---:|"]
-    first: dict[str, list[float]] = {}
-    for group, name, pieces, _ in entries:
-        taken = times[group, name]
-        base = first.setdefault(group, taken)
-        ratio = statistics.median(b / t for b, t in zip(base, taken, strict=True))
-        median, best = pieces / statistics.median(taken), pieces / min(taken)
-        lines.append(f"| {group} | {name} | {median:,.0f} | {best:,.0f} | {ratio:.2f} |")
+def table(times: Times) -> str:
+    """Medians; the ratio is to the faster of the first engine's lines in each group."""
+    lines = [
+        "| | | threads | tokens/s (median) | best round | × CTranslate2 |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    medians = {key: statistics.median(taken) for key, taken in times.items()}
+    for (group, name, threads), taken in times.items():
+        pieces = TOKENS * (32 if group.startswith("32") else len(SENTENCES))
+        first = (group, next(iter(GROUPS[group])))
+        base = min(median for key, median in medians.items() if key[:2] == first)
+        median = medians[group, name, threads]
+        speed = f"{pieces / median:,.0f} | {pieces / min(taken):,.0f} | {base / median:.2f}"
+        lines.append(f"| {group} | {name} | {threads} | {speed} |")
     return "\n".join(lines)
 
 
@@ -139,29 +210,34 @@ def text_to_trace(translator: Translator, rounds: int) -> str:
     )
 
 
+def given(checkpoint: Path) -> tuple[Transformer, list[list[int]], Translator | None]:
+    """Model and sources of the checkpoint; random ones of the same shape if there is none."""
+    if checkpoint.is_dir():
+        translator = Translator.load(checkpoint, "cpu")
+        sources = [translator.vocabulary.encode(text) for text in SENTENCES]
+        return translator.model, sources, translator
+    model = Transformer(ModelConfig.preset("small", vocab_size=8000)).eval()
+    return model, [[*torch.randint(4, 8000, (11,)).tolist(), 2] for _ in SENTENCES], None
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--checkpoint", type=Path, default=Path("checkpoints/en-fr"))
+    parser.add_argument("--serve", choices=[*ENGINES], help=argparse.SUPPRESS)
+    parser.add_argument("--threads", type=int, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    threads = torch.get_num_threads()
-    translator = None
-    if chosen.checkpoint.is_dir():
-        translator = Translator.load(chosen.checkpoint, "cpu")
-        model = translator.model
-        sources = [translator.vocabulary.encode(text) for text in SENTENCES]
-        print(f"Ours: {chosen.checkpoint}; sources of {[len(ids) for ids in sources]} pieces")
-    else:
-        print(f"There is no {chosen.checkpoint}: ours has random weights too")
-        model = Transformer(ModelConfig.preset("small", vocab_size=8000)).eval()
-        sources = [[*torch.randint(4, 8000, (11,)).tolist(), 2] for _ in SENTENCES]
-    print(f"{TOKENS} pieces a sentence, {threads} threads, {chosen.rounds} rounds\n")
-    with tempfile.TemporaryDirectory() as folder:
-        entries = contestants(model, sources, Path(folder), threads)
-        times = measure(entries, chosen.rounds)
-    print(table(entries, times))
+    if chosen.serve:
+        torch.set_num_threads(chosen.threads)
+        return serve(chosen.serve, chosen.checkpoint)
+    _, sources, translator = given(chosen.checkpoint)
+    counts = sorted({1, torch.get_num_threads()})
+    print(f"Ours: {chosen.checkpoint if translator else 'random weights'};", end=" ")
+    print(f"sources of {[len(ids) for ids in sources]} pieces")
+    print(f"{TOKENS} pieces a sentence, {chosen.rounds} rounds\n")
+    print(table(measure(chosen.checkpoint, chosen.rounds, counts)))
     if translator is not None:
         print("\n" + text_to_trace(translator, chosen.rounds))
 

@@ -80,6 +80,15 @@ def test_what_is_listed_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         check(found, tmp_path)
 
 
+def test_a_worker_that_lists_what_it_may_not_writes_nothing(tmp_path: Path) -> None:
+    mirror, wire = _mirror(tmp_path)
+    for name in ("../x", "/etc/cron.d/x", ".ssh/authorized_keys", "a/b/c"):
+        with pytest.raises(CopyError):
+            asyncio.run(mirror.bring({"good": (0, 0, 0), name: (1, 1, 1)}))
+    assert wire.bytes == 0
+    assert [*(tmp_path / "home").iterdir()] == []
+
+
 def test_pieces_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folders, "PIECE", 4)
     (tmp_path / "a").write_bytes(b"0123456789")
