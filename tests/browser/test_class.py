@@ -167,7 +167,7 @@ def test_the_teacher_sees_what_is_trained_and_stops_it(room: Room) -> None:
     card.click()
     teacher.get_by_role("button", name="Open the run").click()
     expect(teacher.get_by_text("A run of your class")).to_be_visible()
-    teacher.get_by_role("button", name="Stop", exact=True).click()
+    teacher.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True).click()
     for page in (teacher, bob):
         expect(page.locator(".stMarkdownBadge", has_text="cancelled").first).to_be_visible()
     expect(teacher.get_by_role("button", name="Delete …")).to_have_count(0)

@@ -19,7 +19,7 @@ from transformer.ui.address import EXAMPLE
 from transformer.ui.kit import exact, views
 from transformer.ui.models import Model
 from transformer.ui.pages import CLASS, HOME, PAGES, path
-from transformer.ui.server import late_fragments, threads  # noqa: F401  both set on import
+from transformer.ui.server import late_downloads, late_fragments, threads  # noqa: F401  set on import
 from transformer.ui.trace_cache import WhileWanted
 
 JOINER = "\u2060"
