@@ -20,7 +20,8 @@ from pathlib import Path
 
 import psutil
 
-from transformer.text import TokenStore, Vocabulary, make_batch
+from transformer.text import TokenStore, Vocabulary
+from transformer.text.batching import make_batch
 from transformer.training.data import epoch_plan
 
 PIECES, BATCH_TOKENS = 4000, 25_000  # a step of the paper has 25,000 tokens a side

@@ -94,7 +94,7 @@ def run_peer(seed: int) -> dict[str, Any]:
     from torch import nn
 
     from transformer.model.positions import sinusoidal
-    from transformer.text import make_batch
+    from transformer.text.batching import make_batch
     from transformer.training.data import TrainingPairs, epoch_plan, prepare
     from transformer.training.fitted_vocabulary import fitted_vocabulary
     from transformer.training.recipe import describe

@@ -25,7 +25,7 @@ from transformer.model import Transformer
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.dropout import Dropout
 from transformer.model.positions import sinusoidal
-from transformer.text import Batch
+from transformer.text.batching import Batch
 from transformer.training import learner as learner_module
 from transformer.training.distributed import World
 from transformer.training.learner import Learner

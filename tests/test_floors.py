@@ -232,19 +232,32 @@ def test_a_sound_house_has_no_fault(tmp_path: Path) -> None:
     assert faults(tmp_path) == []
 
 
-def test_a_translator_is_imported_without_the_pages_and_plotly() -> None:
-    program = "import sys; from transformer import Hooks, Translator; print(*sys.modules)"
+def _loaded(program: str) -> set[str]:
+    """Every module that a new process has after this program."""
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", f"import sys; {program}; print(*sys.modules)"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    loaded = {name.split(".")[0] for name in done.stdout.split()}
+    return {*done.stdout.split()}
+
+
+def test_a_translator_is_imported_without_the_pages_and_plotly() -> None:
+    loaded = _loaded("from transformer import Hooks, Translator")
     assert loaded & {"plotly", "streamlit", "sacrebleu", "scipy"} == set()
     assert {"torch", "transformer"} <= loaded
 
 
 def test_a_page_waits_for_nothing_that_only_measurements_need() -> None:
-    program = "import sys; import transformer.ui.server.serving; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert {"scipy.stats", "scipy.optimize"} & {*done.stdout.split()} == set()
+    loaded = _loaded("import transformer.ui.server.serving")
+    assert {"scipy.stats", "scipy.optimize"} & loaded == set()
+
+
+def test_who_only_watches_over_jobs_has_no_torch() -> None:
+    """What is trained or computed brings it along, in a process of its own."""
+    watches = ("jobs.worker", "jobs.compute_process", "cluster.host")
+    loaded = _loaded("; ".join(f"import transformer.{name}" for name in watches))
+    assert "torch" not in loaded
+    assert "transformer.jobs.worker" in loaded

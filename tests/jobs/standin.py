@@ -8,12 +8,12 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-import torch
-from safetensors.torch import save_file
+import numpy as np
+from safetensors.numpy import save_file
 
 from transformer.run_config import TaskRun
+from transformer.training.progress import Progress, load_progress
 from transformer.training.run import RunFolder, Status
-from transformer.training.saving import Progress, load_progress
 from transformer.training.termination import StopSignal
 
 SAVE_EVERY = 5
@@ -66,7 +66,7 @@ def _happen(what: str, step: int) -> None:
 
 def _save(run: RunFolder, step: int) -> None:
     progress = {"progress": json.dumps(asdict(Progress(step=step)))}
-    save_file({"weight": torch.zeros(1)}, run.resume_path, progress)
+    save_file({"weight": np.zeros(1)}, run.resume_path, progress)
     run.checkpoint_path.mkdir(exist_ok=True)
     for name in ("config.json", "model.safetensors"):
         (run.checkpoint_path / name).write_text(f"{name} at step {step}")

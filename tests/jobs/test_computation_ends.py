@@ -15,7 +15,16 @@ import psutil
 import pytest
 
 from tests import leaks
-from tests.jobs.asking import FUNCTION, LIMITS, PATIENCE, Ask, folders, question, until
+from tests.jobs.asking import (
+    FUNCTION,
+    LIMITS,
+    PATIENCE,
+    Ask,
+    folders,
+    half_way,
+    question,
+    until,
+)
 from transformer.jobs import Computing, JobError, Limits
 from transformer.jobs.computation import LANES
 from transformer.jobs.compute_process import make
@@ -88,11 +97,17 @@ def test_what_nobody_asks_for_any_more_is_dropped(tmp_path: Path) -> None:
     """Sliders are moved through many settings, of which the last alone is waited for."""
     lanes = {"step": replace(LANES["step"], left=0.5)}
     with Computing(tmp_path, LIMITS, lanes=lanes) as computing:
+        held = computing.ask(question(tmp_path, "held", "step"), visitor="me")
+        half_way(computing, held)
         asked = [question(tmp_path, "quick", "step", number=number) for number in range(30)]
         keys = [computing.ask(one, visitor="me") for one in asked]
-        assert computing.look(keys[-1]).place <= 1  # asked last, it comes next
+        assert computing.look(keys[-1]).place == 1  # asked last, it comes next
         assert sum(computing.look(key).live for key in keys) <= LANES["step"].places
-        time.sleep(0.6)
+        left = time.monotonic() + 0.6
+        while time.monotonic() < left:
+            computing.look(held, "me")
+            time.sleep(0.1)
+        (tmp_path / "go").touch()
         deadline = time.monotonic() + PATIENCE
         while computing.look(computing.ask(asked[0], visitor="me")).status != "done":
             assert time.monotonic() < deadline

@@ -9,7 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.text import TokenStore, Vocabulary, batch_plan, make_batch
+from transformer.text import TokenStore, Vocabulary, batch_plan
+from transformer.text.batching import make_batch
 
 Pairs = list[tuple[str, str]]
 Lengths = npt.NDArray[np.int32]

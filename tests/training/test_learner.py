@@ -11,7 +11,7 @@ from torch.nn import functional
 from tests.training.conftest import SMALL
 from transformer.config import ModelConfig
 from transformer.model import Transformer
-from transformer.text import Batch, make_batch
+from transformer.text.batching import Batch, make_batch
 from transformer.training.data import Prepared
 from transformer.training.distributed import World
 from transformer.training.learner import Learner, Sums

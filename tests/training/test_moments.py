@@ -10,7 +10,7 @@ from tests.training.conftest import SMALL, MakeTrainer
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.run_config import INSPECT
-from transformer.text import make_batch
+from transformer.text.batching import make_batch
 from transformer.training.data import Prepared
 from transformer.training.distributed import World
 from transformer.training.learner import Learner

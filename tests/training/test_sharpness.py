@@ -11,7 +11,7 @@ from transformer.config import ModelConfig
 from transformer.hooks import Hooks
 from transformer.inference.trace import WEIGHTS
 from transformer.model import Transformer
-from transformer.text import Batch
+from transformer.text.batching import Batch
 from transformer.training.distributed import World
 from transformer.training.learner import Learner
 from transformer.training.sharpness import AttentionPrice, alike, spread

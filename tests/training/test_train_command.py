@@ -18,8 +18,8 @@ from transformer.cli import main
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.run_config import FilesRun
 from transformer.training.command import model_card
+from transformer.training.progress import Progress
 from transformer.training.run import RunFolder
-from transformer.training.saving import Progress
 
 Train = Callable[..., tuple[int, str]]
 

@@ -114,11 +114,21 @@ class ClusterRuns:
         with suppress(LostError):
             while not self._closing:
                 async with self._connection.visit(worker, place=True) as visit:
-                    claim = await asyncio.to_thread(claims.take, self._queue, visit)
+                    claim = await self._take(visit)
                     if claim is None:
                         break
                     await self._train(worker, visit, claim)
         self.wake()
+
+    async def _take(self, visit: str) -> ClaimedRun | None:
+        """The next run of the line. A place that is given up meanwhile gives back what it gets."""
+        taking = asyncio.ensure_future(asyncio.to_thread(claims.take, self._queue, visit))
+        try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            if claim := await taking:
+                await asyncio.to_thread(self._give_back, claim, None, True)
+            raise
 
     async def _train(self, worker: str, visit: str, claim: ClaimedRun) -> None:
         """Have the run trained and give it back, whatever happened."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import sys
 import time
+from pathlib import Path
 
-import torch
+CARDS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+"""Where Linux has a graphics card's driver: NVIDIA's, AMD's, and that of Windows beneath it."""
 
 
 def memory(most: int) -> bool:
@@ -16,7 +18,7 @@ def memory(most: int) -> bool:
     libraries and mapped files take is not in it. A graphics card's driver sets aside far more than
     it uses, so nothing is bounded beside one. True where the system holds it.
     """
-    if not sys.platform.startswith("linux") or torch.cuda.is_available():
+    if not sys.platform.startswith("linux") or any(Path(card).exists() for card in CARDS):
         return False
     import resource
 

@@ -9,12 +9,15 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from transformer.analysis.corpora import Corpus
 from transformer.house import PACKAGE
+
+if TYPE_CHECKING:
+    from transformer.analysis.corpora import Corpus
 
 BESIDE = ("app", "cli", "cluster", "jobs", "ui")
 """Rooms that show results or have them made, and change no number of them. The rules of roles and
@@ -113,10 +116,8 @@ class Computation:
 def fingerprint(house: Path = PACKAGE, beside: tuple[str, ...] = BESIDE) -> str:
     """16 hexadecimal digits of all Python below `house` but the rooms `beside`, and of the versions
     of what computes. Read once: a process keeps the code that it has begun with."""
-    import numpy
-    import torch
-
-    digest = hashlib.sha256(f"torch {torch.__version__}, numpy {numpy.__version__}".encode())
+    computes = ", ".join(f"{name} {version(name)}" for name in ("torch", "numpy"))
+    digest = hashlib.sha256(computes.encode())
     for path in sorted(house.rglob("*.py")):
         name = path.relative_to(house)
         if name.parts[0] not in beside:

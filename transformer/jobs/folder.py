@@ -6,8 +6,8 @@ import os
 from typing import Any
 
 from transformer.training.locks import is_free
+from transformer.training.progress import load_progress
 from transformer.training.run import RunError, RunFolder
-from transformer.training.saving import load_progress
 from transformer.training.snapshots import whole_lines
 
 _TAIL = 16_384  # bytes: some fifty steps

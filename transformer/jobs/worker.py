@@ -148,22 +148,6 @@ def printing_to(path: Path) -> Iterator[None]:
             os.close(before)
 
 
-def warm_up(threads: int) -> None:
-    """Do once what is slow the first time: torch's kernels and Adam, on a model of no size."""
-    import torch
-
-    from transformer.config import ModelConfig
-    from transformer.model import Transformer
-
-    torch.set_num_threads(threads)
-    config = ModelConfig(vocab_size=8, d_model=8, n_layers=1, n_heads=2, d_ff=8)
-    model, ids = Transformer(config), torch.ones(2, 3, dtype=torch.long)
-    adam = torch.optim.Adam(model.parameters(), lr=0.0, fused=True)
-    torch.nn.functional.cross_entropy(model(ids, ids).flatten(0, 1), ids.flatten()).backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    adam.step()
-
-
 def main(given: list[str]) -> int:
     """Arguments: the folder of runs, "module:function", a token, torch's threads, niceness, bytes
     of memory."""
@@ -175,8 +159,10 @@ def main(given: list[str]) -> int:
         signal.signal(number, worker.on_signal)
     threading.Thread(target=worker.listen, daemon=True).start()
     module, function = trainer.split(":")
-    train: Train = getattr(importlib.import_module(module), function)
-    warm_up(int(threads))
+    found = importlib.import_module(module)
+    train: Train = getattr(found, function)
+    if warm_up := getattr(found, "warm_up", None):
+        warm_up(int(threads))
     bounds.memory(int(most))
     with suppress(BrokenPipeError):
         os.write(1, b"ready\n")

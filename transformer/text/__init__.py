@@ -1,9 +1,10 @@
-"""From text to ids and batches: vocabulary, corpora, token store, batching, tasks of our own.
+"""From text to ids: vocabulary, corpora, token store, plans of batches, tasks of our own.
 
-Floor 0: imports nothing of the rest of the package but the types of `transformer.config`.
+Floor 0: imports nothing of the rest of the package but the types of `transformer.config`. Here is
+what needs no torch; the batches themselves are in `batching`.
 """
 
-from transformer.text.batching import Batch, batch_plan, make_batch
+from transformer.text.batch_plan import batch_plan
 from transformer.text.corpus import CorpusError, parse_pairs, read_pairs, read_references
 from transformer.text.examples import Examples, Pairs
 from transformer.text.store import TokenStore
@@ -12,7 +13,6 @@ from transformer.text.vocabulary import Vocabulary
 
 __all__ = [
     "TASKS",
-    "Batch",
     "CorpusError",
     "Example",
     "Examples",
@@ -22,7 +22,6 @@ __all__ = [
     "TokenStore",
     "Vocabulary",
     "batch_plan",
-    "make_batch",
     "parse_pairs",
     "read_pairs",
     "read_references",

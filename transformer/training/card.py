@@ -6,7 +6,7 @@ import os
 
 from transformer.languages import front_matter
 from transformer.run_config import FilesRun, PairsRun, TaskRun, TrainingRun
-from transformer.training.saving import Progress
+from transformer.training.progress import Progress
 
 TASK_LANGUAGES = {"french": ("en", "fr")}
 """Tasks of our own that are languages."""

@@ -18,9 +18,9 @@ from transformer.training.data import TrainingPairs, prepare
 from transformer.training.evaluator import ProbeSet
 from transformer.training.run import RunError, RunFolder
 from transformer.training.start import train_in
-from transformer.training.train_folder import MAX_WATCHED, train_run
+from transformer.training.train_folder import MAX_WATCHED, train_run, warm_up
 
-__all__ = ["claim", "model_card", "train_command", "train_run"]
+__all__ = ["claim", "model_card", "train_command", "train_run", "warm_up"]
 
 
 def train_command(

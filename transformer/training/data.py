@@ -22,8 +22,8 @@ from transformer.text import (
 )
 from transformer.text import Pairs as EncodedPairs
 from transformer.text.tasks import TASKS, Task, split
+from transformer.training.progress import Progress
 from transformer.training.run import RunFolder
-from transformer.training.saving import Progress
 
 Pairs = Callable[[], Iterator[tuple[str, str]]]
 SET_ASIDE_EVERY, SET_ASIDE_MOST = 50, 2000

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import torch
-
 
 class TrainingError(RuntimeError):
     """Training cannot go on; one sentence says why and at which step."""
@@ -28,4 +26,5 @@ def out_of_memory(error: BaseException) -> bool:
     """Whether Python, or torch on a CPU (which has no class for it) or a GPU, found no room."""
     said = ("not enough memory", "can't allocate memory")
     torchs = isinstance(error, RuntimeError) and any(words in str(error) for words in said)
-    return torchs or isinstance(error, MemoryError | torch.OutOfMemoryError)
+    names = {kind.__name__ for kind in type(error).__mro__}  # torch's, without a wait for torch
+    return torchs or not names.isdisjoint({"MemoryError", "OutOfMemoryError"})

@@ -14,7 +14,7 @@ from transformer.config import ModelConfig
 from transformer.device import choose_device
 from transformer.model import Transformer
 from transformer.run_config import TaskRun, TrainingRun
-from transformer.text import Batch
+from transformer.text.batching import Batch
 from transformer.training.data import PAIRS_OF_A_TASK, task_named
 from transformer.training.distributed import World
 from transformer.training.evaluation_callback import SHARE

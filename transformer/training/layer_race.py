@@ -25,8 +25,8 @@ from transformer.training.console import Console
 from transformer.training.distributed import World
 from transformer.training.learner import MixedPrecision
 from transformer.training.machine import SEEDS
+from transformer.training.progress import Progress, load_progress
 from transformer.training.run import RunFolder, Status
-from transformer.training.saving import Progress, load_progress
 from transformer.training.train_task import TrainTask
 from transformer.training.trainer import Report, Trainer
 

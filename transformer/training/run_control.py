@@ -11,8 +11,8 @@ import torch
 from transformer.config import TrainingConfig
 from transformer.training.control_file import NAP, ControlFile
 from transformer.training.distributed import World
+from transformer.training.progress import Progress
 from transformer.training.run import RunFolder
-from transformer.training.saving import Progress
 from transformer.training.termination import StopSignal
 
 

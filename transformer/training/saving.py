@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -18,41 +18,14 @@ from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.files import atomic_path
 from transformer.training.learner import MixedPrecision
-from transformer.training.run import RunError, RunFolder
-
-
-@dataclass
-class Progress:
-    """Where a run stands: all that its next step depends on besides weights and Adam."""
-
-    step: int = 0
-    epoch: int = 0
-    batch: int = 0  # next batch of this epoch's plan
-    seconds: float = 0.0  # of training so far, over all starts
-    best_valid: float = float("inf")
-    worse: int = 0  # validations since the best
-    precision: str = ""  # what "auto" chose: a resumed run does not choose again
+from transformer.training.progress import Progress, cannot_resume
+from transformer.training.run import RunFolder
 
 
 def save_resume(run: RunFolder, learner: MixedPrecision[Any], progress: Progress) -> None:
     """One file, written whole or not at all. Raises OSError."""
     tensors = {name: tensor.cpu().contiguous() for name, tensor in learner.tensors().items()}
     _save(tensors, run.resume_path, {"progress": json.dumps(asdict(progress))})
-
-
-def load_progress(run: RunFolder) -> Progress:
-    """Where the run stood when it was last saved; the very start if it never was.
-
-    Raises:
-        RunError: if the file is cut off or is none of ours.
-    """
-    if not run.resume_path.is_file():
-        return Progress()
-    try:
-        with safe_open(run.resume_path, framework="pt") as file:
-            return Progress(**json.loads((file.metadata() or {})["progress"]))
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
-        raise _cannot_resume(run, f"it is cut off or of another kind ({error})") from error
 
 
 def load_resume(run: RunFolder, learner: MixedPrecision[Any]) -> None:
@@ -64,16 +37,12 @@ def load_resume(run: RunFolder, learner: MixedPrecision[Any]) -> None:
     try:
         tensors = load_file(run.resume_path)
     except (SafetensorError, OSError) as error:
-        raise _cannot_resume(run, f"it is cut off or of another kind ({error})") from error
+        raise cannot_resume(run, f"it is cut off or of another kind ({error})") from error
     for name, shape in learner.shapes().items():
         if name not in tensors or tensors[name].shape != shape:
             has = f"shape {tuple(tensors[name].shape)}" if name in tensors else "nothing"
-            raise _cannot_resume(run, f"for {name} it has {has}, the model needs {tuple(shape)}")
+            raise cannot_resume(run, f"for {name} it has {has}, the model needs {tuple(shape)}")
     learner.load_tensors(tensors)
-
-
-def _cannot_resume(run: RunFolder, why: str) -> RunError:
-    return RunError(f"{run.resume_path} cannot be resumed from: {why}; give another run folder")
 
 
 class LastWeights:

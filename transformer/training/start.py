@@ -15,8 +15,8 @@ from transformer.training.console import Console, log
 from transformer.training.data import TrainingPairs, open_prepared
 from transformer.training.distributed import join_world, own_device
 from transformer.training.evaluator import ProbeSet
+from transformer.training.progress import load_progress
 from transformer.training.run import RunFolder, Status
-from transformer.training.saving import load_progress
 from transformer.training.trainer import Report, Trainer
 from transformer.training.translation_task import TranslationTask
 

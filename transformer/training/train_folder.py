@@ -9,7 +9,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
+import torch
+
 from transformer.analysis.corpora.gold import Link
+from transformer.config import ModelConfig
+from transformer.model import Transformer
 from transformer.run_config import FilesRun, LayerRun, PairsRun, TaskRun, TrainingRun
 from transformer.training.console import log
 from transformer.training.data import TrainingPairs, prepare
@@ -22,6 +26,17 @@ from transformer.training.start import train_in
 
 MAX_WATCHED = 500  # validation pairs that looks are taken at
 PROBES = 4
+
+
+def warm_up(threads: int) -> None:
+    """Do once what is slow the first time: torch's kernels and Adam, on a model of no size."""
+    torch.set_num_threads(threads)
+    config = ModelConfig(vocab_size=8, d_model=8, n_layers=1, n_heads=2, d_ff=8)
+    model, ids = Transformer(config), torch.ones(2, 3, dtype=torch.long)
+    adam = torch.optim.Adam(model.parameters(), lr=0.0, fused=True)
+    torch.nn.functional.cross_entropy(model(ids, ids).flatten(0, 1), ids.flatten()).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    adam.step()
 
 
 def train_run(path: str | os.PathLike[str], *, verbose: bool = False) -> Status:

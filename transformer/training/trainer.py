@@ -14,9 +14,10 @@ from transformer.config import TrainingConfig
 from transformer.training.distributed import World
 from transformer.training.errors import TrainingError, as_training_error
 from transformer.training.machine import fitting_threads, keep_freed_memory, made_with
+from transformer.training.progress import Progress
 from transformer.training.run import RunFolder, Status
 from transformer.training.run_control import RunControl
-from transformer.training.saving import Progress, load_resume, save_resume
+from transformer.training.saving import load_resume, save_resume
 from transformer.training.schedule import learning_rate
 from transformer.training.train_task import TrainTask
 

@@ -10,15 +10,16 @@ import torch
 
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.model import Transformer
-from transformer.text import make_batch
+from transformer.text.batching import make_batch
 from transformer.training.data import Prepared, batches_from, epoch_plan
 from transformer.training.distributed import World
 from transformer.training.evaluation_callback import EvaluationCallback
 from transformer.training.evaluator import ProbeSet
 from transformer.training.learner import Learner
 from transformer.training.machine import SEEDS, choose_precision, seed_draw
+from transformer.training.progress import Progress
 from transformer.training.run import RunFolder
-from transformer.training.saving import LastWeights, Progress
+from transformer.training.saving import LastWeights
 from transformer.training.train_task import TrainTask
 
 Card = Callable[[Progress, int], str]  # where the run stands, how many weights are averaged

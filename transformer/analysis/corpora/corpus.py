@@ -15,7 +15,6 @@ from typing import Any
 from transformer.analysis.corpora import own_sentences
 from transformer.analysis.corpora.gold import Gold, parse_links
 from transformer.analysis.corpora.own_sentences import LANGUAGES
-from transformer.checkpoint import CheckpointError, load_languages
 from transformer.run_config import TaskRun, parse
 from transformer.text import TASKS, CorpusError, TokenStore, Vocabulary, split
 from transformer.text.corpus import read_lines
@@ -213,6 +212,8 @@ def corpus_for(checkpoint: str | os.PathLike[str], vocabulary: Vocabulary) -> Co
     """What to measure a checkpoint over if nothing is said: a run's own validation pairs, for it
     may know no English; else our sentences for the language that its card says it writes, or
     those to French."""
+    from transformer.checkpoint import CheckpointError, load_languages  # which is torch
+
     run = Path(checkpoint).resolve().parent
     if Path(checkpoint).name == "checkpoint" and (run / "config.json").is_file():
         return Corpus.of_run(run)
