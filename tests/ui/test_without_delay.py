@@ -1,0 +1,59 @@
+"""No message of the server's waits for the browser to acknowledge the one before."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from transformer.ui.server import without_delay
+
+
+@pytest.mark.parametrize("family", without_delay.FAMILIES)
+def test_a_connection_on_a_socket_that_names_no_protocol(family: socket.AddressFamily) -> None:
+    """As Streamlit binds it; on asyncio's own there is no delay anyway."""
+    try:
+        bound = socket.socket(family)
+        bound.bind(("::1" if family == socket.AF_INET6 else "127.0.0.1", 0))
+    except OSError:
+        pytest.skip("this machine has no such addresses")
+    assert bound.proto == 0
+    assert asyncio.run(_option_of_who_comes_to(bound)) != 0
+
+
+async def _option_of_who_comes_to(bound: socket.socket) -> int:
+    found: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    async def came(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        made = writer.get_extra_info("socket")
+        found.set_result(made.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(came, sock=bound):
+        _, writer = await asyncio.open_connection(*bound.getsockname()[:2])
+        option = await found
+        writer.close()
+        await writer.wait_closed()
+    return option
+
+
+def test_other_sockets_are_left_alone() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+        without_delay._set_nodelay(datagrams)
+    if hasattr(socket, "AF_UNIX"):
+        with socket.socket(socket.AF_UNIX) as local:
+            without_delay._set_nodelay(local)
+
+
+def test_the_server_begins_with_it() -> None:
+    program = (
+        "import app; from asyncio import base_events; print(base_events._set_nodelay.__module__)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split() == [without_delay.__name__]
