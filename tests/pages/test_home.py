@@ -9,6 +9,7 @@ import pytest
 import streamlit as st
 
 from tests.pages.conftest import Visit, shown, view
+from tests.session import SessionDict
 from transformer import Translator
 from transformer.figures.glance import glance_data
 from transformer.figures.rooms import PICTURES
@@ -59,7 +60,7 @@ def test_every_room_has_a_card_in_the_order_of_the_way_around(visit: Visit) -> N
 @pytest.fixture
 def model(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
     """With a session of its own, without a browser."""
-    monkeypatch.setattr(st, "session_state", {"page": HOME})
+    monkeypatch.setattr(st, "session_state", SessionDict({"page": HOME}))
     return models.load("tiny", checkpoints / "tiny")
 
 

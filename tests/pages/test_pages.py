@@ -9,7 +9,7 @@ import pytest
 
 from tests.pages.conftest import ROOT, Visit, messages, shown, view
 from transformer import Translator
-from transformer.ui import models
+from transformer.ui import model_list, models
 from transformer.ui.pages import HOME, PAGES
 
 OURS = ("pages/translate.py", "pages/attention.py")
@@ -77,7 +77,7 @@ def test_a_broken_checkpoint_is_named_in_the_list_and_never_the_first_choice(
     assert choice.options == [
         "a-cut-one (cannot be opened)",
         "b-of-a-list (cannot be opened)",
-        f"whole · {models.millions(models.weights(tmp_path / 'whole'))}",
+        f"whole · {models.millions(model_list.weights(tmp_path / 'whole'))}",
     ]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from transformer.inference import Translator
-from transformer.ui import models
+from transformer.ui import model_list, models
 from transformer.ui.kit.kept import Kept
 
 
@@ -38,7 +38,7 @@ def test_a_checkpoint_that_breaks_and_none_at_all_are_the_pages_to_say(folder: P
 
 def test_the_label_says_how_many_weights_there_are(folder: Path) -> None:
     count = sum(w.numel() for w in Translator.load(folder / "b").model.parameters())
-    assert models.weights(folder / "b") == count
+    assert model_list.weights(folder / "b") == count
     assert models.millions(count) in models.offered()["b"]
     assert [models.millions(n) for n in (13_088_768, 74_410_000, 340_000)] == ["13M", "74M", "0.3M"]
 

@@ -3,13 +3,13 @@ session."""
 
 from __future__ import annotations
 
-from collections import UserDict
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import streamlit as st
 
+from tests.session import SessionDict
 from transformer.ui import live_jobs, state
 from transformer.ui.training import Train, finished_run
 
@@ -18,7 +18,7 @@ class Ended(BaseException):
     """What Streamlit raises in the callback of a press when the next one comes."""
 
 
-class Session(UserDict[str, Any]):
+class Session(SessionDict):
     """A session whose n-th word from now on ends the callback."""
 
     left = -1
@@ -35,6 +35,10 @@ class Session(UserDict[str, Any]):
     def __setitem__(self, key: str, value: Any) -> None:
         self._word()
         super().__setitem__(key, value)
+
+    def to_dict(self) -> dict[str, Any]:
+        self._word()
+        return super().to_dict()
 
 
 @pytest.mark.parametrize("words", range(40))

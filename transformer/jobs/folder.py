@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 from typing import Any
 
 from transformer.training.locks import is_free
@@ -32,10 +32,13 @@ class JobFolder(RunFolder):
     shipped = False
     """Whether it came with the app (`shipped.py`)."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        super().__init__(path)
-        self.lock_path = self.path / "job.lock"
-        self.log_path = self.path / "log.txt"
+    @property
+    def lock_path(self) -> Path:
+        return self.path / "job.lock"
+
+    @property
+    def log_path(self) -> Path:
+        return self.path / "log.txt"
 
     @property
     def name(self) -> str:

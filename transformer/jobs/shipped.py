@@ -13,6 +13,7 @@ but for what only training needs. A folder of checkpoints is a folder with a con
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
 
 from transformer.jobs.folder import JobFolder
@@ -29,10 +30,10 @@ class ShippedFolder(JobFolder):
 
     shipped = True
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        if not self.has_own_checkpoint and (named := self._named()):
-            self.checkpoint_path = named
+    @property
+    def checkpoint_path(self) -> Path:
+        own = super().checkpoint_path
+        return own if self.has_own_checkpoint else self._named() or own
 
     @property
     def has_own_checkpoint(self) -> bool:
@@ -65,5 +66,13 @@ def folders(root: Path) -> list[ShippedFolder]:
 
 
 def infos(root: Path) -> list[RunInfo]:
-    """What a page shows of them."""
-    return [info for folder in folders(root) if (info := read(folder))]
+    """What a page shows of them. Read once: what came with the app stays as it is."""
+    try:
+        return [*_infos(root, root.stat().st_mtime_ns)]
+    except OSError:
+        return []
+
+
+@lru_cache(maxsize=4)
+def _infos(root: Path, _: int) -> tuple[RunInfo, ...]:
+    return tuple(info for folder in folders(root) if (info := read(folder)))

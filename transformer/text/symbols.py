@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import sentencepiece
@@ -30,6 +31,11 @@ def symbol_model(symbols: Sequence[str]) -> bytes:
     The bytes depend on `symbols` alone. Raises ValueError if there is none, if one is empty,
     holds a blank or stands twice, or if NFKC (as in all our vocabularies) changes it.
     """
+    return _made(tuple(symbols))
+
+
+@lru_cache(maxsize=32)  # a task's are asked for by every card that shows it
+def _made(symbols: tuple[str, ...]) -> bytes:
     _check(symbols)
     written = io.BytesIO()
     try:

@@ -94,9 +94,7 @@ def _lengths(config: TrainingRun, pairs: Sequence[tuple[str, str]]) -> tuple[int
     most = config.max_pieces
     if isinstance(config, TaskRun):
         own = {k: v for k, v in config.options.items() if k not in PAIRS_OF_A_TASK}
-        task = task_named(config.task)
-        drawn = task.pairs(min(SAMPLE, task.count(**own)), 0, **own)
-        counted = [(len(each.src.split()), len(each.tgt.split())) for each in drawn]
+        counted = _drawn(config.task, tuple(sorted(own.items())))
     else:
         counted = [(_pieces(src, most), _pieces(tgt, most)) for src, tgt in pairs[:SAMPLE]]
     if not counted:
@@ -104,6 +102,14 @@ def _lengths(config: TrainingRun, pairs: Sequence[tuple[str, str]]) -> tuple[int
     kept = [both for both in counted if max(both) <= most] or [(most, most)]
     n_src, n_tgt = (1 + round(fmean(side)) for side in zip(*kept, strict=True))
     return n_src, n_tgt
+
+
+@lru_cache(maxsize=64)
+def _drawn(name: str, own: tuple[tuple[str, int], ...]) -> list[tuple[int, int]]:
+    """Symbols of both sides of some pairs of a task with these options."""
+    task, options = task_named(name), dict(own)
+    drawn = task.pairs(min(SAMPLE, task.count(**options)), 0, **options)
+    return [(len(each.src.split()), len(each.tgt.split())) for each in drawn]
 
 
 def _pieces(text: str, most: int) -> int:

@@ -48,10 +48,23 @@ class RunFolder(Snapshots):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__(Path(path))
-        self.metrics_path = self.path / "metrics.jsonl"
-        self.resume_path = self.path / "resume.safetensors"
-        self.vocabulary_path = self.path / "vocabulary.model"
-        self.checkpoint_path = self.path / "checkpoint"
+
+    # Names of files when they are asked for: a page looks into hundreds of folders for one each.
+    @property
+    def metrics_path(self) -> Path:
+        return self.path / "metrics.jsonl"
+
+    @property
+    def resume_path(self) -> Path:
+        return self.path / "resume.safetensors"
+
+    @property
+    def vocabulary_path(self) -> Path:
+        return self.path / "vocabulary.model"
+
+    @property
+    def checkpoint_path(self) -> Path:
+        return self.path / "checkpoint"
 
     def text_path(self, part: str) -> Path:
         """The encoded pairs of "train" or "valid"."""

@@ -30,9 +30,18 @@ class Snapshots:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.snapshots_path = path / "snapshots"
-        self.examples_path = path / "examples.jsonl"
-        self.inspect_path = path / "inspect.json"
+
+    @property
+    def snapshots_path(self) -> Path:
+        return self.path / "snapshots"
+
+    @property
+    def examples_path(self) -> Path:
+        return self.path / "examples.jsonl"
+
+    @property
+    def inspect_path(self) -> Path:
+        return self.path / "inspect.json"
 
     def snapshots(self) -> list[int]:
         """The steps of which there is a snapshot, in order."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from transformer.cancellation import cancelled_by
 from transformer.ui import following, lessons, models, state
@@ -127,7 +128,15 @@ def link(file: str, label: str, **changes: Any) -> None:
     """A link to one of our pages, with its view in the address, but for `changes` of its own
     fields."""
     view = replace(state.view(PAGES[file].view), **changes)
-    st.page_link(file, label=label, query_params=view.to_params())
+    context = get_script_run_ctx()
+    page = _target(file, context.main_script_path) if context else file
+    st.page_link(page, label=label, query_params=view.to_params())
+
+
+@cache
+def _target(file: str, main: str) -> Any:
+    """The page as Streamlit knows it. By its name it looks for it on the disk, for every link."""
+    return st.Page(Path(main).parent / file, default=file == HOME)
 
 
 def go(file: str, label: str, icon: str, key: str = "", **changes: Any) -> None:

@@ -26,9 +26,13 @@ def jobs() -> Jobs:
         ValueError: if limits.toml or the folder of runs cannot be used.
     """
     found = _one()
-    if machine_memory() >= ROOMY:
+    if services.once(_is_roomy):
         found.start()
     return found
+
+
+def _is_roomy() -> bool:
+    return machine_memory() >= ROOMY
 
 
 def go_on() -> None:

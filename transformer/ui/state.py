@@ -240,10 +240,10 @@ def _put(news: Values) -> None:
     st.session_state[_VIEW] = {
         owner: {**kept.get(owner, {}), **news.get(owner, {})} for owner in owners
     }
-    shown = view(_page())
+    shown, held = view(_page()), st.session_state.to_dict()  # one word with the session, not eighty
     for name in shown.fields():
-        key, value = _key(name), getattr(shown, name)
-        if key in st.session_state and st.session_state[key] != value:
+        key, value = f"{held[_PAGE]}:{name}", getattr(shown, name)
+        if key in held and held[key] != value:
             st.session_state[key] = value
 
 

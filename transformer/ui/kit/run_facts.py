@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from transformer.jobs import JobError, RunInfo
+from transformer.jobs.folder import JobFolder
 from transformer.text.tasks import TASKS
 from transformer.training.run import RunError
 from transformer.ui import live_jobs
 from transformer.ui.kit import quantities
 
+SCORE = "sequence_accuracy"
 COLOURS: dict[str, Any] = {
     "queued": "gray",
     "running": "blue",
@@ -29,22 +33,39 @@ def badge(info: RunInfo) -> None:
 
 
 def facts(info: RunInfo) -> list[str]:
-    try:
-        folder = live_jobs.jobs().folder(info.name)
-        lines, seconds = folder.last_lines(), folder.state().get("seconds")
-    except (JobError, RunError):
-        lines, seconds = [], None
     task = _task_title(info)
     found = [task] if task not in ("", info.title) else []
     found.append(f"step {info.step:,}")
-    right = [line["sequence_accuracy"] for line in lines if "sequence_accuracy" in line]
-    if right:
-        found.append(f"{quantities.percent(right[-1])} right")
-    if isinstance(seconds, int | float) and seconds:
-        found.append(f"trained {quantities.duration(seconds)}")
+    try:
+        folder = live_jobs.jobs().folder(info.name)
+        found += _learned(folder, (info.status, info.step, info.created))
+    except (JobError, RunError):
+        pass
     if info.created:
         found.append(quantities.ago(info.created))
     return found
+
+
+def _learned(folder: JobFolder, known_by: tuple[object, ...]) -> tuple[str, ...]:
+    """How much of it is right, and how long it took. Raises RunError."""
+    finished = known_by[0] == "finished"  # its files are as they will stay
+    return _kept(folder.path, known_by) if finished else _read(folder)
+
+
+@lru_cache(maxsize=1024)
+def _kept(path: Path, _: tuple[object, ...]) -> tuple[str, ...]:
+    return _read(JobFolder(path))
+
+
+def _read(folder: JobFolder) -> tuple[str, ...]:
+    found = []
+    right = [line[SCORE] for line in folder.last_lines() if SCORE in line]
+    if right:
+        found.append(f"{quantities.percent(right[-1])} right")
+    seconds = folder.state().get("seconds")
+    if isinstance(seconds, int | float) and seconds:
+        found.append(f"trained {quantities.duration(seconds)}")
+    return tuple(found)
 
 
 def _task_title(info: RunInfo) -> str:
