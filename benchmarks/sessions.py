@@ -31,6 +31,7 @@ class Session:
     Attributes:
         elements: what is on the page, by kind and label, or a component's name: the last one.
         text: everything that is written there, of the last run.
+        received: bytes of all messages so far.
         query: the address's part after "?".
         socket: the connection, to send anything else by.
     """
@@ -44,6 +45,7 @@ class Session:
         self.widgets: dict[str, WidgetState] = {}
         self.elements: dict[tuple[str, str], Any] = {}
         self.text = ""
+        self.received = 0
         self.rerun()
 
     def __enter__(self) -> Self:
@@ -102,7 +104,9 @@ class Session:
         """
         texts: list[str] = []
         while True:
-            message = ForwardMsg.FromString(self.socket.recv(timeout=120))
+            written = self.socket.recv(timeout=120)
+            self.received += len(written)
+            message = ForwardMsg.FromString(written)
             kind = message.WhichOneof("type")
             if kind == "page_info_changed":
                 self.query = message.page_info_changed.query_string

@@ -67,7 +67,7 @@ class _Nobody:
     def watched(self) -> set[str]:
         return set()
 
-    def trouble(self) -> str:
+    def startup_error(self) -> str:
         return ""
 
 

@@ -178,11 +178,15 @@ class Corpus:
 
     def to_dict(self) -> dict[str, Any]:
         """For a file; `from_dict` reads it back."""
-        sentences = [
+        return {"name": self.name, "target": self.target, "sentences": self._written}
+
+    @cached_property
+    def _written(self) -> list[list[Any]]:
+        """The sentences as lists, once for all that is asked over them."""
+        return [
             [s.source, s.target, None if s.gold is None else s.gold.to_list()]
             for s in self.sentences
         ]
-        return {"name": self.name, "target": self.target, "sentences": sentences}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Corpus:

@@ -157,7 +157,7 @@ def _doubled() -> None:
                     key: value * 2 + value % 2 if key == letter else value
                     for key, value in BASE.items()
                 }
-                cost = formulas(**sizes)["cost"][name]
+                cost = TABLE_1[name].cost(sizes["n"], sizes["d"], sizes["k"], sizes["r"])
                 cells.append(f"{getattr(counted(name, **sizes), part) / cost:.3g}")
             rows.append([f"{NAMES[name]}, {part}", *cells])
     first = ", ".join(f"{key} = {value}" for key, value in BASE.items())
