@@ -21,6 +21,7 @@ from transformer.ui.address import View
 from transformer.ui.pages import HOME, PAGES, Kind, Values, made, of_model, values_of
 
 _VIEW, _PAGE, _WRITTEN, _ACTED, _VISIT = "view", "page", "written", "acted", "visit"
+_BY_LINK = "by link"
 # _ACTED is there after the user did something; it names the page whose widget it was, if known.
 _STARTED, _TWICE = "started", 3.0
 """What this session has begun and does not look at yet; seconds in which a second press is the same
@@ -186,6 +187,7 @@ def open_address(page: str) -> list[str]:
     written = dict(st.query_params.items())
     actor = st.session_state.pop(_ACTED, None)
     acted = actor is not None
+    st.session_state[_BY_LINK] = not acted
     turned = before != page
     known = _VIEW in st.session_state
     if before and turned and actor == page:
@@ -216,9 +218,10 @@ def write_address() -> None:
     shown = view(mine).to_params()
     if problems or not written.keys() <= linked or made(mine, found).to_params() != shown:
         st.query_params.from_dict(shown)
-    elif written != st.session_state.get(_WRITTEN, written):
+    elif st.session_state.get(_BY_LINK) and written != st.session_state.get(_WRITTEN, written):
         # A link to the page it stands on tells the server only: the bar would keep the old address,
-        # and whatever the browser asks for next would bring that back.
+        # and whatever the browser asks for next would bring that back. A view writes its own there,
+        # and may have written the next one since.
         st.query_params.from_dict(written)
     st.session_state[_WRITTEN] = dict(st.query_params.items())
 
