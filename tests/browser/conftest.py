@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request, expect
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, Request, expect
 
 from benchmarks.browser import chromium, served
 
@@ -29,6 +29,7 @@ class Windows:
 
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
+        self.used: list[Page] = []  # by the test that runs
         self._free: list[tuple[Page, list[str]]] = []
 
     def opened(self, **more: Any) -> tuple[Page, list[str]]:
@@ -107,11 +108,13 @@ def new_page(windows: Windows) -> Iterator[NewPage]:
         one = windows.opened(**more) if alone or more else windows.taken()
         (own if alone or more else taken).append(one)
         page = one[0]
+        windows.used.append(page)
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
         return page
 
     yield open_page
+    windows.used.clear()
     for page, wrong in taken:
         windows.give_back(page, wrong)
     for page, _ in own:
@@ -122,3 +125,19 @@ def new_page(windows: Windows) -> Iterator[NewPage]:
 @pytest.fixture
 def page(new_page: NewPage) -> Page:
     return new_page()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Function,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Of a test that failed: what its pages show, for who has nothing but the report."""
+    report = yield
+    windows = item.funcargs.get("windows")
+    if report.when == "call" and report.failed and isinstance(windows, Windows):
+        for page in windows.used:
+            try:
+                report.sections.append((page.url, page.inner_text("body", timeout=5_000)))
+            except Error as error:
+                report.sections.append((page.url, str(error)))
+    return report

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import streamlit as st
 
 from tests.session import SessionDict
 from transformer.ui import state
@@ -29,8 +30,8 @@ class Bar(SessionDict):
 @pytest.fixture
 def bar(monkeypatch: pytest.MonkeyPatch) -> Bar:
     made = Bar()
-    monkeypatch.setattr(state.st, "session_state", SessionDict())
-    monkeypatch.setattr(state.st, "query_params", made)
+    monkeypatch.setattr(st, "session_state", SessionDict())
+    monkeypatch.setattr(st, "query_params", made)
     rerun(made, BEFORE)
     made.written.clear()
     return made

@@ -1,5 +1,4 @@
-"""A press that is ended half-way by the next one, as Streamlit does it: at any word with the
-session."""
+"""A careless hand presses twice: it is one wish."""
 
 from __future__ import annotations
 
@@ -10,103 +9,71 @@ import pytest
 import streamlit as st
 
 from tests.session import SessionDict
-from transformer.ui import live_jobs, state
-from transformer.ui.training import Train, finished_run
+from transformer.ui import live_classes, live_jobs, state
+from transformer.ui.races import start
+from transformer.ui.server import visitor
+from transformer.ui.training import Train, draft, finished_run, ideas
 
 
-class Ended(BaseException):
-    """What Streamlit raises in the callback of a press when the next one comes."""
-
-
-class Session(SessionDict):
-    """A session whose n-th word from now on ends the callback."""
-
-    left = -1
-
-    def _word(self) -> None:
-        self.left -= 1
-        if self.left == -1:
-            raise Ended
-
-    def __getitem__(self, key: str) -> Any:
-        self._word()
-        return super().__getitem__(key)
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        self._word()
-        super().__setitem__(key, value)
-
-    def to_dict(self) -> dict[str, Any]:
-        self._word()
-        return super().to_dict()
-
-
-@pytest.mark.parametrize("words", range(40))
-def test_wherever_the_first_press_is_ended_one_run_is_started_and_looked_at(
-    words: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session, runs = Session({"page": "pages/train.py", "view": {}}), list[str]()
-    monkeypatch.setattr(st, "session_state", session)
-
-    def start() -> dict[str, str]:
-        runs.append(f"run-{len(runs)}")
-        return {"run": runs[-1]}
-
-    def press() -> None:
-        state.look_at_new("run", start, already=bool(state.view(Train).run))
-
-    session.left = words
-    try:
-        press()
-    except Ended:
-        session.left = -1
-        press()
-    else:
-        assert words > 4, "the callback speaks with the session"
-    session.left = -1
-    assert runs == ["run-0"]
-    assert state.view(Train).run == "run-0"
-
-
-class OneRun:
-    """What is asked of jobs as a run is deleted."""
+class Jobs:
+    """What is asked of jobs."""
 
     def __init__(self) -> None:
-        self.names = ["gone soon"]
+        self.names = ["there already"]
 
-    def runs(self, owner: str) -> list[SimpleNamespace]:
-        assert owner == "ann"
+    def submit(self, *_: Any, **__: Any) -> str:
+        self.names.append(f"run-{len(self.names)}")
+        return self.names[-1]
+
+    def runs(self, _: str) -> list[SimpleNamespace]:
         return [SimpleNamespace(name=name) for name in self.names]
 
-    def delete(self, name: str, owner: str) -> None:
-        assert owner == "ann"
+    def delete(self, name: str, _: str) -> None:
         self.names.remove(name)
 
 
-@pytest.mark.parametrize("words", range(40))
-def test_wherever_the_first_press_is_ended_a_run_is_deleted_and_no_longer_looked_at(
-    words: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    jobs, view = OneRun(), {"Train": {"run": "gone soon"}}
-    session = Session({"page": "pages/train.py", "view": view})
-    monkeypatch.setattr(st, "session_state", session)
-    monkeypatch.setattr(live_jobs, "jobs", lambda: jobs)
-    session.left = words
-    try:
-        finished_run._delete("gone soon", "ann")
-    except Ended:
-        session.left = -1
-        finished_run._delete("gone soon", "ann")
-    else:
-        assert words > 4, "the callback speaks with the session"
-    session.left = -1
+@pytest.fixture
+def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
+    made = Jobs()
+    monkeypatch.setattr(st, "session_state", SessionDict({"page": "pages/train.py", "view": {}}))
+    monkeypatch.setattr(live_jobs, "jobs", lambda: made)
+    monkeypatch.setattr(live_classes, "is_teacher", lambda: False)
+    for room in (ideas, start):
+        monkeypatch.setattr(room, "submit_race", made.submit)
+    for name in ("known", "address"):
+        monkeypatch.setattr(visitor, name, lambda: "ann")
+    return made
+
+
+def test_one_run_is_started_and_looked_at(jobs: Jobs) -> None:
+    for _ in range(2):
+        ideas._start(ideas.IDEAS[0])
+    assert jobs.names == ["there already", "run-1"]
+    assert state.view(Train).run == "run-1"
+    state.change(run="")
+    ideas._start(ideas.IDEAS[0])  # a wish of its own, later
+    assert state.view(Train).run == "run-2"
+
+
+def test_another_is_started_instead_of_the_one_that_is_looked_at(jobs: Jobs) -> None:
+    state.change(run="there already")
+    for _ in range(2):
+        draft.submit(ideas.config_of(ideas.IDEAS[0]), {}, instead="there already")
+    assert jobs.names == ["there already", "run-1"]
+    assert state.view(Train).run == "run-1"
+
+
+@pytest.mark.parametrize("begin", [ideas._race, lambda: start._start(Jobs(), "heads", "ann", 1)])  # type: ignore[arg-type]
+def test_one_race_is_started(jobs: Jobs, begin: Any) -> None:
+    for _ in range(2):
+        begin()
+    assert jobs.names == ["there already", "run-1"]
+    assert state.view(Train).race == "run-1"
+
+
+def test_a_run_is_deleted_and_no_longer_looked_at(jobs: Jobs) -> None:
+    state.change(run="there already")
+    for _ in range(2):
+        finished_run._delete("there already", "ann")
     assert jobs.names == []
     assert state.view(Train).run == ""
-
-
-def test_a_later_press_starts_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(st, "session_state", Session({"page": "pages/train.py", "view": {}}))
-    for name in ("one", "two"):
-        state.look_at_new("run", lambda name=name: {"run": name}, already=False)  # type: ignore[misc]
-        assert state.view(Train).run == name
-        state.change(run="")

@@ -8,9 +8,7 @@ one, and what all share, stand in the address.
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import Any, NoReturn, overload
 
@@ -23,9 +21,6 @@ from transformer.ui.pages import HOME, PAGES, Kind, Values, made, of_model, valu
 _VIEW, _PAGE, _WRITTEN, _ACTED, _VISIT = "view", "page", "written", "acted", "visit"
 _BY_LINK = "by link"
 # _ACTED is there after the user did something; it names the page whose widget it was, if known.
-_STARTED, _TWICE = "started", 3.0
-"""What this session has begun and does not look at yet; seconds in which a second press is the same
-wish."""
 
 
 @overload
@@ -58,28 +53,6 @@ def change(page: str = "", /, **values: Any) -> None:
     if values.get("model", view().model) != view().model:
         _put(of_model())
     normalise(page, **values)
-
-
-def look_at_new(what: str, start: Callable[[], dict[str, str]], already: bool) -> None:
-    """Start something and look at it: what `start` returns are fields of the open page; for
-    callbacks. Once, though a careless hand presses twice.
-
-    The second press ends the first one's callback at its next word with the session, which may be
-    when all has started and nothing says so yet. So what has started is kept in a dictionary that
-    the session holds already: writing there is no such word.
-
-    Args:
-        what: a word for it, by which a second press is known.
-        already: the page looks at one; then this is a second press.
-    """
-    started: dict[str, tuple[float, dict[str, str]]] = st.session_state.setdefault(_STARTED, {})
-    if not already:
-        since, new = started.get(what, (-math.inf, {}))
-        if time.monotonic() > since + _TWICE:
-            new = start()
-            started[what] = time.monotonic(), new
-        change(**new)
-    started.pop(what, None)
 
 
 def replace_view(page: str, new: View) -> None:

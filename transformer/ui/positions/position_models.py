@@ -113,7 +113,8 @@ def offer() -> None:
 
 
 def _begin() -> None:
-    attempt("positions", lambda: state.look_at_new("pair", _train, already=bool(_learning())))
+    if not _learning():  # not pressed twice
+        attempt("positions", lambda: state.change(**_train()))
 
 
 def _train() -> dict[str, str]:

@@ -74,13 +74,10 @@ def card(jobs: Jobs, race: Race, owner: str) -> None:
 
 
 def _start(jobs: Jobs, race: str, owner: str, count: int) -> None:
-    where = visitor.address()
-
-    def submit() -> dict[str, str]:
-        return {"race": submit_race(jobs, race, owner, range(1, count + 1), address=where)}
-
-    already = bool(state.here().race)
-    attempt("race", lambda: state.look_at_new("race", submit, already=already))
+    if state.here().race:
+        return  # pressed twice
+    seeds, where = range(1, count + 1), visitor.address()
+    attempt("race", lambda: state.change(race=submit_race(jobs, race, owner, seeds, address=where)))
 
 
 def listed(

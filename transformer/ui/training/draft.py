@@ -137,14 +137,12 @@ def files(draft: Draft) -> dict[str, bytes]:
 def submit(wanted: TrainingRun, beside: Mapping[str, bytes], instead: str = "") -> None:
     """Put a run in line and look at it, `instead` of the one that the page looks at, or keep the
     sentence that says why not; for callbacks."""
+    if state.here().run != instead:
+        return  # pressed twice
     who, where, first = visitor.known(), visitor.address(), live_classes.is_teacher()
-
-    def begin() -> dict[str, str]:
-        jobs = live_jobs.jobs()
-        return {"run": jobs.submit(wanted, who, beside, address=where, first=first, once=True)}
-
+    jobs = live_jobs.jobs()
     try:
-        state.look_at_new("run", begin, already=state.here().run != instead)
+        state.change(run=jobs.submit(wanted, who, beside, address=where, first=first, once=True))
     except JobError as error:
         refuse(error)
         return

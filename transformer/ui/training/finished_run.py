@@ -209,10 +209,8 @@ def _resume(name: str, owner: str) -> None:
 
 
 def _delete(name: str, owner: str) -> None:
-    """Pressed twice, the second press ends this at its next word with the session: then the run is
-    gone, and the page still looks at it."""
     if state.here().run != name:
-        return
+        return  # pressed twice
     mine = name in {info.name for info in live_jobs.jobs().runs(owner)}
     if mine and not attempt("control", lambda: live_jobs.jobs().delete(name, owner)):
         return

@@ -152,13 +152,11 @@ def _race_cost() -> str:
 
 
 def _race() -> None:
+    if state.here().race:
+        return  # pressed twice
     who, where = visitor.known(), visitor.address()
     try:
-        state.look_at_new(
-            "race",
-            lambda: {"race": submit_race(live_jobs.jobs(), RACE, who, address=where)},
-            already=bool(state.here().race),
-        )
+        state.change(race=submit_race(live_jobs.jobs(), RACE, who, address=where))
     except JobError as error:
         draft.refuse(error)
 

@@ -1,0 +1,156 @@
+"""A press while its page is drawn, or just before another one: its callback runs once, whole."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
+from streamlit.runtime.scriptrunner import RerunData
+from streamlit.runtime.scriptrunner_utils import script_run_context
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
+from streamlit.runtime.scriptrunner_utils.script_run_context import FragmentThreadState
+from streamlit.runtime.state.common import WidgetMetadata
+from streamlit.runtime.state.safe_session_state import SafeSessionState
+from streamlit.runtime.state.session_state import SessionState
+
+from transformer.ui.server import whole_presses
+
+
+class Ended(BaseException):
+    """What Streamlit raises in a drawing that is to make room for the next."""
+
+
+def unhindered() -> None:
+    """Nobody asks for another drawing."""
+
+
+@pytest.fixture(autouse=True)
+def in_a_drawing() -> Iterator[None]:
+    before = script_run_context._thread_state.set(FragmentThreadState())
+    yield
+    script_run_context._thread_state.reset(before)
+
+
+class Page:
+    """A session with one button, drawn once."""
+
+    def __init__(self) -> None:
+        self.state, self.pressed = SessionState(), 0
+        self.speaks_with: SafeSessionState | None = None
+        button: WidgetMetadata[bool] = WidgetMetadata(
+            "button", bool, bool, "trigger_value", callback=self._press
+        )
+        self.state.register_widget(button, None)
+
+    def _press(self) -> None:
+        if self.speaks_with is not None:
+            self.speaks_with["begun"] = True
+        self.pressed += 1
+
+    def drawing(self, asks: Any = unhindered) -> SafeSessionState:
+        return SafeSessionState(self.state, asks)
+
+
+def press() -> WidgetStates:
+    states = WidgetStates()
+    one = states.widgets.add()
+    one.id, one.trigger_value = "button", True
+    return states
+
+
+@pytest.mark.parametrize("repaired", [False, True])
+def test_while_the_drawing_before_comes_to_its_end(
+    repaired: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not repaired:
+        monkeypatch.setattr(SafeSessionState, "__init__", whole_presses._init)
+    page = Page()
+    old, new = page.drawing(), page.drawing()
+    ends = threading.Thread(target=old.on_script_finished, args=(frozenset(["button"]),))
+    compare = SessionState._call_callbacks
+
+    def as_it_ends(state: SessionState, **replay: Any) -> None:
+        ends.start()
+        ends.join(0.3)
+        compare(state, **replay)
+
+    monkeypatch.setattr(SessionState, "_call_callbacks", as_it_ends)
+    new.on_script_will_rerun(press())
+    ends.join()
+    assert page.pressed == repaired, "Streamlit alone loses it"
+
+
+@pytest.mark.parametrize("repaired", [False, True])
+def test_as_another_drawing_is_asked_for(repaired: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not repaired:
+        monkeypatch.setattr(
+            SafeSessionState, "on_script_will_rerun", whole_presses._on_script_will_rerun
+        )
+    words = iter([None])
+
+    def asks() -> None:
+        if next(words, "another") == "another":
+            raise Ended
+
+    page = Page()
+    page.speaks_with = drawing = page.drawing(asks)
+    if repaired:
+        drawing.on_script_will_rerun(press())
+        next(words)
+    else:
+        with pytest.raises(Ended):
+            drawing.on_script_will_rerun(press())
+    assert page.pressed == repaired, "Streamlit alone ends its callback"
+    with pytest.raises(Ended):  # and from then on it is ended as ever
+        drawing["after"] = True
+
+
+def ending() -> None:
+    raise Ended
+
+
+def test_a_drawing_that_comes_late_takes_nothing_back() -> None:
+    page = Page()
+    late, newest = page.drawing(ending), page.drawing()
+    newest.on_script_will_rerun(press())
+    with pytest.raises(Ended):
+        late.on_script_will_rerun(press())
+    assert page.pressed == 1
+
+
+def test_sessions_do_not_wait_for_each_other() -> None:
+    pages = [Page(), Page()]
+    one, other = (page.drawing() for page in pages)
+    assert one._lock is pages[0].drawing()._lock is not other._lock
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_what_a_drawing_was_to_begin_with_is_handed_on(
+    begun: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handed: list[ClientState] = []
+    monkeypatch.setattr(whole_presses, "_request_rerun", lambda _, asked: handed.append(asked))
+    requests = ScriptRequests()
+    requests.request_rerun(RerunData(widget_states=press()))
+    if begun:
+        requests.on_scriptrunner_ready()
+    session: Any = SimpleNamespace(_scriptrunner=SimpleNamespace(_requests=requests))
+    whole_presses._with_what_waits(session, ClientState())
+    assert [one.id for one in handed[0].widget_states.widgets] == ([] if begun else ["button"])
+    requests.request_stop()  # as Streamlit does then
+    assert requests.on_scriptrunner_ready().type is ScriptRequestType.STOP
+
+
+def test_a_part_of_the_page_ends_no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole_presses, "_request_rerun", lambda *_: None)
+    requests = ScriptRequests()
+    requests.request_rerun(RerunData(widget_states=press()))
+    session: Any = SimpleNamespace(_scriptrunner=SimpleNamespace(_requests=requests))
+    for asked in (ClientState(fragment_id="part"), None):
+        whole_presses._with_what_waits(session, asked)
+    assert requests.on_scriptrunner_ready().rerun_data.widget_states == press()
