@@ -86,6 +86,9 @@ class Hypotheses:
                 alive.append(len(self.nodes))
                 places.append(place)
             self.nodes.append(node)
+        if len(places) == len(self.alive):
+            order = _at_home(places)
+            places, alive = [places[n] for n in order], [alive[n] for n in order]
         self.alive = alive
         return places, [self.nodes[index].id for index in alive]
 
@@ -149,6 +152,14 @@ class Hypotheses:
         return BeamTree(tuple(nodes), self.options.beam_size, self.options.length_penalty)
 
 
+def _at_home(parents: list[int]) -> list[int]:
+    """In which order these children stand, so that as many as can be have their parent's place:
+    what the session keeps of a place need not be moved then."""
+    first = {parent: child for child, parent in reversed([*enumerate(parents)])}
+    others = iter([child for child, parent in enumerate(parents) if first[parent] != child])
+    return [first[place] if place in first else next(others) for place in range(len(parents))]
+
+
 def beam_search(
     session: Session,
     limits: Sequence[int],
@@ -171,14 +182,13 @@ def beam_search(
     for step in itertools.count():
         logits = torch.empty(len(ids), config.vocab_size, device=device)
         session.step(ids, logits)
-        best = allowed(logits, [0]).topk(k, dim=-1)
-        total = logits.logsumexp(dim=-1, keepdim=True)
+        every = logits.log_softmax(dim=-1)
+        best = allowed(every, [0]).topk(k, dim=-1)
         given: list[tuple[int, float]] = []
         if step < len(prefix):
-            id = prefix[step]
-            given = [(id, log) for log in (logits[:, id] - total[:, 0]).tolist()]
-        logs = (best.values - total).tolist()
-        running, rows, tokens = _advance(running, best.indices.tolist(), logs, given)
+            given = [(prefix[step], log) for log in every[:, prefix[step]].tolist()]
+        found = best.indices.tolist(), best.values.tolist()
+        running, rows, tokens = _advance(running, *found, given)
         if not running:
             break
         session.select(rows)

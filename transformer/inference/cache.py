@@ -72,14 +72,28 @@ class CachedSession:
     def select(self, rows: list[int]) -> None:
         if rows == list(range(self.rows)):
             return
-        index = torch.tensor(rows, device=self.cache.device)
-        self.cache = self.cache.index_select(2, index)
         batch_indices = [self.batch_indices[row] for row in rows]
-        if batch_indices != self.batch_indices:
+        if len(rows) > self.rows:
+            index = torch.tensor(rows, device=self.cache.device)
+            self.cache = self.cache.index_select(2, index)
             self.cross = self.cross.index_select(2, index)
             self.cross_mask = self.cross_mask.index_select(0, index)
-        self.batch_indices, self.rows = batch_indices, len(rows)
-        self._lay_out()
+        else:
+            self._move(rows, batch_indices)
+        if (batch_indices, len(rows)) != (self.batch_indices, self.rows):
+            self.batch_indices, self.rows = batch_indices, len(rows)
+            self._lay_out()
+
+    def _move(self, rows: list[int], batch_indices: list[int]) -> None:
+        """Where they are: new room costs ten times as much as what is copied into it. What a place
+        has already is not copied, nor what no step has written yet."""
+        moves = [(row, place) for place, row in enumerate(rows) if row != place]
+        _move(self.cache[..., : self.length, :], 2, moves)
+        others = [(row, to) for row, to in moves if batch_indices[to] != self.batch_indices[to]]
+        _move(self.cross, 2, others)
+        _move(self.cross_mask, 0, others)
+        self.cache, self.cross = self.cache[:, :, : len(rows)], self.cross[:, :, : len(rows)]
+        self.cross_mask = self.cross_mask[: len(rows)]
 
     def _attend(
         self,
@@ -120,3 +134,10 @@ class CachedSession:
         self.flat_cache = [(cache, *cache.unbind(0)) for cache in caches]
         self.flat_cross = [tuple(both.flatten(1, 2).unbind(0)) for both in self.cross.unbind(0)]
         self.flat_cross_mask = self.cross_mask.flatten(0, 1)
+
+
+def _move(kept: Tensor, dim: int, moves: list[tuple[int, int]]) -> None:
+    """Write row `i` of `kept` to where row `j` is, for all (i, j) at once."""
+    if moves:
+        rows, places = torch.tensor(moves, device=kept.device).unbind(1)
+        kept.index_copy_(dim, places, kept.index_select(dim, rows))
