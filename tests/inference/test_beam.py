@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.inference import models
-from transformer.inference.beam import Hypotheses
+from transformer.inference.beam import Hypotheses, _at_home
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding
 from transformer.inference.results import BeamTree, length_penalty
@@ -161,3 +161,11 @@ def test_a_finished_hypothesis_that_none_can_overtake_ends_the_search() -> None:
     search.start(1)
     search.expand([[2, 5, 6]], [[-0.5, -3.0, -4.0]])
     assert not search.done(), "at 50 tokens the penalty would divide -3 by 9"
+
+
+@given(st.lists(st.integers(0, 7), min_size=8, max_size=8))
+def test_whoever_can_takes_the_place_of_its_parent(parents: list[int]) -> None:
+    order = _at_home(parents)
+    assert sorted(order) == list(range(8)), "everybody has one place"
+    at_home = {place for place, child in enumerate(order) if parents[child] == place}
+    assert at_home == set(parents)

@@ -94,6 +94,26 @@ def test_selected_rows_go_on_as_if_they_had_been_alone(rows: list[int]) -> None:
 
 
 @torch.inference_mode()
+def test_rows_are_chosen_again_and_again() -> None:
+    """As in a beam search: more of each, in another order, some twice, and fewer, all the while
+    the room for what is kept grows."""
+    model = models.untrained()
+    mask = padding_mask(SRC, 0)
+    memory = model.encode(SRC, mask)
+    cached = CachedSession(DecoderWeights(model), memory, mask, 50)
+    plain = PlainSession(model, memory, mask)
+    choices = [[0, 0, 1, 1, 2, 2], [1, 0, 3, 3, 4, 5], [0, 1, 3, 2, 4, 5], [5, 3, 0], [2, 2], [1]]
+    for rows in choices:
+        tgt = targets(7, cached.rows)
+        torch.testing.assert_close(stepped(cached, tgt), stepped(plain, tgt), atol=1e-5, rtol=0)
+        for session in (cached, plain):
+            session.select(rows)
+        assert cached.rows == len(rows)
+    tgt = targets(7, 1)
+    torch.testing.assert_close(stepped(cached, tgt), stepped(plain, tgt), atol=1e-5, rtol=0)
+
+
+@torch.inference_mode()
 def test_rewinding_forgets_what_came_after() -> None:
     model = models.untrained()
     src, tgt = SRC[1:2], targets(12, rows=1)

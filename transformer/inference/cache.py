@@ -88,10 +88,10 @@ class CachedSession:
         """Where they are: new room costs ten times as much as what is copied into it. What a place
         has already is not copied, nor what no step has written yet."""
         moves = [(row, place) for place, row in enumerate(rows) if row != place]
-        _move(self.cache[..., : self.length, :], 2, moves)
+        _copy_rows(self.cache[..., : self.length, :], 2, moves)
         others = [(row, to) for row, to in moves if batch_indices[to] != self.batch_indices[to]]
-        _move(self.cross, 2, others)
-        _move(self.cross_mask, 0, others)
+        _copy_rows(self.cross, 2, others)
+        _copy_rows(self.cross_mask, 0, others)
         self.cache, self.cross = self.cache[:, :, : len(rows)], self.cross[:, :, : len(rows)]
         self.cross_mask = self.cross_mask[: len(rows)]
 
@@ -136,7 +136,7 @@ class CachedSession:
         self.flat_cross_mask = self.cross_mask.flatten(0, 1)
 
 
-def _move(kept: Tensor, dim: int, moves: list[tuple[int, int]]) -> None:
+def _copy_rows(kept: Tensor, dim: int, moves: list[tuple[int, int]]) -> None:
     """Write row `i` of `kept` to where row `j` is, for all (i, j) at once."""
     if moves:
         rows, places = torch.tensor(moves, device=kept.device).unbind(1)
