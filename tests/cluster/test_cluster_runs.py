@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.machines import Machines
 from tests.jobs.conftest import STANDIN, asked, until, warm
 from transformer.checkpoint import load_checkpoint
 from transformer.cluster import for_runs
-from transformer.jobs import Jobs, Limits
+from transformer.cluster.connection import Connection
+from transformer.cluster.runs import ClusterRuns
+from transformer.jobs import Jobs, Limits, claims
 from transformer.jobs.jobs import TRAINER
+from transformer.jobs.queue import Queue
+from transformer.jobs.shares import Who
 from transformer.training.recipe import describe
 
 SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
@@ -118,3 +125,32 @@ def test_without_a_scheduler_or_a_worker_runs_wait_and_the_page_says_why(tmp_pat
             assert jobs.startup_error() == ""
         finally:
             machines.close()
+
+
+def test_a_run_is_given_back_though_its_place_is_given_up_before_a_thread_has_begun(
+    tmp_path: Path,
+) -> None:
+    """An app that ends at the moment in which a run has: its lock was left to the collector."""
+    queue, limits = Queue(tmp_path), Limits()
+    queue.add([asked()], Who("ann"), {}, limits)
+    claim = claims.take(queue, "a visit")
+    assert claim
+    connection, gate = Connection("tcp://127.0.0.1:1"), threading.Event()
+    runs = ClusterRuns(queue, limits, connection, STANDIN)
+
+    async def give_back_while_every_thread_is_busy() -> None:
+        threads = ThreadPoolExecutor(1)
+        asyncio.get_running_loop().set_default_executor(threads)
+        threads.submit(gate.wait)
+        giving = asyncio.create_task(runs._give_back(claim, None, interrupted=True))
+        await asyncio.sleep(0.05)
+        giving.cancel()
+        await asyncio.sleep(0.05)
+        gate.set()
+        await asyncio.wait([giving])
+        threads.shutdown()
+
+    connection.submit(give_back_while_every_thread_is_busy()).result(60)
+    connection.close()
+    assert claim.lock.closed
+    assert [info.status for info in queue.infos()] == ["queued"]

@@ -127,7 +127,7 @@ class ClusterRuns:
             return await asyncio.shield(taking)
         except asyncio.CancelledError:
             if claim := await taking:
-                await asyncio.to_thread(self._give_back, claim, None, True)
+                await self._give_back(claim, None, interrupted=True)
             raise
 
     async def _train(self, worker: str, visit: str, claim: ClaimedRun) -> None:
@@ -145,12 +145,27 @@ class ClusterRuns:
             traceback.print_exc()
             error, interrupted = caught, False
         finally:
-            del self._claimed[visit]
-            await asyncio.to_thread(self._give_back, claim, error, interrupted)
+            try:
+                await self._give_back(claim, error, interrupted)
+            finally:
+                del self._claimed[visit]
 
-    def _give_back(self, claim: ClaimedRun, error: Exception | None, interrupted: bool) -> None:
-        with claim.lock, suppress(OSError):  # of a full disk: the next look finds the run
-            claims.give_back(self._queue, claim, error, interrupted)
+    async def _give_back(
+        self, claim: ClaimedRun, error: Exception | None, interrupted: bool
+    ) -> None:
+        """In a thread, and to its end: an app that ends cancels this place meanwhile, and what no
+        thread has begun with would never be done."""
+
+        def give() -> None:
+            with claim.lock, suppress(OSError):  # of a full disk: the next look finds the run
+                claims.give_back(self._queue, claim, error, interrupted)
+
+        giving = asyncio.ensure_future(asyncio.to_thread(give))
+        try:
+            await asyncio.shield(giving)
+        except asyncio.CancelledError:
+            await giving
+            raise
 
     def _lost(self, claim: ClaimedRun) -> Exception | None:
         """Count that its machine is gone, which may be the run's own doing; an error if it was

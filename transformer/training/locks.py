@@ -44,8 +44,14 @@ def exclusive(path: Path) -> Iterator[None]:
 
 
 def attempt(path: Path) -> BinaryIO | None:
-    """The lock on `path`, held until the file is closed; None if someone else has it."""
-    file = path.open("ab")
+    """The lock on `path`, held until the file is closed; None if someone else has it.
+
+    Raises OSError, for one if its folder is gone.
+    """
+    return _if_free(path.open("ab"))
+
+
+def _if_free(file: BinaryIO) -> BinaryIO | None:
     try:
         _take(file, wait=False)
     except (BlockingIOError, PermissionError):
@@ -58,10 +64,12 @@ def attempt(path: Path) -> BinaryIO | None:
 
 
 def is_free(path: Path) -> bool:
-    """Whether nobody holds the lock on `path`, looked at without making the file."""
-    if not path.exists():
+    """Whether nobody holds the lock on `path`: nobody does where there is no such file, or none
+    any more. Looks without making one; holds the lock itself for that moment. Raises OSError."""
+    try:
+        file = _if_free(path.open("r+b"))
+    except FileNotFoundError:
         return True
-    file = attempt(path)
     if file is None:
         return False
     file.close()
