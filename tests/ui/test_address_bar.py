@@ -37,9 +37,9 @@ def bar(monkeypatch: pytest.MonkeyPatch) -> Bar:
     return made
 
 
-def rerun(bar: Bar, asked: dict[str, str]) -> None:
+def rerun(bar: Bar, asked: dict[str, str], page: str = ATTENTION) -> None:
     bar.data = dict(asked)
-    state.open_address(ATTENTION)
+    state.open_address(page)
     state.write_address()
 
 
@@ -61,3 +61,17 @@ def test_what_a_widget_changed_is_written(bar: Bar) -> None:
     state.change(**changes)
     rerun(bar, BEFORE)
     assert bar.written == [NOW]
+
+
+def test_the_address_of_a_link_to_another_page_is_its_own(bar: Bar) -> None:
+    # What the browser hears before it has turned the page, it puts into the history of the old one.
+    rerun(bar, {**BEFORE, "topic": "shift"}, "pages/positions.py")
+    assert not bar.written
+    rerun(bar, NOW)
+    assert not bar.written
+    assert state.here().to_params() == NOW
+
+
+def test_an_address_of_another_page_that_makes_no_sense_is_put_right(bar: Bar) -> None:
+    rerun(bar, {**BEFORE, "topic": "no such topic"}, "pages/positions.py")
+    assert bar.written == [BEFORE]

@@ -159,9 +159,8 @@ def open_address(page: str) -> list[str]:
     st.session_state[_PAGE] = page
     written = dict(st.query_params.items())
     actor = st.session_state.pop(_ACTED, None)
-    acted = actor is not None
-    st.session_state[_BY_LINK] = not acted
-    turned = before != page
+    acted, turned = actor is not None, before != page
+    st.session_state[_BY_LINK] = not acted and not turned
     known = _VIEW in st.session_state
     if before and turned and actor == page:
         # A widget of a page that the user has just left spoke last, and took the browser back
@@ -194,7 +193,8 @@ def write_address() -> None:
     elif st.session_state.get(_BY_LINK) and written != st.session_state.get(_WRITTEN, written):
         # A link to the page it stands on tells the server only: the bar would keep the old address,
         # and whatever the browser asks for next would bring that back. A view writes its own there,
-        # and may have written the next one since.
+        # and may have written the next one since. One to another page brings its own: what the
+        # browser hears before it has turned, it puts into the history of the page that was left.
         st.query_params.from_dict(written)
     st.session_state[_WRITTEN] = dict(st.query_params.items())
 
