@@ -1,11 +1,11 @@
-"""Many visitors while one run trains: how long pages take, and thirty who press Train at once.
+"""Many visitors while runs train: how long pages take, and thirty who press Train at once.
 
     python -m benchmarks.visitors [CHECKPOINTS]
 
 CHECKPOINTS is a folder of checkpoints, `checkpoints` if left out. A real server with a run that
-trains all the time. Page reruns are measured by visitors without a browser (`sessions.py`), so that
-no browser takes the cores that are measured: from sending the widget's new value to the last
-message of the page.
+trains all the time, then with as many as it trains at once. Page reruns are measured by visitors
+without a browser (`sessions.py`), so that no browser takes the cores that are measured: from
+sending the widget's new value to the last message of the page.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from playwright.sync_api import Browser, Page
@@ -31,6 +30,7 @@ from benchmarks.browser import ROOT, chromium, served, wait_until
 from benchmarks.sessions import Session
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.folder import JobFolder
+from transformer.jobs.info import read
 from transformer.training.recipe import describe
 
 AT_ONCE = 30  # visitors who press Train
@@ -43,7 +43,7 @@ _NUMBERS = itertools.count(11)
 
 
 def busy(runs: Path, address: str) -> None:
-    """Put a long run in line and wait until it takes steps."""
+    """Put a long run in line, a new one each time, and wait until it takes steps."""
     config = describe("addition", settings={"steps": 1_000_000, "minutes": 20}, title="Busy")
     jobs = Jobs(runs, Limits(), executor=lambda queue, limits: _Nobody())
     name = jobs.submit(config, "benchmark")
@@ -137,7 +137,7 @@ def press_in_browsers(pages: list[Page]) -> list[tuple[str, str]]:
 
 
 def thirty(browser: Browser, address: str, runs: Path) -> None:
-    """All press Train at the same moment; every run must be there, once, and its visitor's own."""
+    """All press Train at the same moment: whoever asks for the same has the same run."""
     pages = [browser.new_context().new_page() for _ in range(BROWSERS)]
     for page in pages:
         page.set_default_timeout(120_000)
@@ -152,12 +152,11 @@ def thirty(browser: Browser, address: str, runs: Path) -> None:
         pressed = [one.result() for one in waiting]
     names = [name for name, *_ in pressed] + [name for name, _ in shown]
     texts = [text for _, text, _ in pressed] + [text for _, text in shown]
-    owners = [_owner(runs / name) for name in names if name]
-    placed = sum(bool(re.search(r"in line|Step |Getting ready", text)) for text in texts)
+    made = [info for name in set(names) - {""} if (info := read(JobFolder(runs / name)))]
+    placed = sum(bool(re.search(r"in line|Its turn|Step |Getting ready", text)) for text in texts)
     print(f"{'pressed Train at once':<52} {AT_ONCE:8d}   ({BROWSERS} in a browser)")
-    print(f"{'runs that are there':<52} {len({n for n in names if (runs / n).is_dir()}):8d}")
-    print(f"{'visitors who see a run that nobody else sees':<52} {len(set(names) - {''}):8d}")
-    print(f"{'different owners of these runs':<52} {len(set(owners)):8d}")
+    print(f"{'runs that were made, one for all who asked for the same':<52} {len(made):8d}")
+    print(f"{'visitors who have one of them':<52} {sum(len(one.holders) for one in made):8d}")
     print(f"{'visitors who see their place, or that it trains':<52} {placed:8d}")
     print(f"{'from the click to the page, median, ms':<52} {_median(pressed):8.0f}")
     for session in sessions:
@@ -168,24 +167,25 @@ def _median(pressed: list[tuple[str, str, float]]) -> float:
     return statistics.median(ms for *_, ms in pressed)
 
 
-def _owner(run: Path) -> Any:
-    return json.loads((run / "config.json").read_text(encoding="utf-8"))["owner"]
-
-
 def main(checkpoints: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
-        runs = Path(folder)
-        with served(checkpoints, HEADS_UP_RUNS=folder) as (address, _):
+        runs, limits = Path(folder) / "runs", Path(folder) / "limits.toml"
+        # Said, so that all are there for runs that no page has put in line.
+        limits.write_text(f"workers = {Limits().processes}\n")
+        given = {"HEADS_UP_RUNS": str(runs), "HEADS_UP_LIMITS": str(limits)}
+        with served(checkpoints, **given) as (address, _):
             with Session(address, "attention"), Session(address, "translate"):
                 pass  # the model is loaded
             print(f"{f'{READERS} visitors, ms':<52} {'median':>8} {'p95':>8} {'most':>8}")
             report("choose another head, nothing trains", together(choose_heads, address))
             report("move a slider (translates), nothing trains", together(move_a_slider, address))
-            busy(runs, address)
-            report("choose another head, while a run trains", together(choose_heads, address))
-            report(
-                "move a slider (translates), while a run trains", together(move_a_slider, address)
-            )
+            for number in range(1, Limits().processes + 1):
+                busy(runs, address)
+                beside = "a run trains" if number == 1 else f"{number} runs train"
+                report(f"choose another head, while {beside}", together(choose_heads, address))
+                report(
+                    f"move a slider (translates), while {beside}", together(move_a_slider, address)
+                )
             thirty(browser, address, runs)
         while any(JobFolder(path).is_held for path in runs.iterdir() if path.is_dir()):
             time.sleep(0.1)  # the workers save what they train

@@ -172,6 +172,11 @@ class ModelConfig(_Record):
         return cls.from_dict({"vocab_size": vocab_size, **PRESETS[name], **changes})
 
 
+def shares_out(weights: int, batch_tokens: int) -> bool:
+    """Whether a training step of so many weights and positions gains from a second thread."""
+    return weights * batch_tokens >= 1e9
+
+
 @dataclass(frozen=True)
 class TrainingConfig(_Record):
     """One training run (section 5 of the paper, and what a small machine needs besides).

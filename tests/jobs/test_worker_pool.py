@@ -20,6 +20,7 @@ import pytest
 from tests.jobs.conftest import PATIENCE, STANDIN, MakeJobs, MakeStill, asked, until, warm
 from transformer.jobs import Jobs, Limits, claims, worker
 from transformer.jobs.folder import JobFolder
+from transformer.jobs.places import ANY
 from transformer.jobs.queue import Queue
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -226,7 +227,7 @@ def test_a_run_is_given_back_when_the_disk_has_room_again(
 
     monkeypatch.setattr(JobFolder, "change_state", full)
     monkeypatch.setattr(worker, "_LOOK", 0.01)
-    worker.Worker(queue, "worker")._give_back(claim, OSError(28, "No space left on device"))
+    worker.Worker(queue, "worker", ANY)._give_back(claim, OSError(28, "No space left on device"))
     info = jobs.run(name)
     assert info.status == "failed"
     assert "No space left on device" in info.reason
@@ -260,6 +261,24 @@ def test_thirty_press_train_at_once_in_two_apps(make_jobs: MakeJobs) -> None:
         assert steps(apps[1], name) == [*range(1, n % 3 + 2)]
         assert len(starts(apps[0], name)) == 1
     assert {info.turn for info in apps[0].runs()} == {*range(1, 31)}
+
+
+def test_a_second_worker_comes_when_a_run_waits_and_both_train(
+    make_jobs: MakeJobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("limits", "worker_pool"):
+        monkeypatch.setattr(f"transformer.jobs.{module}.cores", lambda: 2)
+    monkeypatch.setattr("transformer.jobs.limits.machine_memory", lambda: 8e9)
+    jobs = warm(make_jobs(workers=0))
+    first = jobs.submit(asked(steps=4000, nap=0.01), "ann")
+    until(jobs, first, lambda info: info.step > 0)
+    assert jobs.warm() == 1
+    second = jobs.submit(asked(steps=3), "bob")
+    until(jobs, second, "finished")
+    assert jobs.run(first).status == "running"
+    assert jobs.warm() == 2
+    jobs.control(first, "ann", command="stop")
+    until(jobs, first, "cancelled")
 
 
 def test_a_trainer_that_is_not_there_is_trouble_not_silence(make_jobs: MakeJobs) -> None:

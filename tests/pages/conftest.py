@@ -91,7 +91,7 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Jobs of the visited server whose runs wait for ever, with a limit to run into."""
-    limits = Limits(parameters=1_000_000, upload_bytes=2000, runs_per_visitor=3)
+    limits = Limits(workers=1, parameters=1_000_000, upload_bytes=2000, runs_per_visitor=3)
     made = Jobs(tmp_path / "runs", limits, executor=lambda queue, limits: Still())
     monkeypatch.setattr(live_jobs, "jobs", lambda: made)
     monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): Estimate(7, 8, 9.0))

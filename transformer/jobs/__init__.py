@@ -1,7 +1,7 @@
 """All that takes long, as two kinds of job over one set of pieces.
 
-Runs train: a queue of folders on disk, from which warm processes take the next (`queue`, `claims`,
-`worker`, `worker_pool`). Computations answer what pages ask: lines in memory, one process for each
+Runs train: a queue of folders on disk, from which warm processes take the next
+that has room (`queue`, `claims`, `places`, `worker`, `worker_pool`). Computations answer what pages ask: lines in memory, one process for each
 lane (`computation`, `computation_service`, `lane_queue`, `lane_thread`, `compute_process`,
 `results`).
 

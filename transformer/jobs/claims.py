@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import in_line
+from transformer.jobs.places import ANY, Places, of_one_house
 from transformer.jobs.queue import Queue
 from transformer.training.errors import out_of_memory
 from transformer.training.locks import attempt
@@ -23,15 +24,20 @@ class ClaimedRun:
     lock: BinaryIO
 
 
-def take(queue: Queue, worker: str) -> ClaimedRun | None:
-    """The next run of the line, now "running"; None if none waits.
+def take(queue: Queue, worker: str, places: Places = ANY) -> ClaimedRun | None:
+    """The next run of the line, now "running"; None if none waits, or it has no room yet.
 
     Raises:
         OSError: if its state cannot be written; then it waits on.
     """
     with queue.held():
-        for info in in_line(queue.infos()):
+        infos = queue.infos()
+        running = [JobFolder(queue.root / one.name) for one in infos if one.status == "running"]
+        beside = [folder for folder in running if of_one_house(worker, folder.job().get("worker"))]
+        for info in in_line(infos):
             folder = JobFolder(queue.root / info.name)
+            if not places.has_room(folder, beside):
+                return None
             lock = attempt(folder.lock_path)
             if lock is None:  # whoever had it before is about to let go
                 continue

@@ -26,6 +26,8 @@ CONTAINER = (
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
 """Where Linux tells a container its memory: control groups of the second kind, and of the first."""
+ROOM_FOR_TWO = 4_000_000_000
+"""Bytes of memory of a machine that trains two runs at once unasked."""
 _KINDS: dict[str, tuple[Any, str]] = {
     "int": (int, "a whole number"),
     "float": (int | float, "a number"),
@@ -72,7 +74,7 @@ class Limits:
     """What limits.toml says, with its defaults.
 
     Attributes:
-        workers: runs that train at the same time; 0 means half the cores, at least one.
+        workers: runs that train at the same time; 0 means half the cores, and two on two or three.
         nice: how far training gives way to the pages, 0 (not at all) to 19.
         parameters: most weights of one model.
         batch_tokens: most source plus target positions of one step.
@@ -160,8 +162,17 @@ class Limits:
 
     @property
     def processes(self) -> int:
-        """Workers to start."""
-        return self.workers or max(1, cores() // 2)
+        """Workers to start. A run of small steps, as all are that a page offers, takes one core:
+        where there are two, both train, unless memory is short."""
+        pair = 2 if machine_memory() >= ROOM_FOR_TWO else 1
+        return self.workers or max(min(cores(), pair), cores() // 2)
+
+    @property
+    def threads(self) -> int:
+        """Of a run of large steps: a share of the cores, and where that is one and nobody has said
+        how many train at once, two, with both cores for itself (`places.py`)."""
+        least = 1 if self.workers else min(cores(), 2)
+        return max(least, cores() // self.processes)
 
     def checked(self, config: TrainingRun, files: Mapping[str, bytes]) -> TrainingRun:
         """The run with its minutes bounded.

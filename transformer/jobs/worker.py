@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 
 from transformer.jobs import bounds, claims
+from transformer.jobs.places import Places
 from transformer.jobs.queue import Queue
 
 _LOOK = 2.0  # seconds between two looks at the queue, for runs that another app put there
@@ -30,8 +31,8 @@ class Worker:
     the end of the app, and its owner's wish to pause, for a paused run shall keep nobody waiting.
     """
 
-    def __init__(self, queue: Queue, token: str) -> None:
-        self.queue, self.token = queue, token
+    def __init__(self, queue: Queue, token: str, places: Places) -> None:
+        self.queue, self.token, self.places = queue, token, places
         self._news = threading.Event()
         self._ending = threading.Event()
         self._training = False
@@ -66,7 +67,7 @@ class Worker:
             self._news.clear()
             claim = None
             try:
-                claim = claims.take(self.queue, self.token)
+                claim = claims.take(self.queue, self.token, self.places)
             except OSError:
                 traceback.print_exc()  # the run waits on, until its state can be written
             if claim is None:
@@ -149,12 +150,12 @@ def printing_to(path: Path) -> Iterator[None]:
 
 
 def main(given: list[str]) -> int:
-    """Arguments: the folder of runs, "module:function", a token, torch's threads, niceness, bytes
-    of memory."""
-    root, trainer, token, threads, nice, most = given
+    """Arguments: the folder of runs, "module:function", a token, torch's threads, the cores of all
+    workers, niceness, bytes of memory."""
+    root, trainer, token, threads, cores, nice, most = given
     if hasattr(os, "nice"):
         os.nice(int(nice))
-    worker = Worker(Queue(Path(root)), token)
+    worker = Worker(Queue(Path(root)), token, Places(int(cores), int(threads)))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, worker.on_signal)
     threading.Thread(target=worker.listen, daemon=True).start()

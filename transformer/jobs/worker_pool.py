@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from transformer.jobs import claims
 from transformer.jobs.limits import Limits, cores
+from transformer.jobs.places import member
 from transformer.jobs.processes import Process
 from transformer.jobs.queue import Queue
 
@@ -18,18 +19,21 @@ _PATIENCE = 30.0  # seconds at most between two tries to start a worker
 
 
 class Workers:
-    """`count` processes, each watched by a thread that replaces it when it ends.
+    """Processes, each watched by a thread that replaces it when it ends: as many as the operator
+    says, or else one, and more as runs wait.
 
-    Each gets its share of the cores and gives way to the app (`nice`). They hold the other
-    end of a pipe: when this process ends, however it does, they save and end too.
+    Together they take as many runs as the cores have places for (`places.py`), and give way to the
+    app (`nice`). They hold the other end of a pipe: when this process ends, however it does, they
+    save and end too.
     """
 
     def __init__(self, queue: Queue, limits: Limits, trainer: str, threads: int = 0) -> None:
-        """`trainer` is "module:function"; threads are each one's, 0: an equal share of the cores.
+        """`trainer` is "module:function"; threads are those of a large run, 0: as the limits say.
         Nothing starts yet."""
         self._queue, self._limits, self._trainer = queue, limits, trainer
         self._count = limits.processes
-        self._threads_each = threads or max(1, cores() // self._count)
+        self._threads_each = threads or limits.threads
+        self._house = secrets.token_hex(8)
         self._guard = threading.Lock()
         self._keepers: list[threading.Thread] = []
         self._alive: dict[str, Process] = {}
@@ -38,21 +42,26 @@ class Workers:
         self._trouble = ""
 
     def start(self) -> None:
-        with self._guard:
-            if self._keepers or self._closing.is_set():
-                return
-            # Daemons: an app that ends waits for nobody.
-            self._keepers = [
-                threading.Thread(target=self._keep, name=f"worker {n}", daemon=True)
-                for n in range(self._count)
-            ]
-            for keeper in self._keepers:
-                keeper.start()
+        self._have(self._limits.workers or 1)
 
     def wake(self) -> None:
         with self._guard:
             for process in self._alive.values():
                 process.send("")
+        if len(self._keepers) < self._count:
+            with suppress(OSError):  # whoever asked next is told that runs cannot be read
+                live = [one for one in self._queue.infos() if one.status in ("queued", "running")]
+                self._have(len(live))
+
+    def _have(self, wanted: int) -> None:
+        """So many, or all that there may be: nobody who trains alone keeps a second one warm."""
+        with self._guard:
+            while len(self._keepers) < min(wanted, self._count) and not self._closing.is_set():
+                name = f"worker {len(self._keepers)}"
+                # Daemons: an app that ends waits for nobody.
+                keeper = threading.Thread(target=self._keep, name=name, daemon=True)
+                self._keepers.append(keeper)
+                keeper.start()
 
     def watched(self) -> Collection[str]:
         with self._guard:
@@ -84,7 +93,7 @@ class Workers:
         """Start a worker, wait for its end, say what it lost, and again."""
         pause = 0.0
         while not self._closing.wait(pause):
-            token = secrets.token_hex(8)
+            token = member(self._house)
             try:
                 process = self._begin(token)
             except OSError as error:
@@ -104,7 +113,8 @@ class Workers:
 
     def _begin(self, token: str) -> Process | None:
         """A new worker; None if they are being ended."""
-        numbers = (self._threads_each, self._limits.nice, self._limits.memory)
+        shared = max(cores(), self._count)
+        numbers = (self._threads_each, shared, self._limits.nice, self._limits.memory)
         given = [str(self._queue.root), self._trainer, token, *map(str, numbers)]
         with self._guard:
             if self._closing.is_set():

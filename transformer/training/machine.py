@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from transformer.config import shares_out
 from transformer.training.distributed import World
 
 
@@ -31,9 +32,6 @@ def keep_freed_memory() -> bool:
     return all(mallopt(option, value) == 1 for option, value in settings)
 
 
-ENOUGH_FOR_TWO = 1e9  # weights × positions of a step
-
-
 @contextmanager
 def fitting_threads(weights: int, batch_tokens: int) -> Iterator[None]:
     """One thread for steps too small to share out, as many as torch has now for others.
@@ -43,7 +41,7 @@ def fitting_threads(weights: int, batch_tokens: int) -> Iterator[None]:
     for the slower half, and a step takes several times as long.
     """
     before = torch.get_num_threads()
-    if weights * batch_tokens < ENOUGH_FOR_TWO:
+    if not shares_out(weights, batch_tokens):
         torch.set_num_threads(1)
     try:
         yield

@@ -1,0 +1,137 @@
+"""How many runs begin beside each other, by their size, the machine's cores and its memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.jobs.conftest import asked
+from transformer.config import ModelConfig, TrainingConfig
+from transformer.jobs import Limits, claims, limits
+from transformer.jobs.claims import ClaimedRun
+from transformer.jobs.places import Places, member
+from transformer.jobs.queue import Queue
+from transformer.jobs.shares import Who
+from transformer.run_config import TrainingRun
+from transformer.text.tasks import TASKS
+from transformer.training.recipe import describe
+
+TWO = Places(cores=2, threads=2)
+ME = member("here")
+
+
+def large(title: str) -> TrainingRun:
+    """Steps of 1.3 × 10⁹ weights × positions, for which a second thread is worth its while."""
+    model = ModelConfig(vocab_size=1000, d_model=128, n_layers=1, n_heads=2, d_ff=128)
+    return replace(asked(title=title), model=model, training=TrainingConfig(batch_tokens=4096))
+
+
+@pytest.fixture
+def queue(tmp_path: Path) -> Queue:
+    return Queue(tmp_path)
+
+
+def put(queue: Queue, *configs: TrainingRun) -> None:
+    """In line, everyone's first, in this order."""
+    for number, config in enumerate(configs):
+        queue.add([config], Who(f"visitor {number}"), {}, Limits(disk_free=1))
+
+
+def taken(queue: Queue, worker: str = ME, places: Places = TWO) -> ClaimedRun | None:
+    return claims.take(queue, worker, places)
+
+
+def title(claim: ClaimedRun | None) -> str:
+    assert claim
+    return str(claim.folder.config().title)
+
+
+def end(queue: Queue, claim: ClaimedRun | None) -> None:
+    assert claim
+    claims.give_back(queue, claim, ValueError("enough"))
+
+
+def test_two_small_runs_train_on_two_cores_and_a_third_waits(queue: Queue) -> None:
+    put(queue, asked(title="a"), asked(title="b"), asked(title="c"))
+    first, second = taken(queue), taken(queue)
+    assert [title(first), title(second)] == ["a", "b"]
+    assert taken(queue) is None
+    end(queue, first)
+    third = taken(queue)
+    assert title(third) == "c"
+    for claim in (second, third):
+        end(queue, claim)
+
+
+def test_a_large_run_has_both_cores_and_nobody_overtakes_it(queue: Queue) -> None:
+    put(queue, asked(title="small"), large("large"), asked(title="late"))
+    small = taken(queue)
+    assert title(small) == "small"
+    assert taken(queue) is None  # neither the large one, nor the one behind it
+    end(queue, small)
+    huge = taken(queue)
+    assert title(huge) == "large"
+    assert taken(queue) is None
+    end(queue, huge)
+    late = taken(queue)
+    assert title(late) == "late"
+    end(queue, late)
+
+
+def test_what_another_app_s_workers_train_takes_none_of_these_cores(queue: Queue) -> None:
+    put(queue, asked(title="a"), large("b"), asked(title="c"))
+    elsewhere = taken(queue, member("there"))
+    here = taken(queue)
+    assert [title(elsewhere), title(here)] == ["a", "b"]
+    third = claims.take(queue, "a machine of a cluster")
+    assert title(third) == "c"
+    for claim in (elsewhere, here, third):
+        end(queue, claim)
+
+
+def test_a_run_larger_than_the_machine_begins_alone(queue: Queue) -> None:
+    put(queue, large("a"))
+    claim = taken(queue, places=Places(cores=1, threads=2))
+    assert title(claim) == "a"
+    end(queue, claim)
+
+
+@pytest.mark.parametrize(
+    ("cores", "memory", "workers", "processes", "threads"),
+    [
+        (1, 8e9, 0, 1, 1),
+        (2, 8e9, 0, 2, 2),
+        (2, 3e9, 0, 1, 2),
+        (3, 8e9, 0, 2, 2),
+        (4, 8e9, 0, 2, 2),
+        (4, 3e9, 0, 2, 2),
+        (8, 8e9, 0, 4, 2),
+        (2, 8e9, 1, 1, 2),  # the operator's word
+        (2, 8e9, 2, 2, 1),
+        (2, 8e9, 4, 4, 1),
+    ],
+)
+def test_how_many_train_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+    cores: int,
+    memory: float,
+    workers: int,
+    processes: int,
+    threads: int,
+) -> None:
+    monkeypatch.setattr(limits, "cores", lambda: cores)
+    monkeypatch.setattr(limits, "machine_memory", lambda: memory)
+    found = Limits(workers=workers)
+    assert (found.processes, found.threads) == (processes, threads)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_run_that_the_page_offers_takes_one_core(queue: Queue, task: str) -> None:
+    config = replace(describe(task), title="a")
+    put(queue, config, replace(config, title="b"))
+    claimed = taken(queue), taken(queue)
+    assert [title(one) for one in claimed] == ["a", "b"]
+    for claim in claimed:
+        end(queue, claim)
