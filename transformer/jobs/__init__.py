@@ -1,9 +1,9 @@
 """All that takes long, as two kinds of job over one set of pieces.
 
-Runs train: a queue of folders on disk, from which warm processes take the next
-that has room (`queue`, `claims`, `places`, `worker`, `worker_pool`). Computations answer what pages ask: lines in memory, one process for each
-lane (`computation`, `computation_service`, `lane_queue`, `lane_thread`, `compute_process`,
-`results`).
+Runs train: a queue of folders on disk, from which warm processes take the next that has room
+(`queue`, `claims`, `places`, `worker`, `worker_pool`). Computations answer what pages ask: lines in
+memory, one process for each lane (`computation`, `computation_service`, `lane_queue`,
+`lane_thread`, `compute_process`, `results`).
 
 They are not one queue, because they have to survive different things. A run is hours of somebody's
 work: its place, its wishes and its last save lie in its folder, a worker claims it with a lock of
