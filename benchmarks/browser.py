@@ -100,6 +100,20 @@ def settled(page: Page) -> None:
     page.locator(f"[data-test-script-state={QUIET}]").wait_for()
 
 
+UNFOLDED = """(text) => {
+  const found = [...document.querySelectorAll("details")];
+  const one = found.find((each) => each.querySelector("summary")?.innerText.includes(text));
+  return Boolean(one?.open) && one.style.overflow !== "hidden";
+}"""
+
+
+def unfold(page: Page, text: str) -> None:
+    """Open what is folded away below this text, and wait until it is still: a press on what moves
+    may meet something else."""
+    page.get_by_text(text).click()
+    wait_until(page, UNFOLDED, text)
+
+
 def wait_until(page: Page, script: str, arg: Any = None, patience: float = 180) -> None:
     """Until this expression, or function of `arg`, is true in the page.
 

@@ -30,7 +30,7 @@ import psutil
 from playwright.sync_api import Browser, Locator, Page
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
-from benchmarks.browser import ROOT, chromium, served, settled
+from benchmarks.browser import ROOT, chromium, served, settled, unfold
 from benchmarks.sessions import Session, joined
 from transformer.figures.state import DEFAULTS
 from transformer.ui.server.class_news import PATH
@@ -163,7 +163,7 @@ def open_class(browser: Browser, address: str) -> tuple[Page, str]:
     page = browser.new_context().new_page()
     page.set_default_timeout(120_000)
     page.goto(f"{address}/class")
-    page.get_by_text("I am the teacher").click()
+    unfold(page, "I am the teacher")
     page.get_by_label("Token").fill(TOKEN)
     page.get_by_role("button", name="Open a class").click()
     return page, page.locator(".st-key-class-code").inner_text().replace(" ", "").strip()

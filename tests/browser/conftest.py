@@ -134,7 +134,7 @@ def pytest_runtest_makereport(
     """Of a test that failed: what its pages show, for who has nothing but the report."""
     report = yield
     windows = item.funcargs.get("windows")
-    if report.when == "call" and report.failed and isinstance(windows, Windows):
+    if report.when != "teardown" and report.failed and isinstance(windows, Windows):
         for page in windows.used:
             try:
                 report.sections.append((page.url, page.inner_text("body", timeout=5_000)))

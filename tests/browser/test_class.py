@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import served, settled, wait_until
+from benchmarks.browser import served, settled, unfold, wait_until
 from tests.browser.conftest import NewPage
 
 TOKEN = "a token of the test's"
@@ -39,7 +39,7 @@ def room(address: str, new_page: NewPage) -> Iterator[Room]:
     """A class with Ann, on a phone, and Bob, who gave no name."""
     teacher, ann, bob = new_page(), new_page(390, "dark"), new_page()
     teacher.goto(f"{address}/class")
-    teacher.get_by_text("I am the teacher").click()
+    unfold(teacher, "I am the teacher")
     teacher.get_by_label("Token").fill(TOKEN)
     teacher.get_by_label("What students call you").fill("Ms Curie")
     teacher.get_by_role("button", name="Open a class").click()

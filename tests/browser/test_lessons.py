@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import ROOT, served, settled
+from benchmarks.browser import ROOT, served, settled, unfold
 from tests.browser.conftest import NewPage
 from tests.browser.test_accessible import findings
 from transformer.ui.lessons.course import BY_NAME, CORE
@@ -160,7 +160,7 @@ def test_a_sheet_is_a_page_that_prints(course: str, page: Page, tmp_path: Path) 
     page.locator(".st-key-lesson").wait_for()
     with page.expect_download() as one:
         page.get_by_role("button", name="Print it").click()
-    page.get_by_text("All lessons").click()
+    unfold(page, "All lessons")
     with page.expect_download() as whole:
         page.get_by_role("button", name="The course as a sheet").click()
     for download, count in ((one.value, 1), (whole.value, len(CORE))):

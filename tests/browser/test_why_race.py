@@ -19,7 +19,7 @@ def test_a_race_of_layers_is_watched_survives_a_reload_and_is_stopped(
     page.goto(f"{app}/why?part=race")
     page.get_by_role("button", name="Start the race").dblclick()  # a careless hand: still one race
     wait_until(page, "location.search.includes('race=layers-')")
-    expect(page.get_by_text(re.compile(r"step \d+ of 500"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"step \d+ of 500")).first).to_be_visible()
     expect(page.get_by_text("chance 12.5%", exact=True)).to_be_visible()  # the first look is there
     assert len(list((checkpoints.parent / "runs").glob("layers-*"))) == 7
     page.reload()
