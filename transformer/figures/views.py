@@ -1,8 +1,9 @@
 """The browser views: scripts and styles in `browser/`, without a build step.
 
-A view is used in two ways: mounted by the app (`module` gives the script, `style` the style), or
-as a file of its own that opens without a server (`page`, and `explorer.explorer_page`). Either way
-what is shown comes as data, and reaches the page as text, never as HTML.
+A view is used in two ways: mounted by the app (`module` gives the script, `style` the style, and
+`loader` a short script that asks for both), or as a file of its own that opens without a server
+(`page`, and `explorer.explorer_page`). Either way what is shown comes as data, and reaches the page
+as text, never as HTML.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from typing import Any
@@ -82,6 +83,25 @@ def module(view: str) -> str:
 def style(view: str) -> str:
     """The component's style sheet."""
     return _component(view).style
+
+
+@cache
+def served(view: str) -> bytes:
+    """`module(view)` as a server gives it out for `loader`: with the style."""
+    return f"{module(view)}export const STYLE = {json.dumps(style(view))};\n".encode()
+
+
+def loader(path: str, pages: Sequence[str]) -> str:
+    """The script of a component that asks its server for the view, which lies at `path`.
+
+    Args:
+        path: below the app's own address.
+        pages: the app's, by their paths, so that this address can be told from theirs.
+    """
+    told = f"{json.dumps(path)}, {json.dumps(list(pages))}"
+    return join_modules(
+        f"{_use('served', 'servedView')}\nexport default await servedView({told});"
+    ).script
 
 
 @cache

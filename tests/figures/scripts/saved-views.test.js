@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { partsOf } from "../../../transformer/figures/browser/address.js";
 import {
-  addressOf, jsonOf, keepViews, keptViews, MOST_VIEWS, movedView, partsOf, viewsOf, withView,
+  addressOf, jsonOf, keepViews, keptViews, MOST_VIEWS, movedView, viewsOf, withView,
 } from "../../../transformer/figures/browser/saved-views.js";
 
 const PAGES = ["", "attention", "lab"];

@@ -6,9 +6,9 @@
 // it was drawn for: `{ shown, number, page, params, explored }`. In `text`, {following} and {members}
 // are numbers of the news. `report()` asks for the page.
 
+import { partsOf } from "./address.js";
 import { el } from "./base.js";
 import { LED } from "./mount.js";
-import { partsOf } from "./saved-views.js";
 
 const OVER = 4001; // as in class_news.py: nobody will tell anything more
 const PATIENCE = 150; // ms in which the page may be on its way already, because of what was done on it

@@ -1,7 +1,8 @@
 // The sheet of views that a visitor keeps: save, name, note, move, remove, and take the list away.
 
+import { partsOf } from "./address.js";
 import { download, el } from "./base.js";
-import { addressOf, jsonOf, keepViews, keptViews, MOST_VIEWS, movedView, partsOf, viewsOf, withView } from "./saved-views.js";
+import { addressOf, jsonOf, keepViews, keptViews, MOST_VIEWS, movedView, viewsOf, withView } from "./saved-views.js";
 
 const EMPTY = "Nothing is kept yet. Save this view, and it stands here the next time that this browser opens the app.";
 

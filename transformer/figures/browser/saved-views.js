@@ -57,16 +57,6 @@ function checkedView(one, number, pages) {
   return { page, query: new URLSearchParams(one.query).toString(), title, note, day };
 }
 
-// The page, "" for the first, and the query of one of the app's addresses, and what stands before both.
-/** @param {string} href @param {string[]} pages */
-export function partsOf(href, pages) {
-  const { origin, pathname, searchParams } = new URL(href);
-  const cut = pathname.lastIndexOf("/") + 1;
-  const last = pathname.slice(cut);
-  const page = pages.includes(last) ? last : "";
-  return { base: origin + (page || !last ? pathname.slice(0, cut) : `${pathname}/`), page, query: searchParams.toString() };
-}
-
 /** @param {string} base @param {Pick<SavedView, "page" | "query">} view */
 export const addressOf = (base, { page, query }) => base + page + (query && `?${query}`);
 

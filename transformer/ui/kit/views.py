@@ -8,9 +8,12 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.figures import module, style, translation_data
+from transformer.figures import translation_data
+from transformer.figures.views import loader
 from transformer.ui import state
 from transformer.ui.kit import exact
+from transformer.ui.pages import BY_PATH
+from transformer.ui.server import view_scripts
 from transformer.ui.trace_cache import Reading
 
 
@@ -21,7 +24,8 @@ def component(view: str) -> Callable[..., Any]:
     What a visitor chooses in a view is an event, `on_choice_change`: chosen twice it is heard
     twice. What the explorer looks at lasts: `on_state_change`.
     """
-    return st.components.v2.component(f"heads_up.{view}", css=style(view), js=module(view))
+    script = loader(view_scripts.path(view), [*BY_PATH])
+    return st.components.v2.component(f"heads_up.{view}", js=script)
 
 
 explorer = component("explorer")

@@ -21,9 +21,10 @@ from streamlit.web.server.server_util import get_url
 
 from transformer.jobs import services
 from transformer.ui import live_classes, live_jobs, models
-from transformer.ui.server import whole_presses, without_delay  # noqa: F401  set on import
+from transformer.ui.server import known_pages, whole_presses, without_delay  # noqa: F401  set on import
 from transformer.ui.server.class_news import ClassNews
 from transformer.ui.server.gate import Asgi, Gate
+from transformer.ui.server.view_scripts import ViewScripts
 
 OURS = ("localhost", "127.0.0.1", "::1")
 """What this machine always calls itself."""
@@ -89,7 +90,11 @@ class MiddlewareLayer(NamedTuple):
     kwargs: dict[str, Any] = {}  # noqa: RUF012  never changed
 
 
-LAYERS: tuple[Any, ...] = (MiddlewareLayer(gate), MiddlewareLayer(ClassNews))
+LAYERS: tuple[Any, ...] = (
+    MiddlewareLayer(gate),
+    MiddlewareLayer(ClassNews),
+    MiddlewareLayer(ViewScripts),
+)
 
 
 def policy() -> str:
