@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from streamlit.web import bootstrap
 
 from tests import imports
 
@@ -59,7 +60,18 @@ def test_what_the_app_imports_is_what_it_pins() -> None:
     ours = {"app", "pages", "transformer", "__future__"}
     foreign = {name for names in links.values() for name in names if "." not in name}
     foreign -= ours | sys.stdlib_module_names
-    assert foreign == pins("requirements.txt").keys() | {"distributed"}
+    # Nobody imports uvloop: Streamlit takes it where it is there (its extra "performance").
+    assert foreign == (pins("requirements.txt").keys() | {"distributed"}) - {"uvloop"}
+
+
+def test_the_server_runs_on_the_loop_that_is_pinned() -> None:
+    if sys.platform == "win32":
+        pytest.skip("there is none for Windows")
+    run = bootstrap._get_uvloop_loop_factory()
+    assert run is not None
+    loop = run()
+    loop.close()
+    assert type(loop).__module__.startswith("uvloop")
 
 
 def test_only_the_cluster_imports_what_comes_with_its_extra() -> None:

@@ -63,6 +63,7 @@ class ExplorerData:
         self.traced, self.name, self.model = traced, name, model
         self.depths = {kind: layers_of(traced.config, kind) for kind in KINDS}
         self._layers: dict[tuple[str, int], Part] = {}
+        self._clearest: dict[str, tuple[int, int]] = {}
         self.kinds = [kind for kind in KINDS if self._has(kind)]
         if not self.kinds:
             raise ValueError("There is no attention to show: the trace has no weights.")
@@ -133,9 +134,11 @@ class ExplorerData:
     def clearest(self, kind: str) -> tuple[int, int]:
         """Layer and head that look most decidedly at every token in turn: where the greatest weight
         of a column, averaged over the columns, is greatest. For a first look, nothing more."""
-        marks = np.stack(self.weights(kind)).max(axis=2).mean(axis=2)
-        layer, head = np.unravel_index(int(marks.argmax()), marks.shape)
-        return int(layer), int(head)
+        if kind not in self._clearest:
+            marks = np.stack(self.weights(kind)).max(axis=2).mean(axis=2)
+            layer, head = np.unravel_index(int(marks.argmax()), marks.shape)
+            self._clearest[kind] = int(layer), int(head)
+        return self._clearest[kind]
 
     def resolved(self, state: State) -> State:
         """`state` with a kind that is here, and the clearest head where none is chosen."""

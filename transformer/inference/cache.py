@@ -85,7 +85,7 @@ class CachedSession:
             self._lay_out()
 
     def _move(self, rows: list[int], batch_indices: list[int]) -> None:
-        """Where they are: new room costs ten times as much as what is copied into it. What a place
+        """Where they are: new room costs more than what is copied into it. What a place
         has already is not copied, nor what no step has written yet."""
         moves = [(row, place) for place, row in enumerate(rows) if row != place]
         _copy_rows(self.cache[..., : self.length, :], 2, moves)

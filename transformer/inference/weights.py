@@ -40,8 +40,8 @@ def _kept(bias: Tensor | None) -> Tensor | None:
 
 
 FEW = range(2, 6)
-"""So many rows, as of one beam search, are multiplied as columns: in a half to a third of the time
-(torch 2.13 with MKL, one thread and two)."""
+"""So many rows, as of one beam search, are multiplied faster as columns (torch 2.13 with MKL, one
+thread and two; `python -m benchmarks.decoding`, one sentence with a beam)."""
 
 
 class Exact:

@@ -22,9 +22,10 @@ from transformer.ui.server.class_news import PATH, standing
 
 OWN = ("exact", "size")
 """Fields of a view that are everybody's own way to look."""
-AT_ONCE, PATIENCE = 2, 1.0
-"""Pages that are drawn at the same time because a class was led on; seconds that one waits."""
-_ARRIVALS = threading.BoundedSemaphore(AT_ONCE)
+PATIENCE = 1.0
+"""Seconds that a page waits which is drawn because a class was led on: one after the other, for
+they share one interpreter, and two at once take longer than one after the other."""
+_ARRIVALS = threading.Lock()
 _AT, _ARRIVING, _SETTLED = "class_at", "class_arriving", "class_settled"
 # Of a student's session: the lead's view that it was brought to; where it came from, until
 # the page was drawn to its end; the address that it had then, which the page may have repaired.

@@ -127,7 +127,9 @@ def _warn(problems: list[str]) -> None:
 def link(file: str, label: str, **changes: Any) -> None:
     """A link to one of our pages, with its view in the address, but for `changes` of its own
     fields."""
-    view = replace(state.view(PAGES[file].view), **changes)
+    view = state.view(PAGES[file].view)
+    if changes:
+        view = replace(view, **changes)
     context = get_script_run_ctx()
     page = _target(file, context.main_script_path) if context else file
     st.page_link(page, label=label, query_params=view.to_params())

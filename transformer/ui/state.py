@@ -8,6 +8,7 @@ one, and what all share, stand in the address.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import Any, NoReturn, overload
@@ -20,6 +21,9 @@ from transformer.ui.pages import HOME, PAGES, Kind, Values, made, of_model, valu
 
 _VIEW, _PAGE, _WRITTEN, _ACTED, _VISIT = "view", "page", "written", "acted", "visit"
 _BY_LINK = "by link"
+_drawing = threading.local()
+"""Of the thread that draws: the views made of the session's values, which are asked for forty times
+and put anew as a whole."""
 # _ACTED is there after the user did something; it names the page whose widget it was, if known.
 
 
@@ -29,7 +33,13 @@ def view() -> View: ...
 def view(kind: type[Kind]) -> Kind: ...
 def view(kind: type[View] = View) -> View:
     """What this session looks at now: what all pages share, or that and a page's own."""
-    return made(kind, st.session_state.get(_VIEW, {}))
+    values = st.session_state.get(_VIEW, {})
+    if getattr(_drawing, "values", None) is not values:
+        _drawing.values, _drawing.made = values, {}
+    if kind not in _drawing.made:
+        _drawing.made[kind] = made(kind, values)
+    found: View = _drawing.made[kind]
+    return found
 
 
 def here() -> Any:
@@ -177,8 +187,10 @@ def open_address(page: str) -> list[str]:
         normalise(**{name: getattr(made(mine, found), name) for name in mine.own()})
     if stale:
         return []
-    normalise(**{name: one.default for name, one in mine.fields().items() if one.linked})
-    _put(found)
+    bare = {name: one.default for name, one in mine.fields().items() if one.linked}
+    normalise(**{**bare, **found.pop(View.__name__, {}), **found.pop(mine.__name__, {})})
+    if found:  # an old address may hold fields of other pages
+        _put(found)
     return problems
 
 

@@ -4,7 +4,8 @@ A connection holds a small message back until the one before has been acknowledg
 and a browser may take 40 ms to acknowledge (RFC 1122, 4.2.3.2, allows 500): so long waited nearly
 every drawing of a page, which is many small messages. asyncio switches that off, but only where a
 socket names its protocol, and the one that Streamlit binds names none, nor do those that are
-accepted on it (as on macOS: python/cpython, issue 148783).
+accepted on it (as on macOS: python/cpython, issue 148783). uvloop, where it is installed, does so
+for every one.
 """
 
 from __future__ import annotations
