@@ -21,7 +21,12 @@ from streamlit.web.server.server_util import get_url
 
 from transformer.jobs import services
 from transformer.ui import live_classes, live_jobs, models
-from transformer.ui.server import known_pages, whole_presses, without_delay  # noqa: F401  set on import
+from transformer.ui.server import (  # noqa: F401  set on import
+    known_pages,
+    told_values,
+    whole_presses,
+    without_delay,
+)
 from transformer.ui.server.class_news import ClassNews
 from transformer.ui.server.gate import Asgi, Gate
 from transformer.ui.server.view_scripts import ViewScripts

@@ -1,0 +1,33 @@
+"""Whoever is faster than their browser loses nothing that stands in a field."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from benchmarks.browser import settled, wait_until
+from tests.browser.conftest import NewPage
+
+pytestmark = pytest.mark.browser
+
+
+def turn(page: Page, on: bool) -> None:
+    page.get_by_text("Exact", exact=True).click()
+    wait_until(page, "(on) => location.search.includes('exact=1') === on", on)
+    settled(page)
+
+
+def test_a_sentence_outlasts_a_press_before_its_field_is_there(app: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)
+    held: list[Route] = []
+    page.route("**/Text{Area,Input}.*.js", lambda route: held.append(route))
+    page.goto(f"{app}/attention?text=She reads.&method=forced&target=Elle lit.")
+    page.locator(".hu-mosaic [role=radio]").first.wait_for()
+    turn(page, on=True)  # the page is drawn anew
+    assert held, "Streamlit loads this field in another way now: hold that"
+    for route in held:
+        route.continue_()
+    expect(page.get_by_label("English")).to_have_value("She reads.")
+    turn(page, on=False)
+    expect(page.get_by_label("English")).to_have_value("She reads.")
+    assert "text=She+reads." in page.url

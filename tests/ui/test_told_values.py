@@ -1,0 +1,91 @@
+"""A field's value reaches a browser that never showed the drawing in which it was put there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
+from streamlit.runtime.scriptrunner_utils import script_run_context
+from streamlit.runtime.scriptrunner_utils.script_run_context import FragmentThreadState
+from streamlit.runtime.state.common import WidgetMetadata
+from streamlit.runtime.state.session_state import SessionState
+
+from transformer.ui.server import told_values
+
+FIELD, KEY = "$$ID-0-text", "text"
+
+
+@pytest.fixture(autouse=True)
+def in_a_drawing() -> Iterator[None]:
+    before = script_run_context._thread_state.set(FragmentThreadState())
+    yield
+    script_run_context._thread_state.reset(before)
+
+
+class Page:
+    """A session whose page has one field."""
+
+    def __init__(self) -> None:
+        self.state = SessionState()
+        self.heard: list[str] = []
+
+    def asked(self, said: str | None = None) -> None:
+        """The browser asks for a drawing, and says what stands in the field if it has one."""
+        states = WidgetStates()
+        if said is not None:
+            one = states.widgets.add()
+            one.id, one.string_value = FIELD, said
+        self.state.on_script_will_rerun(states)
+
+    def drawn(self) -> tuple[str, bool]:
+        """What the field shows, and whether the browser is told."""
+        text: WidgetMetadata[str] = WidgetMetadata(
+            FIELD,
+            lambda said: "" if said is None else said,
+            lambda value: value,
+            "string_value",
+            callback=lambda: self.heard.append(self.state[KEY]),
+        )
+        found = self.state.register_widget(text, KEY)
+        self.state.on_script_finished(frozenset([FIELD]))
+        return found.value, found.value_changed
+
+
+@pytest.mark.parametrize("repaired", [False, True])
+def test_a_browser_that_has_not_said_it_is_told_again(
+    repaired: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not repaired:
+        monkeypatch.setattr(SessionState, "register_widget", told_values._register_widget)
+    page = Page()
+    page.asked()
+    page.state[KEY] = "A sentence."
+    assert page.drawn() == ("A sentence.", True)
+    page.asked()  # it went back, and its field is not there yet
+    assert page.drawn() == ("A sentence.", repaired), "Streamlit alone tells it once"
+    page.asked("A sentence.")
+    assert page.drawn() == ("A sentence.", False)
+    assert page.heard == []
+
+
+def test_what_a_person_writes_is_never_told_back() -> None:
+    page = Page()
+    page.asked()
+    page.state[KEY] = "A sentence."
+    page.drawn()
+    for said in ("A sentence.", "Another.", "A third."):
+        page.asked(said)
+        assert page.drawn() == (said, False)
+    assert page.heard == ["Another.", "A third."]
+
+
+def test_a_drawing_that_the_app_itself_asks_for_tells_no_more_than_before() -> None:
+    page = Page()
+    page.asked()
+    page.state[KEY] = "A sentence."
+    page.drawn()
+    page.asked("A sentence.")
+    page.drawn()
+    page.state.on_script_will_rerun(None)  # nobody has said anything
+    assert page.drawn() == ("A sentence.", False)
