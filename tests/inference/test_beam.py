@@ -169,3 +169,40 @@ def test_whoever_can_takes_the_place_of_its_parent(parents: list[int]) -> None:
     assert sorted(order) == list(range(8)), "everybody has one place"
     at_home = {place for place, child in enumerate(order) if parents[child] == place}
     assert at_home == set(parents)
+
+
+@given(st.sampled_from(models.SOURCES), st.floats(-2, 3), st.floats(-2, 3), st.integers(1, 5))
+def test_a_search_again_with_another_penalty_is_the_search_with_that_penalty(
+    source: list[int], alpha: float, other: float, beam: int
+) -> None:
+    decoder = SequenceDecoder(models.copier())
+
+    def search(penalty: float) -> Hypotheses:
+        options = Decoding(method="beam", beam_size=beam, length_penalty=penalty, max_len=15)
+        found = decoder.run([source], options)[0].search
+        assert found is not None
+        return found
+
+    first, wanted = search(alpha), search(other)
+    again = first.again(other)
+    if len(first.steps) < len(wanted.steps):
+        assert again is None, "it ended before the other did"
+        return
+    assert again is not None
+    assert again.nodes == wanted.nodes
+    assert again.finished == wanted.finished
+    assert again.decoded().ids == wanted.decoded().ids
+    back = again.again(alpha)
+    assert back is not None, "what was found once is not lost"
+    assert back.nodes == first.nodes
+
+
+def test_a_search_with_another_penalty_may_end_later_and_with_another_winner() -> None:
+    decoder, seen = SequenceDecoder(models.copier()), set()
+    for source in models.SOURCES:
+        for alpha, other in ((0.0, 3.0), (3.0, -2.0)):
+            options = Decoding(beam_size=4, length_penalty=alpha, max_len=15)
+            search = decoder.run([source], options)[0].search
+            again = search and search.again(other)
+            seen.add(again and again.decoded().ids == search.decoded().ids)
+    assert seen == {None, True, False}, "the test above tells little otherwise"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from tests.inference import models
+from transformer.config import ModelConfig
 from transformer.hooks import Hooks
 from transformer.inference.trace import Trace
 from transformer.inference.translator import Translator
@@ -149,6 +152,59 @@ def same_trace(one: Trace, other: Trace, atol: float = 0.0) -> None:
     assert one.names == other.names
     for name in one:
         np.testing.assert_allclose(one[name], other[name], atol=atol, rtol=0, err_msg=name)
+
+
+class Words:
+    """Stands in for the vocabulary of `models.copier`; every text is this source."""
+
+    eos_id = 2
+
+    def __init__(self, source: list[int]) -> None:
+        self.source = source
+
+    def __len__(self) -> int:
+        return models.VOCABULARY
+
+    def check(self, config: ModelConfig) -> None: ...
+    def tokens(self, ids: Iterable[int]) -> list[str]:
+        return [f"w{id}" for id in ids]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        return " ".join(self.tokens(ids))
+
+    def encode_batch(self, texts: list[str], threads: int) -> list[list[int]]:
+        return [self.source for _ in texts]
+
+
+def test_another_length_penalty_is_the_search_with_it() -> None:
+    winners = set()
+    for source in models.SOURCES:
+        words: Any = Words(source)
+        translator = Translator(models.copier(), words)
+        first = translator.trace("a", beam_size=4, length_penalty=3.0, max_len=15)
+        for penalty in (-2.0, 0.0, 0.5, 3.0):
+            found = translator.with_penalty(first, penalty)
+            wanted = translator.trace("a", beam_size=4, length_penalty=penalty, max_len=15)
+            assert found is not None, "none ends later"
+            assert found.translation == wanted.translation
+            same_trace(found, wanted, atol=1e-5)
+            winners.add(found.text == first.text)
+    assert winners == {True, False}, "one winner whatever the penalty tells little"
+
+
+def test_only_a_search_can_end_otherwise(translator: Translator, tmp_path: Path) -> None:
+    seen = Hooks({"decoder.layers.0.cross_attn.hook_weights": lambda tensor, name: tensor})
+    beam = translator.trace(TEXT, beam_size=2, max_len=5)
+    beam.save_npz(tmp_path / "beam.npz")
+    for trace in (
+        translator.trace(TEXT, max_len=5),
+        translator.trace(TEXT, beam_size=2, max_len=5, hooks=seen),
+        Trace.load_npz(tmp_path / "beam.npz"),
+    ):
+        with pytest.raises(ValueError, match="only what a beam search found"):
+            translator.with_penalty(trace, 1.0)
+    with pytest.raises(ValueError, match="length_penalty must be from"):
+        translator.with_penalty(beam, 1e9)
 
 
 def test_every_site_is_there_in_the_order_of_the_model(

@@ -12,6 +12,7 @@ import streamlit as st
 
 from transformer import Translator
 from transformer.cancellation import cancelled_by
+from transformer.inference.decoding import SequenceDecoder
 from transformer.ui import models, trace_cache
 from transformer.ui.address import View
 from transformer.ui.kit.kept import Kept
@@ -46,6 +47,20 @@ def test_the_same_sentence_is_read_once(model: Model) -> None:
     assert trace_cache.read(model, VIEW) is first
     assert trace_cache.read(model, replace(VIEW, method="beam")) is not first
     assert trace_cache.read(model, replace(VIEW, layer=1, size="large")) is first
+
+
+@pytest.mark.usefixtures("session")
+def test_another_length_penalty_searches_no_more(
+    model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace_cache.read(model, replace(VIEW, method="beam"))
+    moved = [replace(VIEW, method="beam", length_penalty=alpha / 10) for alpha in range(15)]
+    wanted = [model.translator.trace(VIEW.text, **view.decoding()) for view in moved]
+    monkeypatch.setattr(SequenceDecoder, "decode", None)  # nobody asks the model
+    for view, trace in zip(moved, wanted, strict=True):
+        found = trace_cache.read(model, view).trace
+        assert found.translation == trace.translation
+        np.testing.assert_array_equal(found.weights("cross", 0), trace.weights("cross", 0))
 
 
 @pytest.mark.usefixtures("session")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -31,9 +31,16 @@ class Node:
     candidates: tuple[list[int], list[float]] = ([], [])  # after this node: ids, probabilities
 
 
+Found = tuple[list[list[int]], list[list[float]], tuple[int, float] | None]
+"""What a step found for each living hypothesis: ids, their log probabilities; what was given."""
+
+
 @dataclass
 class Hypotheses:
-    """The search of one output: its tree, and the ends that live and that finished."""
+    """The search of one output: its tree, and the ends that live and that finished.
+
+    `steps` is all that was found on the way, so that it can be searched again without the model.
+    """
 
     limit: int
     options: Decoding
@@ -41,6 +48,7 @@ class Hypotheses:
     nodes: list[Node] = field(default_factory=list)
     alive: list[int] = field(default_factory=list)
     finished: list[int] = field(default_factory=list)
+    steps: list[Found] = field(default_factory=list)
 
     def start(self, bos_id: int) -> None:
         self.nodes, self.alive = [Node(None, 0, bos_id, 0.0, 0.0, 0.0, "kept")], [0]
@@ -108,6 +116,18 @@ class Hypotheses:
         bound = max(length_penalty(depth + 1, alpha), length_penalty(self.limit, alpha))
         best_alive = max(self.nodes[index].total for index in self.alive) / bound
         return max(self.nodes[index].score for index in self.finished) >= best_alive
+
+    def again(self, penalty: float) -> Hypotheses | None:
+        """This search with another length penalty: that decides when a search ends and which end
+        is best, never what a step finds. None if it goes on past what was found."""
+        options = replace(self.options, length_penalty=penalty)
+        one = Hypotheses(self.limit, options, self.eos_id, steps=self.steps)
+        one.start(self.nodes[0].id)
+        for found in self.steps:
+            one.expand(*found)
+            if one.done():
+                return one
+        return None
 
     def best(self) -> list[int]:
         """Nodes of the way to the best end, without the root: a finished one if there is any."""
@@ -211,9 +231,9 @@ def _advance(
     still, first = [], 0
     for one in running:
         last = first + len(one.alive)
-        places, new = one.expand(
-            best[first:last], logs[first:last], given[first] if given else None
-        )
+        found = best[first:last], logs[first:last], given[first] if given else None
+        one.steps.append(found)
+        places, new = one.expand(*found)
         if not one.done():
             still.append(one)
             rows += [first + place for place in places]

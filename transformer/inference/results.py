@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from transformer.inference.beam import Hypotheses
 
 Method = Literal["greedy", "beam", "sample", "forced"]
 NodeStatus = Literal["kept", "finished", "discarded"]
@@ -127,6 +130,7 @@ class Translation:
         method: how it was decoded: "greedy", "beam", "sample" or "forced".
         seed: of the sampling, also when it was drawn by chance, so that it can be repeated.
         tree: of beam search, else None.
+        search: of beam search without hooks, for `Translator.with_penalty`; in no file.
     """
 
     source: str
@@ -142,6 +146,7 @@ class Translation:
     table: StepTable = field(repr=False)
     seed: int | None = None
     tree: BeamTree | None = field(default=None, repr=False)
+    search: Hypotheses | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -152,7 +157,7 @@ class Translation:
         """Everything as JSON can hold it; `from_dict` reads it back."""
         made = {f.name: getattr(self, f.name) for f in fields(self)}
         made |= {name: list(made[name]) for name in _TUPLES}
-        del made["table"]
+        del made["table"], made["search"]
         made["steps"] = [
             {
                 "position": step.position,

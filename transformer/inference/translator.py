@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
@@ -147,8 +148,30 @@ class Translator:
         given = None if target is None else [self._target(target, decoding)]
         watch = recording.hooks
         output = self._decoder.decode(memory, decoding, hooks, given, watch=watch, prefix=begin)[0]
-        translation = self._translation(text, sources[0], output, decoding)
+        translation = self._translation(text, sources[0], output, decoding, hooks)
         return make_trace(recording, self._decoder, memory, output, translation, self._pieces)
+
+    def with_penalty(self, trace: Trace, length_penalty: float) -> Trace | None:
+        """`trace`, of a beam search, as it would be with another length penalty.
+
+        The model runs only where another translation wins; None if it would have to run on,
+        because the search ends later: then `trace` anew.
+
+        Raises:
+            ValueError: for a trace that no beam search without hooks made, or one from a file; and
+                as `translate`, for the penalty.
+        """
+        search, done = trace.translation.search, trace.translation
+        if search is None:
+            raise ValueError("only what a beam search found, without hooks, can be ended otherwise")
+        ended = search.again(length_penalty)
+        if ended is None:
+            return None
+        output = Output(ended.decoded(), search=ended)
+        translation = self._translation(done.source, [*done.src_ids], output, ended.options)
+        if translation.ids != done.ids:
+            trace = self.trace(done.source, translation.ids, names=trace.names)
+        return replace(trace, translation=translation)
 
     def _translate(
         self,
@@ -164,7 +187,7 @@ class Translator:
         given = None if targets is None else [self._target(one, decoding) for one in targets]
         outputs = self._decoder.run(sources, decoding, hooks, given, prefix=prefix)
         triples = zip(texts, sources, outputs, strict=True)
-        return [self._translation(*triple, decoding) for triple in triples]
+        return [self._translation(*triple, decoding, hooks) for triple in triples]
 
     def _encode(self, texts: list[str]) -> list[list[int]]:
         for text in texts:
@@ -189,7 +212,12 @@ class Translator:
         return self._decoder.check_target(ids, decoding)
 
     def _translation(
-        self, text: str, source: list[int], output: Output, decoding: Decoding
+        self,
+        text: str,
+        source: list[int],
+        output: Output,
+        decoding: Decoding,
+        hooks: Hooks | None = None,
     ) -> Translation:
         done = output.decoded
         pieces = self._pieces
@@ -217,6 +245,7 @@ class Translator:
             table=table,
             seed=output.seed,
             tree=None if output.search is None else output.search.tree(pieces),
+            search=None if hooks else output.search,
         )
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Hashable
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from threading import Lock, Semaphore
 from typing import Any
 
@@ -179,7 +179,22 @@ def _once(
     def make() -> Reading:
         return Reading(model.translator.trace(text, names=names, **options), model.name)
 
-    return kept(key, make, turn)
+    return kept(key, partial(_searched, model, key, options, make), turn)
+
+
+def _searched(
+    model: Model, key: tuple[Any, ...], options: dict[str, Any], make: Callable[[], Reading]
+) -> Reading:
+    """What `make` gives; after a beam search with another length penalty, what that found."""
+    penalty = options.get("length_penalty")
+    if penalty is None:
+        return make()
+    search = tuple(one for one in key if one != ("length_penalty", penalty))
+    before = _recent.get(search)
+    trace = before and model.translator.with_penalty(before.trace, penalty)
+    reading = Reading(trace, model.name) if trace else make()
+    _recent.put(search, reading)
+    return reading
 
 
 def kept(key: Hashable, make: Callable[[], Reading], turn: NewestOnly | None = None) -> Reading:
