@@ -1,4 +1,4 @@
-"""The app in a real browser: opening, translating, choosing a head; and the server's memory.
+"""The app in a real browser: translating, choosing a head, a head off; and the server's memory.
 
     python -m benchmarks.app [CHECKPOINTS]
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 
 import psutil
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from benchmarks.browser import ROOT, chromium, served, settled, wait_until
 from transformer import Translator
@@ -68,20 +68,6 @@ def report(what: str, times: list[float], limit: float | None = None) -> None:
     print(f"{what:<58} {median(times):8.0f}{least}", flush=True)
 
 
-def open_home(browser: Browser, address: str) -> float:
-    """A visitor with nothing in the browser's cache, until the example's picture is drawn."""
-    context = browser.new_context()
-    page = context.new_page()
-
-    def visit() -> None:
-        page.goto(address)
-        page.locator(".hu-glance-word").first.wait_for()
-
-    spent = milliseconds(visit)
-    context.close()
-    return spent
-
-
 def translate(page: Page, text: str) -> float:
     """From the last letter to the new translation; the pause that the box waits is taken off."""
     box = page.get_by_label("English")
@@ -125,10 +111,7 @@ def main(checkpoints: Path) -> None:
         start = time.perf_counter()
         with served(checkpoints) as (address, server):
             ready = 1000 * (time.perf_counter() - start)
-            first = open_home(browser, address)
             report("start the server", [ready])
-            report("open the app, the first visitor (model not loaded)", [first], 3000)
-            report("open the app, later visitors", [open_home(browser, address) for _ in range(7)])
             page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
             page.goto(f"{address}/translate")
             page.locator(".hu-steps").wait_for()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -98,6 +99,29 @@ def chromium() -> Iterator[Browser]:
 def settled(page: Page) -> None:
     """Until the page's script has run to its end."""
     page.locator(f"[data-test-script-state={QUIET}]").wait_for()
+
+
+SEEN = """(() => {
+  const found = (root) => [...root.querySelectorAll("*")].some(
+    (one) => one.matches(%s) || (one.shadowRoot && found(one.shadowRoot)));
+  window.seen = new Promise((done) => {
+    const look = () => found(document) ? done(performance.now()) : requestAnimationFrame(look);
+    look();
+  });
+})();"""
+
+
+def seen_after(browser: Browser, address: str, what: str) -> float:
+    """Milliseconds of a visitor with nothing in the browser's cache, from asking for the address to
+    the frame that begins with `what` on the page. Told by the page: Playwright looks again after
+    half a second only."""
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    context.add_init_script(SEEN % json.dumps(what))
+    page = context.new_page()
+    page.goto(address)
+    spent = float(page.evaluate("window.seen"))
+    context.close()
+    return spent
 
 
 UNFOLDED = """(text) => {

@@ -11,13 +11,12 @@ from __future__ import annotations
 import math
 import sys
 import tempfile
-import time
 from pathlib import Path
 from statistics import median
 
 from playwright.sync_api import Browser, Page
 
-from benchmarks.browser import ROOT, chromium, served, settled
+from benchmarks.browser import ROOT, chromium, seen_after, served, settled
 
 SENTENCES = (
     "The black cat sleeps under the table.",
@@ -28,6 +27,8 @@ SENTENCES = (
     "The children are playing in the garden.",
     "I have never read this book.",
 )
+
+WRITTEN = ".hu-glance-lines .now"  # the first word is being written
 
 # From the last letter to the frame after the one in which the first band of its translation grows.
 KEY = """(text) => new Promise((done) => {
@@ -55,19 +56,6 @@ def typed(page: Page, text: str) -> tuple[float, float]:
     return first, last
 
 
-def opened(browser: Browser, address: str, there: str = ".hu-glance-lines .now") -> float:
-    """Milliseconds of a visitor with nothing in the browser's cache, until the first word is being
-    written."""
-    context = browser.new_context(viewport={"width": 1400, "height": 900})
-    page = context.new_page()
-    start = time.perf_counter()
-    page.goto(address)
-    page.locator(there).first.wait_for(state="attached")
-    spent = 1000 * (time.perf_counter() - start)
-    context.close()
-    return spent
-
-
 def report(what: str, times: list[float], limit: float = math.inf) -> None:
     wanted = f"   (at most {limit:.0f} wanted)" if limit < math.inf else ""
     print(f"{what:<58} {median(times):6.0f} {f'({max(times):.0f})':>8}{wanted}", flush=True)
@@ -79,15 +67,14 @@ def bare(browser: Browser) -> list[float]:
         script = Path(folder) / "bare.py"
         script.write_text('import streamlit as st\nst.title("Here")\n', encoding="utf-8")
         with served(Path(folder), script=script) as (address, _):
-            return [opened(browser, address, "h1") for _ in range(6)][1:]
+            return [seen_after(browser, address, "h1") for _ in range(6)][1:]
 
 
 def main(checkpoints: Path) -> None:
     with served(checkpoints) as (address, _), chromium() as browser:
-        report(
-            "open the app, the first visitor (model not loaded)", [opened(browser, address)], 3000
-        )
-        report("open the app, later visitors", [opened(browser, address) for _ in range(5)], 1000)
+        first, *later = (seen_after(browser, address, WRITTEN) for _ in range(6))
+        report("open the app, the first visitor of this server", [first], 1500)
+        report("open the app, later visitors", later, 500)
         page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
         page.goto(address)
         page.locator(".hu-glance-word").first.wait_for()

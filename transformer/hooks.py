@@ -21,8 +21,11 @@ class Hooks(Mapping[str, HookFn]):
     `fn(tensor, name)` returns nothing to look, or a tensor of the same shape to put in its place.
     """
 
-    def __init__(self, functions: Mapping[str, HookFn]) -> None:
-        self._functions = dict(functions)
+    def __init__(self, functions: Mapping[str, HookFn], *, causal: bool = False) -> None:
+        """`causal`: what they give for one position of the output depends on no later one, nor on
+        whether there is one. Then one pass over an output is what each step of decoding it was,
+        and `translate` takes a few passes instead of one a step."""
+        self._functions, self.causal = dict(functions), causal
 
     def __getitem__(self, name: str) -> HookFn:
         return self._functions[name]

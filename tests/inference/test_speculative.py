@@ -9,6 +9,8 @@ import torch
 
 from tests.inference import models
 from tests.inference.test_greedy import many_sources
+from transformer.analysis.interventions.switching import switched_off
+from transformer.hooks import Hooks
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.engine import Engine
 from transformer.inference.options import Decoding
@@ -133,3 +135,30 @@ def test_half_precision_batches_are_near() -> None:
     half = SequenceDecoder(model, "bf16").run(sources, Decoding(max_len=12))
     same = sum(a.decoded.ids == b.decoded.ids for a, b in zip(exact, half, strict=True))
     assert same > 30
+
+
+@pytest.mark.parametrize("options", [Decoding(), Decoding(method="sample", seed=2, top_p=0.9)])
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_with_causal_hooks_a_draft_is_verified_through_them(kind: str, options: Decoding) -> None:
+    model = models.copier()
+    decoder, passes = with_draft(model, DecoderWeights(model, Int8, Exact)), []
+    real = decoder.logits
+    decoder.logits = lambda *given: passes.append(1) or real(*given)  # type: ignore[method-assign]
+    changed = 0
+    for number, source in enumerate(many_sources(8)):
+        off = switched_off(model.config, [(kind, number % 2, number % 4)])
+        plain = Hooks({**off})  # as of anybody: the whole model at each step
+        passes.clear()
+        expected = decoder.run([source], options, plain)[0]
+        assert not passes
+        output = decoder.run([source], options, off)[0]
+        assert passes
+        assert output.decoded.ids == expected.decoded.ids
+        torch.testing.assert_close(
+            torch.tensor(output.decoded.log_probabilities),
+            torch.tensor(expected.decoded.log_probabilities),
+            atol=1e-4,
+            rtol=0,
+        )
+        changed += output.decoded.ids != decoder.run([source], options)[0].decoded.ids
+    assert changed, "a head that changes nothing tells little"

@@ -93,7 +93,8 @@ class SequenceDecoder:
         """One output a source; unless it is forced, it begins with `prefix`.
 
         With `hooks`, which may change what they see, the whole decoder runs through them at each
-        step. `watch` only looks: it is given to passes over a whole output, if any are made.
+        step, or over a whole draft if they are causal. `watch` is for passes over a whole output,
+        if any are made: `hooks`, and others that only look.
         """
         if options.method == "forced":
             return self._forced(memory, options, watch or hooks, targets or [])
@@ -110,8 +111,8 @@ class SequenceDecoder:
             choose, seeds = Sampler(options, drawn, max(limits)), list(drawn)
         if prefix:
             choose = Prefixed(prefix, choose)
-        if len(limits) == 1 and not hooks:
-            output = self._drafted(memory, choose, limits[0], options, min_len, watch)
+        if len(limits) == 1 and (not hooks or hooks.causal):
+            output = self._drafted(memory, choose, limits[0], options, min_len, watch or hooks)
             if output is not None:
                 return [replace(output, seed=seeds[0])]
         found = search(

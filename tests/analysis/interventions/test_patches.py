@@ -68,6 +68,8 @@ def test_decoding_step_by_step_is_one_pass_over_the_output(
 ) -> None:
     """A row is changed when the decoder gets there, and it alone: else the two would differ."""
     hooks = interventions(trace, other)[name]
+    assert hooks.causal
+    hooks = Hooks({**hooks})  # at each step anew, as of anybody
     free = translator.translate(TEXT, hooks=hooks, max_len=LENGTH)
     scored = translator.translate(TEXT, target=free.ids, hooks=hooks)
     steps = [step.probability for step in free.steps]

@@ -143,3 +143,10 @@ def test_a_head_that_is_not_there(translator: Translator, head: tuple, message: 
             build(translator.model.config, [head])
     with pytest.raises(ValueError, match="at least one trace"):
         to_mean(translator.model.config, [("cross", 0, 0)], [])
+
+
+def test_several_are_causal_if_each_is(translator: Translator) -> None:
+    config = translator.model.config
+    off, even = switched_off(config, SOME), uniform(config, SOME)
+    assert together(off, None, even).causal
+    assert not together(off, Hooks({**even})).causal

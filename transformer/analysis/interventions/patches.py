@@ -103,7 +103,7 @@ def _row(
         changed[:, head, query] = change(weights[:, head, query])
         return changed
 
-    return Hooks({site(kind, layer, "weights"): hook})
+    return Hooks({site(kind, layer, "weights"): hook}, causal=True)
 
 
 def patched(
@@ -163,7 +163,7 @@ def patched(
             changed[:, torch.tensor(chosen)[:, None], places] = rows[chosen]
         return changed
 
-    return Hooks({name: put})
+    return Hooks({name: put}, causal=True)
 
 
 def _heads_of(values: Array, name: str, heads: Sequence[int] | None) -> list[int] | None:
@@ -204,7 +204,8 @@ def hidden(trace: Trace, positions: Iterable[int]) -> Hooks:
         return changed
 
     layers = range(config.n_layers)
-    return Hooks({site(kind, k, "scores"): mask for kind in ("encoder", "cross") for k in layers})
+    sites = [site(kind, k, "scores") for kind in ("encoder", "cross") for k in layers]
+    return Hooks(dict.fromkeys(sites, mask), causal=True)
 
 
 def without_pieces(translator: Translator, text: str, positions: Iterable[int]) -> str:

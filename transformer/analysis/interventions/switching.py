@@ -73,7 +73,8 @@ def together(*several: Hooks | None) -> Hooks:
     for hooks in several:
         for name, function in (hooks or {}).items():
             chains.setdefault(name, []).append(function)
-    return Hooks({name: _chain(functions) for name, functions in chains.items()})
+    causal = all(hooks.causal for hooks in several if hooks)
+    return Hooks({name: _chain(found) for name, found in chains.items()}, causal=causal)
 
 
 def _chain(functions: list[HookFn]) -> HookFn:
@@ -105,7 +106,7 @@ def gated(config: ModelConfig, gates: Mapping[Head, float]) -> Hooks:
             return outputs * factors.to(outputs.dtype).to(outputs.device)
 
         functions[site(kind, layer, "heads")] = turn_down
-    return Hooks(functions)
+    return Hooks(functions, causal=True)
 
 
 def switched_off(config: ModelConfig, heads: Iterable[Head]) -> Hooks:
@@ -134,7 +135,7 @@ def uniform(config: ModelConfig, heads: Iterable[Head]) -> Hooks:
             return changed
 
         functions[site(kind, layer, "scores")] = even
-    return Hooks(functions)
+    return Hooks(functions, causal=True)
 
 
 def to_mean(config: ModelConfig, heads: Iterable[Head], traces: Iterable[Trace]) -> Hooks:
@@ -165,7 +166,7 @@ def to_mean(config: ModelConfig, heads: Iterable[Head], traces: Iterable[Trace])
             return changed
 
         functions[name] = put
-    return Hooks(functions)
+    return Hooks(functions, causal=True)
 
 
 def _by_attention(
