@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from tests.inference import models
-from transformer.config import ModelConfig
 from transformer.hooks import Hooks
 from transformer.inference.trace import Trace
 from transformer.inference.translator import Translator
@@ -154,33 +151,10 @@ def same_trace(one: Trace, other: Trace, atol: float = 0.0) -> None:
         np.testing.assert_allclose(one[name], other[name], atol=atol, rtol=0, err_msg=name)
 
 
-class Words:
-    """Stands in for the vocabulary of `models.copier`; every text is this source."""
-
-    eos_id = 2
-
-    def __init__(self, source: list[int]) -> None:
-        self.source = source
-
-    def __len__(self) -> int:
-        return models.VOCABULARY
-
-    def check(self, config: ModelConfig) -> None: ...
-    def tokens(self, ids: Iterable[int]) -> list[str]:
-        return [f"w{id}" for id in ids]
-
-    def decode(self, ids: Iterable[int]) -> str:
-        return " ".join(self.tokens(ids))
-
-    def encode_batch(self, texts: list[str], threads: int) -> list[list[int]]:
-        return [self.source for _ in texts]
-
-
 def test_another_length_penalty_is_the_search_with_it() -> None:
     winners = set()
     for source in models.SOURCES:
-        words: Any = Words(source)
-        translator = Translator(models.copier(), words)
+        translator = models.copying(source)
         first = translator.trace("a", beam_size=4, length_penalty=3.0, max_len=15)
         for penalty in (-2.0, 0.0, 0.5, 3.0):
             found = translator.with_penalty(first, penalty)

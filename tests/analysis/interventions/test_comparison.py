@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tests.analysis.altered import logits, with_gates
+from tests.inference import models
 from transformer import Hooks, Translator
 from transformer.analysis.interventions.comparison import compare
 from transformer.analysis.interventions.patches import hidden, without_pieces
@@ -51,6 +52,25 @@ def test_before_and_after_are_of_the_originals_tokens(translator: Translator) ->
     assert first.token_after.tolist() == best
     moved = [n for n, (a, b) in enumerate(zip(first.token_before, best, strict=True)) if a != b]
     assert found.overturned == tuple(moved)
+
+
+def test_what_is_written_freely_is_searched_for_only_if_it_may_differ() -> None:
+    changed = set()
+    for source in models.SOURCES:
+        translator = models.copying(source)
+        for head in range(4):
+            off = switched_off(translator.model.config, [("encoder", 1, head)])
+            found = compare(translator, "a", off)
+            wanted = translator.translate("a", hooks=off)
+            assert found.translation.ids == wanted.ids
+            assert found.translation.method == "greedy"
+            assert found.translation.score == pytest.approx(wanted.score, abs=1e-4)
+            assert found.translation.finished == wanted.finished
+            assert [step.candidates[1].id for step in found.translation.steps] == [
+                step.candidates[1].id for step in wanted.steps
+            ]
+            changed.add(found.changed)
+    assert changed == {True, False}
 
 
 def test_how_far_attention_moved(translator: Translator) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Unpack
 
@@ -138,7 +138,15 @@ def compare(
     forced = translator.trace(
         after, original.predicted_ids, hooks=hooks, names=_weights(translator), **shown
     )
+    greedy = options.keys() <= {"method", "candidates"} and original.translation.method == "greedy"
+    if greedy and (hooks is None or hooks.causal) and _same(forced.translation):
+        return Comparison(original, forced, replace(forced.translation, method="greedy"))
     return Comparison(original, forced, translator.translate(after, hooks=hooks, **options))
+
+
+def _same(forced: Translation) -> bool:
+    """Whether the model would write by itself what it was made to write."""
+    return forced.finished and all(step.chosen.id == step.candidates[0].id for step in forced.steps)
 
 
 def _weights(translator: Translator) -> list[str]:
