@@ -75,3 +75,13 @@ def test_the_address_of_a_link_to_another_page_is_its_own(bar: Bar) -> None:
 def test_an_address_of_another_page_that_makes_no_sense_is_put_right(bar: Bar) -> None:
     rerun(bar, {**BEFORE, "topic": "no such topic"}, "pages/positions.py")
     assert bar.written == [BEFORE]
+
+
+def test_a_link_on_a_page_that_is_still_being_drawn_is_followed(bar: Bar) -> None:
+    """Its address may be the one that the page before it had, which is no address of this page."""
+    bar.data = {**BEFORE, "topic": "shift"}
+    state.open_address("pages/positions.py")  # the drawing is ended before it comes to the end
+    assert state.here().topic == "shift"
+    rerun(bar, BEFORE, "pages/positions.py")
+    assert state.here().topic == type(state.here())().topic
+    assert state.here().to_params() == BEFORE

@@ -24,6 +24,7 @@ _BY_LINK = "by link"
 _drawing = threading.local()
 """Of the thread that draws: the views made of the session's values, which are asked for forty times
 and put anew as a whole."""
+# _WRITTEN is the last page whose drawing came to its end, with the address that it had then.
 # _ACTED is there after the user did something; it names the page whose widget it was, if known.
 
 
@@ -176,9 +177,10 @@ def open_address(page: str) -> list[str]:
         # A widget of a page that the user has just left spoke last, and took the browser back
         # with it. Go on to where the user went. (If it spoke together with the click on the link,
         # the browser is where it should be.)
-        st.session_state[_WRITTEN] = params(before)
+        st.session_state[_WRITTEN] = before, params(before)
         st.switch_page(before, query_params=params(before))
-    stale = known and (turned or acted or written == st.session_state.get(_WRITTEN))
+    ours = (page, written) == st.session_state.get(_WRITTEN)
+    stale = known and (turned or acted or ours)
     if turned or not stale:
         st.session_state[_VISIT] = visit() + 1
     found, problems = values_of(page, written)
@@ -196,19 +198,19 @@ def open_address(page: str) -> list[str]:
 
 def write_address() -> None:
     """After everything is drawn: the address bar shows the view, where it does not already."""
-    mine, written = _page(), dict(st.query_params.items())
-    found, problems = values_of(st.session_state[_PAGE], written)
+    page, mine, written = st.session_state[_PAGE], _page(), dict(st.query_params.items())
+    found, problems = values_of(page, written)
     linked = {name for name, one in mine.fields().items() if one.linked}
     shown = view(mine).to_params()
     if problems or not written.keys() <= linked or made(mine, found).to_params() != shown:
         st.query_params.from_dict(shown)
-    elif st.session_state.get(_BY_LINK) and written != st.session_state.get(_WRITTEN, written):
+    elif st.session_state.get(_BY_LINK) and (page, written) != st.session_state.get(_WRITTEN):
         # A link to the page it stands on tells the server only: the bar would keep the old address,
         # and whatever the browser asks for next would bring that back. A view writes its own there,
         # and may have written the next one since. One to another page brings its own: what the
         # browser hears before it has turned, it puts into the history of the page that was left.
         st.query_params.from_dict(written)
-    st.session_state[_WRITTEN] = dict(st.query_params.items())
+    st.session_state[_WRITTEN] = page, dict(st.query_params.items())
 
 
 def start_anew() -> NoReturn:
