@@ -65,7 +65,7 @@ class Gate:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers, begun = [*self._headers], False
         refusal = self._refusal(scope)
-        page = not refusal and _is_page(scope)
+        page = not refusal and is_page(scope)
         if page:
             # Nobody between here and the browser may keep what names a visitor.
             headers += [(b"cache-control", b"private, no-cache"), (b"set-cookie", _cookie(scope))]
@@ -152,7 +152,7 @@ def _address(text: object) -> ipaddress.IPv4Address | ipaddress.IPv6Address | No
     return getattr(found, "ipv4_mapped", None) or found
 
 
-def _is_page(scope: Scope) -> bool:
+def is_page(scope: Scope) -> bool:
     """Whether a browser opens this in a tab: it asks for HTML, as it does for nothing else."""
     return scope["method"] == "GET" and "text/html" in _one(scope, b"accept")
 
