@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.figures.test_moments import update
+from tests.figures.test_runs_drawn import update
 from transformer.figures.moments import moments_page
 
 pytestmark = pytest.mark.browser

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.figures.test_headgrid import GRID
+from tests.figures.test_head_boards import GRID
 from transformer import figures
 from transformer.figures import module, style
 from transformer.figures.headgrid import headgrid_data

@@ -9,8 +9,21 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.heatmap import SRC, TGT, TRACE, WRITTEN, head, spots, tip
-from tests.browser.opened import marked, opened, pixels, ramp, table, weights
+from tests.browser.opened import (
+    SRC,
+    TGT,
+    TRACE,
+    WRITTEN,
+    head,
+    marked,
+    opened,
+    pixels,
+    ramp,
+    spots,
+    table,
+    tip,
+    weights,
+)
 from tests.figures.made import HOSTILE, made
 from transformer.figures import explorer_sides as packing_limits
 from transformer.figures import translation_data, translation_page

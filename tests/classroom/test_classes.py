@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from transformer.classroom import Classes, ClassroomError
-from transformer.classroom.attempts import KEYS, MINUTES, Attempts
-from transformer.classroom.classes import IDLE
+from transformer.classroom.classes import IDLE, KEYS, MINUTES, Attempts
 from transformer.classroom.codes import LENGTH, SIGNS, new_code, new_token, read_code, read_name
 
 TOKEN = "a token of the teacher's"

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import base64
 import copy
-import json
-import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, messages, run_program, view
+from tests.pages.conftest import Visit, charts, measure, messages, numbers, run_program, told, view
 from transformer import Translator
 from transformer.analysis.interventions.patching_sweep import PatchingSweep, patching_sweep
 from transformer.checkpoint import save_checkpoint
 from transformer.model import Transformer
 from transformer.text import Vocabulary
-from transformer.ui.kit.computed import computing
 from transformer.ui.lab import SWEPT
 
 PAGE = "pages/lab.py"
 PAIR = {"lab": "sweep", "text": "She hides a boat.", "other": "She rides a boat."}
+said = partial(told, kinds=("markdown", "caption", "info"))
+PATCH = "Patch every site"
 
 
 @pytest.fixture(scope="module")
@@ -50,40 +48,12 @@ def found(heard: Path) -> PatchingSweep:
     return patching_sweep(translator, PAIR["text"], PAIR["other"])
 
 
-def charts(app: AppTest) -> list[dict[str, Any]]:
-    return [json.loads(element.proto.spec) for element in app.get("plotly_chart")]
-
-
-def numbers(chart: dict[str, Any]) -> np.ndarray:
-    """A picture's numbers as Plotly sends them."""
-    z = chart["data"][0]["z"]
-    flat = np.frombuffer(base64.b64decode(z["bdata"]), z["dtype"])
-    return flat.reshape([int(side) for side in z["shape"].split(",")])
-
-
-def said(app: AppTest) -> str:
-    return "\n".join(box.value for box in [*app.markdown, *app.caption, *app.info])
-
-
-def patch(app: AppTest, status: str = "done") -> None:
-    """Press the button and wait for the process that it starts."""
-    (press,) = [one for one in app.button if one.label == "Patch every site"]
-    press.click().run()
-    key = str(press.key).removeprefix("ask-")
-    until = time.monotonic() + 100
-    while computing().look(key).live and time.monotonic() < until:
-        time.sleep(0.1)
-    assert computing().look(key).status == status
-    app.run()
-    assert not app.exception
-
-
 def test_it_is_measured_once_and_shown_in_four_ways(
     visit: Visit, heard: Path, found: PatchingSweep
 ) -> None:
     app = visit(PAGE, heard, **PAIR)
     assert not charts(app)
-    patch(app)
+    measure(app, PATCH)
     assert not messages(app)
     for part in SWEPT:
         # A visit of its own, as after a reload: what was measured is still there.
@@ -95,7 +65,7 @@ def test_it_is_measured_once_and_shown_in_four_ways(
         else:
             wanted = [found.map(part, stack)[1] for stack in ("encoder", "decoder")]
         for chart, values in zip(drawn, wanted, strict=True):
-            np.testing.assert_allclose(numbers(chart), values, atol=1e-4)
+            np.testing.assert_allclose(numbers(chart["data"][0]["z"]), values, atol=1e-4)
         if part != "heads":
             tokens = drawn[0]["layout"]["xaxis"]["ticktext"]
             assert tokens[-1] == "end"
@@ -109,7 +79,7 @@ def test_the_program_that_is_shown_runs(
     visit: Visit, heard: Path, found: PatchingSweep, capsys: pytest.CaptureFixture[str]
 ) -> None:
     app = visit(PAGE, heard, **PAIR, exact="1")
-    patch(app)
+    measure(app, PATCH)
     (code,) = [one.value for one in app.code if "patching_sweep" in one.value]
     space: dict[str, Any] = {}
     run_program(code, space)
@@ -135,7 +105,7 @@ def test_without_a_second_sentence_there_is_something_to_do(visit: Visit) -> Non
 def test_translations_that_do_not_part_are_told(visit: Visit) -> None:
     """The tiny model writes the same whatever it reads."""
     app = visit(PAGE, **PAIR)
-    patch(app, "failed")
+    measure(app, PATCH, "failed")
     (message,) = messages(app)
     assert message.startswith("This could not be measured: both translations begin alike")
     assert [one for one in app.button if one.label == "Try again"]

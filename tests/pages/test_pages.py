@@ -92,14 +92,12 @@ def test_a_link_to_a_model_that_is_gone_says_so_among_several(
 
 
 def test_the_translation_and_its_steps_are_those_of_the_translator(
-    visit: Visit, checkpoints: Path
+    visit: Visit, translator: Translator
 ) -> None:
     text = "The baker paints a boat."
     app = visit("pages/translate.py", text=text, method="beam", beam_size="3", exact="1")
     sentence, table = shown(app)
-    wanted = Translator.load(checkpoints / "tiny", device="cpu").translate(
-        text, method="beam", beam_size=3, length_penalty=0.6
-    )
+    wanted = translator.translate(text, method="beam", beam_size=3, length_penalty=0.6)
     assert sentence["text"] == wanted.text
     assert sentence["tokens"] == list(wanted.tokens)
     assert [step["chosen"]["token"] for step in table["steps"]] == list(wanted.tokens)
@@ -195,9 +193,10 @@ def test_an_example_is_taken_with_one_click(visit: Visit, page: str) -> None:
     assert app.text_input[0].value == example
 
 
-def test_a_candidate_is_taken_on_translate_and_given_back(visit: Visit, checkpoints: Path) -> None:
+def test_a_candidate_is_taken_on_translate_and_given_back(
+    visit: Visit, translator: Translator
+) -> None:
     text = "The baker paints a boat."
-    translator = Translator.load(checkpoints / "tiny", device="cpu")
     plain = translator.translate(text)
     taken = next(c for c in plain.steps[1].candidates if c.id != plain.ids[1])
     wanted = translator.translate(text, prefix=[plain.ids[0], taken.id])

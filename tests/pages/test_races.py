@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.jobs.conftest import Still
-from tests.pages.conftest import Visit
+from tests.pages.conftest import Visit, button, told
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.race_runs import race_runs, submit_race
 from transformer.jobs.races import RACES
@@ -32,20 +32,9 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     return made
 
 
-def button(app: AppTest, label: str) -> Any:
-    return next(one for one in app.button if one.label == label)
-
-
 def card(app: AppTest, race: str) -> Any:
     """The button that starts a race."""
     return app.button(key=f"start-race-{race}")
-
-
-def told(app: AppTest) -> str:
-    """All that is written on the page, tables included."""
-    parts = [*app.markdown, *app.caption, *app.header, *app.subheader, *app.warning]
-    text = [one.value for one in parts] + [one.proto.body for one in app.get("html")]
-    return "\n".join(text).replace("\\", "")
 
 
 def finish(jobs: Jobs, race_id: str, better: str, by: float = 0.5) -> None:

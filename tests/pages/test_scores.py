@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.jobs.conftest import Still
-from tests.pages.conftest import Visit
+from tests.pages.conftest import Visit, told
 from transformer.analysis.table1.score_scale import measure
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.race_runs import race_runs, submit_race
@@ -30,13 +30,6 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     monkeypatch.setattr(live_jobs, "jobs", lambda: made)
     monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): Estimate(1, 1, 1.0))
     return made
-
-
-def told(app: AppTest) -> str:
-    """All that is written on the page, tables included."""
-    parts = [*app.markdown, *app.caption, *app.header, *app.subheader, *app.info, *app.warning]
-    text = [one.value for one in parts] + [one.proto.body for one in app.get("html")]
-    return "\n".join(text).replace("\\", "")
 
 
 def test_scores_are_measured_at_the_width_of_the_address(visit: Visit) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,10 +9,9 @@ from tests.pages.conftest import Visit, shown
 from transformer.inference import Translator
 
 
-def test_sampling_says_when_it_drew_from_the_tail(visit: Visit, checkpoints: Path) -> None:
+def test_sampling_says_when_it_drew_from_the_tail(visit: Visit, translator: Translator) -> None:
     text = "The baker paints a boat."
     options = {"temperature": "2.0", "top_p": "1.0", "exact": "1"}
-    translator = Translator.load(checkpoints / "tiny", device="cpu")
     trace = translator.trace(text, method="sample", temperature=2.0, top_p=1.0, seed=1)
     logits = trace["hook_logits"].astype(np.float64)
     shares = np.exp(logits - logits.max(axis=-1, keepdims=True))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.figures import state
-from transformer.figures.fields import Field
+from transformer.figures.state import Field
 from transformer.figures.views import EXPLORER
 from transformer.inference.options import Decoding
 from transformer.ui.address import View

@@ -14,7 +14,7 @@ from transformer import Translator
 from transformer.cancellation import cancelled_by
 from transformer.ui import models, trace_cache
 from transformer.ui.address import View
-from transformer.ui.kit.kept import Kept
+from transformer.ui.kit.remembered import Kept
 from transformer.ui.models import Model
 from transformer.ui.trace_cache import ROOM, NewestOnly, Reading, WhileWanted
 

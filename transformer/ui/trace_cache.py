@@ -18,7 +18,7 @@ from transformer.figures.explorer_sides import SITES, VECTORS, vectors_of
 from transformer.figures.packing import Part
 from transformer.inference import Trace
 from transformer.ui.address import View
-from transformer.ui.kit.kept import Kept
+from transformer.ui.kit.remembered import Kept
 from transformer.ui.models import Model
 
 ROOM = 96_000_000

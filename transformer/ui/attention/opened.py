@@ -18,7 +18,7 @@ from transformer.text.visible import is_blank
 from transformer.ui import frame, state
 from transformer.ui.attention import Attention, explorer
 from transformer.ui.kit.downloads import download
-from transformer.ui.kit.kept import Kept
+from transformer.ui.kit.remembered import Kept
 from transformer.ui.kit.story import first_look, story
 from transformer.ui.server import visitor
 from transformer.ui.trace_cache import Reading

@@ -20,9 +20,8 @@ from transformer.jobs import Computation
 from transformer.ui import frame, models, state
 from transformer.ui.kit import exact, tables, verdicts
 from transformer.ui.kit.charts import chart, dark
-from transformer.ui.kit.computed import computed, computing
+from transformer.ui.kit.computed import computed, computing, question
 from transformer.ui.kit.remembered import remembered
-from transformer.ui.kit.reports import question
 from transformer.ui.models import Model
 
 

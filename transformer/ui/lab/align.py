@@ -15,7 +15,7 @@ from transformer.figures.glossary import tip
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.figures.naming import file_name
 from transformer.ui import frame, models, state
-from transformer.ui.kit import corpus, exact, own_sentences, reports, tables
+from transformer.ui.kit import computed, corpus, exact, own_sentences, tables
 from transformer.ui.kit.views import component
 from transformer.ui.lab import BY, TO, Lab, align_sentence
 from transformer.ui.models import Model
@@ -36,7 +36,7 @@ def show(model: Model) -> None:
     texts = corpus.chosen(model)
     found = None
     if texts is not None and texts.n_gold:
-        found = reports.measured(model, texts, "alignment", about=ABOUT)
+        found = computed.measured(model, texts, "alignment", about=ABOUT)
     elif texts is not None:
         st.info(
             "These sentences have no gold links, so heads cannot be scored over them. "

@@ -23,8 +23,8 @@ from transformer.text.visible import is_blank
 from transformer.ui import frame, models, state, trace_cache
 from transformer.ui.kit import controls, exact, tables
 from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.computed import measured
 from transformer.ui.kit.remembered import remembered
-from transformer.ui.kit.reports import measured
 from transformer.ui.lab import Lab
 from transformer.ui.models import Model
 

@@ -10,10 +10,9 @@ import streamlit as st
 from transformer.ui import models, state
 from transformer.ui.kit import views
 from transformer.ui.lessons import course, progress, sheet, together
-from transformer.ui.lessons.lesson import LIST, Question
+from transformer.ui.lessons.lesson import LIST, Question, escaped
 from transformer.ui.lessons.prepared import PreparedLesson, prepared
 from transformer.ui.lessons.progress import Guess
-from transformer.ui.lessons.wording import escaped
 
 _WANTED, _LEAVE, _SEEN = "lesson_wanted", "lesson_leave", "lesson_opened"
 _CHECK = "lesson_check"

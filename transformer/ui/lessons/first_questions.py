@@ -10,9 +10,17 @@ import numpy.typing as npt
 from transformer.analysis.roles.sentence_heads import strongest_pairs
 from transformer.figures.lesson_sheet import Picture
 from transformer.inference import Trace
-from transformer.ui.lessons.lesson import Lacks, Looked, Option, Question
-from transformer.ui.lessons.said import Said
-from transformer.ui.lessons.wording import about, escaped, pieces, word
+from transformer.ui.lessons.lesson import (
+    Lacks,
+    Looked,
+    Option,
+    Question,
+    Said,
+    about,
+    escaped,
+    pieces,
+    word,
+)
 
 THING = "umbrella"
 OWNERS = {"her": "his", "his": "her"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from transformer.ui import live_classes
-from transformer.ui.kit.kept import Kept
+from transformer.ui.kit.remembered import Kept
 from transformer.ui.lessons.lesson import Lesson
 from transformer.ui.server import visitor
 

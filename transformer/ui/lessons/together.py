@@ -14,8 +14,8 @@ from transformer.classroom import Classroom
 from transformer.ui import live_classes
 from transformer.ui.kit.fragment import fragment
 from transformer.ui.lessons import progress
+from transformer.ui.lessons.lesson import escaped
 from transformer.ui.lessons.progress import Guess
-from transformer.ui.lessons.wording import escaped
 from transformer.ui.server import visitor
 
 EVERY = 1.0

@@ -5,8 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.analysis import positions
-from transformer.figures.clocks import bars
-from transformer.figures.turning import STYLE, turning
+from transformer.figures.clocks import STYLE, bars, turning
 from transformer.ui import frame, state, trace_cache
 from transformer.ui.kit import exact
 from transformer.ui.kit.charts import chart, dark

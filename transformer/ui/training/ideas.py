@@ -18,7 +18,7 @@ from transformer.ui.kit import quantities
 from transformer.ui.kit.fragment import EVERY, fragment
 from transformer.ui.server import visitor
 from transformer.ui.training import draft, run_list
-from transformer.ui.training.probes import probes
+from transformer.ui.training.draft import probes
 
 RACE = "scores"
 """The race of the front door."""

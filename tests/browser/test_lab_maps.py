@@ -1,4 +1,4 @@
-"""A patching sweep as a visitor asks for it: a pair, a bar, maps with their numbers, a reload."""
+"""A patching sweep and the map of queries and keys as a visitor asks for them, through a reload."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import ROOT, served, settled
+from benchmarks.browser import ROOT, served, settled, wait_until
 from tests.browser.test_app import wait_for_address
 
 pytestmark = pytest.mark.browser
@@ -50,3 +50,19 @@ def test_a_pair_is_patched_and_still_there_after_a_reload(trained: str, page: Pa
     with page.expect_download() as file:
         page.get_by_role("button", name="All patches (.csv)").click()
     assert file.value.suggested_filename.endswith(".csv")
+
+
+def test_a_point_that_is_clicked_is_linked(app: str, page: Page) -> None:
+    page.goto(f"{app}/lab?lab=map&kind=encoder&layer=1&head=2&sentences=2")
+    page.get_by_role("button", name="Draw the map").click()
+    points = page.locator(".js-plotly-plot .scatterlayer .point")
+    expect(points.first).to_be_visible()
+    settled(page)
+    expect(page.get_by_text("Click a disc")).to_be_visible()
+    points.first.click(force=True)
+    expect(page.get_by_text(re.compile("attends to|is attended to by"))).to_be_visible()
+    wait_until(page, "/point=[qk]\\d+\\.\\d+/.test(location.search)")
+    expect(page.locator(".js-plotly-plot .scatterlayer .js-line").first).to_be_attached()
+    settled(page)
+    page.reload()
+    expect(page.get_by_text(re.compile("attends to|is attended to by"))).to_be_visible()

@@ -1,4 +1,4 @@
-"""The logit lens as figures: every number and token at its place, and text that stays text."""
+"""The logit lens, and queries and keys in one plane: what is drawn is what was given."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 from transformer.figures.lens import WRITTEN, lens_curve, lens_map
+from transformer.figures.query_key_map import LEAST, WIDEST, AttentionLink, query_key_figure
 
 TITLES = ("embedding", "layer 0, self-attention", "layer 0, feed-forward")
 
@@ -74,3 +75,46 @@ def test_the_curve_of_a_word(dark: bool) -> None:
     assert list(figure.layout.xaxis2.ticktext) == ["embedding", "layer 0"]
     assert list(figure.layout.xaxis2.tickvals) == [0, 1]
     assert list(figure.data[0].customdata) == list(TITLES)
+
+
+POINTS = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, -1.0], [4.0, 4.0]])
+SIDES = ["query", "query", "key", "key"]
+GROUPS = ["punctuation", "word", "word", "word"]
+TOLD = ["query: <b>", "query: a", "key: b", "key: c"]
+
+
+def test_every_point_is_in_one_curve() -> None:
+    figure, curves = query_key_figure(POINTS, SIDES, GROUPS, TOLD, (0.5, 0.25))
+    assert sorted(at for own in curves for at in own) == [0, 1, 2, 3]
+    assert len(figure.data) == len(curves) == 3
+    for trace, own in zip(figure.data, curves, strict=True):
+        np.testing.assert_array_equal(np.stack([trace.x, trace.y], axis=1), POINTS[own])
+    assert {trace.name for trace in figure.data} == {
+        "punctuation, query",
+        "word, query",
+        "word, key",
+    }
+    assert figure.data[0].text == ("query: &lt;b&gt;",)
+    colours = {trace.name: trace.marker.color for trace in figure.data}
+    assert colours["word, query"] == colours["word, key"] != colours["punctuation, query"]
+    assert figure.layout.xaxis.title.text == "axis 1, 50% of the variance"
+    assert figure.layout.yaxis.scaleanchor == "x"
+
+
+def test_lines_are_as_wide_as_weights() -> None:
+    links = [AttentionLink(1, 2, 0.75, "<i>"), AttentionLink(1, 3, LEAST / 2, "c")]
+    figure, curves = query_key_figure(
+        POINTS, SIDES, SIDES, TOLD, (1.0, 0.0), links=links, chosen=(1, "<u>"), dark=True
+    )
+    (line,) = [trace for trace in figure.data if trace.mode == "lines"]
+    assert line.line.width == pytest.approx(0.75 * WIDEST)
+    assert (tuple(line.x), tuple(line.y)) == ((1.0, 3.0), (2.0, -1.0))
+    ends, chosen = figure.data[-2:]
+    assert ends.text == ("&lt;i&gt; 75%",)
+    assert chosen.text == ("<b>&lt;u&gt;</b>",)
+    assert len(curves) == 2  # a click on a line is none on a point
+
+
+def test_numbers_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="4 points need as many sides, groups and words, not 3, 4"):
+        query_key_figure(POINTS, SIDES[:3], GROUPS, TOLD, (0.5, 0.5))

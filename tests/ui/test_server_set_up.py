@@ -1,8 +1,9 @@
-"""No message of the server's waits for the browser to acknowledge the one before."""
+"""What is set where the server begins: threads of torch, and messages that leave at once."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import subprocess
 import sys
@@ -10,6 +11,45 @@ import sys
 import pytest
 
 from transformer.ui.server import without_delay
+
+PROGRAM = """
+import threading, torch
+told, go = [], threading.Event()
+def late():
+    go.wait()
+    (torch.ones(300, 300) @ torch.ones(300, 300)).sum()
+    told.append(torch.get_num_threads())
+early = threading.Thread(target=late)
+early.start()
+session = threading.Thread(target=lambda: __import__("transformer.ui.frame"))
+session.start()
+session.join()
+go.set()
+early.join()
+after = threading.Thread(target=late)
+after.start()
+after.join()
+print(*told)
+"""
+
+SERVER = "import app, torch; print(torch.get_num_threads())"
+
+
+def test_every_session_computes_with_one_thread() -> None:
+    """A thread that was there before, and one that comes after the first session imported us."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "4"}
+    found = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split() == ["1", "1"]
+
+
+def test_the_server_sets_it_before_there_is_a_session() -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": "4"}
+    found = subprocess.run(
+        [sys.executable, "-c", SERVER], env=environment, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split() == ["1"]
 
 
 @pytest.mark.parametrize("family", without_delay.FAMILIES)
