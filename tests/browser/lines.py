@@ -6,6 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.opened import on_screen
 from transformer.figures import ExplorerData, explorer_page
 from transformer.figures.explorer_sides import Traced
 
@@ -29,8 +30,7 @@ def opened(page: Page, folder: Path, trace: Traced, **start: int | str) -> Page:
         "const view = explorerView", "const view = window.view = explorerView"
     )
     assert made_known != written
-    (folder / "view.html").write_text(made_known, encoding="utf-8")
-    page.goto((folder / "view.html").as_uri())
+    on_screen(page, folder, made_known)
     page.locator(".hu-heads").wait_for()
     return page
 

@@ -25,7 +25,7 @@ from tests.browser.compared import (
     tip,
 )
 from tests.browser.conftest import NewPage
-from tests.browser.opened import opened, table
+from tests.browser.opened import opened, place_of, table
 
 pytestmark = pytest.mark.browser
 
@@ -98,8 +98,7 @@ def test_colours_of_differences(new_page: NewPage, tmp_path: Path, scale: str, s
     most = abs(difference("encoder", 0, 0)).max()
     ticks = page.locator(".hu-legends .hu-ticks").nth(1).locator("span").all_inner_texts()
     assert (ticks[0], ticks[-1]) == (f"−{most:.2f}", f"+{most:.2f}")
-    box = canvas(page, 2).bounding_box()
-    assert box
+    box = place_of(canvas(page, 2))
     found = 0
     for share in np.linspace(0.45, 0.95, 12):
         spot = {"x": share * box["width"], "y": share * box["height"]}

@@ -17,6 +17,8 @@ from transformer import Translator
 pytestmark = pytest.mark.browser
 
 TRACE = made(["▁a", "▁red", "▁umbr", "ella", "</s>"], ["<s>", "▁un", "▁para", "pluie", "▁rouge"])
+SHORT, MIDDLE = "She paints.", "She paints a boat and the baker sells bread."
+LONG = f"{MIDDLE} {MIDDLE}"
 
 
 def test_the_switch_is_kept_from_page_to_page(app: str, page: Page, translator: Translator) -> None:
@@ -59,10 +61,6 @@ def test_a_click_on_a_word_pins_it_in_every_head(page: Page, tmp_path: Path) -> 
     assert after["y"] == pytest.approx(before["y"], abs=2)  # what was looked at stays in place
     page.keyboard.press("Enter")
     expect(page.locator(".hu-pinned")).to_be_hidden()
-
-
-SHORT, MIDDLE = "She paints.", "She paints a boat and the baker sells bread."
-LONG = f"{MIDDLE} {MIDDLE}"
 
 
 @pytest.mark.parametrize(("width", "below"), [(1400, [LONG]), (390, [MIDDLE, LONG])])

@@ -16,6 +16,12 @@ from transformer.figures.views import EXPLORER
 pytestmark = pytest.mark.browser
 SRC = ["[CLS]", "un", "##seen", "<b>", "[SEP]"]
 TGT = ["The", "Ġcat", "Ġsat", "Ġ<b>"]
+MISSING = {
+    "query-key": "The vectors of the heads are not in this file",
+    "decoding": "How this text was written is not in this trace",
+    "compare": "Choose something to compare with above",
+}
+TEXT = "A pilot finds bread."
 
 
 def weights(rows: int, columns: int) -> list[np.ndarray]:
@@ -34,11 +40,6 @@ GIVEN = {
         SRC, TGT, encoder=weights(5, 5), decoder=causal(4)[:1], cross=weights(4, 5)[:2]
     ),
     "both": lambda: Trace.from_weights(SRC, TGT, encoder=weights(5, 5), cross=weights(4, 5)),
-}
-MISSING = {
-    "query-key": "The vectors of the heads are not in this file",
-    "decoding": "How this text was written is not in this trace",
-    "compare": "Choose something to compare with above",
 }
 
 
@@ -68,9 +69,6 @@ def test_a_kind_with_fewer_layers_is_looked_at_where_it_ends(page: Page, tmp_pat
     expect(heading).to_have_text("Layer 1, head 2")
     page.get_by_role("tab", name="Model").click()
     expect(page.locator(".hu-view .hu-thumb")).to_have_count(2 * (3 + 1 + 2))
-
-
-TEXT = "A pilot finds bread."
 
 
 def test_a_trace_is_looked_at_in_every_view_and_found_again_after_a_reload(

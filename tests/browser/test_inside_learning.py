@@ -13,6 +13,15 @@ from tests.browser.test_inside import opened
 from transformer.figures.places import STOPS
 
 pytestmark = pytest.mark.browser
+# Every vector that is made since the page opened is counted; they live in a shadow root.
+COUNT = """
+window.travelled = 0;
+const set = Element.prototype.setAttribute;
+Element.prototype.setAttribute = function (name, value) {
+  if (value === "hu-vector") window.travelled += 1;
+  return set.call(this, name, value);
+};
+"""
 
 
 @pytest.mark.parametrize("width", [1400, 390])
@@ -37,17 +46,6 @@ def test_another_step_of_training_draws_another_mask(app: str, page: Page) -> No
     page.get_by_role("button", name="Another step of training").click()
     expect(line).not_to_have_text(first)
     expect(page).to_have_url(re.compile("seed=2"))
-
-
-# Every vector that is made since the page opened is counted; they live in a shadow root.
-COUNT = """
-window.travelled = 0;
-const set = Element.prototype.setAttribute;
-Element.prototype.setAttribute = function (name, value) {
-  if (value === "hu-vector") window.travelled += 1;
-  return set.call(this, name, value);
-};
-"""
 
 
 def next_box(page: Page) -> None:

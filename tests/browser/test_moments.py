@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
+from tests.browser.opened import on_screen, place_of
 from tests.figures.test_runs_drawn import update
 from transformer.figures.moments import moments_page
 
@@ -18,9 +19,7 @@ pytestmark = pytest.mark.browser
 
 
 def opened(page: Page, folder: Path, given: dict[str, Any]) -> Page:
-    (folder / "moments.html").write_text(moments_page(given), encoding="utf-8")
-    page.goto((folder / "moments.html").as_uri())
-    return page
+    return on_screen(page, folder, moments_page(given))
 
 
 def last_line(page: Page) -> list[float]:
@@ -59,8 +58,7 @@ def test_entries_are_chosen_by_pointer_and_keys(page: Page, tmp_path: Path) -> N
     opened(page, tmp_path, update())
     said = page.locator(".hu-update h4")
     picture = page.locator(".hu-matrix").nth(3)
-    box = picture.bounding_box()
-    assert box
+    box = place_of(picture)
     picture.click(position={"x": box["width"] * 2.5 / 4, "y": box["height"] * 1.5 / 3})
     expect(said).to_have_text("Row 1, column 2, written out")
     page.locator(".hu-matrices").focus()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.opened import on_screen
 from tests.figures.test_head_boards import GRID
 from transformer import figures
 from transformer.figures import module, style
@@ -37,9 +38,7 @@ MOUNT = """async ([code, style]) => {
 @pytest.fixture
 def empty(page: Page, tmp_path: Path) -> Page:
     """A page without anything, on which every request and every complaint is a failure."""
-    (tmp_path / "empty.html").write_text("<!doctype html><title>x</title><body>", "utf-8")
-    page.goto((tmp_path / "empty.html").as_uri())
-    return page
+    return on_screen(page, tmp_path, "<!doctype html><title>x</title><body>")
 
 
 def mounted(page: Page, view: str, data: dict[str, Any] | None = None) -> list[str]:

@@ -10,8 +10,12 @@ from playwright.sync_api import Locator, Page, expect
 
 from benchmarks.browser import settled, wait_until
 from tests.browser.conftest import NewPage
+from tests.browser.opened import place_of
 
 pytestmark = pytest.mark.browser
+NAMES = """() => [...document.querySelectorAll('.hu-clocks .large i')].map((one) => ({
+  name: getComputedStyle(one).animationName, turned: getComputedStyle(one).transform }))"""
+TURNING = "() => document.querySelector('.hu-clocks')?.getAnimations({subtree: true}).length > 0"
 
 
 def topic(page: Page, name: str) -> None:
@@ -46,8 +50,7 @@ def test_a_number_is_read_by_pointing_at_it(app: str, page: Page) -> None:
     expect(drawn).to_be_visible()
     settled(page)
     drawn.scroll_into_view_if_needed()
-    box = drawn.locator(".nsewdrag").bounding_box()
-    assert box
+    box = place_of(drawn.locator(".nsewdrag"))
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.move(box["x"] + box["width"] / 32, box["y"] + box["height"] / 32)
     # At k = 0 nothing turns: M_0 has ones on its diagonal.
@@ -77,14 +80,8 @@ def test_it_fits_a_phone_and_a_dark_room(app: str, new_page: NewPage) -> None:
         )
         assert wide[0] <= wide[1], name
         for each in page.locator(".js-plotly-plot").all():
-            box = each.bounding_box()
-            assert box
+            box = place_of(each)
             assert box["x"] + box["width"] <= 391, name
-
-
-NAMES = """() => [...document.querySelectorAll('.hu-clocks .large i')].map((one) => ({
-  name: getComputedStyle(one).animationName, turned: getComputedStyle(one).transform }))"""
-TURNING = "() => document.querySelector('.hu-clocks')?.getAnimations({subtree: true}).length > 0"
 
 
 def hands(page: Page) -> list[dict[str, Any]]:

@@ -17,6 +17,10 @@ from transformer.figures.packing import unpack, weights_of
 from transformer.figures.switchboard import heads_of, switchboard_data
 
 LABELS = {"encoder": "Encoder", "decoder": "Decoder, masked", "cross": "Encoder–decoder"}
+VALUES = np.array([[0.0, 1.0, math.nan], [2.0, 5.0, -1.0]])
+MARKS = [["", "↔", ""], ["", "", "="]]
+TOLD = [[f"head {layer}.{head}" for head in range(3)] for layer in range(2)]
+GRID = Grid("cross", "Cross <b>", VALUES, MARKS, TOLD)
 
 
 def test_heads_are_read_once_each_and_a_layer_is_all_of_its_heads() -> None:
@@ -85,12 +89,6 @@ def test_every_cell_is_a_point_on_its_side() -> None:
     assert less.customdata[0][1] == "&lt;i&gt;"
     assert (ring.x[0], ring.y[0]) == (LEAST, 0.2)
     assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
-
-
-VALUES = np.array([[0.0, 1.0, math.nan], [2.0, 5.0, -1.0]])
-MARKS = [["", "↔", ""], ["", "", "="]]
-TOLD = [[f"head {layer}.{head}" for head in range(3)] for layer in range(2)]
-GRID = Grid("cross", "Cross <b>", VALUES, MARKS, TOLD)
 
 
 def test_levels_are_shares_of_the_scale_and_what_is_not_measured_has_none() -> None:

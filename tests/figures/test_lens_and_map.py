@@ -12,6 +12,10 @@ from transformer.figures.lens import WRITTEN, lens_curve, lens_map
 from transformer.figures.query_key_map import LEAST, WIDEST, AttentionLink, query_key_figure
 
 TITLES = ("embedding", "layer 0, self-attention", "layer 0, feed-forward")
+POINTS = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, -1.0], [4.0, 4.0]])
+SIDES = ["query", "query", "key", "key"]
+GROUPS = ["punctuation", "word", "word", "word"]
+TOLD = ["query: <b>", "query: a", "key: b", "key: c"]
 
 
 def drawn(positions: int = 2, **more: Any) -> tuple[go.Figure, np.ndarray]:
@@ -75,12 +79,6 @@ def test_the_curve_of_a_word(dark: bool) -> None:
     assert list(figure.layout.xaxis2.ticktext) == ["embedding", "layer 0"]
     assert list(figure.layout.xaxis2.tickvals) == [0, 1]
     assert list(figure.data[0].customdata) == list(TITLES)
-
-
-POINTS = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, -1.0], [4.0, 4.0]])
-SIDES = ["query", "query", "key", "key"]
-GROUPS = ["punctuation", "word", "word", "word"]
-TOLD = ["query: <b>", "query: a", "key: b", "key: c"]
 
 
 def test_every_point_is_in_one_curve() -> None:

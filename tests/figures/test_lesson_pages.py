@@ -16,6 +16,9 @@ from transformer.figures.marked import html_of
 from transformer.figures.site_pages import AnswerChoice, CourseStep, Look, index_page, step_page
 from transformer.ui.lessons.course import LESSONS
 
+WEIGHTS = np.array([[0.25, 0.75], [1.0, 0.0]])
+ALLOWED = {"b", "i", "code", "span", "sub", "sup"}
+
 
 class Tags(HTMLParser):
     """Names of all elements, and everything that is text."""
@@ -56,9 +59,6 @@ def test_the_first_and_the_last_step_have_one_neighbour() -> None:
     one = hostile("one")
     assert Tags(step_page(one, "home", None, one, "f")).text.count("→") == 1
     assert Tags(step_page(one, "home", one, None, "f")).text.count("←") == 1
-
-
-WEIGHTS = np.array([[0.25, 0.75], [1.0, 0.0]])
 
 
 def picture(lit: int | None = None) -> Picture:
@@ -106,9 +106,6 @@ def test_an_answer_takes_the_place_of_the_lines() -> None:
     page = sheet_page("a", [one])
     assert '<div class="answer"><b>so</b></div>' in page
     assert 'class="lines"' not in page
-
-
-ALLOWED = {"b", "i", "code", "span", "sub", "sup"}
 
 
 class Read(HTMLParser):

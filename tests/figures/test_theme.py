@@ -19,6 +19,7 @@ from transformer.figures.theme import FONT, theme
 
 BROWSER = Path(figures.__file__).parent / "browser"
 SETTINGS = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
+ROWS, COLUMNS = ("<s>", "▁le", "▁le"), ("▁the", "<b>", "▁the", "</s>")
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
@@ -88,9 +89,6 @@ def test_figures_have_the_pages_font() -> None:
     for dark in (False, True):
         layout = go.Figure(layout={"template": theme(dark)}).layout.template.layout
         assert layout.font.family == FONT
-
-
-ROWS, COLUMNS = ("<s>", "▁le", "▁le"), ("▁the", "<b>", "▁the", "</s>")
 
 
 def weights() -> np.ndarray:

@@ -21,6 +21,11 @@ from transformer.inference.rivals import rival_words
 SRC = ("▁The", "▁um", "brella", ".", "</s>")
 TGT = ("<s>", "▁Le", "▁para", "pluie", ".")
 SHARES = (0.5, 0.8, 0.25, 0.5, 0.9)
+JE, TU, END = Candidate("▁Je", 7, 0.8), Candidate("▁Tu", 8, 0.1), Candidate("</s>", 2, 0.99)
+STEPS = (
+    Step(0, ("<s>",), (JE, TU), JE),
+    Step(1, ("<s>", "▁Je"), (END, TU), END),
+)
 
 
 def told(source: str = "The umbrella.", src: tuple[str, ...] = SRC) -> Made:
@@ -96,13 +101,6 @@ def test_against_a_real_trace(trace: Trace, checkpoints: Path) -> None:
     joined = " ".join(one["text"] for one in data["written"])
     tokens = trace.predicted_tokens[: -1 if ends else None]
     assert joined.replace(" ", "") == "".join(tokens).replace("▁", "").replace("<unk>", BLANK)
-
-
-JE, TU, END = Candidate("▁Je", 7, 0.8), Candidate("▁Tu", 8, 0.1), Candidate("</s>", 2, 0.99)
-STEPS = (
-    Step(0, ("<s>",), (JE, TU), JE),
-    Step(1, ("<s>", "▁Je"), (END, TU), END),
-)
 
 
 def test_each_step_has_its_input_its_candidates_and_the_one_taken() -> None:

@@ -14,6 +14,31 @@ from streamlit.testing.v1 import AppTest
 from transformer.ui.server import late_downloads, late_fragments
 
 WHERE = "0.1"
+ASK = """
+from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
+get_script_run_ctx().script_requests.request_rerun(RerunData(**st.session_state.ask))
+"""
+FIRST = f"""
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+@st.fragment
+def part():
+    st.write("drawn")
+
+part()
+context = get_script_run_ctx()
+[this] = context.shared.new_fragment_ids.snapshot()
+st.session_state.ask = {{"fragment_id": this, "page_script_hash": context.page_script_hash}}
+if st.session_state.leaves:
+    st.switch_page("pages/second.py")  # and nothing below
+{ASK}
+"""
+SECOND = f"""
+import streamlit as st
+{ASK}
+st.title("Second")
+"""
 
 
 class Clock:
@@ -88,33 +113,6 @@ def test_what_nobody_holds_goes_and_what_stands_stays(
 
 def test_the_app_uses_it() -> None:
     assert MediaFileManager.remove_orphaned_files is late_downloads._seldom
-
-
-ASK = """
-from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
-get_script_run_ctx().script_requests.request_rerun(RerunData(**st.session_state.ask))
-"""
-FIRST = f"""
-import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
-
-@st.fragment
-def part():
-    st.write("drawn")
-
-part()
-context = get_script_run_ctx()
-[this] = context.shared.new_fragment_ids.snapshot()
-st.session_state.ask = {{"fragment_id": this, "page_script_hash": context.page_script_hash}}
-if st.session_state.leaves:
-    st.switch_page("pages/second.py")  # and nothing below
-{ASK}
-"""
-SECOND = f"""
-import streamlit as st
-{ASK}
-st.title("Second")
-"""
 
 
 @pytest.fixture

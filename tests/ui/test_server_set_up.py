@@ -7,10 +7,14 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from streamlit.runtime.scriptrunner import script_runner
+from streamlit.testing.v1 import AppTest
 
-from transformer.ui.server import without_delay
+from transformer.ui.pages import BY_PATH
+from transformer.ui.server import known_pages, without_delay
 
 PROGRAM = """
 import threading, torch
@@ -33,6 +37,7 @@ print(*told)
 """
 
 SERVER = "import app, torch; print(torch.get_num_threads())"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_every_session_computes_with_one_thread() -> None:
@@ -97,3 +102,27 @@ def test_the_server_begins_with_it() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert found.stdout.split() == [without_delay.__name__]
+
+
+def test_every_page_of_the_app_is_known_by_its_path() -> None:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    assert not app.exception
+    pages = known_pages._pages(str(ROOT / "app.py"))
+    assert {page.url_path for page in pages} == {*BY_PATH}
+    assert [page.url_path for page in pages if page._default] == [""]
+
+
+def test_pages_are_looked_for_once_and_each_drawing_has_its_own(tmp_path: Path) -> None:
+    assert script_runner._mpa_v1 is known_pages._run_page
+    (tmp_path / "pages").mkdir()
+    main = tmp_path / "main.py"
+    main.write_text("import streamlit as st\nst.write('the first')\n")
+    (tmp_path / "pages" / "other.py").write_text("import streamlit as st\nst.write('the other')\n")
+    app = AppTest.from_file(str(main)).run()
+    for _ in range(2):  # a page may be run once: it would say so if the drawings shared it
+        assert app.switch_page("pages/other.py").run().markdown[0].value == "the other"
+        assert app.switch_page("main.py").run().markdown[0].value == "the first"
+        assert not app.exception
+    first = known_pages._pages(str(main))
+    assert known_pages._pages(str(main)) is first
+    assert not any(page._can_be_called for page in first)

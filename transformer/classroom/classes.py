@@ -40,7 +40,6 @@ class Attempts:
         )
 
     def wrong(self, visitor: str, address: str) -> None:
-        """Another wrong guess."""
         for key in enumerate((visitor, address)):
             recent = self._recent(key)
             recent.append(self._clock())

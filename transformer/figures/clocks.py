@@ -158,7 +158,10 @@ def turning(words: Sequence[str], wavelengths: Sequence[float], turn: int = 0) -
         f"{_clock(angle(last, length))}</td>"
         for length in wavelengths
     )
-    heads = "".join(f'<th scope="col">once in {_places(length)}</th>' for length in wavelengths)
+    heads = "".join(
+        f'<th scope="col">once in {length:,.{int(length < 100)}f} places</th>'
+        for length in wavelengths
+    )
     rows = "".join(
         f'<tr><th scope="row">{at} <b>{escape(word)}</b></th>'
         + "".join(f"<td>{_clock(angle(at, length))}</td>" for length in wavelengths)
@@ -182,7 +185,3 @@ def angle(place: int, wavelength: float) -> float:
 
 def _clock(degrees: float) -> str:
     return f'<span class="hu-clock"><i style="--end:{degrees:.4f}deg"></i></span>'
-
-
-def _places(length: float) -> str:
-    return f"{length:,.1f} places" if length < 100 else f"{length:,.0f} places"

@@ -119,7 +119,6 @@ class ExplorerView:
 
     @cached_property
     def html(self) -> str:
-        """The page: every layer is in it."""
         source = str(self.sides[0].traced.translation.source)
         # A lone half of a surrogate pair cannot be written as UTF-8.
         return explorer_page(self.sides, self.state, source.encode(errors="replace").decode())

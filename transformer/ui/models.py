@@ -45,7 +45,6 @@ class Model:
 
 
 def folder() -> Path:
-    """Where checkpoints lie."""
     return named_or(FOLDER, "checkpoints")
 
 

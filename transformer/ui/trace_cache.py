@@ -154,6 +154,12 @@ def sites(model: Model, reading: Reading, names: list[str]) -> Trace:
     return _once(model, done.source, {"target": done.ids}, names).trace
 
 
+def with_sites(model: Model, reading: Reading, names: list[str]) -> Trace:
+    """The trace of `reading` with these sites besides what it has."""
+    more = sites(model, reading, names)
+    return replace(reading.trace, tensors={**reading.trace.tensors, **more.tensors})
+
+
 def whole(model: Model, reading: Reading) -> Trace:
     """Every site of the same pass, for a file to keep; not kept here."""
     done = reading.trace.translation

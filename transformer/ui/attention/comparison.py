@@ -34,7 +34,6 @@ _EITHER = {
 
 
 def controls(model: Model) -> None:
-    """What to compare with."""
     st.text_input(
         placeholder=suggested(model),
         live="400ms",
@@ -59,7 +58,8 @@ def controls(model: Model) -> None:
     st.button(
         "Nothing to compare",
         disabled=not (view.other or view.other_model or view.force),
-        on_click=lambda: state.change(other="", other_model="", force=""),
+        on_click=state.change,
+        kwargs={"other": "", "other_model": "", "force": ""},
     )
 
 

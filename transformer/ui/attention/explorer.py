@@ -17,8 +17,8 @@ from transformer.ui import state, trace_cache
 from transformer.ui.attention import Attention, comparison
 from transformer.ui.attention.comparison import names
 from transformer.ui.kit import views
-from transformer.ui.kit.downloads import download
 from transformer.ui.kit.story import first_look, story
+from transformer.ui.kit.tables import download
 from transformer.ui.models import Model
 from transformer.ui.trace_cache import Reading
 

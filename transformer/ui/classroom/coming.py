@@ -8,7 +8,7 @@ import streamlit as st
 from transformer.classroom import Classroom
 from transformer.classroom.codes import NAME_LENGTH
 from transformer.ui import following, frame, live_classes, state
-from transformer.ui.classroom import Class, class_race
+from transformer.ui.classroom import Class, runs
 from transformer.ui.pages import HOME
 from transformer.ui.server import visitor
 
@@ -19,7 +19,6 @@ KEPT = (
 
 
 def show() -> None:
-    """Both doors, the students' first."""
     code = state.view(Class).code
     if code:
         frame.lead("Press **Join**, and your pages follow your teacher's.")
@@ -61,7 +60,6 @@ def _open() -> None:
 
 
 def student(room: Classroom) -> None:
-    """What a student can do here."""
     me = room.member(visitor.known())
     teacher = frame.plain(live_classes.called(room))
     called = f" as **{frame.plain(me.label)}**" if me else ""
@@ -78,10 +76,10 @@ def student(room: Classroom) -> None:
             f"{teacher}'s view again."
         )
         st.button("Come back", key="class-back", type="primary", on_click=following.come_back)
-    class_race.of_student(room)
-    st.button("Leave the class", key="class-leave", on_click=_leave)
+    runs.of_student(room)
+    st.button(
+        "Leave the class",
+        key="class-leave",
+        on_click=lambda: live_classes.classes().leave(visitor.known()),
+    )
     st.caption(KEPT)
-
-
-def _leave() -> None:
-    live_classes.classes().leave(visitor.known())

@@ -82,7 +82,6 @@ def _brought(before: KeptFinding) -> None:
 
 @remembered()
 def _picture(key: str, name: str, dark: bool, exactly: bool, _table: pd.DataFrame) -> go.Figure:
-    """Drawn once for all reruns."""
     return drawn(_table, FINDINGS[name].chart, dark=dark)
 
 

@@ -18,10 +18,10 @@ from transformer.jobs import Computation, Standing
 from transformer.ui import frame, models, state
 from transformer.ui.findings import card
 from transformer.ui.kit import tables, verdicts
+from transformer.ui.kit.callbacks import attempt, refusal
 from transformer.ui.kit.computed import computing, progress
 from transformer.ui.kit.corpus import chosen
 from transformer.ui.kit.fragment import EVERY, fragment
-from transformer.ui.kit.refusals import attempt, refusal
 from transformer.ui.models import Model
 from transformer.ui.server import visitor
 
@@ -29,7 +29,6 @@ COLUMNS = {"What was claimed": 6, "Here": 2, "Measured": 4, "When, and over what
 
 
 def show(model: Model) -> None:
-    """All findings for the chosen model and corpus."""
     frame.lead(
         "What papers say about heads was measured on *their* models. Does it hold for this one? "
         "**Run all**, then open a row for its rule and its figures: a finding that fails tells as "
@@ -43,7 +42,8 @@ def show(model: Model) -> None:
     standings = {name: computing().look(what.key, who) for name, what in asked.items()}
     done = [name for name, now in standings.items() if now.status == "done"]
     _all(model, asked, standings, done)
-    _watch(asked, done, any(now.live for now in standings.values()))
+    live = any(now.live for now in standings.values())
+    fragment(_watched, "findings-watch", EVERY if live else None)(asked, done, live)
     before = kept(models.checkpoints()[model.name], model.hash, FINDINGS)
     with st.container(key="findings", gap="small"):
         _heads()
@@ -79,19 +79,13 @@ def _all(
                 key="run-all",
                 type="primary",
                 icon=":material/playlist_play:",
-                on_click=_ask,
-                args=([asked[name] for name in left],),
                 help=f"About {minutes} min of one core for the checkpoint that "
                 "comes with this app; you may leave the page meanwhile.",
+                on_click=_ask,
+                args=([asked[name] for name in left],),
             )
         if len(mine) > 1:
-            st.button(
-                "Cancel all",
-                key="cancel-all",
-                icon=":material/close:",
-                on_click=_cancel,
-                args=(mine, who),
-            )
+            frame.press("Cancel all", "close", _cancel, mine, who, key="cancel-all")
         if done:
             keys = [asked[name].key for name in done]
             tables.csv(
@@ -103,12 +97,8 @@ def _all(
     refusal("findings")
 
 
-def _watch(asked: Mapping[str, Computation], done: list[str], live: bool) -> None:
-    """The one that is being measured, and the page anew whenever one has been."""
-    fragment(_watched, "findings-watch", EVERY if live else None)(asked, done, live)
-
-
 def _watched(asked: Mapping[str, Computation], done: list[str], live: bool) -> None:
+    """The one that is being measured, and the page anew whenever one has been."""
     who = visitor.known()
     now = {name: computing().look(what.key, who) for name, what in asked.items()}
     ended = [name for name, one in now.items() if one.status == "done"]
@@ -183,13 +173,12 @@ def _row(model: Model, published: Published, now: Standing, before: KeptFinding 
 
 def _claim(published: Published) -> None:
     opened = state.here().finding == published.name
-    st.button(
+    frame.turn(
         frame.plain(published.claim),
+        "expand_more" if opened else "chevron_right",
+        {"finding": "" if opened else published.name},
         key=f"open-{published.name}",
         type="tertiary",
-        icon=":material/expand_more:" if opened else ":material/chevron_right:",
-        on_click=state.change,
-        kwargs={"finding": "" if opened else published.name},
     )
     st.caption(published.source)
 

@@ -6,8 +6,8 @@ import re
 from html import escape
 
 import numpy as np
-import numpy.typing as npt
 import streamlit as st
+import torch
 
 from transformer.analysis.inside import opened
 from transformer.figures.places import STOPS
@@ -16,6 +16,7 @@ from transformer.ui import frame, state, trace_cache
 from transformer.ui.inside import asides, figure, stops, tables
 from transformer.ui.inside.stops import Stop
 from transformer.ui.kit import exact
+from transformer.ui.kit.callbacks import follows
 from transformer.ui.models import Model
 
 _BLOCKS = {
@@ -27,7 +28,6 @@ RIVALS = 4
 
 
 def show(model: Model) -> None:
-    """The whole section."""
     reading = trace_cache.read(model, state.view())
     stop = stops.now(model)
     trace = stops.trace(model, reading, stop.layer)
@@ -97,7 +97,6 @@ def _ways(stop: Stop) -> None:
 
 
 def _heads(model: Model, head: int) -> None:
-    """Which head the open box shows."""
     st.session_state["inside-head"] = st.session_state["inside-head-shown"] = head
     st.segmented_control(
         "Head",
@@ -117,7 +116,7 @@ def _head() -> None:
 
 def ending(model: Model, trace: Trace) -> None:
     """The chosen step's race, large, and below it who won at every other."""
-    found = probabilities(trace)
+    found = torch.tensor(trace["hook_logits"]).double().softmax(-1).numpy()
     step = min(max(state.view().row, 0), len(found) - 1)
     order = np.argsort(-found[step], kind="stable")[: RIVALS + 1]
     names = exact.tokens(model.translator.vocabulary.tokens(order.tolist()))
@@ -142,22 +141,5 @@ def ending(model: Model, trace: Trace) -> None:
             "Another output",
             range(len(found)),
             format_func=lambda at: f"{at + 1}: {outputs[at]}",
-            key=_follow(step),
-            on_change=_taken,
+            **follows("inside-ending", step, lambda at: state.change(row=int(at))),
         )
-
-
-def probabilities(trace: Trace) -> npt.NDArray[np.float64]:
-    """Softmax of the logits of every output, (target, vocabulary)."""
-    logits = trace["hook_logits"].astype(np.float64)
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)  # type: ignore[no-any-return]
-
-
-def _follow(step: int) -> str:
-    st.session_state["inside-ending"] = step
-    return "inside-ending"
-
-
-def _taken() -> None:
-    state.change(row=int(st.session_state["inside-ending"]))

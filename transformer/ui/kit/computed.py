@@ -14,8 +14,8 @@ from transformer.jobs.computation import of_report
 from transformer.jobs.limits import FILE
 from transformer.jobs.results import Standing
 from transformer.ui import frame, models, state
+from transformer.ui.kit.callbacks import attempt, refusal
 from transformer.ui.kit.fragment import EVERY, fragment
-from transformer.ui.kit.refusals import attempt, refusal
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
 from transformer.ui.server import executors, visitor
@@ -93,7 +93,6 @@ def _watched(what: Computation, live: bool, button: str, about: str) -> None:
 
 
 def progress(now: Standing) -> None:
-    """How far it is, or how many are before it."""
     if now.status == "waiting":
         before = "one measurement is" if now.place == 1 else f"{now.place} measurements are"
         text = f"In line: {before} before this one …"
@@ -103,14 +102,7 @@ def progress(now: Standing) -> None:
 
 
 def cancel(now: Standing, who: str, label: str = "Cancel") -> None:
-    """A button that takes back one's own question."""
-    st.button(
-        label,
-        key=f"cancel-{now.key}",
-        icon=":material/close:",
-        on_click=_cancel,
-        args=(now.key, who),
-    )
+    frame.press(label, "close", _cancel, now.key, who, key=f"cancel-{now.key}")
 
 
 def _cancel(key: str, who: str) -> None:
@@ -142,5 +134,4 @@ def measured(
 def question(
     model: Model, corpus: Corpus, what: str, options: Mapping[str, Any] | None = None
 ) -> Computation:
-    """What is asked for a report."""
     return of_report(models.checkpoints()[model.name], model.hash, what, corpus, options)

@@ -93,7 +93,6 @@ class Kept(Generic[Value]):
 
     @property
     def held(self) -> int:
-        """Bytes of all that is kept."""
         return self._held
 
     def get(self, key: Hashable) -> Value | None:
@@ -115,7 +114,6 @@ class Kept(Generic[Value]):
                 self._held -= gone
 
     def clear(self) -> None:
-        """Forget everything."""
         with self._lock:
             self._kept.clear()
             self._held = 0

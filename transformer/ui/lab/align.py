@@ -28,7 +28,6 @@ _grid = component("headgrid")
 
 
 def show(model: Model) -> None:
-    """Draw this part of the page."""
     frame.lead(
         "Attention between two languages looks like a dictionary: each word points at the one it "
         "is translated from. Does it? **Gold links**, made by someone who knows, can tell."
@@ -148,11 +147,10 @@ def _drawn(heads: pd.DataFrame) -> None:
             width="content",
         )
         if int(own.index[0]) != int(heads.index[0]):
-            st.button(
+            frame.turn(
                 "Draw the best",
-                icon=":material/trophy:",
-                on_click=state.change,
-                kwargs={
+                "trophy",
+                {
                     "layer": int(best["layer"]),
                     "head": int(best["head"]),
                     "by": best["by"],

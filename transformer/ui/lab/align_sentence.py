@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -17,6 +16,7 @@ from transformer.figures.naming import file_name
 from transformer.inference import Trace
 from transformer.ui import frame, models, state, trace_cache
 from transformer.ui.kit import controls, exact, tables
+from transformer.ui.kit.callbacks import follows
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.lab import Lab, align_links
 from transformer.ui.models import Model
@@ -35,11 +35,8 @@ def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) ->
     _of_corpus(texts)
     if state.view(Lab).method == "forced":
         st.text_input("Its translation, given", live="400ms", **state.bound("target"))
-        st.button(
-            "Let the model translate",
-            icon=":material/translate:",
-            on_click=state.change,
-            kwargs={"method": "greedy", "target": "", "links": ""},
+        frame.turn(
+            "Let the model translate", "translate", {"method": "greedy", "target": "", "links": ""}
         )
     reading = trace_cache.read(model, state.view(Lab))
     _choose(model)
@@ -47,7 +44,9 @@ def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) ->
     known = _known(texts, reading.trace)
     by: By = "norms" if view.by == "norms" else "weights"
     to: To = "input" if view.to == "input" else "output"
-    trace = _recorded(model, reading, view.layer) if by == "norms" else reading.trace
+    site, trace = f"decoder.layers.{view.layer}.cross_attn.hook_", reading.trace
+    if by == "norms":
+        trace = trace_cache.with_sites(model, reading, [site + "value", site + "heads"])
     words = None if known is None else (known.source_words, known.target_words)
     made = aligned(model.translator.model, trace, view.layer, view.head, by, to, words)
     if max(len(made.source), len(made.target)) > MAX_WORDS:
@@ -78,20 +77,16 @@ def _of_corpus(texts: Corpus | None) -> None:
         return
     view = state.view(Lab)
     here = [at for at, s in enumerate(held) if (s.source, s.target) == (view.text, view.target)]
-    st.session_state["of-corpus"] = here[0] if here else None
 
-    def take() -> None:
-        at = st.session_state["of-corpus"]
-        if at is not None:
-            state.change(text=held[at].source, method="forced", target=held[at].target, links="")
+    def take(at: int) -> None:
+        state.change(text=held[at].source, method="forced", target=held[at].target, links="")
 
     st.selectbox(
         f"or one of the {len(held)} sentences with gold links",
         range(len(held)),
         format_func=lambda at: held[at].source,
         placeholder="Choose, or type to search",
-        key="of-corpus",
-        on_change=take,
+        **follows("of-corpus", here[0] if here else None, take),
     )
 
 
@@ -112,13 +107,6 @@ def _known(texts: Corpus | None, trace: Trace) -> Gold | None:
         if (sentence.source, sentence.target) == (trace.source, trace.text):
             return sentence.gold
     return None
-
-
-def _recorded(model: Model, reading: trace_cache.Reading, layer: int) -> Trace:
-    """The trace with what norms read besides the weights."""
-    site = f"decoder.layers.{layer}.cross_attn.hook_"
-    more = trace_cache.sites(model, reading, [site + "value", site + "heads"])
-    return replace(reading.trace, tensors={**reading.trace.tensors, **more.tensors})
 
 
 def _picture(model: Model, made: Aligned, gold: Gold | None) -> None:
@@ -182,19 +170,12 @@ def _shift(made: Aligned, by: By, found: Mapping[str, Any] | None) -> None:
     )
     view = state.view(Lab)
     now = made.owners[min(view.step, len(made.owners) - 1)]
-    key = "shift-word"
-    st.session_state[key] = now
-
-    def take() -> None:
-        state.change(step=made.owners.index(st.session_state[key]))
-
     st.selectbox(
         "Word",
         sorted(set(made.owners)),
         format_func=lambda j: f"{j}: {made.target[j]}",
         width=220,
-        key=key,
-        on_change=take,
+        **follows("shift-word", now, lambda j: state.change(step=made.owners.index(j))),
     )
     word = made.target[now]
     before = made.target[now - 1] if now else exact.token("<s>")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -12,13 +10,12 @@ from transformer.analysis.attribution.direct_logits import KINDS, DirectLogits, 
 from transformer.figures.naming import file_name
 from transformer.inference import Trace
 from transformer.ui import frame, state, trace_cache
-from transformer.ui.kit import controls, exact, tables
+from transformer.ui.kit import charts, controls, exact, tables
 from transformer.ui.kit.remembered import remembered
-from transformer.ui.lab import Lab, attribution_head, attribution_token, head_boards
+from transformer.ui.lab import Lab, attribution_head, attribution_token
 from transformer.ui.lab.attribution_head import opening
 from transformer.ui.lab.attribution_texts import piece
 from transformer.ui.models import Model
-from transformer.ui.trace_cache import Reading
 
 MAX_PIECES = 128
 """Pieces of the longer side: gradients and ALTI+ of longer sentences take seconds."""
@@ -35,6 +32,7 @@ READ = (
     "embed.hook_output",
     "encoder.hook_memory",
 )
+"""What norms and ALTI+ read besides the weights."""
 PARTS = {
     "cross": "encoder–decoder heads",
     "decoder": "decoder heads",
@@ -61,18 +59,12 @@ def show(model: Model) -> None:
             f"for up to {MAX_PIECES}: take a sentence of it. The Attention page takes longer texts."
         )
         return
-    trace = recorded(model, reading)
+    names = [name for name in model.translator.model.hook_names if name.endswith(READ)]
+    trace = trace_cache.with_sites(model, reading, names)
     attribution_head.show(model, reading, trace)
     attribution_token.show(model, trace)
     rival = state.view(Lab).against
     board(model, trace, state.view().step, None if rival < 0 else rival)
-
-
-def recorded(model: Model, reading: Reading) -> Trace:
-    """The trace of `reading` with all that norms and ALTI+ read besides the weights."""
-    names = [name for name in model.translator.model.hook_names if name.endswith(READ)]
-    more = trace_cache.sites(model, reading, names)
-    return replace(reading.trace, tensors={**reading.trace.tensors, **more.tensors})
 
 
 def board(model: Model, trace: Trace, step: int, against: int | None = None) -> None:
@@ -90,7 +82,7 @@ def board(model: Model, trace: Trace, step: int, against: int | None = None) -> 
         f"was written into the decoder's stream at this place adds its share: {parts}. Head by "
         "head:"
     )
-    head_boards.show(
+    charts.head_boards(
         {kind: found.heads(kind) for kind in ("cross", "decoder")},
         "adds to the logit",
         "adds",

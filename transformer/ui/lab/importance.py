@@ -176,7 +176,6 @@ def _picture(
     exactly: bool,
     _own: pd.DataFrame,
 ) -> go.Figure:
-    """Drawn once for all reruns."""
     heads, layers = sorted(_own["head"].unique()), sorted(_own["layer"].unique())
     shape = (len(layers), len(heads))
     figure = coloured(

@@ -42,7 +42,6 @@ _grid = component("headgrid")
 
 
 def show(model: Model) -> None:
-    """Draw this part of the page."""
     frame.lead(
         "One sentence shows what a head did once. Measured over many, some heads turn out to have "
         "a **role**; most do not, and that is an answer too."

@@ -122,7 +122,6 @@ def _open(name: str) -> None:
 
 
 def style() -> None:
-    """How the card and the list are laid out."""
     st.html(_STYLE)
 
 
@@ -155,7 +154,6 @@ def _asking(one: PreparedLesson) -> None:
 
 
 def _choice(one: PreparedLesson, question: Question) -> None:
-    """The answers to choose from."""
     name = one.lesson.name
     with st.container(key="lesson-options", gap="xsmall"):
         for number, option in enumerate(question.options):

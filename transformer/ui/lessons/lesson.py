@@ -49,7 +49,6 @@ class Looked:
 
     @cached_property
     def said(self) -> Said:
-        """The same in whole words."""
         return Said(self.trace)
 
 

@@ -91,7 +91,6 @@ def bars(name: str, labels: Sequence[str], right: int | None = None) -> None:
 
 
 def waiting(name: str) -> None:
-    """For a student who has guessed."""
     guessed, room = progress.guess(name), live_classes.mine()
     if guessed is None or room is None:
         return

@@ -12,9 +12,9 @@ from transformer.jobs import Computation
 from transformer.run_config import MAX_PIECES
 from transformer.text.tasks import TASKS
 from transformer.ui import frame, models, state
+from transformer.ui.kit import tables
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.computed import computed
-from transformer.ui.kit.tables import html
 from transformer.ui.models import Model
 from transformer.ui.positions import Positions, position_models
 from transformer.ui.positions.position_models import PositionModel
@@ -134,12 +134,10 @@ def _draw(names: list[str], rows: list[list[Right]], longest: int) -> None:
     cells_of = [
         ["no vector" if one.share is None else f"{one.share:.0%}" for one in row] for row in rows
     ]
-    st.html(
-        html(
-            "Sequences right",
-            ["Symbols", *names],
-            [[str(length), *cells] for length, *cells in zip(lengths, *cells_of, strict=True)],
-        )
+    tables.show(
+        "Sequences right",
+        ["Symbols", *names],
+        [[str(length), *cells] for length, *cells in zip(lengths, *cells_of, strict=True)],
     )
 
 

@@ -41,7 +41,6 @@ class Draft:
 
 
 def now() -> Draft | None:
-    """The form's values, if it is open."""
     found: Draft | None = st.session_state.get(_DRAFT)
     return found
 
@@ -127,7 +126,6 @@ def config(draft: Draft) -> TrainingRun:
 
 
 def title(draft: Draft) -> str:
-    """What a run is called if nobody says."""
     return TASKS[draft.task].title if draft.task else "My own sentences"
 
 

@@ -1,13 +1,25 @@
-"""What was asked for and refused: kept by the callback, said once where it was asked."""
+"""What widgets call: a choice that the view follows, an attempt that may be refused."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 
 from transformer.jobs import JobError
 from transformer.ui import frame
+
+
+def follows(key: str, now: object, take: Callable[[Any], None]) -> dict[str, Any]:
+    """Arguments of a widget that shows `now`; what is chosen in it, if anything, goes to `take`."""
+    st.session_state[key] = now
+
+    def chosen() -> None:
+        if st.session_state[key] is not None:
+            take(st.session_state[key])
+
+    return {"key": key, "on_change": chosen}
 
 
 def attempt(what: str, act: Callable[[], object]) -> bool:
