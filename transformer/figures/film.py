@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -13,7 +12,7 @@ from transformer.figures.film_captions import captions
 from transformer.figures.naming import retold
 from transformer.figures.packing import COARSE, Part, pack, quantize
 from transformer.figures.roles import LEAST_ROWS, NONE, POSITIONAL, SINK, Role, roles
-from transformer.figures.state import State
+from transformer.figures.state import Field, State
 from transformer.figures.views import packed_page
 from transformer.measures import KINDS
 
@@ -23,19 +22,18 @@ FRAMES = 100
 CELLS = 24_000_000
 """Most weights in a film, a byte each: long probes leave room for fewer steps."""
 
-FILM_DEFAULTS: State = {
-    "step": -1,
-    "probe": -1,
-    "kind": "cross",
-    "layer": -1,
-    "head": -1,
-    "size": "normal",
+_FIELDS = {
+    "step": Field(-1, bounds=(-1, 10**9)),
+    "probe": Field(-1, bounds=(-1, 99)),
+    "kind": Field("cross", choices=KINDS),
+    "layer": Field(-1, bounds=(-1, 999)),
+    "head": Field(-1, bounds=(-1, 999)),
+    "size": Field("normal", choices=("normal", "large")),
 }
+FILM_DEFAULTS: State = {name: one.read(one.default) for name, one in _FIELDS.items()}
 """A step of -1 is the newest, also when newer ones come; a probe of -1 the longest, in which
 roles are surest; a head of -1 the clearest of the newest step (as `Side.clearest`)."""
 
-_RANGES = {"step": 10**9, "probe": 99, "layer": 999, "head": 999}
-_CHOICES = {"kind": KINDS, "size": ("normal", "large")}
 _LABELS = ("src", "tgt", "predicted")
 Frame = Mapping[str, npt.NDArray[np.floating]]
 Labels = Mapping[str, Sequence[str]]
@@ -131,21 +129,12 @@ def film_state(values: Mapping[str, int | str]) -> State:
     """The whole state from what differs. Raises ValueError for a name or a value that is none."""
     found = dict(FILM_DEFAULTS)
     for name, value in values.items():
-        if name in _CHOICES:
-            if value not in _CHOICES[name]:
-                known = ", ".join(_CHOICES[name])
-                raise ValueError(f"{name} must be one of {known}, not {value!r}.")
-            found[name] = value
-        elif name in _RANGES:
-            written = str(value)
-            number = int(written) if re.fullmatch(r"-?\d{1,10}", written, re.ASCII) else -2
-            if not -1 <= number <= _RANGES[name]:
-                raise ValueError(
-                    f"{name} must be a whole number from -1 to {_RANGES[name]}, not {value!r}."
-                )
-            found[name] = number
-        else:
+        if name not in _FIELDS:
             raise ValueError(f"The film has no {name!r}; it has {', '.join(FILM_DEFAULTS)}.")
+        try:
+            found[name] = _FIELDS[name].read(value)
+        except ValueError as error:
+            raise ValueError(f"{name} must be {error}, not {value!r}.") from None
     return found
 
 
