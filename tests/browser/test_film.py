@@ -15,6 +15,7 @@ from tests.browser.conftest import NewPage
 from tests.browser.opened import on_screen, place_of, table, weights
 from tests.figures.filmed import LABELS, SRC, filmed
 from transformer.figures.film import film_data, film_page
+from transformer.figures.packing import unpack
 from transformer.figures.views import page as as_page
 
 pytestmark = pytest.mark.browser
@@ -273,3 +274,19 @@ def test_a_picture_of_a_step_can_be_taken_away(page: Page, tmp_path: Path) -> No
     assert "step-40" in download.value.suggested_filename
     drawn = download.value.path().read_text(encoding="utf-8")
     assert "Step 40 · layer 1, head 2" in drawn
+
+
+def test_a_caption_stands_below_the_scrubber_and_goes_with_the_step(
+    page: Page, tmp_path: Path
+) -> None:
+    header, _ = unpack(film_data({step: FRAMES[step] for step in STEPS}, LABELS))
+    said = header["probes"][0]["captions"]["cross"]
+    opened(page, tmp_path, step=STEPS[0])
+    expect(page.locator(".hu-step")).to_have_text("Step 0")
+    expect(page.locator(".hu-caption")).to_have_text(said[0])
+    slider(page).press("End")
+    expect(page.locator(".hu-caption")).to_have_text(said[-1])
+    page.get_by_role("radio", name="Encoder", exact=True).or_(
+        page.get_by_role("button", name="Encoder", exact=True)
+    ).first.click()
+    expect(page.locator(".hu-caption")).to_have_text(header["probes"][0]["captions"]["encoder"][-1])

@@ -12,8 +12,18 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.lines import EXACT, SRC, TGT, opened, option, point, quantities, reads, state
 from tests.browser.opened import taken_text
+from tests.browser.test_heads import (
+    EXACT,
+    SRC,
+    TGT,
+    opened,
+    option,
+    point,
+    quantities,
+    reads,
+    state,
+)
 from tests.figures.made import HOSTILE, made
 from transformer.figures.explorer_sides import Traced
 

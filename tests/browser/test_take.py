@@ -26,14 +26,11 @@ from tests.browser.opened import (
     table,
     taken,
 )
-from tests.figures.made import HOSTILE, made
+from tests.browser.test_tools import SRC, TGT, TRACE
+from tests.figures.made import made
 from transformer.figures.views import EXPLORER
 
 pytestmark = pytest.mark.browser
-
-TGT = ["<s>", "▁r", "ows", "▁r", "."]
-SRC = [*HOSTILE, "</s>"]
-TRACE = made(SRC, TGT, source="Élan & <b>x</b>: say, it's so!")
 
 
 def picture(url: str) -> Numbers:

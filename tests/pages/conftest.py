@@ -108,6 +108,15 @@ def our_components_alone() -> Iterator[None]:
         yield
 
 
+def turn(app: AppTest, **params: str) -> AppTest:
+    """Another address in the same session."""
+    for name, value in params.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception, app.exception[0].message
+    return app
+
+
 @pytest.fixture
 def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Visit]:
     """Open a page by its own address, as the first of a new session; there are no runs."""
@@ -119,11 +128,7 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
         if page != "app.py":
             app.switch_page(page)
-        for name, value in params.items():
-            app.query_params[name] = value
-        app.run()
-        assert not app.exception, app.exception[0].message
-        return app
+        return turn(app, **params)
 
     yield open_page
     services.close_all()

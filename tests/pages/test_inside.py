@@ -10,7 +10,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, browser_views, charts, numbers, run_program, view
+from tests.pages.conftest import Visit, browser_views, charts, numbers, run_program, turn, view
 from transformer import Translator
 from transformer.analysis.inside import opened
 from transformer.figures.packing import unpack
@@ -33,14 +33,6 @@ def tables(app: AppTest) -> dict[str, tuple[dict[str, Any], Any]]:
 
 def warnings(app: AppTest) -> list[str]:
     return [box.value.replace("\\", "") for box in app.warning]
-
-
-def turn(app: AppTest, **params: str) -> None:
-    """Another address in the same session."""
-    for name, value in params.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception, app.exception[0].message
 
 
 def press(app: AppTest, label: str) -> AppTest:

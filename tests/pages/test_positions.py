@@ -13,27 +13,17 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.jobs.conftest import Still
 from tests.pages.conftest import Visit, charts, measure, messages, view
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
-from transformer.jobs import Jobs, Limits
+from transformer.jobs import Jobs
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
-from transformer.ui import live_jobs
 from transformer.ui.positions import TABS, TOPICS, extrapolation, position_models
 
 PAGE = "pages/positions.py"
-
-
-@pytest.fixture
-def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
-    """Jobs of the visited server whose runs wait for ever."""
-    made = Jobs(tmp_path / "runs", Limits(), executor=lambda queue, limits: Still())
-    monkeypatch.setattr(live_jobs, "jobs", lambda: made)
-    return made
 
 
 def told(app: AppTest) -> str:
