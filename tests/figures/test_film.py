@@ -11,12 +11,12 @@ import pytest
 from tests.figures.filmed import HEADS, LABELS, LAYERS, SRC, TGT, filmed, pointing, turning
 from transformer.figures.film import (
     FILM_DEFAULTS,
+    captions,
     film_data,
     film_page,
     film_state,
     film_steps,
 )
-from transformer.figures.film_captions import captions
 from transformer.figures.packing import COARSE, rounding_error, unpack, weights_of
 from transformer.figures.roles import Role, roles
 
