@@ -49,7 +49,7 @@ from transformer.training import evaluation_callback  # noqa: E402
 from transformer.training.recipe import describe  # noqa: E402
 from transformer.training.run import RunFolder  # noqa: E402
 from transformer.training.train_folder import train_run  # noqa: E402
-from transformer.ui.training.probes import probes  # noqa: E402
+from transformer.ui.training.draft import probes  # noqa: E402
 
 RUNS = ROOT / "checkpoints" / "runs"
 evaluation_callback.GRACE = float(

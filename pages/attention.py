@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.ui import frame, state, trace_cache
-from transformer.ui.attention import Attention, comparison, explorer, opened, take
+from transformer.ui.attention import Attention, comparison, explorer, opened
 from transformer.ui.kit import controls
 from transformer.ui.models import Model
 
@@ -28,7 +28,7 @@ def _checkpoint(model: Model) -> None:
     translated.markdown(f"**{frame.plain(reading.trace.text)}**")
     second, versus = comparison.second(model, reading)
     explorer.show(model, reading, second, versus)
-    take.buttons(model, reading, second, versus)
+    explorer.buttons(model, reading, second, versus)
 
 
 with frame.page("pages/attention.py") as model:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transformer.ui import frame, live_classes
-from transformer.ui.classroom import coming, leading, member
+from transformer.ui.classroom import coming, leading
 from transformer.ui.pages import CLASS
 
 with frame.page_without_model(CLASS):
@@ -14,4 +14,4 @@ with frame.page_without_model(CLASS):
     elif live_classes.is_teacher():
         leading.show(room)
     else:
-        member.show(room)
+        coming.student(room)

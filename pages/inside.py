@@ -5,15 +5,15 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.ui import frame, state
-from transformer.ui.inside import Inside, bleu, learning, lens, training, walk
+from transformer.ui.inside import Inside, learning, lens, own_pair, walk
 from transformer.ui.kit import controls
 
 SHOWN = {
     "walk": walk.show,
-    "training": training.show,
+    "training": own_pair.shifted_right,
     "learning": learning.show,
     "lens": lens.show,
-    "bleu": bleu.show,
+    "bleu": own_pair.bleu_by_hand,
 }
 
 with frame.page("pages/inside.py") as model:

@@ -7,7 +7,7 @@ import streamlit as st
 from transformer.ui import frame, live_jobs, state
 from transformer.ui.races import one_race, start
 from transformer.ui.server import visitor
-from transformer.ui.training import Train, draft, ideas, run_list, run_page, setup
+from transformer.ui.training import Train, draft, ideas, run_page, setup
 
 with frame.page_without_model("pages/train.py"):
     owner, view, now = visitor.owner(), state.view(Train), draft.now()
@@ -25,7 +25,7 @@ with frame.page_without_model("pages/train.py"):
             "see its loss fall and its heads take shape."
         )
         places = ideas.cards()
-        run_list.shipped()
-        run_list.listed(owner)
+        ideas.shipped()
+        ideas.listed(owner)
         start.section(live_jobs.jobs(), owner)
         ideas.measure(places)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.opened import on_screen
 from transformer.figures import ExplorerData, explorer_page
 from transformer.inference import BeamTree, Translator
 from transformer.inference.trace import Trace
@@ -42,8 +43,7 @@ def opened(
         heard = "(state) => { window.reported = state; }, views, true)"
         assert quiet in written
         written = written.replace(quiet, heard, 1)
-    (folder / "view.html").write_text(written, encoding="utf-8")
-    page.goto((folder / "view.html").as_uri())
+    on_screen(page, folder, written)
     page.locator(".hu-decoding").wait_for()
     return page
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from playwright.sync_api import Page
+from playwright.sync_api import FloatRect, Locator, Page
 
-from tests.figures.made import Made
+from tests.figures.made import HOSTILE, Made, made
 from transformer.figures import ExplorerData, explorer_page
 from transformer.figures.views import page as as_page
 
@@ -23,6 +23,11 @@ _COPY = """
   const pen = copy.getContext("2d", { willReadFrequently: true });
   pen.drawImage(canvas, 0, 0);
 """
+PNG, SVG, CSV = "Picture (PNG)", "Picture for a paper (SVG)", "Table (CSV)"
+TGT = ["<s>", "▁r", "ows", "▁r", "."]
+SRC = [*HOSTILE, "</s>"]
+TRACE = made(SRC, TGT)
+WRITTEN = [*TGT[1:], "</s>"]
 
 
 def opened(page: Page, folder: Path, *traces: Made, **state: Any) -> Page:
@@ -33,10 +38,23 @@ def opened(page: Page, folder: Path, *traces: Made, **state: Any) -> Page:
     written = explorer_page(
         sides, {"view": "heatmap", "layer": 0, "head": 0, "more": 1, "exact": 1, **state}
     )
-    (folder / "explorer.html").write_text(written, encoding="utf-8")
-    page.goto((folder / "explorer.html").as_uri())
+    on_screen(page, folder, written)
     page.locator(".hu-view > *").first.wait_for()
     return page
+
+
+def on_screen(page: Page, folder: Path, written: str) -> Page:
+    """This HTML as a file on screen."""
+    (folder / "shown.html").write_text(written, encoding="utf-8")
+    page.goto((folder / "shown.html").as_uri())
+    return page
+
+
+def place_of(drawn: Locator) -> FloatRect:
+    """Where something stands on the screen."""
+    found = drawn.bounding_box()
+    assert found
+    return found
 
 
 def table(page: Page) -> tuple[list[str], list[list[str]]]:
@@ -99,7 +117,12 @@ def ramp(page: Page) -> Numbers:
     return levels
 
 
-PNG, SVG, CSV = "Picture (PNG)", "Picture for a paper (SVG)", "Table (CSV)"
+def taken_text(page: Page, what: str) -> str:
+    """What stands in a file of "Take it with you"."""
+    page.get_by_role("button", name="Take it with you").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name=what).click()
+    return download.value.path().read_text("utf-8-sig")
 
 
 def taken(page: Page, what: str, folder: Path) -> tuple[str, Path]:
@@ -114,6 +137,28 @@ def taken(page: Page, what: str, folder: Path) -> tuple[str, Path]:
 
 def scripted(page: Page, folder: Path, start: str) -> Page:
     """A page with a script of the test's own, which imports what it needs of `browser/`."""
-    (folder / "scripted.html").write_text(as_page(start), encoding="utf-8")
-    page.goto((folder / "scripted.html").as_uri())
-    return page
+    return on_screen(page, folder, as_page(start))
+
+
+def head(kind: str, layer: int, number: int, trace: Made = TRACE) -> Numbers:
+    return trace.weights(kind, layer)[number].astype(float)
+
+
+def tip(page: Page) -> str:
+    return page.locator(".hu-tip strong").inner_text()
+
+
+def spots(page: Page, rows: int, columns: int) -> list[tuple[float, float]]:
+    """The middles of all cells, row by row, from the frames around the first and the last one."""
+    page.locator(".hu-canvas").focus()
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowDown")
+    left, top, *_ = marked(page)
+    for key, count in (("ArrowDown", rows), ("ArrowRight", columns)):
+        for _ in range(count - 1):
+            page.keyboard.press(key)
+    right, bottom, wide, high = marked(page)
+    page.keyboard.press("Escape")
+    xs = np.linspace(left, right, columns) + wide / 2
+    ys = np.linspace(top, bottom, rows) + high / 2
+    return [(float(x), float(y)) for y in ys for x in xs]

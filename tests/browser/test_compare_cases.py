@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.compared import (
+from tests.browser.conftest import NewPage
+from tests.browser.opened import opened, table, taken_text
+from tests.browser.test_compare import (
     SRC_A,
     SRC_B,
     TGT_A,
@@ -19,8 +21,6 @@ from tests.browser.compared import (
     difference,
     drawn_at_random,
 )
-from tests.browser.conftest import NewPage
-from tests.browser.opened import opened, table
 from tests.figures.made import HOSTILE, made
 
 pytestmark = pytest.mark.browser
@@ -112,10 +112,7 @@ def test_any_token_and_any_text_is_text(new_page: NewPage, tmp_path: Path, width
 
 def test_the_three_pictures_can_be_taken_away(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, A, B, view="compare", kind="cross")
-    page.get_by_role("button", name="Take it with you").click()
-    with page.expect_download() as taken:
-        page.get_by_role("button", name="SVG").click()
-    written = Path(taken.value.path()).read_text(encoding="utf-8")
+    written = taken_text(page, "SVG")
     for text in (">A<", ">B<", ">B − A<", "will (B)"):
         assert text in written
     most = f"{abs(difference('cross', 0, 0)).max():.2f}"

@@ -26,6 +26,7 @@ from tests.browser.decoded import (
     same_candidates,
     same_rows,
 )
+from tests.browser.opened import taken_text
 from transformer.inference import Translator
 from transformer.model import Transformer
 from transformer.text import Vocabulary
@@ -185,11 +186,7 @@ def test_the_forced_translation_stands_beside_the_original(
 
 def test_table_and_picture_hold_the_step(page: Page, tmp_path: Path, made: Made) -> None:
     opened(page, tmp_path, made.beam, step=2)
-    take = page.get_by_role("button", name="Take it with you")
-    take.click()
-    with page.expect_download() as taken:
-        page.get_by_role("button", name="Table (CSV)").click()
-    lines = list(csv.reader(taken.value.path().read_text(encoding="utf-8-sig").splitlines()))[1:]
+    lines = list(csv.reader(taken_text(page, "Table (CSV)").splitlines()))[1:]
     step = made.beam.translation.steps[2]
     shown = {line[3]: float(line[4]) for line in lines if line[1] == "candidate"}
     for one in step.candidates:
@@ -197,10 +194,7 @@ def test_table_and_picture_hold_the_step(page: Page, tmp_path: Path, made: Made)
     cross = [float(line[4]) for line in lines if line[1].startswith("Encoder–decoder")]
     np.testing.assert_allclose(cross, made.beam.weights("cross", LAYER)[HEAD, 2], atol=2e-5)
     assert sum(line[1] == "tree" for line in lines) == len(made.tree.nodes)
-    take.click()
-    with page.expect_download() as drawn:
-        page.get_by_role("button", name="Picture for a paper (SVG)").click()
-    written = drawn.value.path().read_text(encoding="utf-8")
+    written = taken_text(page, "Picture for a paper (SVG)")
     assert "Encoder–decoder: over the source" in written
     assert len(re.findall(r">step \d+<", written)) == max(n.depth for n in made.tree.nodes)
 

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.decoded import Made, at_step, decoded, opened, percent
+from tests.browser.opened import place_of
 from transformer.inference import BeamNode, BeamTree, Translator
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
@@ -73,8 +74,7 @@ def test_the_best_way_leads_to_its_step(page: Page, tmp_path: Path, made: Made) 
 
 
 def height(locator: Locator) -> float:
-    box = locator.bounding_box()
-    assert box
+    box = place_of(locator)
     return box["height"]
 
 

@@ -1,4 +1,4 @@
-"""Whole words by default; one switch on every page for pieces, signs, code and numbers from 0."""
+"""Whole words by default, one switch for signs and code; a long sentence below its field."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from benchmarks.browser import settled
+from tests.browser.conftest import NewPage
 from tests.browser.opened import opened
 from tests.browser.test_app import TEXT
 from tests.figures.made import made
@@ -16,6 +17,8 @@ from transformer import Translator
 pytestmark = pytest.mark.browser
 
 TRACE = made(["▁a", "▁red", "▁umbr", "ella", "</s>"], ["<s>", "▁un", "▁para", "pluie", "▁rouge"])
+SHORT, MIDDLE = "She paints.", "She paints a boat and the baker sells bread."
+LONG = f"{MIDDLE} {MIDDLE}"
 
 
 def test_the_switch_is_kept_from_page_to_page(app: str, page: Page, translator: Translator) -> None:
@@ -58,3 +61,19 @@ def test_a_click_on_a_word_pins_it_in_every_head(page: Page, tmp_path: Path) -> 
     assert after["y"] == pytest.approx(before["y"], abs=2)  # what was looked at stays in place
     page.keyboard.press("Enter")
     expect(page.locator(".hu-pinned")).to_be_hidden()
+
+
+@pytest.mark.parametrize(("width", "below"), [(1400, [LONG]), (390, [MIDDLE, LONG])])
+def test_what_a_field_cuts_stands_below_it(
+    app: str, new_page: NewPage, width: int, below: list[str]
+) -> None:
+    page = new_page(width)
+    for text in (SHORT, MIDDLE, LONG):
+        page.goto(f"{app}/translate?text={text.replace(' ', '+')}")
+        field = page.get_by_role("textbox", name="English").first
+        expect(field).to_have_value(text)
+        settled(page)
+        cut = field.evaluate("(node) => node.scrollWidth > node.clientWidth")
+        whole = page.get_by_test_id("stCaptionContainer").get_by_text(text, exact=True)
+        assert whole.filter(visible=True).count() == (text in below)
+        assert not cut or text in below

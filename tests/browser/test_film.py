@@ -12,9 +12,10 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.opened import table, weights
+from tests.browser.opened import on_screen, place_of, table, weights
 from tests.figures.filmed import LABELS, SRC, filmed
 from transformer.figures.film import film_data, film_page
+from transformer.figures.packing import unpack
 from transformer.figures.views import page as as_page
 
 pytestmark = pytest.mark.browser
@@ -36,8 +37,7 @@ def give(page: Page, steps: Sequence[int], **more: Any) -> None:
 
 
 def opened(page: Page, folder: Path, steps: Sequence[int] = STEPS, **start: Any) -> Page:
-    (folder / "film.html").write_text(as_page(START), encoding="utf-8")
-    page.goto((folder / "film.html").as_uri())
+    on_screen(page, folder, as_page(START))
     give(page, steps, start=start)
     return page
 
@@ -87,8 +87,7 @@ def test_the_slider_and_the_strip_go_to_where_they_are_touched(page: Page, tmp_p
     slider(page).fill("3")
     at(page, 4)
     strip = page.locator(".hu-strip")
-    box = strip.bounding_box()
-    assert box
+    box = place_of(strip)
     strip.click(position={"x": box["width"] * 5 / 9 + 4, "y": 16})
     at(page, 16)
 
@@ -122,15 +121,12 @@ def test_a_marker_stands_where_the_role_changes_and_leads_there(page: Page, tmp_
     assert "from 90 % on" in title
     assert "Voita" in title
     # It stands above the slider's place of that step.
-    box, place = mark.bounding_box(), page.locator(".hu-strip").bounding_box()
-    assert box
-    assert place
+    box, place = place_of(mark), place_of(page.locator(".hu-strip"))
     middle = box["x"] + box["width"] / 2
     assert middle == pytest.approx(place["x"] + place["width"] * 7 / 9, abs=1)
     bars = page.locator(".hu-stretch")
     expect(bars).to_have_count(2)
-    edge = bars.nth(1).bounding_box()
-    assert edge
+    edge = place_of(bars.nth(1))
     assert edge["x"] == pytest.approx(place["x"] + place["width"] * 6.5 / 9, abs=1)
     page.get_by_role("button", name=text).first.click()
     at(page, 40)
@@ -239,8 +235,7 @@ def test_sentences_and_kinds_are_chosen(page: Page, tmp_path: Path) -> None:
 
 def test_tokens_are_text_whatever_they_hold(page: Page, tmp_path: Path) -> None:
     written = film_page({step: FRAMES[step] for step in STEPS}, LABELS, {"kind": "encoder"})
-    (tmp_path / "film.html").write_text(written, encoding="utf-8")
-    page.goto((tmp_path / "film.html").as_uri())
+    on_screen(page, tmp_path, written)
     heads, _ = table(page)
     assert heads[1:] == [f"{i} {token}" for i, token in enumerate(SRC)]
     assert page.locator(".hu b, .hu i, body > script:not([type])").count() == 0
@@ -279,3 +274,19 @@ def test_a_picture_of_a_step_can_be_taken_away(page: Page, tmp_path: Path) -> No
     assert "step-40" in download.value.suggested_filename
     drawn = download.value.path().read_text(encoding="utf-8")
     assert "Step 40 · layer 1, head 2" in drawn
+
+
+def test_a_caption_stands_below_the_scrubber_and_goes_with_the_step(
+    page: Page, tmp_path: Path
+) -> None:
+    header, _ = unpack(film_data({step: FRAMES[step] for step in STEPS}, LABELS))
+    said = header["probes"][0]["captions"]["cross"]
+    opened(page, tmp_path, step=STEPS[0])
+    expect(page.locator(".hu-step")).to_have_text("Step 0")
+    expect(page.locator(".hu-caption")).to_have_text(said[0])
+    slider(page).press("End")
+    expect(page.locator(".hu-caption")).to_have_text(said[-1])
+    page.get_by_role("radio", name="Encoder", exact=True).or_(
+        page.get_by_role("button", name="Encoder", exact=True)
+    ).first.click()
+    expect(page.locator(".hu-caption")).to_have_text(header["probes"][0]["captions"]["encoder"][-1])

@@ -1,7 +1,8 @@
-"""Attention that other models computed, in every view: drawn, or what is missing said."""
+"""Attention of other models, and a trace file, in every view: drawn, or what is missing said."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,18 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.opened import opened
-from transformer import Trace
+from transformer import Trace, Translator
 from transformer.figures.views import EXPLORER
 
 pytestmark = pytest.mark.browser
 SRC = ["[CLS]", "un", "##seen", "<b>", "[SEP]"]
 TGT = ["The", "Ġcat", "Ġsat", "Ġ<b>"]
+MISSING = {
+    "query-key": "The vectors of the heads are not in this file",
+    "decoding": "How this text was written is not in this trace",
+    "compare": "Choose something to compare with above",
+}
+TEXT = "A pilot finds bread."
 
 
 def weights(rows: int, columns: int) -> list[np.ndarray]:
@@ -33,11 +40,6 @@ GIVEN = {
         SRC, TGT, encoder=weights(5, 5), decoder=causal(4)[:1], cross=weights(4, 5)[:2]
     ),
     "both": lambda: Trace.from_weights(SRC, TGT, encoder=weights(5, 5), cross=weights(4, 5)),
-}
-MISSING = {
-    "query-key": "The vectors of the heads are not in this file",
-    "decoding": "How this text was written is not in this trace",
-    "compare": "Choose something to compare with above",
 }
 
 
@@ -67,3 +69,29 @@ def test_a_kind_with_fewer_layers_is_looked_at_where_it_ends(page: Page, tmp_pat
     expect(heading).to_have_text("Layer 1, head 2")
     page.get_by_role("tab", name="Model").click()
     expect(page.locator(".hu-view .hu-thumb")).to_have_count(2 * (3 + 1 + 2))
+
+
+def test_a_trace_is_looked_at_in_every_view_and_found_again_after_a_reload(
+    page: Page, app: str, checkpoints: Path, tmp_path: Path
+) -> None:
+    Translator.load(checkpoints / "tiny", device="cpu").trace(TEXT).save_npz(tmp_path / "mine.npz")
+    page.goto(f"{app}/attention?text=She+hides+books.")
+    page.get_by_role("button", name="Open a trace").click()
+    page.locator("input[type=file]").first.set_input_files(tmp_path / "mine.npz")
+    words = page.get_by_role("button", name="pilot", exact=True).first
+    expect(words).to_be_visible()
+    expect(page.get_by_text("mine.npz · 2 layers of 4 heads")).to_be_visible()
+    expect(page).to_have_url(re.compile("trace=[0-9a-f]{16}"))
+    for view in EXPLORER:
+        name = {"query-key": "Query–key"}.get(view, view.capitalize())
+        page.get_by_role("tab", name=name, exact=True).click()
+        missing = "Choose something to compare with above"
+        if view == "compare":
+            expect(page.locator("body")).to_contain_text(missing)
+        else:
+            expect(page.locator("body")).not_to_contain_text("not in this")
+    page.reload()
+    expect(page.get_by_text("mine.npz · 2 layers of 4 heads")).to_be_visible()
+    page.get_by_role("button", name="Back to the checkpoint").click()
+    expect(page.get_by_role("button", name="books", exact=True).first).to_be_visible()
+    expect(page).not_to_have_url(re.compile("trace="))

@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from benchmarks.browser import ROOT, served, settled, wait_until
 from tests.browser.conftest import NewPage
+from tests.browser.opened import place_of
 from tests.browser.test_app import wait_for_address
 from transformer import Translator
 from transformer.figures.glance import glance_data
@@ -206,11 +207,9 @@ def test_the_picture_is_in_the_first_screen(
     high = 844 if width == 390 else 1080
     page.set_viewport_size({"width": width, "height": high})
     page.wait_for_timeout(300)
-    box = page.locator(".hu-glance-stage").bounding_box()
-    assert box is not None
+    box = place_of(page.locator(".hu-glance-stage"))
     assert box["y"] + box["height"] <= high
-    body = page.locator(".hu-glance").bounding_box()
-    assert body is not None
+    body = place_of(page.locator(".hu-glance"))
     assert body["width"] >= (340 if width == 390 else 1500)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= width
     ends = page.evaluate(ENDS)

@@ -12,7 +12,18 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.lines import EXACT, SRC, TGT, opened, option, point, quantities, reads, state
+from tests.browser.opened import taken_text
+from tests.browser.test_heads import (
+    EXACT,
+    SRC,
+    TGT,
+    opened,
+    option,
+    point,
+    quantities,
+    reads,
+    state,
+)
 from tests.figures.made import HOSTILE, made
 from transformer.figures.explorer_sides import Traced
 
@@ -115,17 +126,10 @@ def test_beyond_the_colours_lines_are_dashed(page: Page, tmp_path: Path) -> None
     expect(page.locator(".hu-legend")).to_contain_text("Where a colour comes again, it is dashed")
 
 
-def taken(page: Page, what: str) -> str:
-    page.get_by_role("button", name="Take it with you").click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name=what).click()
-    return Path(download.value.path()).read_text("utf-8-sig")
-
-
 def test_what_is_taken_away_is_what_is_drawn(page: Page, tmp_path: Path) -> None:
     trace = made(HOSTILE, HOSTILE)
     opened(page, tmp_path, trace, kind="encoder", heads="1.2,0.3")
-    rows = list(csv.DictReader(io.StringIO(taken(page, "Table (CSV)"), newline="")))
+    rows = list(csv.DictReader(io.StringIO(taken_text(page, "Table (CSV)"), newline="")))
     assert len(rows) == 2 * 49
     for number, (layer, head) in enumerate([(1, 2), (0, 3)]):
         of = rows[49 * number : 49 * (number + 1)]
@@ -134,7 +138,7 @@ def test_what_is_taken_away_is_what_is_drawn(page: Page, tmp_path: Path) -> None
         expected = trace.weights("encoder", layer)[head].ravel()
         assert weights == pytest.approx(expected, abs=EXACT)
     assert [row["key"].lstrip("'") for row in rows[:7]] == HOSTILE
-    svg = taken(page, "Picture for a paper")
+    svg = taken_text(page, "Picture for a paper")
     curves = re.findall(r'<path d="M[^"]*C[^"]*"[^>]*stroke="(#\w+)"', svg)
     drawn = sum((trace.weights("encoder", la)[he] > 1e-8).sum() for la, he in [(1, 2), (0, 3)])
     assert abs(len(curves) - drawn) <= 4  # the least weights are packed to 0
@@ -144,7 +148,9 @@ def test_what_is_taken_away_is_what_is_drawn(page: Page, tmp_path: Path) -> None
     page.locator(".hu-canvas").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    assert len(list(csv.reader(io.StringIO(taken(page, "Table (CSV)"), newline="")))) == 1 + 2 * 7
+    assert (
+        len(list(csv.reader(io.StringIO(taken_text(page, "Table (CSV)"), newline="")))) == 1 + 2 * 7
+    )
 
 
 def test_of_a_long_sentence_the_strongest_lines_are_drawn_and_all_can_be_read(

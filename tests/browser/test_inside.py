@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from benchmarks.browser import settled
 from tests.browser.conftest import NewPage
+from tests.browser.opened import on_screen, place_of
 from transformer import Translator
 from transformer.figures.places import figure_1
 from transformer.figures.tensors import Table, tensor_data
@@ -90,8 +91,7 @@ def test_an_attention_opens_into_figure_2_with_its_head_and_layer(app: str, page
 def test_a_number_that_is_clicked_is_worked_out(app: str, page: Page, checkpoints: Path) -> None:
     opened(app, page, box="encoder.self_attn.softmax", head="1")
     canvas = page.get_by_label("Attention weights:")
-    place = canvas.bounding_box()
-    assert place
+    place_of(canvas)  # it is there
     weights = Translator.load(checkpoints / "tiny", device="cpu").trace(TEXT).weights("encoder", 0)
     canvas.focus()
     for key in ("ArrowDown",) * len(weights[0]) + ("ArrowRight",) * len(weights[0]):
@@ -116,10 +116,8 @@ def test_it_fits_a_phone(app: str, new_page: NewPage, section: str, scheme: str)
     settled(page)
     assert page.evaluate("document.querySelector('.stMain').scrollWidth <= innerWidth")
     if section == "walk":
-        above = box(page, "encoder.memory").bounding_box()
-        below = page.get_by_role("heading", level=3).bounding_box()
-        assert above
-        assert below
+        above = place_of(box(page, "encoder.memory"))
+        below = place_of(page.get_by_role("heading", level=3))
         assert above["y"] < below["y"]
 
 
@@ -136,8 +134,7 @@ window.told = [];
 const view = tensorsView(document.body, (state) => window.told.push(state));
 document.querySelector(".hu").classList.add("hu-file");
 view.show(Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0)));"""
-    (folder / "table.html").write_text(as_page(start), encoding="utf-8")
-    page.goto((folder / "table.html").as_uri())
+    on_screen(page, folder, as_page(start))
     canvas = page.locator(".hu-canvas")
     canvas.wait_for()
     return canvas
@@ -159,8 +156,7 @@ def wide(**changes: object) -> Table:
 
 def point(page: Page, canvas: Locator, x: float, y: float, *, click: bool = False) -> str:
     """What is said at this point of the picture."""
-    place = canvas.bounding_box()
-    assert place
+    place = place_of(canvas)
     page.mouse.move(place["x"] + x, place["y"] + y)
     if click:
         page.mouse.click(place["x"] + x, place["y"] + y)
@@ -175,8 +171,7 @@ def told(page: Page) -> tuple[int, int]:
 
 def test_a_wide_table_is_read_through_its_frame(page: Page, tmp_path: Path) -> None:
     canvas = shown(page, tmp_path, wide())
-    place = canvas.bounding_box()
-    assert place
+    place = place_of(canvas)
     # The small picture above: its right end, second row.
     assert point(page, canvas, place["width"] - 3, 35).split("\n") == [
         "1", "token <img src=x>", "dimension 399"
@@ -193,8 +188,7 @@ def test_a_wide_table_is_read_through_its_frame(page: Page, tmp_path: Path) -> N
 
 def test_the_strongest_columns_come_first(page: Page, tmp_path: Path) -> None:
     canvas = shown(page, tmp_path, wide())
-    place = canvas.bounding_box()
-    assert place
+    place = place_of(canvas)
     first = place["width"] * 0.12, place["height"] - 10
     assert "dimension 0" in point(page, canvas, *first)
     page.get_by_role("button", name="Strongest columns first").click()
@@ -204,8 +198,7 @@ def test_the_strongest_columns_come_first(page: Page, tmp_path: Path) -> None:
 
 def test_the_frame_opens_where_the_chosen_number_is(page: Page, tmp_path: Path) -> None:
     canvas = shown(page, tmp_path, wide(), (0, 7))
-    place = canvas.bounding_box()
-    assert place
+    place = place_of(canvas)
     found = [point(page, canvas, x, place["height"] - 35) for x in range(100, 700, 20)]
     assert any(text.startswith("−∞") and "dimension 7" in text for text in found)
     canvas = shown(page, tmp_path, wide(), (1, 250))
@@ -257,13 +250,10 @@ for (const name of ["one", "two"]) {{
   place.querySelector(".hu").classList.add("hu-file");
   view.show(Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0)));
 }}"""
-    (tmp_path / "two.html").write_text(as_page(start), encoding="utf-8")
-    page.goto((tmp_path / "two.html").as_uri())
+    on_screen(page, tmp_path, as_page(start))
     first, second = page.locator(".hu-canvas").nth(0), page.locator(".hu-canvas").nth(1)
-    place = first.bounding_box()
-    assert place
+    place = place_of(first)
     point(page, first, place["width"] - 3, 20, click=True)
-    place = second.bounding_box()
-    assert place
+    place = place_of(second)
     page.mouse.move(place["x"] + place["width"] - 20, place["y"] + place["height"] - 10)
     expect(page.locator(".hu-tip").nth(1)).to_contain_text("dimension 399")

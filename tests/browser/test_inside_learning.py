@@ -1,16 +1,34 @@
-"""Inside's pages on learning and BLEU, and Results, in a browser: wide and on a phone."""
+"""Inside in a browser: vectors that come along the arrows, its pages on learning and BLEU, and an
+update of Adam written out in numbers."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import settled
+from benchmarks.browser import settled, wait_until
 from tests.browser.conftest import NewPage
+from tests.browser.opened import on_screen, place_of
+from tests.browser.test_inside import opened
+from tests.figures.test_runs_drawn import update
+from transformer.figures.moments import moments_page
+from transformer.figures.places import STOPS
 
 pytestmark = pytest.mark.browser
+# Every vector that is made since the page opened is counted; they live in a shadow root.
+COUNT = """
+window.travelled = 0;
+const set = Element.prototype.setAttribute;
+Element.prototype.setAttribute = function (name, value) {
+  if (value === "hu-vector") window.travelled += 1;
+  return set.call(this, name, value);
+};
+"""
 
 
 @pytest.mark.parametrize("width", [1400, 390])
@@ -35,3 +53,107 @@ def test_another_step_of_training_draws_another_mask(app: str, page: Page) -> No
     page.get_by_role("button", name="Another step of training").click()
     expect(line).not_to_have_text(first)
     expect(page).to_have_url(re.compile("seed=2"))
+
+
+def next_box(page: Page) -> None:
+    page.get_by_role("button", name="Next →").click()
+    settled(page)
+
+
+def test_vectors_come_along_the_arrows_when_one_walks(app: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)
+    page.add_init_script(COUNT)
+    opened(app, page, box="encoder.embed.positions")
+    assert page.evaluate("window.travelled") == 0  # on arrival nothing moves
+    next_box(page)
+    wait_until(page, "() => window.travelled > 0")
+    # Words from below and positions from the left, three on each arrow.
+    assert page.evaluate("window.travelled") == 6
+    expect(page.locator(".hu-vector")).to_have_count(0)
+
+
+def test_who_wants_no_motion_sees_none(app: str, new_page: NewPage) -> None:
+    page = new_page(alone=True, reduced_motion="reduce")
+    page.add_init_script(COUNT)
+    opened(app, page, box="encoder.embed.positions")
+    next_box(page)
+    page.wait_for_timeout(500)
+    assert page.evaluate("window.travelled") == 0
+
+
+def test_the_walk_ends_with_the_word_that_wins(app: str, page: Page) -> None:
+    opened(app, page, box=STOPS[-2])
+    next_box(page)
+    expect(page.get_by_text("The word that wins, and its rivals")).to_be_visible()
+    expect(page.get_by_role("button", name="Next →")).to_be_disabled()
+
+
+def moments(page: Page, folder: Path, given: dict[str, Any]) -> Page:
+    return on_screen(page, folder, moments_page(given))
+
+
+def last_line(page: Page) -> list[float]:
+    """The numbers of θ's line in their order: as plain digits, powers of ten worked out."""
+    text = page.locator(".hu-equation").last.evaluate(
+        """(node) => {
+          const read = (one) => {
+            const between = { msup: "^", mfrac: " / " }[one.localName] || "";
+            if (!one.children.length) return one.textContent;
+            return [...one.children].map(read).join(between);
+          };
+          return read(node);
+        }"""
+    )
+    after = text.replace("−", "-").split("=", 2)[2]
+    found = re.findall(r"-?\d+(?:\.\d+)?(?:×10\^-?\d+)?", re.sub(r"(?<=[\d)])-", "- ", after))
+    return [float(number.replace("×10^", "e")) for number in found]
+
+
+def test_the_entry_that_moved_most_is_written_out_first(page: Page, tmp_path: Path) -> None:
+    given = update()
+    moments(page, tmp_path, given)
+    step = np.array(given["step"])
+    row, column = np.unravel_index(abs(step).argmax(), step.shape)
+    expect(page.locator(".hu-update h4")).to_have_text(f"Row {row}, column {column}, written out")
+    of = {name: values[row][column] for name, values in given.items() if isinstance(values, list)
+          and name != "shape"}  # fmt: skip
+    before, alpha, m_hat, v_hat, epsilon, again, taken, value = last_line(page)
+    assert (before, again, value) == pytest.approx((of["before"],) * 2 + (of["value"],), rel=1e-6)
+    assert (alpha, epsilon) == (0.01, 1e-9)
+    assert (m_hat, v_hat, taken) == pytest.approx((of["m_hat"], of["v_hat"], of["step"]), rel=1e-3)
+    assert before - alpha * m_hat / (v_hat**0.5 + epsilon) == pytest.approx(value, abs=1e-4)
+
+
+def test_entries_are_chosen_by_pointer_and_keys(page: Page, tmp_path: Path) -> None:
+    moments(page, tmp_path, update())
+    said = page.locator(".hu-update h4")
+    picture = page.locator(".hu-matrix").nth(3)
+    box = place_of(picture)
+    picture.click(position={"x": box["width"] * 2.5 / 4, "y": box["height"] * 1.5 / 3})
+    expect(said).to_have_text("Row 1, column 2, written out")
+    page.locator(".hu-matrices").focus()
+    for key, row, column in [("ArrowDown", 2, 2), ("ArrowDown", 2, 2), ("ArrowLeft", 2, 1)]:
+        page.keyboard.press(key)
+        expect(said).to_have_text(f"Row {row}, column {column}, written out")
+
+
+def test_before_the_first_step_there_is_a_sentence(page: Page, tmp_path: Path) -> None:
+    moments(page, tmp_path, {})
+    expect(page.get_by_text("No update yet")).to_be_visible()
+    expect(page.locator(".hu-matrices")).to_be_hidden()
+
+
+def test_a_hostile_name_is_text_and_no_number_is_said(page: Page, tmp_path: Path) -> None:
+    given = {**update(), "name": "<img src=x onerror=alert(1)>"}
+    given["m_hat"] = [[float("nan")] * 4] * 3
+    moments(page, tmp_path, given)
+    expect(page.locator(".hu-title")).to_have_text("<img src=x onerror=alert(1)>, at step 7")
+    expect(page.locator(".hu-update")).to_contain_text("no number")
+    assert page.locator(".hu img").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_a_phone(new_page: NewPage, tmp_path: Path, scheme: str) -> None:
+    page = moments(new_page(width=390, scheme=scheme), tmp_path, update(16, 16))
+    expect(page.locator(".hu-matrix")).to_have_count(8)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from benchmarks.browser import settled
 from tests.browser.conftest import NewPage
+from tests.browser.opened import place_of
 from tests.browser.test_app import wait_for_address
 from transformer import Translator
 from transformer.analysis.attribution.norms import contributions
@@ -35,8 +36,7 @@ def test_a_cell_tells_all_its_numbers_in_both_and_goes_into_the_address(
     expect(told).to_contain_text("Point at a cell")
     before = [one.screenshot() for one in page.locator(".hu-moves .hu-canvas").all()]
     left = page.locator(".hu-moves .hu-canvas").first
-    box = left.bounding_box()
-    assert box
+    box = place_of(left)
     left.hover(position={"x": box["width"] * 0.6, "y": box["height"] * 0.6})
     for name in ("weight", "norm", "gradient", "gradient × weight"):
         expect(told).to_contain_text(name)

@@ -10,13 +10,23 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import ROOT, served, settled, unfold
+from benchmarks.browser import ROOT, served, settled, unfold, wait_until
 from tests.browser.conftest import NewPage
-from tests.browser.test_accessible import findings
+from tests.browser.opened import place_of
+from tests.browser.test_everywhere import findings
 from transformer.ui.lessons.course import BY_NAME, CORE
 from transformer.ui.pages import PAGES, path
 
 pytestmark = pytest.mark.browser
+# Where the card ends, and where the first stage or drawing of a view begins.
+ENDS = (
+    "document.querySelector('[data-testid=\"stLayoutWrapper\"]:has(> .st-key-lesson)')"
+    ".getBoundingClientRect().bottom"
+)
+BEGINS = """[...document.querySelectorAll('*')].map((one) => one.shadowRoot)
+  .map((root) => root && root.querySelector('.hu-stage, .hu-view, svg'))
+  .filter((one) => one && one.getBoundingClientRect().height > 0)
+  .map((one) => one.getBoundingClientRect().top)[0]"""
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +115,7 @@ def test_the_card_stays_in_view_and_leaves_the_picture_room(
         assert map_["top"] < 300  # which stays in view too, beside the box
         assert map_["right"] <= place(page, ".st-key-inside-top")["left"]
     else:
-        box = page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-lesson)').bounding_box()
-        assert box is not None
+        box = place_of(page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-lesson)'))
         assert box["y"] + box["height"] <= 0.55 * 900  # the rest is the picture's
 
 
@@ -188,3 +197,40 @@ def test_nothing_is_wider_than_the_window(course: str, new_page: NewPage, width:
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         settled(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def answered(page: Page) -> None:
+    settled(page)
+    card = page.locator(".st-key-lesson")
+    options = card.locator(".st-key-lesson-options button")
+    options.or_(card.get_by_role("button", name="Show me")).first.click()
+    expect(card.get_by_test_id("stAlert")).to_have_count(1)
+    settled(page)
+
+
+def test_see_it_brings_the_picture_below_the_card(course: str, new_page: NewPage) -> None:
+    page = new_page(390)
+    page.goto(f"{course}/attention?lesson=back")
+    answered(page)
+    wait_until(page, f"({BEGINS}) > ({ENDS}) + 40")  # below other things
+    page.get_by_role("button", name="See it").click()
+    wait_until(page, f"Math.abs(({BEGINS}) - ({ENDS}) - 8) < 2")
+    assert page.evaluate(ENDS) < 0.6 * page.evaluate("innerHeight")  # and there is room for it
+
+
+def test_what_is_lit_up_is_brought_along(course: str, new_page: NewPage) -> None:
+    page = new_page(390)
+    page.goto(f"{course}/lessons?lesson=keys")
+    answered(page)
+    page.get_by_role("button", name="See it").click()
+    lit = page.locator(".hu-box[aria-current]").first
+    expect(lit).to_be_in_viewport(ratio=1)
+    found = place_of(lit)
+    assert found["y"] >= page.evaluate(ENDS)
+
+
+def test_beside_a_wide_page_all_is_in_view(course: str, page: Page) -> None:
+    page.goto(f"{course}/attention?lesson=back")
+    expect(page.locator(".st-key-lesson")).to_be_visible()
+    settled(page)
+    expect(page.get_by_role("button", name="See it")).to_have_count(0)

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.opened import opened, ramp, table
+from tests.browser.opened import opened, place_of, ramp, table, taken_text
 from tests.figures.made import HOSTILE, made
 from transformer.measures import KINDS
 
@@ -176,9 +176,7 @@ def test_the_positional_head_says_where_it_looks(page: Page, tmp_path: Path) -> 
     tip = page.locator(".hu-preview")
     expect(tip).to_contain_text("one offset (−1) 100 %")
     expect(tip).to_contain_text(f"the first token {round(100 * 2 / len(SRC))} %")
-    box, wide = tip.bounding_box(), page.locator(".hu-model").bounding_box()
-    assert box
-    assert wide
+    box, wide = place_of(tip), place_of(page.locator(".hu-model"))
     assert box["x"] >= wide["x"]
     assert box["x"] + box["width"] <= wide["x"] + wide["width"] + 1
 
@@ -228,10 +226,7 @@ def test_all_measures_are_in_the_table(page: Page, tmp_path: Path) -> None:
 
 def test_the_pictures_can_be_taken_away(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, view="model", measure="positional", order="measure")
-    page.get_by_role("button", name="Take it with you").click()
-    with page.expect_download() as taken:
-        page.get_by_role("button", name="SVG").click()
-    written = Path(taken.value.path()).read_text(encoding="utf-8")
+    written = taken_text(page, "SVG")
     assert written.count("<image") == len(KINDS) * LAYERS * HEADS
     for text in ("Encoder–decoder", ">1.00<", ">L1·H2<", ">−1<"):
         assert text in written

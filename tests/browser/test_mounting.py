@@ -1,5 +1,6 @@
 """Every view mounted as the app does it: Streamlit imports the joined script and calls its default
-export, for every new content again, with a place of the page that is a shadow root."""
+export, for every new content again, with a place of the page that is a shadow root. And a view's
+script in the app: asked for once, kept, and asked for again where it failed."""
 
 from __future__ import annotations
 
@@ -8,13 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.figures.test_headgrid import GRID
+from benchmarks.browser import settled
+from tests.browser.conftest import NewPage
+from tests.browser.opened import on_screen
+from tests.figures.test_lab_figures import GRID
 from transformer import figures
 from transformer.figures import module, style
 from transformer.figures.headgrid import headgrid_data
-from transformer.figures.views import COMPONENTS
+from transformer.figures.views import COMPONENTS, served
+from transformer.ui.server.view_scripts import FOLDER, path
 
 pytestmark = pytest.mark.browser
 
@@ -37,9 +42,7 @@ MOUNT = """async ([code, style]) => {
 @pytest.fixture
 def empty(page: Page, tmp_path: Path) -> Page:
     """A page without anything, on which every request and every complaint is a failure."""
-    (tmp_path / "empty.html").write_text("<!doctype html><title>x</title><body>", "utf-8")
-    page.goto((tmp_path / "empty.html").as_uri())
-    return page
+    return on_screen(page, tmp_path, "<!doctype html><title>x</title><body>")
 
 
 def mounted(page: Page, view: str, data: dict[str, Any] | None = None) -> list[str]:
@@ -116,3 +119,45 @@ def test_views_that_speak_at_once_are_heard_one_by_one_each_for_its_own_fragment
         SPEAKS, (Path(figures.__file__).parent / "browser/mount.js").read_text("utf-8")
     )
     assert said == [["button"], ["glance"], ["page"], ["button"], ["moved"], ["page"]]
+
+
+def test_a_script_is_asked_for_once_and_not_sent_with_a_sentence(
+    app: str, new_page: NewPage
+) -> None:
+    page = new_page(alone=True)
+    asked: list[str] = []
+    heard: list[int] = []
+    page.on("request", lambda request: asked.append(request.url) if FOLDER in request.url else None)
+
+    def connected(socket: Any) -> None:
+        socket.on("framereceived", lambda frame: heard.append(len(frame)))
+
+    page.on("websocket", connected)
+    page.goto(f"{app}/attention?text=Hello.")
+    page.locator(".hu-mosaic [role=radio]").first.wait_for()
+    settled(page)
+    heard.clear()
+    page.goto(f"{app}/attention?text=Good night.")
+    expect(page.get_by_label("English")).to_have_value("Good night.")
+    page.locator(".hu-mosaic [role=radio]").first.wait_for()
+    settled(page)
+    explorers = [url for url in asked if "/explorer-" in url]
+    assert {url.removeprefix(f"{app}/") for url in explorers} == {path("explorer")}
+    assert 0 < sum(heard) < len(served("explorer"))
+
+
+def test_a_script_that_did_not_come_is_asked_for_again(app: str, new_page: NewPage) -> None:
+    page = new_page().context.new_page()  # its console complains of what the test does
+    tries: list[str] = []
+
+    def lost(route: Route) -> None:
+        tries.append(route.request.url)
+        if len(tries) < 3:
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route(f"**/{FOLDER}explorer-*", lost)
+    page.goto(f"{app}/attention")
+    page.locator(".hu-mosaic [role=radio]").first.wait_for()
+    assert [url.partition("?")[2] for url in tries] == ["", "1", "2"]

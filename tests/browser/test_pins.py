@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.opened import opened
+from tests.browser.opened import on_screen, opened
 from tests.figures.made import HOSTILE, made
 from transformer.figures import ExplorerData, explorer_page
 from transformer.figures.explorer import Notice
@@ -132,8 +132,7 @@ def test_the_story_leads_to_its_heads_and_is_text(page: Page, tmp_path: Path) ->
         for look in [{"view": "heads", "kind": "encoder", "layer": 2, "head": 1, "tokens": "q1"}]
     ]
     written = explorer_page([ExplorerData(TRACE)], {"view": "heatmap"}, story=notices)
-    (tmp_path / "story.html").write_text(written, encoding="utf-8")
-    page.goto((tmp_path / "story.html").as_uri())
+    on_screen(page, tmp_path, written)
     story = page.get_by_role("region", name="What to notice on this sentence")
     expect(story.get_by_role("listitem")).to_have_text(
         f"Here {HOSTILE[0]} Encoder, layer 3, head 2"

@@ -16,6 +16,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
+from tests.browser.opened import on_screen, place_of, taken_text
 from transformer.config import ModelConfig
 from transformer.figures import ExplorerData, explorer_page
 from transformer.inference import Translator
@@ -53,8 +54,7 @@ def trace(tiny_model: Transformer, vocabulary: Vocabulary) -> Trace:
 
 def opened(page: Page, folder: Path, trace: Trace, **start: int | str) -> Page:
     begin = {"view": "query-key", "layer": LAYER, "head": HEAD, "exact": 1, **start}
-    (folder / "view.html").write_text(explorer_page([ExplorerData(trace)], begin), encoding="utf-8")
-    page.goto((folder / "view.html").as_uri())
+    on_screen(page, folder, explorer_page([ExplorerData(trace)], begin))
     page.locator(".hu-querykey").wait_for()
     return page
 
@@ -164,8 +164,7 @@ def test_a_strip_tells_dimension_and_value(page: Page, tmp_path: Path, trace: Tr
         assert number(tip.locator("strong").inner_text()) == pytest.approx(
             product[dimension], abs=6e-5
         )
-    box = canvas.bounding_box()
-    assert box
+    box = place_of(canvas)
     found = set()
     for x in np.linspace(10, box["width"] - 3, 40):  # the strip of the query is the uppermost
         canvas.hover(position={"x": float(x), "y": 30})
@@ -179,10 +178,7 @@ def test_a_strip_tells_dimension_and_value(page: Page, tmp_path: Path, trace: Tr
 
 def test_the_table_holds_every_number(page: Page, tmp_path: Path, trace: Trace) -> None:
     opened(page, tmp_path, trace, row=3, column=1)
-    page.get_by_role("button", name="Take it with you").click()
-    with page.expect_download() as taken:
-        page.get_by_role("button", name="Table (CSV)").click()
-    lines = list(csv.reader(taken.value.path().read_text(encoding="utf-8-sig").splitlines()))
+    lines = list(csv.reader(taken_text(page, "Table (CSV)").splitlines()))
     dimensions, keys = lines[1:17], lines[17:]
     got = np.array([line[1:6] for line in dimensions], float)
     query, key, value = (part(trace, "cross", what) for what in ("query", "key", "value"))
@@ -254,10 +250,7 @@ def test_hostile_tokens_are_text_and_fit(
 
 def test_the_picture_to_take_away_holds_all_steps(page: Page, tmp_path: Path, trace: Trace) -> None:
     opened(page, tmp_path, trace, row=2, column=1)
-    page.get_by_role("button", name="Take it with you").click()
-    with page.expect_download() as taken:
-        page.get_by_role("button", name="Picture for a paper (SVG)").click()
-    written = taken.value.path().read_text(encoding="utf-8")
+    written = taken_text(page, "Picture for a paper (SVG)")
     for n, title in enumerate(titles(page), start=1):
         assert f"{n}. {title[:12]}" in written
     assert f"{shares(trace, 'cross', 2)[1]:.4f}" in written

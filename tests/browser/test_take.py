@@ -14,15 +14,23 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.opened import CSV, PNG, SVG, Numbers, opened, ramp, scripted, table, taken
-from tests.figures.made import HOSTILE, made
+from tests.browser.opened import (
+    CSV,
+    PNG,
+    SVG,
+    Numbers,
+    opened,
+    place_of,
+    ramp,
+    scripted,
+    table,
+    taken,
+)
+from tests.browser.test_tools import SRC, TGT, TRACE
+from tests.figures.made import made
 from transformer.figures.views import EXPLORER
 
 pytestmark = pytest.mark.browser
-
-TGT = ["<s>", "▁r", "ows", "▁r", "."]
-SRC = [*HOSTILE, "</s>"]
-TRACE = made(SRC, TGT, source="Élan & <b>x</b>: say, it's so!")
 
 
 def picture(url: str) -> Numbers:
@@ -41,8 +49,7 @@ def test_a_png_is_the_picture_three_times_as_sharp_on_the_ground_of_the_screen(
     assert name == "attention-elan-b-x-b-say-it-heatmap-cross-L1-H2.png"
     with Image.open(path) as image:
         found = np.asarray(image.convert("RGB")).astype(int)
-    box = page.locator(".hu-canvas").bounding_box()
-    assert box
+    box = place_of(page.locator(".hu-canvas"))
     assert found.shape[:2] == (3 * (box["height"] + 52 + 54 + 16), 3 * (box["width"] + 32))
     ground = {"light": (255, 255, 255), "dark": (18, 22, 28)}[scheme]
     assert tuple(found[1, 1]) == ground

@@ -11,7 +11,18 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.opened import CSV, PNG, SVG, opened, scripted, table, taken, weights
+from tests.browser.opened import (
+    CSV,
+    PNG,
+    SVG,
+    on_screen,
+    opened,
+    place_of,
+    scripted,
+    table,
+    taken,
+    weights,
+)
 from tests.figures.made import HOSTILE, Made, made
 from transformer.figures import ExplorerData, ExplorerView, explorer_data, prefixed
 from transformer.figures.views import TABS, style
@@ -94,8 +105,7 @@ def test_help_menu_and_table_fit_a_phone(new_page: NewPage, tmp_path: Path, sche
         assert box["x"] + box["width"] <= 390
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Help and keys").click()
-    box = page.get_by_role("dialog").bounding_box()
-    assert box
+    box = place_of(page.get_by_role("dialog"))
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390
     assert box["height"] <= 900
@@ -167,8 +177,7 @@ def test_keys_mean_nothing_where_they_mean_something_else(page: Page, tmp_path: 
 
 def test_a_notebook_s_frame_is_used_like_the_page(page: Page, tmp_path: Path) -> None:
     shown = ExplorerView([ExplorerData(TRACE)], {"view": "heatmap", "layer": 1, "head": 2})
-    (tmp_path / "notebook.html").write_text(f"<p>{shown._repr_html_()}</p>", encoding="utf-8")
-    page.goto((tmp_path / "notebook.html").as_uri())
+    on_screen(page, tmp_path, f"<p>{shown._repr_html_()}</p>")
     inside = page.frame_locator("iframe")
     expect(inside.locator(".hu-title")).to_have_text("Layer 1, head 2")
     inside.locator(".hu-canvas").focus()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from benchmarks.browser import settled
+from benchmarks.browser import served, settled, wait_until
 from tests.browser.conftest import NewPage
 from transformer import Translator
 from transformer.training.run import RunFolder
@@ -155,3 +155,53 @@ def test_own_pairs_train_on_a_phone_in_the_dark(app: str, new_page: NewPage) -> 
     ground = page.locator(".stApp").evaluate("(node) => getComputedStyle(node).backgroundColor")
     assert ground == "rgb(18, 22, 28)"
     stop(page)
+
+
+def test_a_race_is_watched_by_its_address_and_stopped_as_a_whole(app: str, page: Page) -> None:
+    page.goto(f"{app}/train")
+    page.get_by_text("1, a first look").click()
+    expect(page.get_by_text("2 settings × 1 seed = 2 runs")).to_be_visible()
+    page.locator(".st-key-start-race-warm-up").get_by_role("button").click()
+    wait_until(page, "location.search.includes('race=warm-up')")
+    grid = page.locator("table", has_text="Where the runs stand")
+    expect(grid.get_by_text(re.compile(r"step \d+ of 600")).first).to_be_visible()
+    expect(page.locator(".js-plotly-plot .scatterlayer path.js-line").first).to_be_visible()
+    page.reload()  # the address leads back, and the race is still one's own
+    expect(grid.locator("tbody tr")).to_have_count(2)
+    page.get_by_role("button", name="Stop the whole race").click()
+    expect(grid.get_by_text("cancelled")).to_have_count(2)
+    expect(page.get_by_role("button", name="Stop the whole race")).to_have_count(0)
+    words = page.get_by_text("a verdict needs 3 finished seeds of each side, and there are 0 and 0")
+    expect(words).to_be_visible()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("button", name="Delete the race").click()
+    wait_until(page, "!location.search.includes('race=')")
+    expect(page.get_by_text("0 of 2 runs over")).to_have_count(0)
+    expect(page.get_by_role("heading", name="Races")).to_be_visible()
+
+
+def test_a_run_outlives_its_server_and_is_its_visitors_on_the_other(
+    checkpoints: Path, tmp_path: Path, new_page: NewPage
+) -> None:
+    runs = tmp_path / "runs"
+    with (
+        served(checkpoints, HEADS_UP_RUNS=str(runs)) as (first, leaving),
+        served(checkpoints, HEADS_UP_RUNS=str(runs)) as (second, _),
+    ):
+        page, stranger = new_page(), new_page()
+        name = begin(page, first, 20_000)
+        expect(badge(page, "running")).to_be_visible()
+        stranger.goto(f"{second}/train?run={name}")
+        expect(stranger.get_by_text("Someone else's run")).to_be_visible()
+        page.goto(f"{second}/train?run={name}")  # the cookie is the domain's, not the server's
+        expect(badge(page, "running")).to_be_visible()
+        expect(button(page, "Stop")).to_be_visible()
+        leaving.terminate()
+        leaving.wait(60)
+        saved = RunFolder(runs / name).state()["step"]
+        expect(badge(page, "running")).to_be_visible()
+        stop(page)
+        expect(badge(stranger, "cancelled")).to_be_visible()
+        assert RunFolder(runs / name).state()["step"] >= saved
+        for one in (page, stranger):
+            one.goto("about:blank")  # before the server goes, which a page would complain of

@@ -9,8 +9,23 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.heatmap import SRC, TGT, TRACE, WRITTEN, head, spots, tip
-from tests.browser.opened import marked, opened, pixels, ramp, table, weights
+from tests.browser.opened import (
+    SRC,
+    TGT,
+    TRACE,
+    WRITTEN,
+    head,
+    marked,
+    on_screen,
+    opened,
+    pixels,
+    place_of,
+    ramp,
+    spots,
+    table,
+    tip,
+    weights,
+)
 from tests.figures.made import HOSTILE, made
 from transformer.figures import explorer_sides as packing_limits
 from transformer.figures import translation_data, translation_page
@@ -197,8 +212,7 @@ def test_a_long_sentence_is_drawn_and_read_to_its_last_cell(page: Page, tmp_path
     opened(page, tmp_path, trace, kind="encoder", head=1, row=n - 1, column=n - 1)
     assert tip(page) == "0.5000"
     assert page.locator(".hu-tip").inner_text().count("word299") == 2
-    box = page.locator(".hu-canvas").bounding_box()
-    assert box
+    box = place_of(page.locator(".hu-canvas"))
     assert box["height"] < 1000
     left, top, *_ = marked(page)
     page.keyboard.press("Tab")
@@ -225,8 +239,7 @@ def test_hostile_tokens_of_a_translation_are_text(
 ) -> None:
     page = new_page(width)
     data = translation_data("<b>x</b> " + HOSTILE[0], HOSTILE, HOSTILE[::-1])
-    (tmp_path / "translation.html").write_text(translation_page(data), encoding="utf-8")
-    page.goto((tmp_path / "translation.html").as_uri())
+    on_screen(page, tmp_path, translation_page(data))
     expect(page.locator(".hu-text")).to_have_text("<b>x</b> " + HOSTILE[0])
     expect(page.locator(".hu-pieces").first.locator(".hu-chip")).to_have_text(HOSTILE)
     assert page.locator(".hu script, .hu b").count() == 0

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.heatmap import TRACE, head, spots
-from tests.browser.opened import Numbers, opened, pixels, table, weights
+from tests.browser.opened import TRACE, Numbers, head, opened, pixels, spots, table, weights
 from tests.figures.made import made
 
 pytestmark = pytest.mark.browser

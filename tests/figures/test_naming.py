@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,16 @@ from transformer.figures.words import words
 
 TOKENS = ["<s>", "▁umbr", "ella", ",", "▁", "▁L", "'", "eau", ".", "</s>", "<unk>", *HOSTILE]
 BROWSER = Path(naming.__file__).parent / "browser"
+
+
+def printed(script: str) -> Any:
+    """What a script prints that has naming.js as `n`."""
+    begin = f"const n = await import({json.dumps((BROWSER / 'naming.js').as_uri())});"
+    told = subprocess.run(
+        [NODE, "--input-type=module", "--no-warnings", "-e", begin + script],
+        capture_output=True, check=True, encoding="utf-8", timeout=120,
+    )  # fmt: skip
+    return json.loads(told.stdout)
 
 
 def test_people_read_no_signs_and_count_from_1() -> None:
@@ -43,17 +54,12 @@ def test_exactly_nothing_is_changed() -> None:
 def test_the_scripts_name_alike(exact: bool) -> None:
     labels = {"tokens": TOKENS, "words": words(TOKENS)}
     script = (
-        f"const n = await import({json.dumps((BROWSER / 'naming.js').as_uri())});"
         f"n.nameExactly({json.dumps(exact)});"
         "const head = { layer: 3, head: 1 };"
         f"const names = n.pieceNames({json.dumps(labels)}).map(n.tokenName);"
         "console.log(JSON.stringify([names, n.headName(head), n.shortName(head)]));"
     )
-    told = subprocess.run(
-        [NODE, "--input-type=module", "--no-warnings", "-e", script],
-        capture_output=True, check=True, encoding="utf-8", timeout=120,
-    )  # fmt: skip
-    assert json.loads(told.stdout) == [
+    assert printed(script) == [
         naming.token_names(TOKENS, exact),
         naming.head_name(3, 1, exact),
         naming.short_name(3, 1, exact),
@@ -86,15 +92,10 @@ def test_names_of_files_hold_letters_that_every_file_system_takes() -> None:
 
 def test_the_scripts_name_files_alike() -> None:
     script = (
-        f"const n = await import({json.dumps((BROWSER / 'naming.js').as_uri())});"
         f"const given = {json.dumps(FILES)};"
         "console.log(JSON.stringify(given.map((each) => n.stampedName(...each))));"
     )
-    told = subprocess.run(
-        [NODE, "--input-type=module", "--no-warnings", "-e", script],
-        capture_output=True, check=True, encoding="utf-8", timeout=120,
-    )  # fmt: skip
-    assert json.loads(told.stdout) == [naming.file_name(*given) for given in FILES]
+    assert printed(script) == [naming.file_name(*given) for given in FILES]
 
 
 def test_what_links_said_before_is_understood() -> None:

@@ -1,16 +1,167 @@
-"""The pure logic of the browser's scripts: `scripts/*.test.js` import the real modules.
-Playwright brings its own Node, so there is one wherever the tests are installed."""
+"""The browser's scripts: joined from modules, made into pages, and their pure logic in Node."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 from playwright._impl._driver import compute_driver_executable
 
+from transformer.figures import module, modules, style, translation_data, translation_page
+from transformer.figures.modules import join_modules
+from transformer.figures.views import COMPONENTS, EXPLORER, TABS, page
+
+FILES = {
+    "base.js": """// What all share.
+
+export const one = 1;
+const two = one + 1;
+export function three() {
+  // a sum
+  return one + two; // stays
+}
+""",
+    "left.js": 'import { one } from "./base.js";\n\nexport const left = one * 10;\n',
+    "right.js": """import {
+  one,
+  three,
+} from "./base.js";
+
+/**
+ * Types.
+ * @type {number}
+ */
+export const right = three() + one;
+""",
+    "base.css": ".a { color: red; }\n",
+    "right.css": '@import "wide.css";\n\n.c { color: blue; }\n',
+    "wide.css": ".b { color: green; }\n",
+}
+ENTRY = """import { left } from "./left.js";
+import { right } from "./right.js";
+export default left + right;"""
+HOSTILE = "</script><script>alert(1)</script><b>&\"'"
+# Names, not addresses that anyone asks.
+NAMESPACES = r'"http://www\.w3\.org/(2000/svg|1998/Math/MathML)"'
 FOLDER = Path(__file__).parent / "scripts"
 NODE = compute_driver_executable()[0]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_each_module_stands_once_after_those_that_it_imports(folder: Path) -> None:
+    joined = join_modules(ENTRY, folder)
+    assert joined.files == ("base.js", "left.js", "right.js")
+    assert (
+        joined.script
+        == """const one = 1;
+const two = one + 1;
+function three() {
+  return one + two; // stays
+}
+const left = one * 10;
+const right = three() + one;
+export default left + right;
+"""
+    )
+
+
+def test_a_style_comes_with_its_script_after_those_that_it_builds_on(folder: Path) -> None:
+    style = join_modules(ENTRY, folder).style
+    assert [line for line in style.splitlines() if line] == [
+        ".a { color: red; }",
+        ".b { color: green; }",
+        ".c { color: blue; }",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("base.js", 'import { left } from "./left.js";\n', "circle: left.js → base.js → left.js."),
+        ("left.js", 'import { four } from "./base.js";\n', "four from base.js, which exports one"),
+        ("left.js", 'import { x } from "./gone.js";\n', "left.js imports from gone.js, which is"),
+        (
+            "left.js",
+            "export const left = 1;\nconst two = 2;\n",
+            "left.js and base.js both define",
+        ),
+        ("left.js", "const [two] = [2];\nexport const left = two;\n", "both define two"),
+        ("left.js", 'import * as all from "./base.js";\n', "must be written as import { a, b }"),
+        ("left.js", 'import { one as o } from "./base.js";\n', "must be written as import"),
+        ("left.js", "export { left };\n", "must be written as import"),
+        ("left.js", "export const left = 1;\nexport default left;\n", "must be written as"),
+        ("left.js", "const left = 1;\n", "left from left.js, which exports nothing"),
+        ("wide.css", '@import "right.css";\n', "circle: right.css → wide.css → right.css"),
+        ("wide.css", '@import "gone.css";\n', "wide.css imports gone.css, which is not in"),
+    ],
+)
+def test_what_cannot_be_joined_is_told(folder: Path, file: str, text: str, said: str) -> None:
+    (folder / file).write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        join_modules(ENTRY, folder)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("view", COMPONENTS)
+def test_nothing_is_fetched_and_nothing_is_parsed_as_html(view: str) -> None:
+    code = re.sub(r"(^|\s)//.*", "", re.sub(NAMESPACES, "", module(view))) + style(view)
+    assert not re.search(r"https?:|@import|\burl\((?!#)|\bfetch\(|XMLHttpRequest|\bimport\b", code)
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", code)
+    assert "</script" not in code
+
+
+@pytest.mark.parametrize("view", COMPONENTS)
+def test_the_component_is_a_module_with_one_default_export(view: str) -> None:
+    made = "mountExplorer(TABS)" if view == "explorer" else f"mounted({view}View)"
+    assert re.findall(r"^export .*", module(view), flags=re.M) == [f"export default {made};"]
+    assert f"function {view}View(" in module(view)
+
+
+@pytest.mark.parametrize("view", COMPONENTS)
+def test_no_text_goes_over_a_line(view: str) -> None:
+    """Whole lines that are comments are left out: none of them may be the middle of a text."""
+    for line in module(view).splitlines():
+        assert line.count("`") % 2 == 0, line
+
+
+def test_every_view_of_the_explorer_has_its_tab() -> None:
+    joined = join_modules(TABS)
+    assert {f"{script}.js" for script in EXPLORER.values()} <= set(joined.files)
+    tabs = re.findall(r"^const (\w+)Tab = \{ label: ", joined.script, flags=re.M)
+    assert tabs == list(EXPLORER.values())
+
+
+def test_no_script_and_no_style_lies_about_unused() -> None:
+    uses = [(view, f"{view}View") for view in COMPONENTS]
+    uses += [("file", "openFile"), ("served", "servedView")]
+    names = [f'import {{ {name} }} from "./{file}.js";' for file, name in uses]
+    entry = [TABS, 'import { mountExplorer } from "./explorer-use.js";', *names]
+    joined = join_modules("\n".join(entry) + "\n")
+    folder = Path(modules.__file__).parent / "browser"
+    assert {*joined.files} == {path.name for path in folder.glob("*.js")}
+    styles = [path.read_text(encoding="utf-8").splitlines()[-1] for path in folder.glob("*.css")]
+    assert [line for line in styles if line not in joined.style] == []
+
+
+def test_a_title_stays_text() -> None:
+    written = page("", title=HOSTILE)
+    assert "alert(1)" not in written.replace("alert(1)&lt;/script", "")
+    assert len(re.findall(r"</script>", written)) == 1
+
+
+def test_a_translation_in_a_page_stays_text() -> None:
+    written = translation_page(translation_data(HOSTILE, [HOSTILE], [HOSTILE]), HOSTILE)
+    assert len(re.findall(r"</?script", written)) == 4  # its data, and what shows them
+    assert "<b>" not in written
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.test.js")), ids=lambda file: file.name)

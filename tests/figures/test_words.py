@@ -1,4 +1,4 @@
-"""Pieces make words, and attention between words is that between their pieces."""
+"""Pieces put together to words, and how much a pinned word and the others look at each other."""
 
 from __future__ import annotations
 
@@ -11,16 +11,123 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.figures.words import merge, special, word_labels, words
+from tests.figures.made import HOSTILE, made
+from transformer.figures.explorer_sides import ExplorerData
+from transformer.figures.packing import FINE, rounding_error, weights_of
+from transformer.figures.words import (
+    looks,
+    merge,
+    pin_parts,
+    plain_words,
+    special,
+    word_labels,
+    words,
+)
 from transformer.text.vocabulary import Vocabulary
 
+TOKENS = ["▁the", "▁um", "brella", "?", "</s>", "<s>", ",", "▁(", "s", "▁l'", "▁", *HOSTILE]
+lists = st.lists(st.sampled_from(TOKENS), min_size=1, max_size=9)
+Numbers = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float32]
-
-HOSTILE = ["<b>", "▁<b>", "▁", "▁▁", "", " ", "</s>x", "▁</s>", "<S>", "שלום", "▁مرحبا", "\u0301"]
-HOSTILE += ["e\u0301", "\u202e", "\u200b", "🙂", "<0xE2>", "\ud800", "\0", "_a", "\n"]
+ODD = ["<b>", "▁<b>", "▁", "▁▁", "", " ", "</s>x", "▁</s>", "<S>", "שלום", "▁مرحبا", "\u0301"]
 CONTROL = ["<s>", "</s>", "<pad>", "<unk>"]
+tokens = st.lists(st.sampled_from([*ODD, *CONTROL, "▁in", "cred", "ible"]) | st.text())
+CASES = {
+    "nothing": ([], [], []),
+    "no mark at first": (["x", "y", "▁z"], [0, 0, 1], ["xy", "z"]),
+    "a mark alone": (["▁", "▁a", "▁", "b"], [0, 1, 2, 2], ["▁", "a", "b"]),
+    "an empty piece": (["", "a", ""], [0, 0, 0], ["a"]),
+    "only an empty piece": ([""], [0], [""]),
+    "markup": (["<b>", "▁<b>", "</b>"], [0, 1, 1], ["<b>", "<b></b>"]),
+    "nearly control": (["▁</s>", "</s>x", "<S>"], [0, 0, 0], ["</s></s>x<S>"]),
+    "right to left": (["▁של", "ום", "▁מה"], [0, 0, 1], ["שלום", "מה"]),
+    "combining": (["▁e", "\u0301", "▁\u0301"], [0, 0, 1], ["e\u0301", "\u0301"]),
+    "an underscore": (["▁a", "_b"], [0, 0], ["a_b"]),
+    "a mark within": (["▁a▁b"], [0], ["a▁b"]),
+}
+WRONG = {
+    "few rows": ([0, 1], [0, 1, 2], "2 word numbers for 3 rows"),
+    "many columns": ([0, 1, 2], [0, 1, 2, 3], "4 word numbers for 3 columns"),
+    "not from 0": ([1, 1, 2], [0, 1, 2], "first word of the rows is 1; it must be 0"),
+    "a word left out": ([0, 1, 2], [0, 0, 2], "words of the columns go from 0 to 2; after 0"),
+    "a word again": ([0, 1, 0], [0, 1, 2], "words of the rows go from 1 to 0; after 1"),
+}
 
-tokens = st.lists(st.sampled_from([*HOSTILE, *CONTROL, "▁in", "cred", "ible"]) | st.text())
+
+def test_signs_stand_apart_from_the_words_they_follow() -> None:
+    tokens = ["<s>", "▁(", "un", "believ", "able", ")", ",", "▁L'", "arbre.", "▁-", "</s>"]
+    numbers, labels = plain_words(tokens)
+    assert numbers == [0, 1, 2, 2, 2, 3, 4, 5, 5, 6, 7]
+    assert labels == ["", "", "unbelievable", "", "", "L'arbre", "-", ""]
+
+
+@given(lists)
+def test_words_without_their_signs_divide_the_words(tokens: list[str]) -> None:
+    numbers, labels = plain_words(tokens)
+    assert len(numbers) == len(tokens)
+    assert sorted(set(numbers)) == list(range(len(labels)))
+    whole = words(tokens)
+    for number in range(len(labels)):
+        assert len({whole[i] for i, one in enumerate(numbers) if one == number}) == 1
+
+
+def slowly(weights: Numbers, rows: list[str], columns: list[str], *, same: bool) -> Numbers:
+    """(head, row word, column word): what `looks` takes the greatest of."""
+    (of_row, row_labels), (of_column, column_labels) = plain_words(rows), plain_words(columns)
+    found = np.zeros((len(weights), len(row_labels), len(column_labels)))
+    for h in range(len(weights)):
+        for i, r in enumerate(of_row):
+            for j, c in enumerate(of_column):
+                if row_labels[r] and column_labels[c] and not (same and r == c):
+                    found[h, r, c] += weights[h, i, j] / of_row.count(r)
+    return found
+
+
+@given(lists, lists, st.booleans(), st.integers(0, 2**32 - 1))
+def test_a_word_has_the_greatest_weight_of_another(
+    rows: list[str], columns: list[str], same: bool, seed: int
+) -> None:
+    columns = rows if same else columns
+    weights = np.random.default_rng(seed).dirichlet(np.full(len(columns), 0.5), (2, len(rows)))
+    to, back = looks(weights, rows, columns, same=same)
+    wanted = slowly(weights, rows, columns, same=same)
+    # Sums of float32 over at most nine pieces.
+    np.testing.assert_allclose(to.weights, wanted.max(axis=1), atol=1e-6)
+    np.testing.assert_allclose(back.weights, wanted.max(axis=2), atol=1e-6)
+    for h in range(2):
+        for word, other in enumerate(to.others[h]):
+            assert wanted[h, other, word] == pytest.approx(wanted[h, :, word].max(), abs=1e-6)
+        for word, other in enumerate(back.others[h]):
+            assert wanted[h, word, other] == pytest.approx(wanted[h, word].max(), abs=1e-6)
+
+
+def test_what_is_sent_is_that_of_every_layer() -> None:
+    source, target = ["▁the", "▁um", "brella", "?", "</s>"], ["<s>", "▁le", "▁para", "pluie"]
+    trace = made(source, target, layers=2, heads=3)
+    parts = {part.name: part for part in ExplorerData(trace).pins}
+    assert len(parts) == 12
+    weights = np.stack([trace.weights("cross", layer) for layer in range(2)])
+    # The second row writes the first piece of "parapluie", the third its second.
+    looked = (weights[:, :, 1, 1:3].sum(-1) + weights[:, :, 2, 1:3].sum(-1)) / 2
+    article = weights[:, :, 0, 1:3].sum(-1)
+    part = parts["pins.cross.to"]
+    assert part.array.shape == (2, 3, 4)
+    np.testing.assert_allclose(
+        weights_of(part)[..., 1],
+        np.maximum(looked, article),
+        atol=rounding_error(1.0, FINE),
+    )
+    np.testing.assert_array_equal(parts["pins.cross.to.who"].array[..., 1] == 1, looked > article)
+
+
+def test_a_sentence_of_signs_alone_has_no_looks() -> None:
+    weights = np.full((1, 1, 2, 2), 0.5, dtype=np.float32)
+    parts = pin_parts("encoder", list(weights), [".", "</s>"], [".", "</s>"])
+    assert not parts[0].array.any()
+    assert not parts[2].array.any()
+
+
+ODD += ["e\u0301", "\u202e", "\u200b", "🙂", "<0xE2>", "\ud800", "\0", "_a", "\n"]
 
 
 def test_a_sentence_of_words_and_control_tokens() -> None:
@@ -36,21 +143,6 @@ def test_a_control_token_is_a_word_of_its_own_and_one_begins_after_it(control: s
     assert words(pieces) == [0, 1, 2, 2, 3, 4]
     assert word_labels(pieces) == ["a", control, "bc", control, control]
     assert special(pieces) == [False, True, False, False, True, True]
-
-
-CASES = {
-    "nothing": ([], [], []),
-    "no mark at first": (["x", "y", "▁z"], [0, 0, 1], ["xy", "z"]),
-    "a mark alone": (["▁", "▁a", "▁", "b"], [0, 1, 2, 2], ["▁", "a", "b"]),
-    "an empty piece": (["", "a", ""], [0, 0, 0], ["a"]),
-    "only an empty piece": ([""], [0], [""]),
-    "markup": (["<b>", "▁<b>", "</b>"], [0, 1, 1], ["<b>", "<b></b>"]),
-    "nearly control": (["▁</s>", "</s>x", "<S>"], [0, 0, 0], ["</s></s>x<S>"]),
-    "right to left": (["▁של", "ום", "▁מה"], [0, 0, 1], ["שלום", "מה"]),
-    "combining": (["▁e", "\u0301", "▁\u0301"], [0, 0, 1], ["e\u0301", "\u0301"]),
-    "an underscore": (["▁a", "_b"], [0, 0], ["a_b"]),
-    "a mark within": (["▁a▁b"], [0], ["a▁b"]),
-}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -138,15 +230,6 @@ def test_one_word_of_all_pieces_is_one_cell() -> None:
 
 def test_no_rows_stay_none() -> None:
     assert merge(np.zeros((2, 0, 3), np.float32), [], [0, 0, 1]).shape == (2, 0, 2)
-
-
-WRONG = {
-    "few rows": ([0, 1], [0, 1, 2], "2 word numbers for 3 rows"),
-    "many columns": ([0, 1, 2], [0, 1, 2, 3], "4 word numbers for 3 columns"),
-    "not from 0": ([1, 1, 2], [0, 1, 2], "first word of the rows is 1; it must be 0"),
-    "a word left out": ([0, 1, 2], [0, 0, 2], "words of the columns go from 0 to 2; after 0"),
-    "a word again": ([0, 1, 0], [0, 1, 2], "words of the rows go from 1 to 0; after 1"),
-}
 
 
 @pytest.mark.parametrize("case", WRONG)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
@@ -21,10 +24,12 @@ from transformer.training.estimate import Estimate
 from transformer.ui import live_jobs
 from transformer.ui.frame import JOINER
 from transformer.ui.kit import remembered
+from transformer.ui.kit.computed import computing
 from transformer.ui.pages import PAGES, made
 
 ROOT = Path(__file__).resolve().parents[2]
 Visit = Callable[..., AppTest]
+WRITTEN = ("markdown", "caption", "header", "subheader", "info", "warning", "html")
 
 
 def run_program(code: str, space: dict[str, Any] | None = None) -> None:
@@ -46,6 +51,44 @@ def shown(app: AppTest) -> list[Any]:
     return [unpack(p.bytes)[0] if p.bytes else json.loads(p.json) for p in protos]
 
 
+def told(app: AppTest, *, kinds: Sequence[str] = WRITTEN) -> str:
+    """What is written in elements of these kinds, without what keeps Markdown from reading it."""
+    found = [(kind, one) for kind in kinds for one in app.get(kind)]
+    parts = [one.proto.body if kind == "html" else one.value for kind, one in found]
+    return "\n".join(parts).replace("\\", "")
+
+
+def charts(app: AppTest) -> list[dict[str, Any]]:
+    """The Plotly figures on the page."""
+    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+
+
+def numbers(found: Any) -> Any:
+    """An array as Plotly sends it: a list, or base 64 with its kind."""
+    if isinstance(found, list):
+        return np.array(found)
+    array = np.frombuffer(base64.b64decode(found["bdata"]), found["dtype"])
+    return array.reshape([int(side) for side in str(found.get("shape", array.size)).split(",")])
+
+
+def button(app: AppTest, label: str, number: int = 0) -> Any:
+    """A button of this label; one of several by its number."""
+    return [one for one in app.button if one.label == label][number]
+
+
+def measure(app: AppTest, label: str, status: str = "done") -> None:
+    """Press this button and wait for the process that it starts."""
+    press = button(app, label)
+    press.click().run()
+    key = str(press.key).removeprefix("ask-")
+    until = time.monotonic() + 100
+    while computing().look(key).live and time.monotonic() < until:
+        time.sleep(0.1)
+    assert computing().look(key).status == status
+    app.run()
+    assert not app.exception
+
+
 def messages(app: AppTest) -> list[str]:
     """Warnings and errors as people read them."""
     return [box.value.replace("\\", "").replace(JOINER, "") for box in [*app.warning, *app.error]]
@@ -65,6 +108,15 @@ def our_components_alone() -> Iterator[None]:
         yield
 
 
+def turn(app: AppTest, **params: str) -> AppTest:
+    """Another address in the same session."""
+    for name, value in params.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception, app.exception[0].message
+    return app
+
+
 @pytest.fixture
 def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Visit]:
     """Open a page by its own address, as the first of a new session; there are no runs."""
@@ -76,11 +128,7 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
         if page != "app.py":
             app.switch_page(page)
-        for name, value in params.items():
-            app.query_params[name] = value
-        app.run()
-        assert not app.exception, app.exception[0].message
-        return app
+        return turn(app, **params)
 
     yield open_page
     services.close_all()

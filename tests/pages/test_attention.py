@@ -41,9 +41,9 @@ def test_the_explorer_opens_where_the_address_says(visit: Visit, kind: str) -> N
 
 
 def test_it_opens_at_the_head_that_the_story_begins_with_if_none_is_asked_for(
-    visit: Visit, checkpoints: Path
+    visit: Visit, translator: Translator
 ) -> None:
-    trace = Translator.load(checkpoints / "tiny", device="cpu").trace(View().text)
+    trace = translator.trace(View().text)
     start = shown(visit("pages/attention.py"))[0]["start"]
     aligns = [(one.layer, one.head) for one in stand_out(trace) if one.what == "aligns"]
     assert (start["layer"], start["head"]) == (aligns or [ExplorerData(trace).clearest("cross")])[0]
@@ -92,9 +92,9 @@ def test_decoding_has_the_layers_of_each_kinds_clearest_head(
         assert f"0.weights.{kind}.{layer}" in parts
 
 
-def test_the_story_is_of_the_sentence_at_hand(visit: Visit, checkpoints: Path) -> None:
+def test_the_story_is_of_the_sentence_at_hand(visit: Visit, translator: Translator) -> None:
     text = "The baker paints a boat."
-    trace = Translator.load(checkpoints / "tiny", device="cpu").trace(text)
+    trace = translator.trace(text)
     told = shown(visit("pages/attention.py", text=text))[0]["story"]
     wanted = [(one.kind, one.layer, one.head) for one in stand_out(trace)]
     assert [tuple(n["look"][k] for k in ("kind", "layer", "head")) for n in told] == wanted

@@ -15,7 +15,7 @@ from transformer.jobs import JobError, Jobs
 from transformer.jobs.races import RACES
 from transformer.run_config import PairsRun
 from transformer.training.recipe import PAIRS_FILE, describe
-from transformer.ui.classroom.class_race import seeds_for
+from transformer.ui.classroom.runs import seeds_for
 
 __all__ = ["token"]  # a fixture
 pytestmark = pytest.mark.usefixtures("token")

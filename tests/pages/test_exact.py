@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, shown, view
+from transformer.figures.glossary import TERMS, tip
 from transformer.figures.words import merge, words
 from transformer.inference import Translator
+from transformer.ui.address import View
 from transformer.ui.pages import PAGES
 
 TEXT = "The baker paints a boat."
@@ -59,8 +60,8 @@ def test_the_explorer_hears_of_the_switch(visit: Visit) -> None:
     assert shown(switch(app))[0]["exact"] == 1
 
 
-def test_translate_tells_of_whole_words(visit: Visit, checkpoints: Path) -> None:
-    trace = Translator.load(checkpoints / "tiny", device="cpu").trace(TEXT)
+def test_translate_tells_of_whole_words(visit: Visit, translator: Translator) -> None:
+    trace = translator.trace(TEXT)
     sentence, table = shown(visit("pages/translate.py", text=TEXT))
     assert sentence["words"]
     written = [step["chosen"]["token"] for step in table["steps"]]
@@ -83,3 +84,30 @@ def test_layers_and_heads_are_counted_from_1(visit: Visit) -> None:
     assert (box.options, box.value) == (["1", "2"], 1)
     box = next(one for one in switch(app).selectbox if one.label == "Layer")
     assert (box.options, box.value) == (["0", "1"], 1)
+
+
+def test_all_terms_stand_there_and_are_looked_for(visit: Visit) -> None:
+    app = visit("pages/glossary.py")
+    text = " ".join(one.value for one in app.markdown).replace("\\", "")
+    assert all(one.what in text for one in TERMS)
+    links = [one.proto for one in app.get("page_link") if one.proto.label == "see it"]
+    assert len(links) == len(TERMS)
+    app.text_input[0].set_value("temperature").run()
+    assert len([one for one in app.get("page_link") if one.proto.label == "see it"]) == 1
+    app.text_input[0].set_value("xyzzy").run()
+    assert "no such term" in app.info[0].value
+
+
+def test_a_widget_named_by_a_term_has_its_tooltip(visit: Visit) -> None:
+    app = visit("pages/translate.py", method="sample")
+    sliders = {slider.label: slider.help for slider in app.slider}
+    for name in ("temperature", "top_k", "top_p"):
+        label = View.fields()[name].label
+        assert sliders[label] == tip(label)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_the_explorer_has_them_too(visit: Visit, kind: str) -> None:
+    terms = shown(visit("pages/attention.py"))[0]["terms"]
+    names = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Encoder–decoder"}
+    assert terms[kind] == tip(names[kind])

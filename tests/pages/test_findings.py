@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
+import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -11,11 +12,12 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, messages
+from tests.pages.conftest import Visit, charts, messages, told
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.evidence.verdicts import Word
 from transformer.analysis.findings import FINDINGS
+from transformer.analysis.findings.beside_checkpoint import KEPT, keep
 from transformer.analysis.reports import report
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import Computation, Computing
@@ -23,17 +25,18 @@ from transformer.jobs.computation import LANES, of_report
 from transformer.jobs.computation_service import FOLDER
 from transformer.jobs.latest import Latest
 from transformer.jobs.results import FAILED, RESULT
-from transformer.text.files import write_json
+from transformer.text.files import read_json, write_json
 from transformer.ui.kit.verdicts import BADGES
 
 PAGE, N = "pages/findings.py", 12
 DONE = ("positional", "last-cross", "norms-input", "tolerance")
+texts = partial(told, kinds=("markdown", "caption"))
 
 
 @pytest.fixture(scope="module")
-def results(checkpoints: Path) -> dict[str, dict[str, Any]]:
+def results(translator: Translator) -> dict[str, dict[str, Any]]:
     """Some findings as their passes would leave them, by name."""
-    translator, corpus = Translator.load(checkpoints / "tiny", "cpu"), Corpus.bundled(N)
+    corpus = Corpus.bundled(N)
     return {name: report(translator, corpus, f"finding-{name}").to_dict() for name in DONE}
 
 
@@ -44,11 +47,6 @@ def put(checkpoints: Path, runs: Path, name: str, made: dict[str, Any], file: st
     folder.mkdir(parents=True)
     write_json(folder / file, made)
     return asked.key
-
-
-def texts(app: AppTest) -> str:
-    found = "\n".join(box.value for box in [*app.markdown, *app.caption])
-    return re.sub(r"\\(.)", r"\1", found)
 
 
 def test_nothing_is_known_beforehand(visit: Visit) -> None:
@@ -104,7 +102,7 @@ def test_verdicts_with_reason_figures_and_files(
     assert made["correction"] in told
     (shown,) = (box.proto.body for box in app.get("html") if 'class="hu-effect"' in box.proto.body)
     assert "% of the loss" in shown
-    (chart,) = (json.loads(chart.proto.spec) for chart in app.get("plotly_chart"))
+    (chart,) = charts(app)
     rows = pd.DataFrame(made["table"])
     assert [trace["name"] for trace in chart["data"]] == list(rows["kind"].unique())
     files = [box.proto.label for box in app.get("download_button")]
@@ -194,3 +192,42 @@ def test_what_a_visitor_brought_is_nobody_elses(
     app.text_area(key="corpus-text").set_value("I sleep .\nShe paints .").run()
     next(b for b in app.button if b.label == "Run all").click().run()
     assert subjects == [""] * len(FINDINGS)
+
+
+@pytest.fixture
+def folder(checkpoints: Path, tmp_path: Path) -> Path:
+    """A folder of checkpoints, of which the one there has a finding beside it, 31 days after 1
+    January 1970."""
+    folder = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
+    translator, corpus = Translator.load(folder / "tiny", "cpu"), Corpus.bundled(N)
+    found = [{"finding": "positional", **FINDINGS["positional"].run(translator, corpus).to_dict()}]
+    path = keep(folder / "tiny", {"name": "our own", "sentences": N}, found, FINDINGS)
+    write_json(path, {**read_json(path), "when": 86400 * 31})
+    return folder
+
+
+def effects(app: AppTest) -> list[Any]:
+    return [box for box in app.get("html") if 'class="hu-effect"' in box.proto.body]
+
+
+def test_its_row_has_figures_and_says_where_they_are_from(visit: Visit, folder: Path) -> None:
+    app = visit(PAGE, folder)
+    assert not messages(app)
+    told = texts(app)
+    assert f"Came with the app: 1 Feb 1970, {N} sentences of our own" in told
+    assert f"{BADGES['refuted'][1]} Refuted" in told
+    assert told.count("not yet run here") == len(FINDINGS) - 1
+    assert f"0 of {len(FINDINGS)} have been run over these sentences" in told
+    assert "Run all" in [button.label for button in app.button]
+    app.button(key="open-positional").click().run()
+    assert texts(app).count("Came with the app: 1 Feb 1970") == 2
+    assert len(effects(app)) == 1
+    assert "Run" in [button.label for button in app.button]
+
+
+def test_they_vanish_for_other_weights(visit: Visit, folder: Path) -> None:
+    path = folder / "tiny" / KEPT
+    write_json(path, {**read_json(path), "checkpoint": "0123456789abcdef"})
+    told = texts(visit(PAGE, folder, finding="positional"))
+    assert "Came with the app" not in told
+    assert told.count("not yet run here") == len(FINDINGS)

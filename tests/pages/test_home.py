@@ -28,11 +28,11 @@ def picture(app: Any) -> dict[str, Any]:
 
 
 def test_the_picture_is_the_greedy_translation_of_the_sessions_sentence(
-    visit: Visit, checkpoints: Path
+    visit: Visit, translator: Translator
 ) -> None:
     app = visit("app.py", text=TEXT, method="beam")
     data = picture(app)
-    trace = Translator.load(checkpoints / "tiny", device="cpu").trace(TEXT, method="greedy")
+    trace = translator.trace(TEXT, method="greedy")
     wanted = glance_data(trace)
     assert data["text"] == view(app).text == TEXT
     assert (data["layer"], data["head"]) == (wanted["layer"], wanted["head"])

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +10,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, browser_views, run_program, view
+from tests.pages.conftest import Visit, browser_views, charts, numbers, run_program, turn, view
 from transformer import Translator
 from transformer.analysis.inside import opened
 from transformer.figures.packing import unpack
@@ -22,11 +19,6 @@ from transformer.ui.inside import SECTIONS
 
 PAGE = "pages/inside.py"
 TEXT = "The baker paints a boat."
-
-
-@pytest.fixture(scope="module")
-def translator(checkpoints: Path) -> Translator:
-    return Translator.load(checkpoints / "tiny", device="cpu")
 
 
 def sent(app: AppTest) -> list[tuple[dict[str, Any], Any]]:
@@ -41,14 +33,6 @@ def tables(app: AppTest) -> dict[str, tuple[dict[str, Any], Any]]:
 
 def warnings(app: AppTest) -> list[str]:
     return [box.value.replace("\\", "") for box in app.warning]
-
-
-def turn(app: AppTest, **params: str) -> None:
-    """Another address in the same session."""
-    for name, value in params.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception, app.exception[0].message
 
 
 def press(app: AppTest, label: str) -> AppTest:
@@ -200,7 +184,7 @@ def test_the_last_row_of_the_lens_is_what_the_model_says(
     visit: Visit, translator: Translator
 ) -> None:
     app = visit(PAGE, text=TEXT, section="lens", row="1")
-    lens, curve = (json.loads(chart.proto.spec) for chart in app.get("plotly_chart"))
+    lens, curve = charts(app)
     trace = translator.trace(TEXT)
     shares = torch.tensor(trace["hook_logits"]).double().softmax(-1)
     heat = lens["data"][0]
@@ -211,14 +195,6 @@ def test_the_last_row_of_the_lens_is_what_the_model_says(
     assert lens["layout"]["shapes"][0]["x0"] == 0.5
     app.selectbox(key="lens-word").set_value(2).run()
     assert view(app).row == 2
-
-
-def numbers(found: Any) -> Any:
-    """An array as Plotly sends it: a list, or base 64 with its kind."""
-    if isinstance(found, list):
-        return np.array(found)
-    array = np.frombuffer(base64.b64decode(found["bdata"]), found["dtype"])
-    return array.reshape([int(side) for side in str(found.get("shape", array.size)).split(",")])
 
 
 def test_larger_for_a_projector(visit: Visit) -> None:

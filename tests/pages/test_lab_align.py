@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, messages, run_program, view
-from tests.pages.test_lab_roles import button, grid, kept, made, texts
+from tests.pages.conftest import Visit, charts, messages, run_program, told, view
+from tests.pages.test_lab_roles import button, grid, kept, made
 from transformer import Translator
 from transformer.analysis.alignment.sentence_alignment import aligned
 from transformer.analysis.corpora import Corpus
@@ -43,11 +42,11 @@ def test_the_leaderboard_is_that_of_the_pass(visit: Visit, measured: dict[str, A
     app = opened(visit, **HEAD)
     assert not messages(app)
     rates = {line["aligner"]: line["aer"] for line in reversed(measured["table"])}
-    assert "Linked by hand** has real" in texts(app)
-    told = {metric.label.split(":")[0]: metric.value for metric in app.metric}
-    assert told["Best head"] == f"{100 * (1 - rates['head']):.1f} %"
-    assert told["The diagonal"] == f"{100 * (1 - rates['diagonal']):.1f} %"
-    assert told["A word by chance"] == f"{100 * (1 - rates['chance']):.1f} %"
+    assert "Linked by hand** has real" in told(app)
+    metrics = {metric.label.split(":")[0]: metric.value for metric in app.metric}
+    assert metrics["Best head"] == f"{100 * (1 - rates['head']):.1f} %"
+    assert metrics["The diagonal"] == f"{100 * (1 - rates['diagonal']):.1f} %"
+    assert metrics["A word by chance"] == f"{100 * (1 - rates['chance']):.1f} %"
     data = grid(app)
     assert data["chosen"] == ["norms-input", 1, 2]
     for line in measured["table"]:
@@ -81,14 +80,14 @@ def test_real_sentences_linked_by_hand_are_a_corpus_too(
     kept(tmp_path / "runs", found, key)
     app = opened(visit, corpus="linked", sentences="12", **HEAD)
     assert not messages(app)
-    assert "Our sentences linked by hand, English to French: 12 sentences, 12 with" in texts(app)
+    assert "Our sentences linked by hand, English to French: 12 sentences, 12 with" in told(app)
     best = next(line for line in found["table"] if line["aligner"] == "head")
     assert app.metric[0].value == f"{100 * (1 - best['aer']):.1f} %"
     assert "Corpus.linked('fr').first(12)" in next(
         code.value for code in app.code if "leaderboard(" in code.value
     )
     # What the grammar's links are, is said beside them alone.
-    assert "Linked by hand** has real" not in texts(app)
+    assert "Linked by hand** has real" not in told(app)
     chosen = next(box for box in app.selectbox if "with gold links" in box.label)
     assert len(chosen.options) == 12
 
@@ -133,10 +132,8 @@ def test_the_board_and_the_drawing_go_by_the_same_line(
         one for one in heads
         if (one["by"], one["to"], one["layer"], one["head"]) == ("norms", "input", 1, 2)
     )  # fmt: skip
-    assert "Drawn below: **layer 1, head 2**, read by norms, off the row that reads it" in texts(
-        app
-    )
-    assert f"{100 * (1 - own['aer']):.1f} % agreement" in texts(app)
+    assert "Drawn below: **layer 1, head 2**, read by norms, off the row that reads it" in told(app)
+    assert f"{100 * (1 - own['aer']):.1f} % agreement" in told(app)
     button(app, "Draw the best").click().run()
     now = view(app)
     assert (now.by, now.to, now.layer, now.head) == tuple(
@@ -152,18 +149,17 @@ def test_without_gold_links_there_is_a_sentence_all_the_same(visit: Visit) -> No
     assert len(app.get("plotly_chart")) == 2
 
 
-def test_typed_links_are_what_the_head_is_scored_by(visit: Visit, checkpoints: Path) -> None:
+def test_typed_links_are_what_the_head_is_scored_by(visit: Visit, translator: Translator) -> None:
     app = opened(visit, sentences="3", **HEAD)
     typed = next(box for box in app.text_input if "source-target" in box.label)
     typed.set_value("0-0 1-1 2?2 3-3").run()
     assert view(app).links == "0-0,1-1,2p2,3-3"
-    translator = Translator.load(checkpoints / "tiny", "cpu")
     trace = translator.trace(TEXT, target=TARGET)
     found = aligned(translator.model, trace, 1, 2, "norms", "input")
     sure = frozenset({(0, 0), (1, 1), (3, 3)})
     gold = Gold(found.source, found.target, sure, frozenset({(2, 2)}))
     assert app.metric[0].value == f"{100 * (1 - found.error(gold)):.1f} %"
-    names = [trace["name"] for trace in json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
+    names = [trace["name"] for trace in charts(app)[0]["data"]
              if "name" in trace]  # fmt: skip
     assert names[:2] == ["gold links", "possible gold links"]
     # A click takes one away, and another gives one.
@@ -207,8 +203,8 @@ def test_a_sentence_of_the_corpus_brings_its_gold_links(
 
 def test_the_shift_tells_of_both_rows(visit: Visit, checkpoints: Path) -> None:
     app = opened(visit, sentences="3", **{**HEAD, "by": "weights"}, step="1000")
-    assert "For **bateau.** the row that writes it" in texts(app)
-    bars = json.loads(app.get("plotly_chart")[1].proto.spec)["data"]
+    assert "For **bateau.** the row that writes it" in told(app)
+    bars = charts(app)[1]["data"]
     assert [bar["name"] for bar in bars] == [
         "reads un, writes bateau.",
         "reads bateau., writes &lt;/s&gt;",
@@ -216,7 +212,7 @@ def test_the_shift_tells_of_both_rows(visit: Visit, checkpoints: Path) -> None:
     box = next(one for one in app.selectbox if one.label == "Word")
     box.set_value(0).run()
     assert view(app).step == 0
-    assert "For **Elle** the row that writes it" in texts(app)
+    assert "For **Elle** the row that writes it" in told(app)
 
 
 @pytest.mark.parametrize("text", ["   ", "the lamp " * 2500, "\N{GRINNING FACE} <b>x</b>"])

@@ -5,27 +5,37 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
-from tests.pages.conftest import Visit, browser_views, messages, run_program, shown, view
+from tests.pages.conftest import (
+    Visit,
+    browser_views,
+    charts,
+    messages,
+    run_program,
+    shown,
+    told,
+    view,
+)
+from transformer import Translator
 from transformer.analysis.attribution import flow
 from transformer.figures.packing import unpack
 from transformer.ui import trace_cache
 
 TEXT = "The baker hides books."
 PAGE = "pages/lab.py"
+texts = partial(told, kinds=("markdown", "caption"))
 
 
 def opened(visit: Visit, **params: str) -> AppTest:
     return visit(PAGE, lab="moves", **{"text": TEXT, "exact": "1", **params})
-
-
-def texts(app: AppTest) -> str:
-    return "\n".join(box.value for box in [*app.markdown, *app.caption])
 
 
 @pytest.mark.parametrize("beside", ["weight-norm", "gradient-product"])
@@ -173,3 +183,38 @@ def test_what_takes_too_much_of_the_server_is_ended(
     monkeypatch.setattr(trace_cache, "SECONDS", -1)
     app = opened(visit, text="The pilot hides a boat.", **short)
     assert "took more than the -1 seconds of a processor" in messages(app)[0]
+
+
+def test_the_boards_are_those_of_the_token_and_the_program_prints_them(
+    visit: Visit, translator: Translator
+) -> None:
+    app = visit("pages/lab.py", lab="moves", text=TEXT, step="2", exact="1")
+    assert not messages(app)
+    said = next(box.value for box in app.markdown if box.value.startswith("The logit of"))
+    trace = translator.trace(TEXT)
+    with torch.no_grad():
+        src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
+        logits = translator.model(src, tgt)[0, 2].double()
+    above = float(logits[trace.predicted_ids[2]] - logits.mean())
+    assert f"lies {above:+.2f} above the mean".replace("-", "−") in said
+    parts = [float(one.replace("−", "-")) for one in re.findall(r"[+−]\d+\.\d\d(?=,|:)", said)]
+    np.testing.assert_allclose(sum(parts), above, atol=0.005 * (len(parts) + 1))
+
+    boards = charts(app)[-2:]
+    layers, heads = translator.model.config.n_layers, translator.model.config.n_heads
+    for board in boards:
+        assert len(board["layout"]["yaxis"]["ticktext"]) == layers
+        assert len(board["layout"]["xaxis"]["ticktext"]) == heads
+    believed = next(box.value for box in app.markdown if "How far to believe it?" in box.value)
+    assert re.search(r"correlation [+−][01]\.\d\d over all heads", believed)
+
+
+def test_the_program_prints_the_same(visit: Visit) -> None:
+    app = visit("pages/lab.py", lab="moves", text=TEXT, step="1", exact="1")
+    program = next(box.value for box in app.code if "direct_logits" in box.value)
+    assert "direct_logits(translator.model, trace, 1)" in program
+    space: dict[str, Any] = {}
+    run_program(program, space)
+    found = space["found"]
+    assert found.value == pytest.approx(found.table["adds"].sum())
+    assert f"{found.value:+.2f}".replace("-", "−") in "\n".join(box.value for box in app.markdown)

@@ -58,7 +58,9 @@ def written(tmp_path: Path, what: Computation) -> zipfile.ZipFile:
     return zipfile.ZipFile(io.BytesIO(path.read_bytes()))
 
 
-def test_sentences_become_one_file(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
+def test_sentences_become_one_file(
+    visit: Visit, checkpoints: Path, translator: Translator, tmp_path: Path
+) -> None:
     app = brought(visit, method="beam", beam_size="2", exact="1")
     assert any("with a beam of 2" in one.value for one in app.caption)
     app.multiselect(key="traced").set_value(["c1", "e0.2"]).run()
@@ -67,7 +69,6 @@ def test_sentences_become_one_file(visit: Visit, checkpoints: Path, tmp_path: Pa
     assert not messages(app)
     until_done(app)
     what = question(checkpoints, LINES, "c1,e0.2", method="beam", beam_size=2, length_penalty=0.6)
-    translator = Translator.load(checkpoints / "tiny", "cpu")
     traces = [translator.trace(line, beam_size=2) for line in LINES]
     with written(tmp_path, what) as packed:
         said = pd.read_parquet(packed.open("translations.parquet"))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, messages, view
+from tests.pages.conftest import Visit, charts, messages, told, view
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.finding import spread
@@ -27,6 +27,7 @@ from transformer.ui.lab.pruning import LONGER
 
 TEXT = "The baker hides books."
 N = 10
+texts = partial(told, kinds=("markdown", "caption"))
 
 
 @pytest.fixture(scope="module")
@@ -55,18 +56,16 @@ def opened(visit: Visit, **params: str) -> AppTest:
     return visit("pages/lab.py", **given)
 
 
-def texts(app: AppTest) -> str:
-    return "\n".join(box.value for box in [*app.markdown, *app.caption])
-
-
-def test_the_game_is_there_before_anything_is_measured(visit: Visit, checkpoints: Path) -> None:
+def test_the_game_is_there_before_anything_is_measured(
+    visit: Visit, translator: Translator
+) -> None:
     app = visit("pages/lab.py", text=TEXT, sentences=str(N))  # the lab begins with it
     assert not messages(app)
     assert view(app).lab == "matter"
     assert "Measure the heads" in [button.label for button in app.button]
     assert not app.get("plotly_chart")
     app.slider[1].set_value(3).run()
-    translator, corpus = Translator.load(checkpoints / "tiny", "cpu"), Corpus.bundled(N)
+    corpus = Corpus.bundled(N)
     few = gradient_importances(translator, spread(corpus, 8))["sentence"].normalised()
     gone = [head for head in few.order() if head[0] == "decoder"][:3]
     next(b for b in app.button if b.label == "See what these heads changed").click().run()
@@ -81,10 +80,9 @@ def test_an_old_address_with_switches_opens_them(visit: Visit) -> None:
 
 @pytest.mark.usefixtures("measured")
 def test_a_button_takes_away_as_many_as_change_the_translation(
-    visit: Visit, checkpoints: Path, results: dict[str, dict[str, Any]]
+    visit: Visit, translator: Translator, results: dict[str, dict[str, Any]]
 ) -> None:
     app = opened(visit)
-    translator = Translator.load(checkpoints / "tiny", "cpu")
     table = next(made["table"] for made in results.values() if made["what"] == "importance")
     rising = sorted(table, key=lambda row: row["normalised"])
     whole = translator.translate(TEXT, candidates=1)
@@ -117,8 +115,8 @@ def test_what_was_measured_is_three_pictures_and_curves(
 ) -> None:
     app = opened(visit)
     assert not messages(app)
-    charts = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
-    assert len(charts) == 9  # gradient, left out, curves: three kinds each
+    drawn = charts(app)
+    assert len(drawn) == 9  # gradient, left out, curves: three kinds each
     worse = sum(row["loss_low"] > 0 for row in measured["ablation"]["table"])
     assert f"Without **{worse}** of 24 heads the loss surely grows" in texts(app)
     assert "With all heads" in texts(app)
@@ -130,11 +128,11 @@ def test_importance_has_two_readings(visit: Visit, measured: dict[str, dict[str,
     assert not messages(app)
     assert "equation 2" in texts(app)
     choice = next(box for box in app.get("button_group") if "A gate for" in box.label)
-    before = json.loads(app.get("plotly_chart")[0].proto.spec)["data"][0]
+    before = charts(app)[0]["data"][0]
     choice.set_value("position").run()
     assert not app.exception
     assert "what the program of Michel" in texts(app)
-    after = json.loads(app.get("plotly_chart")[0].proto.spec)["data"][0]
+    after = charts(app)[0]["data"][0]
     assert before["z"] != after["z"]
     rising = sorted(
         (row for row in measured["importance"]["table"] if row["kind"] == "encoder"),
@@ -147,10 +145,9 @@ def test_importance_has_two_readings(visit: Visit, measured: dict[str, dict[str,
 
 
 @pytest.mark.usefixtures("measured")
-def test_pruned_heads_are_those_of_the_address(visit: Visit, checkpoints: Path) -> None:
+def test_pruned_heads_are_those_of_the_address(visit: Visit, translator: Translator) -> None:
     app = opened(visit, less_cross="8", less_encoder="3", pruned="random", seed="4")
     assert not messages(app)
-    translator = Translator.load(checkpoints / "tiny", "cpu")
     config = translator.model.config
     kinds = [(k, n, h) for k in ("cross", "decoder", "encoder") for n in (0, 1) for h in range(4)]
     order = random_order(kinds, 4)

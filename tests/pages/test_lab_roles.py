@@ -10,14 +10,13 @@ import math
 import shutil
 import time
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, messages, run_program, shown, view
+from tests.pages.conftest import Visit, charts, messages, run_program, shown, told, view
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import report
@@ -70,12 +69,6 @@ def opened(visit: Visit, **params: str) -> AppTest:
     return visit(PAGE, **{"lab": "cards", "sentences": "12", "exact": "1", **params})
 
 
-def texts(app: AppTest) -> str:
-    boxes: Sequence[Any] = [*app.markdown, *app.caption, *app.subheader]
-    written = [one.proto.body for one in app.get("html")]
-    return "\n".join([*(box.value for box in boxes), *written]).replace("\\", "")
-
-
 def grid(app: AppTest) -> dict[str, Any]:
     found: dict[str, Any] = next(one for one in shown(app) if "grids" in one)
     return found
@@ -89,7 +82,7 @@ def test_a_pass_is_asked_for_waited_for_and_found_again(visit: Visit) -> None:
     app = opened(visit, corpus="upload")
     assert "paste sentences" in app.info[0].value
     app.text_area(key="corpus-text").set_value("\n".join(LINES)).run()
-    assert "Your text: 2 sentences, 2 with gold links." in texts(app)
+    assert "Your text: 2 sentences, 2 with gold links." in told(app)
     assert "Nothing is measured" in app.info[0].value
     button(app, "Measure").click().run()
     assert not messages(app)
@@ -97,7 +90,7 @@ def test_a_pass_is_asked_for_waited_for_and_found_again(visit: Visit) -> None:
     while not any("grids" in one for one in shown(app)) and time.monotonic() < until:
         time.sleep(0.3)
         app.run()
-    assert "24 heads ha" in texts(app)
+    assert "24 heads ha" in told(app)
     assert not [one for one in app.button if one.label in ("Measure", "Cancel")]
     assert app.query_params["corpus"] == "upload"
 
@@ -157,14 +150,14 @@ def test_all_heads_have_a_cell_with_what_was_measured(
             if line["kind"] == one["name"]:
                 level = one["levels"][line["layer"]][line["head"]]
                 assert level == pytest.approx(line["distance"] / most)
-                told = one["told"][line["layer"]][line["head"]]
-                assert f"layer {line['layer']}, head {line['head']}: " in told
-                assert said("distance", line["distance"]) in told
+                says = one["told"][line["layer"]][line["head"]]
+                assert f"layer {line['layer']}, head {line['head']}: " in says
+                assert said("distance", line["distance"]) in says
     none = Counter(card["role"]["group"] for card in measured["cards"])["none"]
     if none == 24:
-        assert "None of the 24 heads has a role here" in texts(app)
+        assert "None of the 24 heads has a role here" in told(app)
     else:
-        assert f"{24 - none} of 24 heads have a role" in texts(app)
+        assert f"{24 - none} of 24 heads have a role" in told(app)
 
 
 def test_a_measure_that_is_not_of_this_corpus_says_so(
@@ -187,14 +180,14 @@ def test_the_card_has_the_heads_numbers_and_its_offsets(
         if (card["kind"], card["layer"], card["head"]) == ("encoder", 1, 3)
     )
     card = measured["cards"][at]
-    written = texts(app)
+    written = told(app)
     assert "Encoder, layer 1, head 3: " in written
     for name, value in card["measures"].items():
         if name in COLOURS and value is not None:
             even = said(name, measured["chance"]["encoder"].get(name))
             row = f">{html.escape(COLOURS[name])}</th><td>{said(name, value)}</td><td>{even}</td>"
             assert row in written
-    bars = json.loads(app.get("plotly_chart")[0].proto.spec)["data"][0]
+    bars = charts(app)[0]["data"][0]
     total = sum(rows for _, rows in measured["offsets"][at])
     assert bars["customdata"][0][1] == measured["offsets"][at][0][1]
     assert total == sum(rows for _, rows in bars["customdata"])
@@ -259,9 +252,9 @@ def test_a_run_is_measured_over_its_own_validation_pairs(
     asked = describe("copy", options={"n_train": 20, "n_valid": 5}, title="Mine").to_dict()
     (run / "config.json").write_text(json.dumps(asked), encoding="utf-8")
     app = opened(visit, model="mine")
-    assert "Validation pairs of the run: 5 sentences, 5 with gold links." in texts(app)
+    assert "Validation pairs of the run: 5 sentences, 5 with gold links." in told(app)
     assert view(app).corpus == ""
     # A model that is of no run has none; the address is repaired.
     app = opened(visit, corpus="run")
-    assert "Our own sentences: 12 sentences" in texts(app)
+    assert "Our own sentences: 12 sentences" in told(app)
     assert view(app).corpus == ""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import io
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, browser_views, messages, run_program, shown, view
+from tests.pages.conftest import Visit, browser_views, messages, run_program, shown, told, view
 from transformer import Translator
 from transformer.analysis.interventions.blanking import blank_cells
 from transformer.analysis.interventions.comparison import Comparison, compare
@@ -27,11 +27,7 @@ PAGE, TEXT = "pages/lab.py", "The baker hides books."
 # A short translation of one's own: the tiny model ends none, and long ones take their time.
 OURS = "Elle cache."
 OFF = [("encoder", 1, 2), *(("cross", 1, head) for head in range(4))]
-
-
-@pytest.fixture(scope="module")
-def translator(checkpoints: Path) -> Translator:
-    return Translator.load(checkpoints / "tiny", device="cpu")
+said = partial(told, kinds=("markdown", "caption", "info"))
 
 
 def opened(visit: Visit, **params: str) -> AppTest:
@@ -42,10 +38,6 @@ def opened(visit: Visit, **params: str) -> AppTest:
 def whole(translator: Translator) -> Trace:
     """The sentence and our translation of it, as they are."""
     return translator.trace(TEXT, OURS)
-
-
-def said(app: AppTest) -> str:
-    return "\n".join(box.value for box in [*app.markdown, *app.caption, *app.info])
 
 
 def moved(app: AppTest) -> dict[str, np.ndarray]:

@@ -1,10 +1,11 @@
-"""Every page opens, keeps what belongs to the session, and answers mistakes with a message."""
+"""Every page by its address: with a model, without one, with a broken one or a broken link."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.pages.conftest import ROOT, Visit, messages, shown, view
@@ -92,14 +93,12 @@ def test_a_link_to_a_model_that_is_gone_says_so_among_several(
 
 
 def test_the_translation_and_its_steps_are_those_of_the_translator(
-    visit: Visit, checkpoints: Path
+    visit: Visit, translator: Translator
 ) -> None:
     text = "The baker paints a boat."
     app = visit("pages/translate.py", text=text, method="beam", beam_size="3", exact="1")
     sentence, table = shown(app)
-    wanted = Translator.load(checkpoints / "tiny", device="cpu").translate(
-        text, method="beam", beam_size=3, length_penalty=0.6
-    )
+    wanted = translator.translate(text, method="beam", beam_size=3, length_penalty=0.6)
     assert sentence["text"] == wanted.text
     assert sentence["tokens"] == list(wanted.tokens)
     assert [step["chosen"]["token"] for step in table["steps"]] == list(wanted.tokens)
@@ -195,9 +194,10 @@ def test_an_example_is_taken_with_one_click(visit: Visit, page: str) -> None:
     assert app.text_input[0].value == example
 
 
-def test_a_candidate_is_taken_on_translate_and_given_back(visit: Visit, checkpoints: Path) -> None:
+def test_a_candidate_is_taken_on_translate_and_given_back(
+    visit: Visit, translator: Translator
+) -> None:
     text = "The baker paints a boat."
-    translator = Translator.load(checkpoints / "tiny", device="cpu")
     plain = translator.translate(text)
     taken = next(c for c in plain.steps[1].candidates if c.id != plain.ids[1])
     wanted = translator.translate(text, prefix=[plain.ids[0], taken.id])
@@ -227,3 +227,21 @@ def test_any_text_is_only_text(visit: Visit, text: str) -> None:
     assert shown(app)[0]["source_tokens"][-1] == "</s>"
     side = shown(app.switch_page("pages/attention.py").run())[0]["sides"][0]
     assert side["src"]["tokens"][-1] == "</s>"
+
+
+def test_sampling_says_when_it_drew_from_the_tail(visit: Visit, translator: Translator) -> None:
+    text = "The baker paints a boat."
+    options = {"temperature": "2.0", "top_p": "1.0", "exact": "1"}
+    trace = translator.trace(text, method="sample", temperature=2.0, top_p=1.0, seed=1)
+    logits = trace["hook_logits"].astype(np.float64)
+    shares = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    shares /= shares.sum(axis=-1, keepdims=True)
+    rows = zip(shares, trace.predicted_ids, strict=True)
+    before = [row[row > row[piece]].sum() for row, piece in rows]
+    steps = shown(visit("pages/translate.py", text=text, method="sample", **options))[1]["steps"]
+    assert [step.get("tail") for step in steps] == [
+        pytest.approx(share, abs=1e-4) if share >= 0.9 else None for share in before
+    ]
+    assert any("tail" in step for step in steps)
+    plain = shown(visit("pages/translate.py", text=text, method="sample", exact="1"))[1]["steps"]
+    assert not any("tail" in step for step in plain)  # the top 0.9 alone is drawn from

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import time
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,47 +13,17 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.jobs.conftest import Still
-from tests.pages.conftest import Visit, messages, view
+from tests.pages.conftest import Visit, charts, measure, messages, view
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
-from transformer.jobs import Jobs, Limits
+from transformer.jobs import Jobs
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
-from transformer.ui import live_jobs
-from transformer.ui.kit.computed import computing
-from transformer.ui.positions import TABS, TOPICS, far_sentences, position_models
+from transformer.ui.positions import TABS, TOPICS, extrapolation, position_models
 
 PAGE = "pages/positions.py"
-
-
-@pytest.fixture
-def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
-    """Jobs of the visited server whose runs wait for ever."""
-    made = Jobs(tmp_path / "runs", Limits(), executor=lambda queue, limits: Still())
-    monkeypatch.setattr(live_jobs, "jobs", lambda: made)
-    return made
-
-
-def measure(app: AppTest, label: str) -> None:
-    """Press this button and wait for the process that it starts."""
-    (press,) = [one for one in app.button if one.label == label]
-    press.click().run()
-    key = str(press.key).removeprefix("ask-")
-    until = time.monotonic() + 100
-    while computing().look(key).live and time.monotonic() < until:
-        time.sleep(0.1)
-    assert computing().look(key).status == "done"
-    app.run()
-    assert not app.exception
-
-
-def charts(app: AppTest) -> list[dict[str, Any]]:
-    found = [json.loads(element.proto.spec) for element in app.get("plotly_chart")]
-    assert all(one["data"] for one in found)
-    return found
 
 
 def told(app: AppTest) -> str:
@@ -98,6 +67,7 @@ def test_every_topic_opens_by_its_address(visit: Visit, topic: str, jobs: Jobs) 
         assert app.button_group[1].value == topic
     if topic not in ("learned", "far", "clocks"):
         assert charts(app)
+        assert all(chart["data"] for chart in charts(app))
 
 
 @pytest.mark.parametrize("topic", ["matrix", "added", "parts"])
@@ -275,8 +245,8 @@ def test_every_length_is_measured_and_kept(visit: Visit, jobs: Jobs, tmp_path: P
 def test_far_places_are_measured_for_a_language(
     visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(far_sentences, "STARTS", (0, 40))
-    monkeypatch.setattr(far_sentences, "COUNTS", (1, 2, 400))
+    monkeypatch.setattr(extrapolation, "STARTS", (0, 40))
+    monkeypatch.setattr(extrapolation, "COUNTS", (1, 2, 400))
     app = visit(PAGE, topic="far")
     measure(app, "Measure far places")
     (chart,) = charts(app)

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 
-from tests.pages.conftest import Visit, messages, view
+from tests.pages.conftest import Visit, charts, messages, told, view
 from transformer import Translator
 from transformer.analysis.positions import reordered
 from transformer.ui.positions import TABS, TOPICS
 from transformer.ui.positions.order import BITES
 
 PAGE = "pages/positions.py"
-
-
-@pytest.fixture(scope="module")
-def translator(checkpoints: Path) -> Translator:
-    return Translator.load(checkpoints / "tiny", "cpu")
 
 
 def test_without_positions_an_encoder_cannot_tell_the_order(translator: Translator) -> None:
@@ -54,9 +46,9 @@ def test_it_opens_with_both_sentences_and_no_formula(visit: Visit) -> None:
     app = visit(PAGE)
     assert not messages(app)
     assert view(app).topic == "order"
-    table = "\n".join(one.proto.body for one in app.get("html"))
+    table = told(app, kinds=["html"])
     assert all(text in table for text in BITES)
-    (chart,) = (json.loads(one.proto.spec) for one in app.get("plotly_chart"))
+    (chart,) = charts(app)
     assert [trace["name"] for trace in chart["data"]] == ["with positions", "without"]
     assert not app.latex
     assert len(app.button_group[0].options) == len(TABS) <= 5

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.pages.conftest import Visit, messages, view
-from tests.pages.train_visits import PAGE, told
+from tests.pages.conftest import Visit, messages, told, view
+from tests.pages.train_visits import PAGE
 from transformer.jobs import Jobs, services
 from transformer.jobs.races import RACES
 from transformer.text.tasks import TASKS

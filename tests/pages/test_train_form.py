@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from tests.pages.conftest import Visit, messages
-from tests.pages.train_visits import PAGE, PAIRS, TSV, button, form, labels, number, put, told
+from tests.pages.conftest import Visit, button, messages, told
+from tests.pages.train_visits import PAGE, PAIRS, TSV, form, labels, number, put
 from transformer.jobs import Jobs, count_parameters
 from transformer.model import Transformer
 from transformer.run_config import INSPECT

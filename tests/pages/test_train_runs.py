@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.pages.conftest import Visit, messages, shown, view
-from tests.pages.train_visits import OTHER, PAGE, button, labels, put, stand, told, trained
+from tests.pages.conftest import Visit, button, charts, messages, shown, told, view
+from tests.pages.train_visits import OTHER, PAGE, labels, put, stand, trained
 from transformer.jobs import JobError, Jobs
 from transformer.training.recipe import describe
 
@@ -186,7 +186,7 @@ def test_curves_are_laid_over_those_of_another_run(visit: Visit, jobs: Jobs) -> 
     app = visit(PAGE, run=names[0])
 
     def losses() -> list[list[float]]:
-        spec = json.loads(app.get("plotly_chart")[0].proto.spec)
+        spec = charts(app)[0]
         return [trace["y"] for trace in spec["data"]]
 
     assert len(losses()) == 1

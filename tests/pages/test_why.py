@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
+import shutil
+from functools import partial
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit
+from tests.pages.conftest import Visit, charts, messages, told
 from transformer.analysis.table1.complexity import count, formulas
 from transformer.analysis.table1.paths import path_length
+from transformer.analysis.table1.table2 import TABLE_2
 from transformer.analysis.table1.timing import LENGTHS, Timing
 from transformer.jobs import Computation, Computing, JobError
 from transformer.jobs.computation_service import FOLDER
+from transformer.jobs.race_runs import COLUMNS
+from transformer.jobs.races import RACES
 from transformer.jobs.results import RESULT
+from transformer.jobs.shipped_race import write
 from transformer.model.rivals import RIVALS
-from transformer.text.files import write_json
+from transformer.text.files import read_json, write_json
+from transformer.ui.why import PARTS
 from transformer.ui.why.sizes import NAMES, short
 
 PAGE = "pages/why.py"
+words = partial(told, kinds=("markdown", "caption", "subheader"))
+PICTURES = {"table": 1, "time": 1, "paths": 3, "scores": 3, "results": 1}
 
 
 def rows(app: AppTest, caption: str) -> dict[str, list[str]]:
@@ -31,10 +44,6 @@ def rows(app: AppTest, caption: str) -> dict[str, list[str]]:
         for row in re.findall(r"<tr>(.*?)</tr>", table.partition("<tbody>")[2])
     ]
     return {first: rest for first, *rest in cells}
-
-
-def words(app: AppTest) -> str:
-    return " ".join(element.value for element in [*app.markdown, *app.caption])
 
 
 def test_table_1_is_evaluated_at_the_addresss_sizes(visit: Visit) -> None:
@@ -131,3 +140,76 @@ def test_a_measurement_too_many_is_refused_in_a_sentence(
     assert "44 measurements are under way already" in app.warning[0].value
     app.run()
     assert not app.warning
+
+
+def test_one_that_came_with_the_app_is_shown(
+    visit: Visit, checkpoints: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
+    lines = [
+        (entry, 1, 500, distance, 1 / distance, math.inf, 0.125, 100, 8)
+        for entry in RACES["layers"].entries
+        for distance in (3, 6)
+    ]
+    path = write(folder, "layers", pd.DataFrame(lines, columns=list(COLUMNS)))
+    write_json(path, {**read_json(path), "when": 86400 * 31})
+    app = visit(PAGE, folder, part="race")
+    assert not messages(app)
+    said = words(app)
+    assert "A race that came with the app: 1 Feb 1970, 1 seed each, 500 steps." in said
+    assert "Races so far" not in said  # nobody has run one here
+    (chart,) = charts(app)
+    names = {trace.get("name") for trace in chart["data"]}
+    assert set(RACES["layers"].entries) <= names
+
+
+def test_without_one_there_is_still_a_way_to_start(visit: Visit) -> None:
+    app = visit(PAGE, part="race")
+    assert not messages(app)
+    assert "came with the app" not in words(app)
+    assert "Start the race" in [button.label for button in app.button]
+
+
+def test_every_figure_of_the_table_is_there(visit: Visit) -> None:
+    app = visit("pages/why.py", part="results")
+    body = told(app, kinds=["html"])
+    for row in TABLE_2:
+        assert row.name in body
+        for score in (row.de, row.fr):
+            assert score is None or f"<td>{score:g}</td>" in body
+    assert "<td>3.3·10¹⁸</td>" in body
+    assert "<td>1.2·10²¹</td>" in body
+    drawn = [json.loads(chart.proto.spec)["data"] for chart in app.get("plotly_chart")]
+    assert len(drawn) == 2
+    with_both = sum(row.de is not None and row.cost_de is not None for row in TABLE_2)
+    assert sum(len(trace["text"]) for trace in drawn[0]) == with_both
+    assert [line.value.split("= ")[-1].strip("$\n") for line in app.latex] == [
+        r"3.28 \cdot 10^{18}",
+        r"2.30 \cdot 10^{19}",
+    ]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_shows_something_and_says_what_to_see(visit: Visit, part: str) -> None:
+    app = visit(PAGE, part=part)
+    assert not messages(app)
+    said = told(app, kinds=("markdown", "caption", "info"))
+    assert "notes" not in said.lower()
+    assert said.count("**What to see.**") == PICTURES.get(part, 0)
+    assert app.get("plotly_chart") or part == "race"
+
+
+def test_before_the_clock_has_run_there_is_what_table_1_foretells(visit: Visit) -> None:
+    app = visit(PAGE, part="time", d="32")
+    (chart,) = charts(app)
+    slopes = {
+        line["name"]: np.polyfit(np.log10(line["x"]), np.log10(line["y"]), 1)[0]
+        for line in chart["data"]
+        if line.get("mode") == "lines"
+    }
+    assert {name: round(float(slope), 6) for name, slope in slopes.items()} == {
+        "Self-attention": 2.0,
+        "Recurrent": 1.0,
+        "Convolutional": 1.0,
+        "Restricted self-attention": 1.0,
+    }

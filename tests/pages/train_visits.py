@@ -22,19 +22,8 @@ PAIRS = [(f"cat {n}", f"chat {n}") for n in range(30)]
 TSV = "".join(f"{src}\t{tgt}\n" for src, tgt in PAIRS)
 
 
-def button(app: AppTest, label: str, number: int = 0) -> Any:
-    return [one for one in app.button if one.label == label][number]
-
-
 def labels(app: AppTest) -> set[str]:
     return {one.label for one in app.button}
-
-
-def told(app: AppTest) -> str:
-    """All that is written on the page, tables included."""
-    parts = [*app.markdown, *app.caption, *app.header, *app.subheader, *app.info, *app.warning]
-    text = [one.value for one in parts] + [one.proto.body for one in app.get("html")]
-    return "\n".join(text).replace("\\", "")
 
 
 def form(app: AppTest, task: str) -> AppTest:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from transformer.ui.server.gate import Gate, Message, Receive, Scope, Send
+from transformer.ui.server.gate import Asgi, Gate, Message, Receive, Scope, Send
 from transformer.ui.server.visitor import COOKIE, ID, new_id
 
 HOSTS = ("localhost", "127.0.0.1", "::1", "class.example.org", "*.school.example")
@@ -34,6 +34,22 @@ async def page(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"the page"})
 
 
+def exchanged(
+    app: Asgi, scope: Scope, begin: str = "http.request", said: list[Message] | None = None
+) -> list[Message]:
+    """All that is said to a request; `said` holds it also if the app breaks."""
+    told: list[Message] = [] if said is None else said
+
+    async def receive() -> Message:
+        return {"type": begin}
+
+    async def send(message: Message) -> None:
+        told.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    return told
+
+
 def ask(
     headers: Mapping[str, str] | list[tuple[str, str]],
     path: str = "/",
@@ -41,14 +57,6 @@ def ask(
     **scope: Any,
 ) -> list[Message]:
     """All that the gate says to a request."""
-    said: list[Message] = []
-
-    async def receive() -> Message:
-        return {"type": "websocket.connect"}
-
-    async def send(message: Message) -> None:
-        said.append(message)
-
     pairs = headers.items() if isinstance(headers, Mapping) else headers
     asked = {
         "type": kind,
@@ -60,8 +68,7 @@ def ask(
         **scope,
     }
     gate = Gate(page, hosts=HOSTS, origins=["https://notes.example/"], policy=POLICY)
-    asyncio.run(gate(asked, receive, send))
-    return said
+    return exchanged(gate, asked, "websocket.connect")
 
 
 def status(headers: Mapping[str, str] | list[tuple[str, str]], **more: Any) -> int:
@@ -163,17 +170,10 @@ def test_every_answer_carries_the_headers_once() -> None:
 
 def test_what_breaks_says_nothing_of_this_machine() -> None:
     said: list[Message] = []
-
-    async def receive() -> Message:
-        return {"type": "http.request"}
-
-    async def send(message: Message) -> None:
-        said.append(message)
-
     scope = {"type": "http", "method": "GET", "path": "/broken", "headers": [(b"host", b"[::1]")]}
     gate = Gate(page, hosts=HOSTS, origins=(), policy=POLICY)
     with pytest.raises(RuntimeError):  # it goes on to the terminal
-        asyncio.run(gate(scope, receive, send))
+        exchanged(gate, scope, said=said)
     assert said[0]["status"] == 500
     assert b"path" not in said[1]["body"]
     assert carried(said).items() >= CARRIED.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -71,6 +72,14 @@ def _ask(lesson: Lesson, model: Model) -> tuple[Looked, Question] | str:
 
 def of(lesson: Lesson, models: dict[str, Model]) -> list[Model]:
     return [one for one in models.values() if one.about.kind == lesson.reads]
+
+
+def found_of(name: str, models: dict[str, Model]) -> Iterator[tuple[Looked, Question]]:
+    """The lesson's question on every model that can be asked it."""
+    for model in of(BY_NAME[name], models):
+        found = asked(BY_NAME[name], model)
+        if not isinstance(found, str):
+            yield found
 
 
 def test_the_course_begins_with_a_puzzle_and_ends_with_mistakes_in_twenty_minutes() -> None:
@@ -166,11 +175,7 @@ def word_weights(looked: Looked, row: int) -> dict[str, float]:
 
 def test_the_word_of_the_puzzle_is_looked_at_most(models: dict[str, Model]) -> None:
     seen = 0
-    for model in of(BY_NAME["umbrella"], models):
-        found = asked(BY_NAME["umbrella"], model)
-        if isinstance(found, str):
-            continue
-        looked, question = found
+    for looked, question in found_of("umbrella", models):
         row = int(str(question.seen["tokens"]).removeprefix("q").split(",")[0])
         assert question.seen["pin"] == f"t{row + 1}"
         weights = word_weights(looked, row)
@@ -183,23 +188,17 @@ def test_the_word_of_the_puzzle_is_looked_at_most(models: dict[str, Model]) -> N
 
 
 def test_the_missing_number_of_a_row_is_what_the_others_leave(models: dict[str, Model]) -> None:
-    for model in of(BY_NAME["row"], models):
-        found = asked(BY_NAME["row"], model)
-        if isinstance(found, str):
-            continue
-        shown = [float(one) for one in re.findall(r"(\d+\.\d) %", found[1].exhibit)]
-        said = float(re.findall(r"is (\d+\.\d) %", found[1].answer)[0])
+    for _, question in found_of("row", models):
+        shown = [float(one) for one in re.findall(r"(\d+\.\d) %", question.exhibit)]
+        said = float(re.findall(r"is (\d+\.\d) %", question.answer)[0])
         assert sum(shown) + said == pytest.approx(100, abs=0.05 * (len(shown) + 1) + 1e-9)
 
 
 def test_the_softmax_of_the_scores_that_are_shown_is_the_answer(models: dict[str, Model]) -> None:
-    for model in of(BY_NAME["meeting"], models):
-        found = asked(BY_NAME["meeting"], model)
-        if isinstance(found, str):
-            continue
-        scores = [float(one) for one in re.findall(r"` (-?\d+\.\d)", found[1].exhibit)]
+    for _, question in found_of("meeting", models):
+        scores = [float(one) for one in re.findall(r"` (-?\d+\.\d)", question.exhibit)]
         shares = [math.exp(one) for one in scores]
-        right = float(found[1].options[found[1].right].label.rstrip(" %"))
+        right = float(question.options[question.right].label.rstrip(" %"))
         # Each score is rounded by up to 0.05: the odds of the best by up to e^0.1.
         odds = max(shares) / (sum(shares) - max(shares))
         low, high = (100 * o / (1 + o) for o in (odds / math.exp(0.1), odds * math.exp(0.1)))
@@ -207,21 +206,13 @@ def test_the_softmax_of_the_scores_that_are_shown_is_the_answer(models: dict[str
 
 
 def test_a_translation_takes_one_step_more_than_it_has_pieces(models: dict[str, Model]) -> None:
-    for model in of(BY_NAME["steps"], models):
-        found = asked(BY_NAME["steps"], model)
-        if isinstance(found, str):
-            continue
-        looked, question = found
-        count = len(model.translator.translate(looked.text).steps)
+    for looked, question in found_of("steps", models):
+        count = len(looked.model.translator.translate(looked.text).steps)
         assert question.options[question.right].label.startswith(f"{count} times")
 
 
 def test_crossing_lines_cross_in_the_weights_themselves(models: dict[str, Model]) -> None:
-    for model in of(BY_NAME["crossing"], models):
-        found = asked(BY_NAME["crossing"], model)
-        if isinstance(found, str):
-            continue
-        looked, question = found
+    for looked, question in found_of("crossing", models):
         seen = question.seen
         rows = [int(one) for one in str(seen["tokens"]).replace("q", "").split(",")]
         weights = looked.trace.weights("cross", int(seen["layer"]))[int(seen["head"])]
@@ -233,26 +224,18 @@ def test_what_is_to_be_found_is_not_there_at_first_and_there_when_shown(
     name: str, models: dict[str, Model]
 ) -> None:
     lesson = BY_NAME[name]
-    for model in of(lesson, models):
-        found = asked(lesson, model)
-        if isinstance(found, str):
-            continue
-        question = found[1]
+    for looked, question in found_of(name, models):
         assert question.found is not None
         view = PAGES[lesson.page].view(**{**lesson.view, **question.opened})
-        assert question.found(model, view)[0] is False
-        right, said = question.found(model, replace(view, **question.seen))
+        assert question.found(looked.model, view)[0] is False
+        right, said = question.found(looked.model, replace(view, **question.seen))
         assert right, said
 
 
 def test_a_head_between_the_languages_is_not_one_that_looks_back(models: dict[str, Model]) -> None:
-    found = next(
-        one
-        for model in of(BY_NAME["back"], models)
-        if not isinstance(one := asked(BY_NAME["back"], model), str)
-    )
-    assert found[1].found is not None
-    right, said = found[1].found(found[0].model, SimpleNamespace(kind="cross", layer=0, head=0))
+    looked, question = next(found_of("back", models))
+    assert question.found is not None
+    right, said = question.found(looked.model, SimpleNamespace(kind="cross", layer=0, head=0))
     assert not right
     assert "joins the two languages" in said
 

@@ -1,15 +1,23 @@
-"""Which checkpoint is loaded before anybody asks."""
+"""Checkpoints found, listed for their visitors, loaded once; and paths that a visitor may see."""
 
 from __future__ import annotations
 
 import shutil
+import sys
+import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from transformer.house import CODE
 from transformer.inference import Translator
+from transformer.jobs.folder import JobFolder
+from transformer.training.recipe import describe
 from transformer.ui import model_list, models
-from transformer.ui.kit.kept import Kept
+from transformer.ui.kit.remembered import Kept
+from transformer.ui.model_list import Listed
+from transformer.ui.server.server_paths import without
 
 
 @pytest.fixture
@@ -52,3 +60,96 @@ def test_the_operator_says_how_much_of_models_is_kept(
     models._loaded.cache_clear()
     assert models._loaded().room == 1000
     models._loaded.cache_clear()
+
+
+@pytest.fixture
+def run(tmp_path: Path, checkpoints: Path) -> JobFolder:
+    """A finished run of Ann's on sentences of her own."""
+    folder = JobFolder(tmp_path / "runs" / "hers-123456")
+    shutil.copytree(checkpoints / "tiny", folder.checkpoint_path)
+    folder.write_config(replace(describe(title="Hers"), owner="ann"))
+    return folder
+
+
+def seen_by(visitor: str, run: JobFolder) -> dict[str, Listed]:
+    """As a new drawing of a page sees it, on a thread of its own."""
+    found: list[dict[str, Listed]] = []
+    none, runs = run.path.parent / "none", run.path.parent
+    look = threading.Thread(target=lambda: found.append(model_list.listed(none, runs, visitor)))
+    look.start()
+    look.join()
+    return found[0]
+
+
+def test_a_run_is_its_owners_until_it_is_shared_and_at_once(run: JobFolder) -> None:
+    hers = seen_by("ann", run)[run.name]
+    assert (hers.label, hers.holders, hers.is_run) == (f"run: Hers ({run.name})", ("ann",), True)
+    assert run.name not in seen_by("bob", run)
+    run.change_job(shared=True)
+    assert run.name in seen_by("bob", run)
+    run.change_job(shared=False)
+    assert run.name not in seen_by("bob", run)
+    run.change_job(holders=["ann", "bob"])
+    assert seen_by("bob", run)[run.name].holders == ("ann", "bob")
+
+
+def test_a_checkpoint_is_opened_when_it_is_whole_and_gone_when_it_is_removed(
+    run: JobFolder,
+) -> None:
+    weights = run.checkpoint_path / "model.safetensors"
+    whole = weights.read_bytes()
+    count = seen_by("ann", run)[run.name].weights
+    assert count > 0
+    weights.write_bytes(whole[:100])
+    assert seen_by("ann", run)[run.name].weights == 0
+    weights.write_bytes(whole)
+    assert seen_by("ann", run)[run.name].weights == count
+    shutil.rmtree(run.path)
+    assert seen_by("ann", run) == {}
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("HEADS_UP_CHECKPOINTS", str(tmp_path / "models"))
+    return tmp_path / "runs"
+
+
+def test_folders_of_the_app_keep_their_names(runs: Path) -> None:
+    cut = "a run/x.json"
+    for text, wanted in (
+        (f"{runs}/a run/x.json is cut off", "runs/a run/x.json is cut off"),
+        (f"[Errno 28] no room: {str(runs / cut)!r}", f"[Errno 28] no room: 'runs/{cut}'"),
+        (f"{runs.parent}/models/tiny: no", "models/tiny: no"),
+        (f"none in {runs}.", "none in runs."),
+        (f"({CODE}/limits.toml)", "(limits.toml)"),
+        (f"{Path.home()}/.cache/x", "~/.cache/x"),
+        (f"{sys.prefix}/lib/x.py", "python/lib/x.py"),
+    ):
+        assert models.public(text) == wanted
+
+
+def test_what_is_no_path_of_this_machine_stays(runs: Path) -> None:
+    for text in (
+        "and/or",
+        "1/√d_k",
+        "either / or",
+        "/nowhere/else/x.json",
+        f"{runs}-of-others/x".replace(str(runs.parent), "/srv"),
+        f"/mnt{CODE}/x",
+        "a\\b",
+        "/",
+        "",
+    ):
+        assert without(text) == text
+    # The app itself may lie in a folder that is cut, as that of temporary files.
+    assert without(f"{CODE}-old/x").endswith(f"{CODE.name}-old/x")
+
+
+def test_a_link_to_a_folder_and_where_it_leads_are_cut(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs.mkdir()
+    (tmp_path / "link").symlink_to(runs)
+    monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path / "link"))
+    assert without(f"{runs}/a and {tmp_path}/link/a") == "link/a and link/a"

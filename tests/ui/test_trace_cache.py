@@ -15,7 +15,7 @@ from transformer.cancellation import cancelled_by
 from transformer.inference.decoding import SequenceDecoder
 from transformer.ui import models, trace_cache
 from transformer.ui.address import View
-from transformer.ui.kit.kept import Kept
+from transformer.ui.kit.remembered import Kept
 from transformer.ui.models import Model
 from transformer.ui.trace_cache import ROOM, NewestOnly, Reading, WhileWanted
 

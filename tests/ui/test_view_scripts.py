@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 from typing import Any
 
 import pytest
 
+from tests.ui.test_gate import exchanged
 from transformer.figures.views import COMPONENTS, loader, served
-from transformer.ui.server.gate import Message, Receive, Scope, Send
+from transformer.ui.server.gate import Receive, Scope, Send
 from transformer.ui.server.view_scripts import FOLDER, KEEP, ViewScripts, path
 
 
@@ -20,16 +20,8 @@ async def page(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def ask(path: str, **more: Any) -> tuple[int, dict[bytes, bytes], bytes]:
-    said: list[Message] = []
-
-    async def receive() -> Message:
-        return {"type": "http.request"}
-
-    async def send(message: Message) -> None:
-        said.append(message)
-
     scope = {"type": "http", "method": "GET", "path": path, "headers": [], **more}
-    asyncio.run(ViewScripts(page)(scope, receive, send))
+    said = exchanged(ViewScripts(page), scope)
     return said[0]["status"], dict(said[0]["headers"]), said[1]["body"]
 
 

@@ -6,7 +6,6 @@ import itertools
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from transformer.classroom.codes import ClassroomError
@@ -36,7 +35,6 @@ class Member:
 
     @property
     def label(self) -> str:
-        """What the class calls them."""
         return self.name or f"Student {self.number}"
 
 
@@ -78,7 +76,6 @@ class Classroom:
         self._counts: dict[str, Counter[int]] = {}
         self._shown: set[str] = set()
         self._listeners: dict[object, tuple[str, Callable[[bool], None]]] = {}
-        self._at_end: list[Callable[[], None]] = []
         self._ended = False
 
     @property
@@ -89,7 +86,6 @@ class Classroom:
     # Who is there
 
     def is_teacher(self, visitor: str) -> bool:
-        """Whether this visitor opened the class."""
         return bool(visitor) and visitor == self._teacher
 
     def member(self, visitor: str) -> Member | None:
@@ -200,10 +196,6 @@ class Classroom:
             self._counts.setdefault(question, Counter())[option] += 1
         self._tell()
 
-    def has_answered(self, visitor: str, question: str) -> bool:
-        """Whether this student has guessed."""
-        return visitor in self._answered.get(question, ())
-
     def answers(self, question: str) -> Counter[int]:
         """How many took each option; nobody knows who."""
         with self._lock:
@@ -253,27 +245,15 @@ class Classroom:
 
         return stop
 
-    def when_ended(self, do: Callable[[], None]) -> None:
-        """What is to be undone when the class ends: called once then, or now if it has ended."""
-        with self._lock:
-            if not self._ended:
-                self._at_end.append(do)
-                return
-        do()
-
     def end(self) -> None:
         """The class is over, and everything that it held is gone. Called by `Classes`."""
         with self._lock:
-            at_end, self._at_end = self._at_end, []
             listeners = [heard for _, heard in self._listeners.values()]
             for kept in (self._members, self._away, self._led, self._answered, self._counts,
                          self._shown, self._listeners):  # fmt: skip
                 kept.clear()
             self._teacher = self.teacher_name = self.race = ""
             self._ended, self._leads = True, False
-        for undo in at_end:
-            with suppress(Exception):  # one that fails keeps nothing else from ending
-                undo()
         for heard in listeners:
             heard(False)
 

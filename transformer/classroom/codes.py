@@ -22,7 +22,6 @@ class ClassroomError(ValueError):
 
 
 def new_code() -> str:
-    """A code that nobody guesses."""
     return "".join(secrets.choice(SIGNS) for _ in range(LENGTH))
 
 

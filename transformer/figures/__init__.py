@@ -7,9 +7,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from transformer.figures.explorer import explorer_data, explorer_page
+from transformer.figures.explorer import ExplorerView, explorer_data, explorer_page
 from transformer.figures.explorer_sides import ExplorerData, prefixed
-from transformer.figures.explorer_view import ExplorerView
 from transformer.figures.film import film_data, film_page
 from transformer.figures.moments import moments_data, moments_page
 from transformer.figures.steps import steps_data, translation_data

@@ -36,7 +36,6 @@ def alignment(
         scores: of every pair of words, for the pointer.
         sure, possible: gold links, broad behind the others; None if nobody knows them.
         names: of the two sides.
-        dark: colours for a dark ground; the ground itself is left open.
 
     Raises:
         ValueError: for a link to a word that is not there.

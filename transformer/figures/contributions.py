@@ -61,7 +61,6 @@ def contributions_data(
         rows, columns: tokens of the queries and of the keys; writes: what the queries write.
         cell: the row and column chosen.
         head: another one for every other head or sentence.
-        large: for a projector.
 
     Raises:
         ValueError: if labels and numbers do not match, or there is no such quantity.
@@ -86,14 +85,8 @@ def contributions_data(
         "cell": None if cell is None else list(cell),
         "large": large,
         "quantities": [
-            {
-                "name": one.name,
-                "label": one.label,
-                "title": one.title,
-                "unit": one.unit,
-                "signed": one.signed,
-                "most": one.most or float(np.abs(one.values).max(initial=0.0)),
-            }
+            {name: getattr(one, name) for name in ("name", "label", "title", "unit", "signed")}
+            | {"most": one.most or float(np.abs(one.values).max(initial=0.0))}
             for one in quantities
         ],
     }

@@ -85,7 +85,6 @@ def curves(
         x: "step" or "seconds".
         log: a logarithmic scale; what is not above 0 is left out then.
         title: above the figure.
-        dark: colours for a dark ground; the ground itself is left open.
 
     Raises:
         ValueError: for a quantity or an axis that there is not.

@@ -16,12 +16,11 @@ from jaxtyping import Float, Integer
 from transformer import measures
 from transformer.figures.glossary import tip
 from transformer.figures.packing import COARSE, FINE, Part, quantize
-from transformer.figures.pins import pin_parts
 from transformer.figures.state import DEFAULTS, State
 from transformer.figures.state import KINDS as CALLED
 from transformer.figures.steps import choices, tree_data
 from transformer.figures.token_diff import align
-from transformer.figures.words import plain_words, special, word_labels, words
+from transformer.figures.words import pin_parts, plain_words, special, word_labels, words
 from transformer.measures import KINDS, MEASURES
 from transformer.measures.registry import AttentionTrace, layers_of
 

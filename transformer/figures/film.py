@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from transformer.figures.explorer_sides import labels_of
-from transformer.figures.film_captions import captions
 from transformer.figures.naming import retold
 from transformer.figures.packing import COARSE, Part, pack, quantize
 from transformer.figures.roles import LEAST_ROWS, NONE, POSITIONAL, SINK, Role, roles
-from transformer.figures.state import State
+from transformer.figures.state import Field, State
 from transformer.figures.views import packed_page
 from transformer.measures import KINDS
 
@@ -23,19 +21,25 @@ FRAMES = 100
 CELLS = 24_000_000
 """Most weights in a film, a byte each: long probes leave room for fewer steps."""
 
-FILM_DEFAULTS: State = {
-    "step": -1,
-    "probe": -1,
-    "kind": "cross",
-    "layer": -1,
-    "head": -1,
-    "size": "normal",
+_FIELDS = {
+    "step": Field(-1, bounds=(-1, 10**9)),
+    "probe": Field(-1, bounds=(-1, 99)),
+    "kind": Field("cross", choices=KINDS),
+    "layer": Field(-1, bounds=(-1, 999)),
+    "head": Field(-1, bounds=(-1, 999)),
+    "size": Field("normal", choices=("normal", "large")),
 }
+FILM_DEFAULTS: State = {name: one.read(one.default) for name, one in _FIELDS.items()}
 """A step of -1 is the newest, also when newer ones come; a probe of -1 the longest, in which
 roles are surest; a head of -1 the clearest of the newest step (as `Side.clearest`)."""
 
-_RANGES = {"step": 10**9, "probe": 99, "layer": 999, "head": 999}
-_CHOICES = {"kind": KINDS, "size": ("normal", "large")}
+NOTICED = 0.03
+"""Change of the mean greatest weight, from picture to picture, that is worth a word."""
+DOES = {
+    "positional": ("looks at one fixed place", "look at one fixed place"),
+    "backwards": ("reads backwards", "read backwards"),
+    "sink": ("rests on an end of the sentence", "rest on an end of the sentence"),
+}
 _LABELS = ("src", "tgt", "predicted")
 Frame = Mapping[str, npt.NDArray[np.floating]]
 Labels = Mapping[str, Sequence[str]]
@@ -131,21 +135,12 @@ def film_state(values: Mapping[str, int | str]) -> State:
     """The whole state from what differs. Raises ValueError for a name or a value that is none."""
     found = dict(FILM_DEFAULTS)
     for name, value in values.items():
-        if name in _CHOICES:
-            if value not in _CHOICES[name]:
-                known = ", ".join(_CHOICES[name])
-                raise ValueError(f"{name} must be one of {known}, not {value!r}.")
-            found[name] = value
-        elif name in _RANGES:
-            written = str(value)
-            number = int(written) if re.fullmatch(r"-?\d{1,10}", written, re.ASCII) else -2
-            if not -1 <= number <= _RANGES[name]:
-                raise ValueError(
-                    f"{name} must be a whole number from -1 to {_RANGES[name]}, not {value!r}."
-                )
-            found[name] = number
-        else:
+        if name not in _FIELDS:
             raise ValueError(f"The film has no {name!r}; it has {', '.join(FILM_DEFAULTS)}.")
+        try:
+            found[name] = _FIELDS[name].read(value)
+        except ValueError as error:
+            raise ValueError(f"{name} must be {error}, not {value!r}.") from None
     return found
 
 
@@ -215,3 +210,52 @@ def clearest_head(weights: npt.NDArray[np.floating]) -> list[int]:
     column, averaged, is greatest."""
     marks = weights.astype(np.float32).max(axis=2).mean(axis=2)
     return [int(place) for place in np.unravel_index(int(marks.argmax()), marks.shape)]
+
+
+def captions(
+    weights: npt.NDArray[np.floating], found: npt.NDArray[np.object_], steps: Sequence[int]
+) -> list[str]:
+    """A sentence or two for each picture of one kind of attention.
+
+    Args:
+        weights: (steps, layers, heads, query, key), each row a distribution.
+        found: the `Role` of each head at each step, (steps, layers, heads).
+        steps: the step of each picture.
+    """
+    greatest = weights.astype(np.float64).max(axis=-1).mean(axis=(1, 2, 3))
+    return [
+        _caption(
+            float(greatest[at]),
+            float(greatest[at - 1]) if at else None,
+            _roles(found[at]),
+            steps[at],
+            last=at == len(steps) - 1 > 0,
+        )
+        for at in range(len(steps))
+    ]
+
+
+def _caption(now: float, before: float | None, does: str, step: int, *, last: bool) -> str:
+    amount = f"the greatest weight of a row is {now:.0%} on average"
+    if before is None:
+        when = "Before the first step" if step == 0 else "The first picture"
+        return f"{when}: {amount}. {does}"
+    if last:
+        way = "At the end"
+    elif now > before + NOTICED:
+        way = f"Sharper, from {before:.0%}"
+    elif now < before - NOTICED:
+        way = f"More blurred, from {before:.0%}"
+    else:
+        way = "Nearly as before"
+    return f"{way}: {amount}. {does}"
+
+
+def _roles(found: npt.NDArray[np.object_]) -> str:
+    """How many heads do what, of all of one kind."""
+    heads: list[Role] = found.ravel().tolist()
+    counts = {group: sum(one.group == group for one in heads) for group in DOES}
+    parts = [f"{count} {DOES[group][count > 1]}" for group, count in counts.items() if count]
+    if not parts:
+        return f"None of {len(heads)} heads shows a pattern that the rules know."
+    return f"Of {len(heads)} heads {', '.join(parts)}."

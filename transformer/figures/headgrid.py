@@ -51,7 +51,6 @@ def headgrid_data(
         low, high: values of the scale's lightest and strongest colour; values beyond are theirs.
         legend: what the colour stands for, with its unit.
         chosen: a grid's name, a layer and a head.
-        large: for a projector.
         exact: layers and heads are counted from 0.
 
     Raises:

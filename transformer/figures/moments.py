@@ -55,7 +55,6 @@ def moments_data(update: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def moments_page(update: Mapping[str, Any], title: str = "Adam's moments") -> str:
-    """The same as a file of its own."""
     return view_page("moments", moments_data(update), title)
 
 

@@ -54,7 +54,6 @@ def counted(number: int, exact: bool = False) -> int:
 
 
 def layer_name(layer: int, exact: bool = False) -> str:
-    """Such as "layer 4"."""
     return f"layer {counted(layer, exact)}"
 
 

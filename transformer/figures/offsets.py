@@ -10,15 +10,12 @@ from transformer.figures.curves import DARK, LIGHT
 from transformer.figures.theme import theme
 
 
-def offsets(
-    counts: Sequence[tuple[int, int]], far: int, *, title: str = "", dark: bool = False
-) -> go.Figure:
+def offsets(counts: Sequence[tuple[int, int]], far: int, *, dark: bool = False) -> go.Figure:
     """Bars, the most common offset in another colour.
 
     Args:
         counts: offsets, 0 being the row's own place, and how many rows there are at each; those at
             `far` and -`far` are of all that lie beyond, too.
-        dark: colours for a dark ground; the ground itself is left open.
 
     Raises:
         ValueError: if there is no row.
@@ -41,8 +38,7 @@ def offsets(
     )
     figure.update_layout(
         template=theme(dark),
-        title={"text": title, "x": 0, "xref": "paper"} if title else None,
-        margin={"l": 64, "r": 12, "t": 44 if title else 12, "b": 56},
+        margin={"l": 64, "r": 12, "t": 12, "b": 56},
         height=300,
         bargap=0.15,
         dragmode=False,

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from jaxtyping import Float, Integer
+from jaxtyping import Float
 
 MAGIC = b"HUA2"
 FINE, COARSE = 65535, 255
@@ -63,7 +63,8 @@ def quantize(name: str, weights: Float[np.ndarray, "*heads rows columns"], top: 
 
 def weights_of(part: Part) -> Float[np.ndarray, "..."]:
     """The inverse of `levels`, each weight within `rounding_error`."""
-    return _weights(part.array, part.top)
+    shares: npt.NDArray[np.float32] = part.array.astype(np.float32) / np.float32(part.top)
+    return shares**2
 
 
 def rounding_error(weight: float, top: int) -> float:
@@ -105,8 +106,3 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, Part]]:
         array = np.frombuffer(data, kind, count, start).reshape(meta["shape"])
         parts[meta["name"]] = Part(meta["name"], array, meta["top"])
     return header, parts
-
-
-def _weights(found: Integer[np.ndarray, "..."], top: int) -> Float[np.ndarray, "..."]:
-    shares: npt.NDArray[np.float32] = found.astype(np.float32) / np.float32(top)
-    return shares**2

@@ -64,7 +64,6 @@ class Drawing:
     chooser: Place | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
         return vars(self)
 
 

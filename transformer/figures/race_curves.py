@@ -1,7 +1,8 @@
-"""The curves of a race: one colour an entry, a thin line a seed, a thick one for their mean."""
+"""The curves of a race, one colour an entry, and how far each of its layers carries a letter."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
@@ -9,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from transformer.figures.curves import DARK, DASHES, LIGHT, thin
+from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS, thin
 from transformer.figures.theme import theme
 
-Curve = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+Curve = tuple[npt.NDArray[np.floating], npt.NDArray[np.floating]]
 MOST = 200
 """Points of one seed's curve: a race has many."""
 
@@ -38,7 +39,6 @@ def race_curves(
         share: whether they are from 0 to 1, written in percent.
         marked: whether each point of a seed is marked, for between them nothing was measured.
         top: greatest value on the axis, so that figures beside each other compare.
-        dark: colours for a dark ground; the ground itself is left open.
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()
@@ -91,14 +91,8 @@ def mean(seeds: Sequence[Curve]) -> Curve | None:
 
 
 def _lay_out(figure: go.Figure, name: str, share: bool, top: float | None, dark: bool) -> None:
-    figure.update_layout(
-        template=theme(dark),
-        uirevision=name,  # who has zoomed in stays there
-        hovermode="closest",
-        legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"},
-        margin={"l": 62, "r": 10, "t": 10, "b": 50},
-        showlegend=True,
-    )
+    _ground(figure, dark, name)
+    figure.update_layout(hovermode="closest")
     figure.update_xaxes(title="step", rangemode="tozero")
     figure.update_yaxes(title=name, rangemode="tozero")
     if share:
@@ -106,6 +100,103 @@ def _lay_out(figure: go.Figure, name: str, share: bool, top: float | None, dark:
     elif top is not None:
         figure.update_yaxes(range=[0, 1.03 * top])
     if not figure.data:
-        figure.add_annotation(
-            text="Nothing to draw yet", showarrow=False, xref="paper", yref="paper", x=0.5, y=0.5
-        )
+        _nothing(figure)
+
+
+GREY = "rgba(128,128,128,0.8)"
+
+
+def accuracy_by_distance(
+    entries: Mapping[str, Sequence[Curve]],
+    reach: Mapping[str, float],
+    chance: float,
+    *,
+    dark: bool = False,
+) -> go.Figure:
+    """A line for each entry, the mean over its seeds, and a ground from the worst to the best.
+
+    Where theory ends an entry's reach, its line has a mark on the axis of chance.
+
+    Args:
+        entries: by name the (distances, shares of right answers) of its seeds; the distances are
+            the same for all seeds of an entry. An entry keeps its colour when others come.
+        reach: of each entry, in positions; infinite where there is no end.
+        chance: share that guessing gets right.
+    """
+    palette = DARK if dark else LIGHT
+    figure = go.Figure()
+    far = max((float(x[-1]) for seeds in entries.values() for x, _ in seeds), default=1.0)
+    for place, (entry, seeds) in enumerate(entries.items()):
+        if not seeds:
+            continue
+        colour, name = palette[place % len(palette)], escape(entry, quote=False)
+        x, values = seeds[0][0], np.stack([y for _, y in seeds])
+        if len(seeds) > 1:
+            figure.add_scatter(
+                x=[*x, *x[::-1]], y=[*values.max(axis=0), *values.min(axis=0)[::-1]],
+                fill="toself", fillcolor=colour, opacity=0.18, line={"width": 0}, mode="lines",
+                legendgroup=entry, showlegend=False, hoverinfo="skip",
+            )  # fmt: skip
+        of = f", mean of {len(seeds)} seeds" if len(seeds) > 1 else ""
+        figure.add_scatter(
+            x=x, y=values.mean(axis=0), name=name, legendgroup=entry, mode="lines+markers",
+            line={"color": colour, "width": 2.6, "dash": DASHES[place % len(DASHES)]},
+            marker={"symbol": MARKS[place % len(MARKS)], "size": 8},
+            hovertemplate=f"distance %{{x}}: %{{y:.1%}} right{of}<extra>{name}</extra>",
+        )  # fmt: skip
+        if reach.get(entry, math.inf) < far:
+            _mark(figure, name, reach[entry], colour, place)
+    figure.add_hline(
+        y=chance, line={"color": GREY, "dash": "dot", "width": 1.5},
+        annotation={"text": f"chance {chance:.1%}", "font": {"size": 12}},
+        annotation_position="bottom left",
+    )  # fmt: skip
+    _lay_out_far(figure, entries, dark)
+    return figure
+
+
+def _mark(figure: go.Figure, name: str, reach: float, colour: str, place: int) -> None:
+    """The end of an entry's reach: a line from top to bottom, half a step to its right."""
+    at = reach + 0.5
+    figure.add_scatter(
+        x=[at, at], y=[0, 1.06 + 0.07 * (place % 3)], mode="lines+text",
+        text=["", f"reach {reach:g}"], textposition="middle right", textfont={"color": colour},
+        line={"color": colour, "width": 1.5, "dash": "dot"}, legendgroup=name, showlegend=False,
+        hovertemplate=f"it can carry something over {reach:g} positions, and over no more"
+        f"<extra>{name}</extra>",
+    )  # fmt: skip
+
+
+def _lay_out_far(figure: go.Figure, entries: Mapping[str, Sequence[Curve]], dark: bool) -> None:
+    ticks = sorted({int(d) for seeds in entries.values() for x, _ in seeds for d in x})
+    _ground(figure, dark, "distance")
+    figure.update_xaxes(
+        title="positions from a letter to its mark",
+        type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks],
+    )  # fmt: skip
+    figure.update_yaxes(
+        title="letters right",
+        tickformat=".0%",
+        range=[-0.02, 1.29],
+        tickvals=[0, 0.2, 0.4, 0.6, 0.8, 1],
+    )
+    if not ticks:
+        figure.update_xaxes(type="linear", showticklabels=False)
+        _nothing(figure)
+
+
+def _ground(figure: go.Figure, dark: bool, kept: str) -> None:
+    """What both kinds of figure have; who has zoomed in stays there while `kept` is the same."""
+    figure.update_layout(
+        template=theme(dark),
+        uirevision=kept,
+        legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"},
+        margin={"l": 62, "r": 10, "t": 10, "b": 50},
+        showlegend=True,
+    )
+
+
+def _nothing(figure: go.Figure) -> None:
+    figure.add_annotation(
+        text="Nothing to draw yet", showarrow=False, xref="paper", yref="paper", x=0.5, y=0.5
+    )

@@ -48,7 +48,8 @@ def score_and_cost(
         )
     lay_out(figure, across, down, dark, height=420)
     costs, scores = zip(*everyone, strict=True)
-    figure.update_xaxes(type="log", exponentformat="power", dtick=1, **_around(costs))
+    ends = [math.log10(min(costs)) - 0.5, math.log10(max(costs)) + 0.5]  # room for the names
+    figure.update_xaxes(type="log", exponentformat="power", dtick=1, range=ends)
     room = 0.15 * (max(scores) - min(scores)) + 0.1
     figure.update_yaxes(range=[min(scores) - room, max(scores) + room])
     return figure
@@ -62,11 +63,6 @@ def _side(cost: float, score: float, everyone: Sequence[tuple[float, float]]) ->
         if near and 0 < other - score < NEAR[1] * high:
             return "bottom center"
     return "top center"
-
-
-def _around(costs: Sequence[float]) -> dict[str, object]:
-    """The range of the logarithmic axis, with room for the names."""
-    return {"range": [math.log10(min(costs)) - 0.5, math.log10(max(costs)) + 0.5]}
 
 
 def two_distributions(

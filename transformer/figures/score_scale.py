@@ -42,7 +42,6 @@ def against_width(
         expected: a column drawn as crosses on the lines: what a closed form says.
         band: columns between which a line's ground is tinted.
         at: a d_k to mark; 0 marks none.
-        dark: colours for a dark ground; the ground itself is left open.
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()

@@ -3,18 +3,77 @@ address, a call from Python and the browser can all hold it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from transformer.config import near
-from transformer.figures.fields import Field
 from transformer.figures.views import EXPLORER
 from transformer.measures import MEASURES
 
 State = dict[str, int | str]
-
 KINDS = {"encoder": "Encoder", "decoder": "Decoder, masked", "cross": "Encoder–decoder"}
 _HEADS = r"(none|\d{1,3}\.\d{1,3}(,\d{1,3}\.\d{1,3})*)?"
 _TOKENS = r"([qk]\d{1,4}(,[qk]\d{1,4})*)?"
+OLD = {"units": {"pieces": ("exact", "1"), "words": ("exact", "0")}}
+"""Fields of before, and by their values what they say now: links and programs still have them."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """What one field may be. Without choices, bounds or a form it is any text.
+
+    Attributes:
+        default: its value on a first visit, and so its type: a word, a whole number or a number.
+        label: what a widget for it is called.
+        choices: every word that it may be; a mapping also says what each is called.
+        bounds: the least and the greatest number.
+        form: how a word is written that is made of parts: a regular expression, and in words.
+        of_model: whether it means nothing to another model.
+        linked: whether an address carries it; what is the visitor's own way to look is not.
+    """
+
+    default: int | float | str
+    label: str = ""
+    choices: Collection[str] = ()
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    form: tuple[str, str] = ("", "")
+    of_model: bool = False
+    linked: bool = True
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """Every word that it may be, with what it is called."""
+        if isinstance(self.choices, Mapping):
+            return self.choices
+        return {choice: choice for choice in self.choices}
+
+    def read(self, written: object) -> Any:
+        """`written` as a value of this field; a number may come as text.
+
+        Raises:
+            ValueError: that says what it must be, as the end of a sentence: "one of heads, …".
+        """
+        text = str(written)
+        if isinstance(self.default, str):
+            if self.choices and text not in self.choices:
+                raise ValueError(f"one of {', '.join(self.choices)}")
+            if self.form[0] and not re.fullmatch(self.form[0], text, re.ASCII):
+                raise ValueError(self.form[1])
+            return text
+        whole = isinstance(self.default, int)
+        sort, form = ("a whole number", r"-?\d{1,18}") if whole else ("a number", r"(?s:.*)")
+        try:
+            number = type(self.default)(text) if re.fullmatch(form, text, re.ASCII) else math.nan
+        except ValueError:
+            number = math.nan
+        low, high = self.bounds
+        if not low <= number <= high:
+            raise ValueError(f"{sort} from {low:g} to {high:.10g}")
+        return number
+
 
 FIELDS: dict[str, Field] = {
     "view": Field("heads", choices=tuple(EXPLORER)),
@@ -48,10 +107,6 @@ lies beyond a sentence is brought back within it."""
 
 DEFAULTS: State = {name: field.read(field.default) for name, field in FIELDS.items()}
 """What is shown if nothing else is asked for."""
-
-
-OLD = {"units": {"pieces": ("exact", "1"), "words": ("exact", "0")}}
-"""Fields of before, and by their values what they say now: links and programs still have them."""
 
 
 def state_of(values: Mapping[str, int | str]) -> State:

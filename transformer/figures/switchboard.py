@@ -33,7 +33,6 @@ def switchboard_data(
         off: the heads that are off, as `heads_of` reads them.
         moved: by kind a number a head from 0 to 1; the kinds that have none are left out.
         chosen: the head that is looked at: kind, layer, head.
-        large: for a projector.
         exact: layers and heads are counted from 0, and written as in the address.
 
     Raises:

@@ -81,7 +81,6 @@ def module(view: str) -> str:
 
 
 def style(view: str) -> str:
-    """The component's style sheet."""
     return _component(view).style
 
 
@@ -143,7 +142,6 @@ def view_page(view: str, data: Mapping[str, Any], title: str) -> str:
 
 
 def packed_page(view: str, data: bytes, title: str) -> str:
-    """The same of one that takes bytes."""
     return page(_opened(view, "bytesIn"), data_script("id", "hu-first", data), title)
 
 

@@ -17,8 +17,8 @@ import pandas as pd
 import torch
 
 from transformer.config import near
+from transformer.figures.explorer import ExplorerView
 from transformer.figures.explorer_sides import ExplorerData
-from transformer.figures.explorer_view import ExplorerView
 from transformer.inference import trace_files
 from transformer.inference.given_weights import trace_parts
 from transformer.inference.results import Translation

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from transformer.figures.fields import Field
-from transformer.figures.state import DEFAULTS, FIELDS, State
+from transformer.figures.state import DEFAULTS, FIELDS, Field, State
 
 METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling", "forced": "Your own"}
 CORPORA = {

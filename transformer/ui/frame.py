@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +154,16 @@ def go(file: str, label: str, icon: str, key: str = "", **changes: Any) -> None:
     )
     if pressed:
         st.switch_page(file, query_params=state.params(file))
+
+
+def press(label: str, icon: str, act: Callable[..., None], *args: Any, **more: Any) -> None:
+    """A button that calls `act(*args)`; `more` is Streamlit's."""
+    st.button(label, icon=f":material/{icon}:" if icon else None, on_click=act, args=args, **more)
+
+
+def turn(label: str, icon: str, changes: Mapping[str, Any], **more: Any) -> None:
+    """A button that gives these fields of the view other values."""
+    press(label, icon, partial(state.change, **changes), **more)
 
 
 def lead(markdown: str) -> None:

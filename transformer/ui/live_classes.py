@@ -50,7 +50,6 @@ def mine() -> Classroom | None:
 
 
 def is_teacher() -> bool:
-    """Whether this visitor leads a class."""
     found = mine()
     return found is not None and found.is_teacher(visitor.known())
 

@@ -18,7 +18,7 @@ from transformer.jobs.limits import Limits
 from transformer.jobs.shipped import RUNS
 from transformer.ui import model_list, state
 from transformer.ui.about import About, about
-from transformer.ui.kit.kept import Kept
+from transformer.ui.kit.remembered import Kept
 from transformer.ui.model_list import Listed
 from transformer.ui.server import server_paths, visitor
 
@@ -45,7 +45,6 @@ class Model:
 
 
 def folder() -> Path:
-    """Where checkpoints lie."""
     return named_or(FOLDER, "checkpoints")
 
 

@@ -142,7 +142,6 @@ def values_of(file: str, params: Mapping[str, str]) -> tuple[Values, list[str]]:
 
 
 def made(kind: type[Kind], values: Values) -> Kind:
-    """The view of these fields."""
     own = {} if kind is View else values.get(kind.__name__, {})
     return kind(**values.get(View.__name__, {}), **own)
 

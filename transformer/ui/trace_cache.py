@@ -18,7 +18,7 @@ from transformer.figures.explorer_sides import SITES, VECTORS, vectors_of
 from transformer.figures.packing import Part
 from transformer.inference import Trace
 from transformer.ui.address import View
-from transformer.ui.kit.kept import Kept
+from transformer.ui.kit.remembered import Kept
 from transformer.ui.models import Model
 
 ROOM = 96_000_000
@@ -152,6 +152,12 @@ def sites(model: Model, reading: Reading, names: list[str]) -> Trace:
     """These sites of the same pass."""
     done = reading.trace.translation
     return _once(model, done.source, {"target": done.ids}, names).trace
+
+
+def with_sites(model: Model, reading: Reading, names: list[str]) -> Trace:
+    """The trace of `reading` with these sites besides what it has."""
+    more = sites(model, reading, names)
+    return replace(reading.trace, tensors={**reading.trace.tensors, **more.tensors})
 
 
 def whole(model: Model, reading: Reading) -> Trace:

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cellNumber, numberText, tensorNumber } from "../../../transformer/figures/browser/numbers.js";
-import { chanceOf, fixed, showWeight } from "../../../transformer/figures/browser/shares.js";
+import { cellNumber, chanceOf, fixed, numberText, showWeight, tensorNumber } from "../../../transformer/figures/browser/numbers.js";
 import { contrast, showMeasure, showOffset } from "../../../transformer/figures/browser/measures.js";
 import { random } from "./made.js";
 

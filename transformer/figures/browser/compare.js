@@ -11,7 +11,7 @@ import { makeLegend } from "./legend.js";
 import { makeChip } from "./measures.js";
 import { makeMosaic } from "./mosaic.js";
 import { headName, shortName } from "./naming.js";
-import { showWeight } from "./shares.js";
+import { showWeight } from "./numbers.js";
 import { KINDS } from "./options.js";
 import { makeStage } from "./stage.js";
 

@@ -3,7 +3,7 @@
 // the addresses of all pages.
 
 import { el } from "./base.js";
-import { makeSavedViews } from "./saved-views-sheet.js";
+import { makeSavedViews } from "./saved-views.js";
 
 const SAID_FOR = 6000; // ms
 

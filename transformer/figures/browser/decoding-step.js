@@ -5,7 +5,7 @@ import { ARROWS, el, setIfNew, tokenText, within } from "./base.js";
 import { drawRowLabel, shorten } from "./lettering.js";
 import { shade } from "./matrix.js";
 import { headName, pieceName, tokenName } from "./naming.js";
-import { chanceOf, showWeight } from "./shares.js";
+import { chanceOf, showWeight } from "./numbers.js";
 
 // The candidates of a step, best first; the piece taken comes last if it is none of them.
 /** @param {Side} side @param {number} step */

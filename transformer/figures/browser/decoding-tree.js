@@ -4,7 +4,7 @@
 import { ARROWS, el, tokenText, within } from "./base.js";
 import { drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE } from "./lettering.js";
 import { pieceName } from "./naming.js";
-import { chanceOf, fixed } from "./shares.js";
+import { chanceOf, fixed } from "./numbers.js";
 
 const TREE_FEW = 4; // hypotheses kept; with more the discarded ones are folded away at first
 const STATUSES = { kept: "kept in the beam", finished: "finished", discarded: "discarded" };

@@ -2,7 +2,7 @@
 // the one to the other. A word keeps its colour; a written one has that of the word it came from.
 
 import { colours, el, SVG } from "./base.js";
-import { bandsOf, wholePercent, strongest } from "./glance-steps.js";
+import { bandsOf, wholePercent, strongest } from "./glance-said.js";
 
 const lettersOf = (count) => (count <= 5 ? "xl" : count <= 8 ? "l" : count <= 13 ? "m" : "s"); // by the number of words
 const UNITS = { xl: 30, l: 22, m: 15, s: 11 }; // px of a band that is a whole look

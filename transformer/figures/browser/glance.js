@@ -6,9 +6,8 @@
 import { writeAddress } from "./address.js";
 import { el } from "./base.js";
 import { makeField } from "./glance-field.js";
-import { makeSaid } from "./glance-said.js";
+import { firstNew, makeSaid, paceOf } from "./glance-said.js";
 import { makeGlanceStage } from "./glance-stage.js";
-import { firstNew, paceOf } from "./glance-steps.js";
 
 const RIVALS_AFTER = 350; // ms that a picture stands before the words that came close are asked for
 const AT_ONCE = 30; // ms until the first word of what was just typed: a frame, from which its band grows

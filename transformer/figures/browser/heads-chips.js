@@ -4,7 +4,7 @@
 import { el, SVG, tokenText } from "./base.js";
 import { parseHeads, writeHeads } from "./matrix.js";
 import { counted, headName, layerName, shortName } from "./naming.js";
-import { showWeight } from "./shares.js";
+import { showWeight } from "./numbers.js";
 
 // The heads that are on. "" is the chosen one alone, "none" is none.
 /** @param {Side} side @param {State} state */

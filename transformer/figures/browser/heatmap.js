@@ -6,7 +6,7 @@ import { cellAt, cornerOf, drawTable, inSpan, layoutCells, MARGINAL } from "./ce
 import { makeLegend, withLegend } from "./legend.js";
 import { SMALL_LABEL_SIZE } from "./lettering.js";
 import { greatestOf, shade } from "./matrix.js";
-import { showWeight } from "./shares.js";
+import { showWeight } from "./numbers.js";
 import { matrixTable } from "./sheet.js";
 import { makeStage } from "./stage.js";
 

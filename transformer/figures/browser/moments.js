@@ -2,11 +2,47 @@
 // that update written out for one entry. `.show(data)` takes what figures/moments.py makes.
 
 import { ARROWS, colours, el, within } from "./base.js";
-import {
-  before, bracketed, equation, hat, mi, ml, mn, mo, numeral, over, root, row, sub,
-} from "./formula.js";
 import { makeBar } from "./legend.js";
-import { numberText } from "./numbers.js";
+import { numberParts, numberText } from "./numbers.js";
+
+// Formulas in MathML, with numbers that people can read.
+const MATHML = "http://www.w3.org/1998/Math/MathML";
+
+function ml(tag, ...children) {
+  const node = document.createElementNS(MATHML, tag);
+  node.append(...children);
+  return node;
+}
+
+const mi = (text) => ml("mi", text);
+const mo = (text) => ml("mo", text);
+const mn = (text) => ml("mn", text);
+const row = (...parts) => ml("mrow", ...parts);
+const sub = (base, index) => ml("msub", base, index);
+const over = (above, below) => ml("mfrac", above, below);
+const root = (inner) => ml("msqrt", inner);
+const hat = (base) => ml("mover", base, mo("^"));
+const before = () => row(mi("t"), mo("−"), mn("1")); // the index t − 1
+const bracketed = (inner) => row(mo("("), inner, mo(")"));
+
+// The same in a formula; a negative one in brackets where it stands after a sign.
+function numeral(value, { digits = 4, after = false } = {}) {
+  const { sign, text, power } = numberParts(value, digits);
+  const parts = [...(sign ? [mo(sign)] : []), value === null ? ml("mtext", text) : mn(text)];
+  if (power !== null) {
+    const tens = power.startsWith("−") ? row(mo("−"), mn(power.slice(1))) : mn(power);
+    parts.push(mo("×"), ml("msup", mn("10"), tens));
+  }
+  return after && sign ? bracketed(row(...parts)) : row(...parts);
+}
+
+// A line of a formula: its left side, then each of the others after an equals sign. On a narrow
+// screen it breaks before one of these.
+function equation(...sides) {
+  const parts = sides.map((side, i) => ml("math", ...(i ? [mo("="), side] : [side])));
+  for (const part of parts) part.setAttribute("displaystyle", "true");
+  return el("div", { class: "hu-equation" }, ...parts);
+}
 
 const theta = () => mi("θ");
 const withT = (base) => sub(base, mi("t"));

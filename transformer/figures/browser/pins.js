@@ -1,5 +1,5 @@
 // A pinned word: which words can be, and how much every head of every kind looks at one or from it.
-// The numbers are those of figures/pins.py.
+// The numbers are those of figures/words.py.
 
 import { allHeads } from "./matrix.js";
 

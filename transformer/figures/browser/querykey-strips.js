@@ -3,7 +3,7 @@
 
 import { el, setIfNew, tokenText } from "./base.js";
 import { drawRowLabel, drawToken, hatch, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./lettering.js";
-import { fixed } from "./shares.js";
+import { fixed } from "./numbers.js";
 import { makeStage } from "./stage.js";
 
 const STRIP = 26; // pixels high

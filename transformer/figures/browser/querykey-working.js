@@ -3,7 +3,7 @@
 
 import { within } from "./base.js";
 import { isExact, tokenName } from "./naming.js";
-import { fixed, showWeight } from "./shares.js";
+import { fixed, showWeight } from "./numbers.js";
 
 const STRONGEST = 5; // values that get a strip of their own
 const SHARP = 1e-3; // a difference that float32 and the packing cannot explain

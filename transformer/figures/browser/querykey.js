@@ -5,7 +5,7 @@
 import { ARROWS, el, tokenText, within } from "./base.js";
 import { shorten } from "./lettering.js";
 import { headName, layerName, sentenceCase, tokenName } from "./naming.js";
-import { fixed } from "./shares.js";
+import { fixed } from "./numbers.js";
 import { KINDS } from "./options.js";
 import { makeKeyBars, makeStrips, makeTokenList } from "./querykey-strips.js";
 import { mostOf, plainToken, workingOf, workSteps } from "./querykey-working.js";

@@ -1,7 +1,10 @@
-// Views that a visitor keeps in this browser, each with a note: a list that is read, changed and
-// written as a whole. A view is `{ page, query, title, note, day }`; `page` is one of the app's, so
-// that no list from elsewhere leads out of it.
+// Views that a visitor keeps, and their sheet: save, name, note, move, remove, take the list away.
 
+import { partsOf } from "./address.js";
+import { download, el } from "./base.js";
+
+// What is kept in this browser is a list that is read, changed and written as a whole. A view is `{ page, query, title, note, day }`; `page` is one of the app's, so
+// that no list from elsewhere leads out of it.
 /** @typedef {{ page: string, query: string, title: string, note: string, day: string }} SavedView */
 
 export const FORMAT = "heads-up views 1";
@@ -72,4 +75,126 @@ export function withView(views, view) {
 export function movedView(views, place, step) {
   const others = views.filter((_, i) => i !== place);
   return [...others.slice(0, place + step), views[place], ...others.slice(place + step)];
+}
+
+const EMPTY = "Nothing is kept yet. Save this view, and it stands here the next time that this browser opens the app.";
+
+// Asked for when it is used: where a browser allows none, the mere word is refused.
+const storage = { getItem: (name) => localStorage.getItem(name), setItem: (name, value) => localStorage.setItem(name, value) };
+
+// `.button` opens `.dialog`. `titled()` says what the view on screen is called.
+export function makeSavedViews(titled) {
+  let pages = [""];
+  let views = [];
+  const said = el("p", { class: "hu-saved-said", role: "status" });
+  const list = el("ol", { class: "hu-saved-list" });
+  const act = (label, run, title = "") => {
+    const one = el("button", { type: "button", class: "hu-saved-act", title: title || null }, label);
+    one.addEventListener("click", run);
+    return one;
+  };
+  const [save, html, json] = [act("Save this view", add), act("As a page (HTML)", takeHtml), act("As JSON", takeJson)];
+  const acts = el("div", { class: "hu-saved-acts" }, save, html, json,
+    act("Open a list …", choose, "A list that was taken away as JSON; what is here stays"), act("Close", () => dialog.close()));
+  const dialog = el("dialog", { class: "hu-saved", "aria-label": "Saved views" },
+    el("h2", {}, "Saved views"), el("p", { class: "hu-saved-about" }, "In this browser alone: nobody else sees them, and the server does not know them."),
+    acts, said, list);
+  const button = el("button", { type: "button", class: "hu-link-button hu-saved-button", "aria-label": "Saved", title: "Saved views: keep what you see, with a note, to come back to or to take away" }, el("span", { class: "hu-saved-mark", "aria-hidden": "true" }));
+  save.classList.add("hu-saved-first");
+
+  button.addEventListener("click", () => {
+    views = keptViews(storage, pages);
+    said.textContent = "";
+    draw();
+    dialog.showModal();
+  });
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+
+  function add() {
+    const { page, query } = partsOf(location.href, pages);
+    if (views.length >= MOST_VIEWS) return tell(`${MOST_VIEWS} views are kept already: remove one first.`);
+    keep(withView(views, { page, query, title: titled().slice(0, 200), note: "", day: new Date().toISOString().slice(0, 10) }));
+    list.querySelector("textarea")?.focus();
+    return undefined;
+  }
+
+  // Never part of the page: there an input of this kind is the page's own.
+  function choose() {
+    const file = el("input", { type: "file", accept: ".json,application/json" });
+    file.addEventListener("change", async () => file.files[0] && open(await file.files[0].text()));
+    file.click();
+  }
+
+  function open(text) {
+    try {
+      const brought = viewsOf(text, pages);
+      keep(brought.reduceRight(withView, views));
+      tell(`${brought.length} view${brought.length === 1 ? "" : "s"} opened.`);
+    } catch (error) {
+      tell(error.message);
+    }
+  }
+
+  function keep(now) {
+    views = now;
+    tell(keepViews(storage, views) ? "" : "This browser keeps nothing for this page; take the list away as JSON before you leave.");
+    draw();
+  }
+
+  function tell(text) {
+    said.textContent = text;
+  }
+
+  function draw() {
+    html.disabled = json.disabled = !views.length;
+    list.replaceChildren(...(views.length ? views.map(entry) : [el("li", { class: "hu-saved-empty" }, EMPTY)]));
+  }
+
+  function entry(view, place) {
+    const change = (name) => (event) => {
+      views = views.map((one, i) => (i === place ? { ...one, [name]: event.target.value } : one));
+      if (!keepViews(storage, views)) tell("This browser keeps nothing for this page.");
+    };
+    const title = el("input", { type: "text", value: view.title, maxlength: 200, "aria-label": "Name of the view" });
+    const note = el("textarea", { rows: 2, maxlength: 2000, placeholder: "A note: what is to be seen here?", "aria-label": `Note on ${view.title}` });
+    note.value = view.note;
+    title.addEventListener("input", change("title"));
+    note.addEventListener("input", change("note"));
+    const move = (label, step, name) => {
+      const one = act(label, () => keep(movedView(views, place, step)), name);
+      one.setAttribute("aria-label", `${name}: ${view.title}`);
+      one.disabled = place + step < 0 || place + step >= views.length;
+      return one;
+    };
+    const remove = act("✕", () => keep(views.filter((_, i) => i !== place)), "Remove");
+    remove.setAttribute("aria-label", `Remove: ${view.title}`);
+    const { base } = partsOf(location.href, pages);
+    const link = el("a", { class: "hu-saved-open", href: addressOf(base, view), "aria-label": `Open: ${view.title}` }, "Open");
+    return el("li", {}, el("div", { class: "hu-saved-row" }, title, link, move("↑", -1, "Up"), move("↓", 1, "Down"), remove), note);
+  }
+
+  const named = (end) => `heads-up-views-${new Date().toISOString().slice(0, 10)}.${end}`;
+  function takeJson() {
+    download(new Blob([jsonOf(views)], { type: "application/json" }), named("json"));
+  }
+  function takeHtml() {
+    download(new Blob([pageOf(views, partsOf(location.href, pages).base)], { type: "text/html" }), named("html"));
+  }
+
+  return { button, dialog, show: (known) => { pages = known; } };
+}
+
+// One page with a link and the note for each view. What was typed becomes text, never HTML.
+export function pageOf(views, base) {
+  const page = document.implementation.createHTMLDocument("Views of Heads Up");
+  page.documentElement.lang = "en";
+  page.head.prepend(el("meta", { charset: "utf-8" }));
+  page.head.append(el("style", {}, "body { font: 1.05rem/1.5 system-ui, sans-serif; max-width: 44rem; margin: 2rem auto; padding: 0 1rem; } li { margin-block: 1.2rem; } p { margin: 0.3rem 0; white-space: pre-wrap; } small { color: #555; }"));
+  page.body.append(
+    el("h1", {}, "Views of Heads Up"),
+    el("p", {}, `The links open where the app runs: ${base}`),
+    el("ol", {}, ...views.map((view) => el("li", {},
+      el("a", { href: addressOf(base, view) }, view.title || "(no name)"), " ", el("small", {}, view.day), view.note ? el("p", {}, view.note) : null))),
+  );
+  return `<!doctype html>\n${new XMLSerializer().serializeToString(page.documentElement)}\n`;
 }

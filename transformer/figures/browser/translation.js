@@ -4,7 +4,7 @@
 
 import { el, tokenText } from "./base.js";
 import { isExact, nameExactly } from "./naming.js";
-import { chanceOf } from "./shares.js";
+import { chanceOf } from "./numbers.js";
 
 const FEW = 3; // candidates of a step until more are asked for
 const INPUTS = 9; // pieces of the decoder's input that are shown, the last ones

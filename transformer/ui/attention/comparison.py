@@ -3,6 +3,7 @@ another piece forced at a step."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import streamlit as st
@@ -10,13 +11,29 @@ import streamlit as st
 from transformer.text.visible import is_blank
 from transformer.ui import frame, models, state, trace_cache
 from transformer.ui.attention import Attention
-from transformer.ui.attention.edits import one_word_changed
 from transformer.ui.models import Model
 from transformer.ui.trace_cache import Reading
 
+# Words that can stand in each other's place without another word changing with them.
+_EITHER = {
+    "en": (
+        "red black", "umbrella hat", "rains snows", "never often", "sea city", "home school",
+        "student doctor", "house car", "dog cat", "man boy", "woman girl", "big small",
+        "old young", "good bad", "here there", "today tomorrow", "he she", "the a",
+        "this that",
+    ),
+    "fr": (
+        "rouge noir", "parapluie chapeau", "pleut neige", "jamais souvent", "mer ville",
+        "étudiant médecin", "chien chat", "grand petit", "il elle", "le un", "la une",
+    ),
+    "de": (
+        "roten schwarzen", "Regenschirm Hut", "regnet schneit", "nie oft", "Meer Haus",
+        "Student Arzt", "Hund Mann", "er sie", "der ein",
+    ),
+}  # fmt: skip
+
 
 def controls(model: Model) -> None:
-    """What to compare with."""
     st.text_input(
         placeholder=suggested(model),
         live="400ms",
@@ -41,7 +58,8 @@ def controls(model: Model) -> None:
     st.button(
         "Nothing to compare",
         disabled=not (view.other or view.other_model or view.force),
-        on_click=lambda: state.change(other="", other_model="", force=""),
+        on_click=state.change,
+        kwargs={"other": "", "other_model": "", "force": ""},
     )
 
 
@@ -87,3 +105,18 @@ def _other_model(model: Model) -> Model:
             f"There is no checkpoint {name!r}; this app has {', '.join(models.offered())}."
         )
     return models.load(name, folders[name])
+
+
+def one_word_changed(text: str, language: str) -> str:
+    """`text` with the first word changed of which we know another; words that say most are tried
+    first. "" if there is none."""
+    for pair in _EITHER.get(language, ()):
+        one, other = pair.split()
+        for old, new in ((one, other), (other, one)):
+            found = re.search(rf"\b{old}\b", text)
+            if found:
+                return text[: found.start()] + new + text[found.end() :]
+            found = re.search(rf"\b{old.capitalize()}\b", text)
+            if found:
+                return text[: found.start()] + new.capitalize() + text[found.end() :]
+    return ""

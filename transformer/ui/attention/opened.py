@@ -17,9 +17,9 @@ from transformer.jobs import services
 from transformer.text.visible import is_blank
 from transformer.ui import frame, state
 from transformer.ui.attention import Attention, explorer
-from transformer.ui.kit.downloads import download
-from transformer.ui.kit.kept import Kept
+from transformer.ui.kit.remembered import Kept
 from transformer.ui.kit.story import first_look, story
+from transformer.ui.kit.tables import download
 from transformer.ui.server import visitor
 from transformer.ui.trace_cache import Reading
 
@@ -51,7 +51,6 @@ def field(label: str, name: str) -> None:
 
 
 def controls() -> None:
-    """The way to a trace, from a checkpoint."""
     st.caption(
         "A file that **Every number (.npz)** below or `Trace.save_npz` made, also of another "
         "model (`Trace.from_weights`). It is looked at here in place of the checkpoint, and no "
@@ -62,22 +61,17 @@ def controls() -> None:
 
 
 def show() -> None:
-    """The page on the view's trace."""
     view = state.view(Attention)
     reading = _of(view.trace)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Back to the checkpoint", icon=":material/arrow_back:", on_click=_turn, args=("",)
-        )
+        frame.press("Back to the checkpoint", "arrow_back", _turn, "")
         with st.popover("Open another trace"):
             field("A trace, .npz", "trace")
         if reading is not None:
             with st.popover("Compare with …"):
                 field("A second trace, .npz", "other_trace")
-                st.button(
-                    "Nothing to compare",
-                    disabled=not view.other_trace,
-                    on_click=lambda: state.change(other_trace=""),
+                frame.turn(
+                    "Nothing to compare", "", {"other_trace": ""}, disabled=not view.other_trace
                 )
     _say_refused()
     if reading is None:

@@ -1,12 +1,15 @@
-"""Who is in no class yet: a code and a first name to join one, the teacher's token to open one."""
+"""Into a class and out of it: a code and a first name to join one, the teacher's token to open one;
+and what a student of one finds."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from transformer.classroom import Classroom
 from transformer.classroom.codes import NAME_LENGTH
 from transformer.ui import following, frame, live_classes, state
-from transformer.ui.classroom import Class
+from transformer.ui.classroom import Class, runs
+from transformer.ui.pages import HOME
 from transformer.ui.server import visitor
 
 KEPT = (
@@ -16,7 +19,6 @@ KEPT = (
 
 
 def show() -> None:
-    """Both doors, the students' first."""
     code = state.view(Class).code
     if code:
         frame.lead("Press **Join**, and your pages follow your teacher's.")
@@ -55,3 +57,29 @@ def _open() -> None:
             return
     live_classes.classes().open(token, visitor.owner(), visitor.address(), name)
     state.start_anew()
+
+
+def student(room: Classroom) -> None:
+    me = room.member(visitor.known())
+    teacher = frame.plain(live_classes.called(room))
+    called = f" as **{frame.plain(me.label)}**" if me else ""
+    frame.lead(f"You are in the class of **{teacher}**{called}.")
+    if room.lead is None:
+        st.markdown(
+            f"Nobody leads yet. When {teacher} does, this page turns to what they look at. Until "
+            "then the app is yours."
+        )
+        frame.link(HOME, "Look around →")
+    else:
+        st.markdown(
+            "Do anything yourself and you are on your own; **Come back** brings you to "
+            f"{teacher}'s view again."
+        )
+        st.button("Come back", key="class-back", type="primary", on_click=following.come_back)
+    runs.of_student(room)
+    st.button(
+        "Leave the class",
+        key="class-leave",
+        on_click=lambda: live_classes.classes().leave(visitor.known()),
+    )
+    st.caption(KEPT)

@@ -27,9 +27,10 @@ SCALE = 8
 def show(room: Classroom) -> None:
     """What stands on the wall while the class comes in, and the way on."""
     link, alone = _link(room.code)
+    short = urlsplit(link)
     invite, there = st.columns([2, 3], gap="large")
     with invite:
-        st.markdown(f"Open **{frame.plain(_short(link))}** and type")
+        st.markdown(f"Open **{frame.plain(short.netloc + short.path)}** and type")
         with st.container(key="class-code"):
             st.markdown(show_code(room.code))
         st.image(picture(link), width=240, alt=f"QR picture of {link}")
@@ -53,7 +54,12 @@ def show(room: Classroom) -> None:
         frame.link(HOME, "Begin →")
         with st.popover("Close the class"):
             st.markdown("The code, all names and all answers are gone then.")
-            st.button("Close it", key="class-close", type="primary", on_click=_close)
+            st.button(
+                "Close it",
+                key="class-close",
+                type="primary",
+                on_click=lambda: live_classes.classes().end(visitor.known()),
+            )
     runs.show(room)
 
 
@@ -84,12 +90,3 @@ def _link(code: str) -> tuple[str, bool]:
     named = f"[{host}]" if ":" in host else host
     place = f"{named}:{port}" if port else named
     return urlunsplit((here.scheme, place, here.path, f"code={code}", "")), alone
-
-
-def _short(link: str) -> str:
-    parts = urlsplit(link)
-    return f"{parts.netloc}{parts.path}"
-
-
-def _close() -> None:
-    live_classes.classes().end(visitor.known())

@@ -1,26 +1,43 @@
-"""What a class trains: every run by its student's first name, and an end of those that wait."""
+"""What a class trains: runs by first names, a race of all, and one page of them for all to see."""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import streamlit as st
 
+from transformer.analysis.evidence.race_verdicts import ENOUGH
 from transformer.classroom import Classroom
+from transformer.figures.film import clearest_head
+from transformer.figures.wall import Card, thinned, wall_data
 from transformer.jobs import JobError, RunInfo
-from transformer.ui import live_jobs
-from transformer.ui.classroom import class_race, wall
+from transformer.jobs.folder import JobFolder
+from transformer.jobs.race_runs import race_runs, submit_race
+from transformer.jobs.races import RACES
+from transformer.ui import frame, live_jobs, state
+from transformer.ui.kit import metrics_tail, quantities, views
+from transformer.ui.kit.callbacks import attempt, refusal
 from transformer.ui.kit.fragment import fragment
-from transformer.ui.kit.refusals import attempt, refusal
+from transformer.ui.kit.remembered import remembered
+from transformer.ui.server import visitor
 
 EVERY = 2.0
 """Seconds between two looks."""
 ORDER = ("running", "queued", "paused", "finished", "failed", "cancelled")
+TRAIN = "pages/train.py"
+KEY, _OPEN = "wall", "wall_open"
+PICTURE = "0.cross"
+"""Of a snapshot: the cross-attention of the first probe."""
+Picture = tuple[npt.NDArray[np.floating], str]
+NONE: Picture = np.empty((0, 0)), ""
+_RACE = "class-race"
 
 
 def show(room: Classroom) -> None:
-    """For the teacher, below who is there."""
-    class_race.offer(room)
+    offer(room)
     fragment(_runs, "class-runs", EVERY)(room)
 
 
@@ -44,7 +61,7 @@ def _runs(room: Classroom) -> None:
         st.caption("What your students train will stand here, by first name.")
         return
     st.subheader("What the class trains")
-    wall.show(found)
+    wall(found)
     waiting = [info for _, info in found if info.status == "queued"]
     if waiting:
         with st.popover(f"Clear the line ({len(waiting)})", icon=":material/clear_all:"):
@@ -63,3 +80,116 @@ def _clear(room: Classroom) -> None:
                     live_jobs.jobs().control(info.name, info.owner, command="stop", for_all=True)
 
     attempt("class-runs", clear)
+
+
+def wall(found: list[tuple[str, RunInfo]]) -> None:
+    """All these runs, each with the names of those whose it is; in a fragment."""
+    if st.session_state.pop(_OPEN, False):
+        st.switch_page(TRAIN, query_params=state.params(TRAIN))
+    cards = []
+    for who, info in found:
+        with suppress(JobError):  # deleted meanwhile
+            cards.append(_card(who, info, live_jobs.jobs().folder(info.name)))
+    names = {info.name for _, info in found}
+    views.component("wall")(key=KEY, data=wall_data(cards), on_choice_change=lambda: _open(names))
+
+
+def _card(who: str, info: RunInfo, folder: JobFolder) -> Card:
+    lines = metrics_tail.metrics(folder)
+    steps = folder.snapshots()
+    weights, head = _picture(str(folder.path), steps[-1]) if steps else NONE
+    return Card(
+        name=info.name,
+        who=who,
+        title=info.title,
+        status=info.status if info.place is None else f"queued, place {info.place}",
+        step=info.step,
+        share=info.progress or 0.0,
+        right=metrics_tail.newest(lines, "sequence_accuracy"),
+        curve=thinned([(line["step"], line["loss"]) for line in lines if "loss" in line]),
+        weights=weights,
+        head=head,
+    )
+
+
+@remembered()
+def _picture(path: str, step: int) -> Picture:
+    """The clearest head of the cross-attention at this step, and what it is called."""
+    weights = JobFolder(Path(path)).snapshot(step).get(PICTURE)
+    if weights is None or not weights.size:
+        return NONE
+    layer, head = clearest_head(weights)
+    name = f"Cross-attention, layer {layer + 1}, head {head + 1}"
+    return np.minimum(weights[layer, head], 1.0), name
+
+
+def _open(names: set[str]) -> None:
+    """The browser asks for a run of the wall, to look at it by itself."""
+    with suppress(KeyError, TypeError):
+        name = st.session_state[KEY]["choice"]["open"]
+        if name in names:
+            state.change(TRAIN, run=name, race="")
+            st.session_state[_OPEN] = True
+
+
+def offer(room: Classroom) -> None:
+    """For the teacher: begin one, or see the table of the one that was begun last."""
+    members = room.members()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.popover("Train together", icon=":material/sports_score:"):
+            st.markdown(
+                "A race of the whole class: every student gets a setting and a seed of their own, "
+                "and the table at the end is the class's."
+            )
+            name = st.selectbox(
+                "Race",
+                list(RACES),
+                format_func=lambda name: RACES[name].title,
+                key=_RACE,
+                label_visibility="collapsed",
+            )
+            race, seeds = RACES[name], seeds_for(name, len(members))
+            minutes = race.minutes * seeds / len(race.seeds)
+            st.write(race.question)
+            st.caption(
+                f"{len(race.entries)} settings × {seeds} seeds, about "
+                f"{quantities.duration(60 * minutes)} on two cores that have nothing else to do"
+            )
+            frame.press("Begin the race", "", _begin, room, key="class-begin-race", type="primary")
+        if room.race:
+            frame.link(TRAIN, "The class's race, and what it says →", race=room.race, run="")
+    refusal(_RACE)
+
+
+def of_student(room: Classroom) -> None:
+    """For a student: the class's race, and their own runs in it."""
+    if not room.race:
+        return
+    try:
+        mine = [run for run in race_runs(live_jobs.jobs(), room.race)
+                if run.info.held_by(visitor.known())]  # fmt: skip
+    except JobError:
+        return
+    frame.link(TRAIN, "The class's race, and what it says →", race=room.race, run="")
+    for run in mine:
+        frame.link(TRAIN, f"Yours: {frame.plain(run.info.title)} →", run=run.info.name, race="")
+
+
+def seeds_for(race: str, members: int) -> int:
+    """So many seeds of each setting that there is a run for everybody, and enough for a verdict."""
+    return max(ENOUGH, -(-members // len(RACES[race].entries)))
+
+
+def _begin(room: Classroom) -> None:
+    name, students = st.session_state[_RACE], [one.visitor for one in room.members()]
+    seeds = range(1, seeds_for(name, len(students)) + 1)
+
+    def begin() -> None:
+        if not students:
+            raise JobError("nobody is here yet: begin when your students have joined")
+        room.race = submit_race(
+            live_jobs.jobs(), name, visitor.known(), seeds, address=visitor.address(),
+            among=students,
+        )  # fmt: skip
+
+    attempt(_RACE, begin)

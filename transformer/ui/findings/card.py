@@ -20,9 +20,8 @@ from transformer.jobs import Computation
 from transformer.ui import frame, models, state
 from transformer.ui.kit import exact, tables, verdicts
 from transformer.ui.kit.charts import chart, dark
-from transformer.ui.kit.computed import computed, computing
+from transformer.ui.kit.computed import computed, computing, question
 from transformer.ui.kit.remembered import remembered
-from transformer.ui.kit.reports import question
 from transformer.ui.models import Model
 
 
@@ -83,7 +82,6 @@ def _brought(before: KeptFinding) -> None:
 
 @remembered()
 def _picture(key: str, name: str, dark: bool, exactly: bool, _table: pd.DataFrame) -> go.Figure:
-    """Drawn once for all reruns."""
     return drawn(_table, FINDINGS[name].chart, dark=dark)
 
 

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from transformer.analysis.evidence.verdicts import Effect
-from transformer.analysis.findings import FINDINGS
-from transformer.analysis.findings.beside_checkpoint import kept
+from transformer.analysis.findings import FINDINGS, Published
+from transformer.analysis.findings.beside_checkpoint import KeptFinding, kept
+from transformer.figures.interval_chart import text
 from transformer.figures.naming import file_name
 from transformer.jobs import Computation, Standing
 from transformer.ui import frame, models, state
-from transformer.ui.findings import card, row
-from transformer.ui.kit import tables
+from transformer.ui.findings import card
+from transformer.ui.kit import tables, verdicts
+from transformer.ui.kit.callbacks import attempt, refusal
 from transformer.ui.kit.computed import computing, progress
 from transformer.ui.kit.corpus import chosen
 from transformer.ui.kit.fragment import EVERY, fragment
-from transformer.ui.kit.refusals import attempt, refusal
 from transformer.ui.models import Model
 from transformer.ui.server import visitor
 
+COLUMNS = {"What was claimed": 6, "Here": 2, "Measured": 4, "When, and over what": 3}
+
 
 def show(model: Model) -> None:
-    """All findings for the chosen model and corpus."""
     frame.lead(
         "What papers say about heads was measured on *their* models. Does it hold for this one? "
         "**Run all**, then open a row for its rule and its figures: a finding that fails tells as "
@@ -39,12 +42,13 @@ def show(model: Model) -> None:
     standings = {name: computing().look(what.key, who) for name, what in asked.items()}
     done = [name for name, now in standings.items() if now.status == "done"]
     _all(model, asked, standings, done)
-    _watch(asked, done, any(now.live for now in standings.values()))
+    live = any(now.live for now in standings.values())
+    fragment(_watched, "findings-watch", EVERY if live else None)(asked, done, live)
     before = kept(models.checkpoints()[model.name], model.hash, FINDINGS)
     with st.container(key="findings", gap="small"):
-        row.head()
+        _heads()
         for name, published in FINDINGS.items():
-            row.show(model, published, standings[name], before.get(name))
+            _row(model, published, standings[name], before.get(name))
             if state.here().finding == name:
                 with st.container(border=True):
                     card.show(model, corpus, published, before.get(name))
@@ -75,19 +79,13 @@ def _all(
                 key="run-all",
                 type="primary",
                 icon=":material/playlist_play:",
-                on_click=_ask,
-                args=([asked[name] for name in left],),
                 help=f"About {minutes} min of one core for the checkpoint that "
                 "comes with this app; you may leave the page meanwhile.",
+                on_click=_ask,
+                args=([asked[name] for name in left],),
             )
         if len(mine) > 1:
-            st.button(
-                "Cancel all",
-                key="cancel-all",
-                icon=":material/close:",
-                on_click=_cancel,
-                args=(mine, who),
-            )
+            frame.press("Cancel all", "close", _cancel, mine, who, key="cancel-all")
         if done:
             keys = [asked[name].key for name in done]
             tables.csv(
@@ -99,12 +97,8 @@ def _all(
     refusal("findings")
 
 
-def _watch(asked: Mapping[str, Computation], done: list[str], live: bool) -> None:
-    """The one that is being measured, and the page anew whenever one has been."""
-    fragment(_watched, "findings-watch", EVERY if live else None)(asked, done, live)
-
-
 def _watched(asked: Mapping[str, Computation], done: list[str], live: bool) -> None:
+    """The one that is being measured, and the page anew whenever one has been."""
     who = visitor.known()
     now = {name: computing().look(what.key, who) for name, what in asked.items()}
     ended = [name for name, one in now.items() if one.status == "done"]
@@ -132,3 +126,75 @@ def _verdicts(keys: list[str]) -> pd.DataFrame:
     """A line a finding that has been run."""
     names = ["finding", "verdict", *Effect.COLUMNS, "measured", "reason", "claim", "source", "rule"]
     return pd.DataFrame([computing().result(key) for key in keys])[names]
+
+
+def _heads() -> None:
+    """What the columns hold; on a phone they stand one below the other, and need no names."""
+    with st.container(key="findings-head"):
+        for name, column in zip(
+            COLUMNS, st.columns(list(COLUMNS.values()), gap="medium"), strict=True
+        ):
+            column.markdown(f"**{name}**")
+
+
+def _row(model: Model, published: Published, now: Standing, before: KeptFinding | None) -> None:
+    """The row; its claim opens the card, or closes it.
+
+    Args:
+        before: what the checkpoint brings; shown while nothing was measured on this server.
+    """
+    last = computing().last(card.subject(model, published.name))
+    found = last.result if last else None
+    if now.status == "done" and not (last and last.key == now.key):
+        found, last = computing().result(now.key), None  # kept from before anything was noted
+    brought = before if found is None else None
+    if brought:
+        found = brought.result
+    with st.container(key=f"finding-{published.name}"):
+        claim, verdict, figures, when = st.columns(list(COLUMNS.values()), gap="medium")
+        with claim:
+            _claim(published)
+        if now.live:
+            verdict.caption("in line …" if now.status == "waiting" else "being measured …")
+        elif now.status == "failed":
+            verdict.caption("could not be measured: open it for the reason")
+        elif found is None:
+            verdict.caption("not yet run here")
+        if found is None:
+            return
+        if not now.live and now.status != "failed":
+            with verdict:
+                verdicts.badge(found["verdict"])
+        figures.markdown(_figures(found))
+        noted = last or brought
+        over = card.measured_over(found, noted.when if noted else 0)
+        when.caption(f"Came with the app: {over}" if brought else over)
+
+
+def _claim(published: Published) -> None:
+    opened = state.here().finding == published.name
+    frame.turn(
+        frame.plain(published.claim),
+        "expand_more" if opened else "chevron_right",
+        {"finding": "" if opened else published.name},
+        key=f"open-{published.name}",
+        type="tertiary",
+    )
+    st.caption(published.source)
+
+
+def _figures(found: Mapping[str, Any]) -> str:
+    """The effect with its interval, and what the claim needs; or why there is none."""
+    if found["value"] is None:
+        return frame.plain(found["reason"])
+    unit = found["unit"] if found["unit"].startswith("%") else f" {found['unit']}"
+    needs = "<" if found["needs"] == "below" else ">"
+    return (
+        f"**{text(found['value'])}{frame.plain(unit)}** "
+        f"({text(found['low'])} to {text(found['high'])}); the claim needs "
+        f"{frame.plain(needs)} {text(found['floor'])}. {frame.plain(_capital(found['effect']))}."
+    )
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]

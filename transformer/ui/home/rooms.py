@@ -15,7 +15,6 @@ from transformer.ui.pages import PAGES, path
 
 
 def show() -> None:
-    """The cards, in the order of the way around."""
     with st.container(horizontal=True, key="rooms"):
         for file, one in PAGES.items():
             if not one.way:

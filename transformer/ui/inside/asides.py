@@ -23,7 +23,9 @@ def show(model: Model, stop: Stop, trace: Trace) -> None:
         if st.toggle("The same as two convolutions", key="inside-convolutions"):
             _convolutions(convolved(model.translator.model, trace, _path(stop)), trace, stop)
     elif stop.attention and st.toggle("As a batch: B sentences, h heads", key="inside-batch"):
-        _batch(_batched(model, _sources(model), _path(stop)))
+        text = state.view().text
+        others = [example for example in model.about.examples if example != text]
+        _batch(_batched(model, (text, *others[:2]), _path(stop)))
 
 
 def _path(stop: Stop) -> str:
@@ -52,7 +54,7 @@ def _convolutions(found: Convolved, trace: Trace, stop: Stop) -> None:
             for at in range(min(DIMENSIONS, found.linear.shape[1]))
         ]  # fmt: skip
         about = f"What the network says at “{tokens[row]}”, its first numbers"
-        st.html(tables.html(about, ["", "two products", "two convolutions"], cells))
+        tables.show(about, ["", "two products", "two convolutions"], cells)
         rows, wide = found.linear.shape
         st.caption(
             f"Over all {rows} × {wide} numbers the two forms differ by at most {found.apart:.0e}, "
@@ -61,16 +63,8 @@ def _convolutions(found: Convolved, trace: Trace, stop: Stop) -> None:
         )
 
 
-def _sources(model: Model) -> tuple[str, ...]:
-    """The visitor's sentence and two more."""
-    text = state.view().text
-    others = [example for example in model.about.examples if example != text]
-    return (text, *others[:2])
-
-
 @remembered()
 def _batched(model: Model, sources: tuple[str, ...], attention: str) -> Batched:
-    """Once for all who look at this attention of these sentences."""
     translator = model.translator
     said = [done.text for done in translator.translate_batch(sources)]
     return batched(translator, sources, said, attention)
@@ -88,13 +82,11 @@ def _batch(found: Batched) -> None:
             [step.what, f"({', '.join(step.axes)})", f"({', '.join(map(str, step.shape))})"]
             for step in found.steps
         ]
-        st.html(tables.html("Tensors of this attention, as they were", ["", "axes", "here"], rows))
-        st.html(
-            tables.html(
-                "What is asked, sentence by sentence",
-                ["sentence", "its pieces, padded"],
-                [[str(at), " ".join(line)] for at, line in enumerate(found.tokens)],
-            )
+        tables.show("Tensors of this attention, as they were", ["", "axes", "here"], rows)
+        tables.show(
+            "What is asked, sentence by sentence",
+            ["sentence", "its pieces, padded"],
+            [[str(at), " ".join(line)] for at, line in enumerate(found.tokens)],
         )
         st.caption(
             f"{100 * found.padding:.0f} % of the places are padding, `<pad>`, so that all rows are "

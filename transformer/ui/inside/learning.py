@@ -15,6 +15,7 @@ from transformer.training.schedule_curve import Rates, rates
 from transformer.ui import frame, state, trace_cache
 from transformer.ui.inside import Inside, stops
 from transformer.ui.kit import tables
+from transformer.ui.kit.callbacks import follows
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.models import Model
 
@@ -28,7 +29,6 @@ _WARMUPS = (100, 200, 400, 1000, 2000, 4000, 8000, 16000)
 
 
 def show(model: Model) -> None:
-    """The whole section."""
     reading = trace_cache.read(model, state.view(Inside))
     st.markdown(
         "Everything else on this page is a model that has learned. Three things shape how it does: "
@@ -91,12 +91,7 @@ def _dropout(model: Model, trace: Trace, layer: int) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         row = _token("The row of", trace.src_tokens, "column", "learning-source")
         st.slider(step=0.05, width=260, **state.bounded("dropout"))
-        st.button(
-            "Another step of training",
-            icon=":material/casino:",
-            on_click=state.change,
-            kwargs={"seed": view.seed % 999 + 1},
-        )
+        frame.turn("Another step of training", "casino", {"seed": view.seed % 999 + 1})
     sublayer = f"encoder.layers.{layer}.ffn"
     found = dropped(model.translator.model, trace, sublayer, row, p=view.dropout, seed=view.seed)
     rows = {
@@ -142,7 +137,8 @@ def _smoothing(model: Model, trace: Trace) -> None:
         row = _token("What should come after", trace.tgt_tokens, "row", "learning-target")
         st.slider(step=0.05, width=260, **state.bounded("smoothing"))
     found = smoothed(trace, row, smoothing=view.smoothing)
-    ids = _shown(found)
+    best = [int(one) for one in np.argsort(-found.said)[:TOKENS] if one != found.gold]
+    ids = [found.gold, *best[: TOKENS - 1]]
     names = model.translator.vocabulary.tokens(ids)
     figure = two_distributions(
         names, found.target[ids].tolist(), found.said[ids].tolist(),
@@ -164,12 +160,6 @@ def _smoothing(model: Model, trace: Trace) -> None:
     )
 
 
-def _shown(found: Smoothed) -> list[int]:
-    """The right token, then those the model finds most probable."""
-    best = [int(one) for one in np.argsort(-found.said)[:TOKENS] if one != found.gold]
-    return [found.gold, *best[: TOKENS - 1]]
-
-
 def _losses(found: Smoothed, right: str) -> str:
     share = f"{100 * found.said[found.gold]:.2f} %"
     rows = [
@@ -184,13 +174,11 @@ def _token(label: str, tokens: tuple[str, ...], field: str, key: str) -> int:
     """A position to be chosen, kept in a field of the view; the middle one if none is."""
     chosen = getattr(state.view(Inside), field)
     at = chosen if 0 <= chosen < len(tokens) else len(tokens) // 2
-    st.session_state[key] = at
     st.selectbox(
         label,
-        list(range(len(tokens))),
+        range(len(tokens)),
         format_func=lambda place: f"{place}: {tokens[place]}",
-        key=key,
         width=240,
-        on_change=lambda: state.change(**{field: st.session_state[key]}),
+        **follows(key, at, lambda place: state.change(**{field: place})),
     )
     return at

@@ -11,13 +11,13 @@ from transformer.inference import Trace
 from transformer.ui import state, trace_cache
 from transformer.ui.inside import stops
 from transformer.ui.kit import exact
+from transformer.ui.kit.callbacks import follows
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
 
 
 def show(model: Model) -> None:
-    """The whole section."""
     reading = trace_cache.read(model, state.view())
     trace = stops.trace(model, reading, 0)
     found = _lens(model, trace)
@@ -67,16 +67,13 @@ def _position(found: Lens) -> int:
     count = len(found.rows)
     chosen = state.view().row
     position = chosen if 0 <= chosen < count else _latest(found)
-    st.session_state["lens-word"] = position
 
     def label(number: int) -> str:
         read, wrote = exact.token(found.rows[number]), exact.token(found.chosen[number])
         return f"{exact.number(number)}: {read} → {wrote}"
 
-    st.selectbox(
-        "The word to follow", list(range(count)), format_func=label, key="lens-word",
-        on_change=_followed, width=360,
-    )  # fmt: skip
+    told = follows("lens-word", position, lambda chosen: state.change(row=chosen))
+    st.selectbox("The word to follow", range(count), format_func=label, width=360, **told)
     return position
 
 
@@ -86,11 +83,6 @@ def _latest(found: Lens) -> int:
     return int(first.argmin())
 
 
-def _followed() -> None:
-    state.change(row=st.session_state["lens-word"])
-
-
 @remembered()
 def _lens(model: Model, trace: Trace) -> Lens:
-    """Once for all who look at this translation."""
     return look(trace, model.translator)

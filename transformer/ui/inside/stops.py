@@ -51,7 +51,6 @@ def placed(name: str) -> tuple[str, int | None]:
 
 
 def now(model: Model) -> Stop:
-    """Where the session's view stands."""
     view = state.view(Inside)
     layer, head = max(view.layer, 0), max(view.head, 0)
     return Stop(_boxes(model.translator.model.config)[view.box, layer], view.box, layer, head)

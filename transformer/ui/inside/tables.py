@@ -22,7 +22,8 @@ Cell = tuple[int, int]
 def show(model: Model, stop: Stop, found: Opened) -> None:
     """Every table, the number that is chosen written out below its own."""
     exact.about_pieces()
-    chosen = _panel(found)
+    name = state.view(Inside).panel  # without one that there is, what the box hands on
+    chosen = next((panel for panel in found.panels if panel.name == name), found.result)
     cell = _cell(chosen)
     for panel in found.panels:
         with st.container(key=f"inside-panel-{panel.name}"):
@@ -132,12 +133,6 @@ def _broken(line: str) -> list[str]:
     parts = line.split(r" + \underbrace")
     pairs = [r" + \underbrace".join(parts[i : i + 2]) for i in range(0, len(parts), 2)]
     return [pairs[0], *(rf"+ \underbrace{pair}" for pair in pairs[1:])]
-
-
-def _panel(found: Opened) -> Panel:
-    """The chosen table, or what the box hands on."""
-    name = state.view(Inside).panel
-    return next((panel for panel in found.panels if panel.name == name), found.result)
 
 
 def _cell(panel: Panel) -> Cell:

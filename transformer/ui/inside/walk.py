@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+from html import escape
 
+import numpy as np
 import streamlit as st
+import torch
 
 from transformer.analysis.inside import opened
 from transformer.figures.places import STOPS
+from transformer.inference import Trace
 from transformer.ui import frame, state, trace_cache
-from transformer.ui.inside import asides, ending, figure, stops, tables
+from transformer.ui.inside import asides, figure, stops, tables
 from transformer.ui.inside.stops import Stop
 from transformer.ui.kit import exact
+from transformer.ui.kit.callbacks import follows
 from transformer.ui.models import Model
 
 _BLOCKS = {
@@ -19,10 +24,10 @@ _BLOCKS = {
     "cross_attn": "attention over the memory",
     "ffn": "feed-forward network",
 }
+RIVALS = 4
 
 
 def show(model: Model) -> None:
-    """The whole section."""
     reading = trace_cache.read(model, state.view())
     stop = stops.now(model)
     trace = stops.trace(model, reading, stop.layer)
@@ -41,7 +46,7 @@ def show(model: Model) -> None:
         st.latex(stop.box.equation)
         st.markdown(_symbols(stop.box.words))
         if stop.place == STOPS[-1]:
-            ending.show(model, trace)
+            ending(model, trace)
         st.caption(f"Paper, section {stop.box.section}. Shape: {_symbols(found.shape)}")
         if found.head is not None and model.n_heads > 1:
             _heads(model, found.head)
@@ -92,7 +97,6 @@ def _ways(stop: Stop) -> None:
 
 
 def _heads(model: Model, head: int) -> None:
-    """Which head the open box shows."""
     st.session_state["inside-head"] = st.session_state["inside-head-shown"] = head
     st.segmented_control(
         "Head",
@@ -108,3 +112,34 @@ def _head() -> None:
     chosen = st.session_state["inside-head"]
     if chosen is not None and chosen != st.session_state["inside-head-shown"]:
         state.change(head=chosen)
+
+
+def ending(model: Model, trace: Trace) -> None:
+    """The chosen step's race, large, and below it who won at every other."""
+    found = torch.tensor(trace["hook_logits"]).double().softmax(-1).numpy()
+    step = min(max(state.view().row, 0), len(found) - 1)
+    order = np.argsort(-found[step], kind="stable")[: RIVALS + 1]
+    names = exact.tokens(model.translator.vocabulary.tokens(order.tolist()))
+    written = " ".join(exact.tokens(trace.tgt_tokens[: step + 1]))
+    st.markdown(
+        f"After {frame.plain(written)} the word that wins is **{frame.plain(names[0])}**, with "
+        f"**{found[step, order[0]]:.1%}**."
+    )
+    rows = "".join(
+        f'<tr><th scope="row">{"<b>" if at == 0 else ""}{escape(name)}{"</b>" if at == 0 else ""}'
+        f'</th><td><span class="hu-share"><span style="width: {100 * found[step, token]:.1f}%">'
+        f"</span></span>{found[step, token]:.1%}</td></tr>"
+        for at, (name, token) in enumerate(zip(names, order, strict=True))
+    )
+    st.html(
+        '<table class="hu-table"><caption>The word that wins, and its rivals: '
+        f"output {step + 1} of {len(found)}</caption><tbody>{rows}</tbody></table>"
+    )
+    if len(found) > 1:
+        outputs = exact.tokens(trace.predicted_tokens)
+        st.selectbox(
+            "Another output",
+            range(len(found)),
+            format_func=lambda at: f"{at + 1}: {outputs[at]}",
+            **follows("inside-ending", step, lambda at: state.change(row=int(at))),
+        )

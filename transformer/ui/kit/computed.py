@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
+from transformer.analysis.corpora import Corpus
 from transformer.jobs import Computation, Computing, Limits, runs_folder, services
+from transformer.jobs.computation import of_report
 from transformer.jobs.limits import FILE
 from transformer.jobs.results import Standing
-from transformer.ui import frame, state
+from transformer.ui import frame, models, state
+from transformer.ui.kit.callbacks import attempt, refusal
 from transformer.ui.kit.fragment import EVERY, fragment
-from transformer.ui.kit.refusals import attempt, refusal
 from transformer.ui.kit.remembered import remembered
+from transformer.ui.models import Model
 from transformer.ui.server import executors, visitor
 
 PASS = "pass"
@@ -89,7 +93,6 @@ def _watched(what: Computation, live: bool, button: str, about: str) -> None:
 
 
 def progress(now: Standing) -> None:
-    """How far it is, or how many are before it."""
     if now.status == "waiting":
         before = "one measurement is" if now.place == 1 else f"{now.place} measurements are"
         text = f"In line: {before} before this one …"
@@ -99,14 +102,7 @@ def progress(now: Standing) -> None:
 
 
 def cancel(now: Standing, who: str, label: str = "Cancel") -> None:
-    """A button that takes back one's own question."""
-    st.button(
-        label,
-        key=f"cancel-{now.key}",
-        icon=":material/close:",
-        on_click=_cancel,
-        args=(now.key, who),
-    )
+    frame.press(label, "close", _cancel, now.key, who, key=f"cancel-{now.key}")
 
 
 def _cancel(key: str, who: str) -> None:
@@ -117,3 +113,25 @@ def ask(what: Computation, anew: bool = False) -> None:
     """Ask for it, in a callback; `refusal` says if that is not granted."""
     who, where = visitor.known(), visitor.address()
     attempt(PASS, lambda: computing().ask(what, visitor=who, address=where, anew=anew))
+
+
+def measured(
+    model: Model,
+    corpus: Corpus,
+    what: str,
+    options: Mapping[str, Any] | None = None,
+    *,
+    button: str = "Measure",
+    about: str = "",
+) -> dict[str, Any] | None:
+    """What `analysis.reports.report(…, what, options)` finds, as JSON holds it; None until then.
+
+    After `corpus.chosen`, which knows who is asking. Draws as `computed`.
+    """
+    return computed(question(model, corpus, what, options), button=button, about=about)
+
+
+def question(
+    model: Model, corpus: Corpus, what: str, options: Mapping[str, Any] | None = None
+) -> Computation:
+    return of_report(models.checkpoints()[model.name], model.hash, what, corpus, options)

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer.analysis.corpora import Corpus, Sentence
+from transformer.analysis.corpora import Corpus
 from transformer.text.visible import is_blank
 from transformer.ui import frame, models, state
 from transformer.ui.address import CORPORA
 from transformer.ui.kit import own_sentences
+from transformer.ui.kit.callbacks import follows
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.kit.uploads import decoded, uploads
 from transformer.ui.models import Model
@@ -48,14 +49,12 @@ def chosen(model: Model) -> Corpus | None:
         state.normalise(corpus="")
     which = state.view().corpus or offered[0]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.session_state["corpus"] = which
         st.segmented_control(
             "Measured over",
             offered,
             format_func=CORPORA.__getitem__,
             required=True,
-            key="corpus",
-            on_change=_turn,
+            **follows("corpus", which, lambda chosen: state.change(corpus=chosen)),
         )
         st.number_input(step=100, width=170, **state.bounded("sentences"))
     if which == "upload":
@@ -81,11 +80,6 @@ def program(model: Model, corpus: Corpus) -> str:
     if which == "upload":
         return f"Corpus.read({corpus.name!r}).first({len(corpus)})"
     return own_sentences.program(model, len(corpus), linked=which == "linked")
-
-
-def _turn() -> None:
-    if st.session_state["corpus"] is not None:
-        state.change(corpus=st.session_state["corpus"])
 
 
 def _offered(model: Model) -> list[str]:
@@ -195,11 +189,6 @@ def _told(corpus: Corpus, which: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(", ".join(parts) + ".", width="content")
         with st.popover("See some", type="tertiary"):
-            lines = [f"{s.source}\n    {s.target}".rstrip() for s in _spread(corpus)]
+            some = corpus.sentences[:: max(1, many // EXAMPLES)][:EXAMPLES]  # from all over it
+            lines = [f"{s.source}\n    {s.target}".rstrip() for s in some]
             st.code("\n".join(lines), language=None, wrap_lines=True)
-
-
-def _spread(corpus: Corpus) -> tuple[Sentence, ...]:
-    """A few, from all over it."""
-    step = max(1, len(corpus) // EXAMPLES)
-    return corpus.sentences[::step][:EXAMPLES]

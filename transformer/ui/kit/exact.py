@@ -1,5 +1,5 @@
 """Words as people read them, or exactly what the model has: one switch for all pages, and the names
-of tokens, layers and heads as it has them."""
+of tokens, layers and heads as it has them (those of `naming`, for this session)."""
 
 from __future__ import annotations
 
@@ -24,32 +24,26 @@ def on() -> bool:
 
 
 def switch() -> None:
-    """For the frame of a page."""
     st.toggle(**{**state.bound("exact"), "help": HELP})
 
 
 def tokens(pieces: Sequence[str]) -> list[str]:
-    """`naming.token_names` for this session."""
     return naming.token_names(pieces, on())
 
 
 def token(piece: str) -> str:
-    """`naming.token_name` for this session."""
     return naming.token_name(piece, on())
 
 
 def layer(number: int) -> str:
-    """`naming.layer_name` for this session."""
     return naming.layer_name(number, on())
 
 
 def head(layer: int, head: int) -> str:
-    """`naming.head_name` for this session."""
     return naming.head_name(layer, head, on())
 
 
 def short(layer: int, head: int) -> str:
-    """`naming.short_name` for this session."""
     return naming.short_name(layer, head, on())
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from transformer.training.run import RunFolder
 from transformer.training.snapshots import parsed
-from transformer.ui.kit.kept import Kept
+from transformer.ui.kit.remembered import Kept
 
 MOST = 20_000
 """Lines of steps that are kept of a run; then every second one goes."""

@@ -27,7 +27,6 @@ COLOURS: dict[str, Any] = {
 
 
 def badge(info: RunInfo) -> None:
-    """The run's status."""
     text = info.status if info.place is None else f"queued, place {info.place}"
     st.badge(text, color=COLOURS[info.status])
 
@@ -38,18 +37,15 @@ def facts(info: RunInfo) -> list[str]:
     found.append(f"step {info.step:,}")
     try:
         folder = live_jobs.jobs().folder(info.name)
-        found += _learned(folder, (info.status, info.step, info.created))
+        # The files of a run that is finished are as they will stay.
+        known_by = info.status, info.step, info.created
+        finished = info.status == "finished"
+        found += _kept(folder.path, known_by) if finished else _read(folder)
     except (JobError, RunError):
         pass
     if info.created:
         found.append(quantities.ago(info.created))
     return found
-
-
-def _learned(folder: JobFolder, known_by: tuple[object, ...]) -> tuple[str, ...]:
-    """How much of it is right, and how long it took. Raises RunError."""
-    finished = known_by[0] == "finished"  # its files are as they will stay
-    return _kept(folder.path, known_by) if finished else _read(folder)
 
 
 @lru_cache(maxsize=1024)
@@ -58,6 +54,7 @@ def _kept(path: Path, _: tuple[object, ...]) -> tuple[str, ...]:
 
 
 def _read(folder: JobFolder) -> tuple[str, ...]:
+    """How much of it is right, and how long it took. Raises RunError."""
     found = []
     right = [line[SCORE] for line in folder.last_lines() if SCORE in line]
     if right:

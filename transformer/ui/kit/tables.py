@@ -1,13 +1,51 @@
-"""Tables of a few rows, for people and screen readers; and any table as a file."""
+"""Tables of a few rows, for people and screen readers; and what is taken away as a file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
+from typing import Literal
 
 import pandas as pd
+import streamlit as st
 
-from transformer.ui.kit import downloads
+MIME = {
+    "csv": "text/csv",
+    "html": "text/html",
+    "npz": "application/octet-stream",
+    "zip": "application/zip",
+}
+"""What a file is, by its name's ending."""
+
+
+def download(
+    label: str,
+    make: Callable[[], str | bytes],
+    name: str,
+    *,
+    key: str | None = None,
+    icon: str | None = None,
+    kind: Literal["secondary", "tertiary"] = "secondary",
+    about: str | None = None,
+) -> None:
+    """Draw the button.
+
+    Args:
+        make: called outside of the session, when somebody presses it.
+        name: of the file, with one of the endings of `MIME`.
+        about: what is said of it to who points at it.
+    """
+    st.download_button(
+        label,
+        make,
+        file_name=name,
+        mime=MIME[name.rpartition(".")[2]],
+        icon=icon,
+        on_click="ignore",
+        key=key,
+        type=kind,
+        help=about,
+    )
 
 
 def html(about: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -30,6 +68,11 @@ def html(about: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str
     )
 
 
+def show(about: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """The same on the page."""
+    st.html(html(about, heads, rows))
+
+
 def csv(
     label: str, table: Callable[[], pd.DataFrame], name: str, *, icon: str | None = None
 ) -> None:
@@ -38,6 +81,6 @@ def csv(
     Args:
         name: of `figures.naming.file_name`.
     """
-    downloads.download(
+    download(
         label, lambda: table().to_csv(index=False), f"{name}.csv", key=f"csv-{name}", icon=icon
     )

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from transformer.analysis.evidence.verdicts import Word
-from transformer.figures.interval import interval
+from transformer.figures.interval_chart import interval
 
 BADGES: dict[Word, tuple[Literal["green", "violet", "blue", "gray"], str]] = {
     "holds": ("green", ":material/check_circle:"),

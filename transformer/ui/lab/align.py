@@ -15,7 +15,7 @@ from transformer.figures.glossary import tip
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.figures.naming import file_name
 from transformer.ui import frame, models, state
-from transformer.ui.kit import corpus, exact, own_sentences, reports, tables
+from transformer.ui.kit import computed, corpus, exact, own_sentences, tables
 from transformer.ui.kit.views import component
 from transformer.ui.lab import BY, TO, Lab, align_sentence
 from transformer.ui.models import Model
@@ -28,7 +28,6 @@ _grid = component("headgrid")
 
 
 def show(model: Model) -> None:
-    """Draw this part of the page."""
     frame.lead(
         "Attention between two languages looks like a dictionary: each word points at the one it "
         "is translated from. Does it? **Gold links**, made by someone who knows, can tell."
@@ -36,7 +35,7 @@ def show(model: Model) -> None:
     texts = corpus.chosen(model)
     found = None
     if texts is not None and texts.n_gold:
-        found = reports.measured(model, texts, "alignment", about=ABOUT)
+        found = computed.measured(model, texts, "alignment", about=ABOUT)
     elif texts is not None:
         st.info(
             "These sentences have no gold links, so heads cannot be scored over them. "
@@ -148,11 +147,10 @@ def _drawn(heads: pd.DataFrame) -> None:
             width="content",
         )
         if int(own.index[0]) != int(heads.index[0]):
-            st.button(
+            frame.turn(
                 "Draw the best",
-                icon=":material/trophy:",
-                on_click=state.change,
-                kwargs={
+                "trophy",
+                {
                     "layer": int(best["layer"]),
                     "head": int(best["head"]),
                     "by": best["by"],

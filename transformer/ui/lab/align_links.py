@@ -58,9 +58,7 @@ def show(made: Aligned, gold: Gold | None, known: Gold | None) -> None:
                 kwargs={"links": ""},
             )
     with st.expander("The links in words"):
-        st.html(
-            tables.html("A line a target word", ["Target", "The head", "Gold"], _lines(made, gold))
-        )
+        tables.show("A line a target word", ["Target", "The head", "Gold"], _lines(made, gold))
 
 
 def _formula(made: Aligned, gold: Gold) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -12,13 +11,14 @@ from transformer.analysis.alignment.leaderboard import By, To
 from transformer.analysis.alignment.sentence_alignment import Aligned, aligned
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Gold
-from transformer.figures.alignment import alignment
+from transformer.figures.alignment import alignment, two_rows
 from transformer.figures.naming import file_name
 from transformer.inference import Trace
 from transformer.ui import frame, models, state, trace_cache
 from transformer.ui.kit import controls, exact, tables
+from transformer.ui.kit.callbacks import follows
 from transformer.ui.kit.charts import chart, dark
-from transformer.ui.lab import Lab, align_links, align_shift
+from transformer.ui.lab import Lab, align_links
 from transformer.ui.models import Model
 
 MAX_WORDS = 64
@@ -35,11 +35,8 @@ def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) ->
     _of_corpus(texts)
     if state.view(Lab).method == "forced":
         st.text_input("Its translation, given", live="400ms", **state.bound("target"))
-        st.button(
-            "Let the model translate",
-            icon=":material/translate:",
-            on_click=state.change,
-            kwargs={"method": "greedy", "target": "", "links": ""},
+        frame.turn(
+            "Let the model translate", "translate", {"method": "greedy", "target": "", "links": ""}
         )
     reading = trace_cache.read(model, state.view(Lab))
     _choose(model)
@@ -47,7 +44,9 @@ def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) ->
     known = _known(texts, reading.trace)
     by: By = "norms" if view.by == "norms" else "weights"
     to: To = "input" if view.to == "input" else "output"
-    trace = _recorded(model, reading, view.layer) if by == "norms" else reading.trace
+    site, trace = f"decoder.layers.{view.layer}.cross_attn.hook_", reading.trace
+    if by == "norms":
+        trace = trace_cache.with_sites(model, reading, [site + "value", site + "heads"])
     words = None if known is None else (known.source_words, known.target_words)
     made = aligned(model.translator.model, trace, view.layer, view.head, by, to, words)
     if max(len(made.source), len(made.target)) > MAX_WORDS:
@@ -62,7 +61,7 @@ def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) ->
         _picture(model, made, gold)
     with right:
         align_links.show(made, gold, known)
-    align_shift.show(made, by, found)
+    _shift(made, by, found)
     _away(model, made, trace, words)
 
 
@@ -78,20 +77,16 @@ def _of_corpus(texts: Corpus | None) -> None:
         return
     view = state.view(Lab)
     here = [at for at, s in enumerate(held) if (s.source, s.target) == (view.text, view.target)]
-    st.session_state["of-corpus"] = here[0] if here else None
 
-    def take() -> None:
-        at = st.session_state["of-corpus"]
-        if at is not None:
-            state.change(text=held[at].source, method="forced", target=held[at].target, links="")
+    def take(at: int) -> None:
+        state.change(text=held[at].source, method="forced", target=held[at].target, links="")
 
     st.selectbox(
         f"or one of the {len(held)} sentences with gold links",
         range(len(held)),
         format_func=lambda at: held[at].source,
         placeholder="Choose, or type to search",
-        key="of-corpus",
-        on_change=take,
+        **follows("of-corpus", here[0] if here else None, take),
     )
 
 
@@ -112,13 +107,6 @@ def _known(texts: Corpus | None, trace: Trace) -> Gold | None:
         if (sentence.source, sentence.target) == (trace.source, trace.text):
             return sentence.gold
     return None
-
-
-def _recorded(model: Model, reading: trace_cache.Reading, layer: int) -> Trace:
-    """The trace with what norms read besides the weights."""
-    site = f"decoder.layers.{layer}.cross_attn.hook_"
-    more = trace_cache.sites(model, reading, [site + "value", site + "heads"])
-    return replace(reading.trace, tensors={**reading.trace.tensors, **more.tensors})
 
 
 def _picture(model: Model, made: Aligned, gold: Gold | None) -> None:
@@ -168,4 +156,58 @@ trace = translator.trace({trace.source!r}{target})
 found = aligned(translator.model, trace, {view.layer}, {view.head}, {view.by!r}, {view.to!r}{given})
 print(found.links())
 print(found.to_frame())""",
+    )
+
+
+def _shift(made: Aligned, by: By, found: Mapping[str, Any] | None) -> None:
+    """The row that writes a word against the row that reads it."""
+    st.subheader("Shifted by one")
+    st.markdown(
+        "The decoder is always one word behind itself: the row that **reads** a word is the row "
+        "that **writes** the next one. So a word has two rows, and either may know where it comes "
+        "from: the one that writes it, looking for what to say next, or the one that has just "
+        "read it. Taken from the wrong row, a good aligner looks as if it were off by one word."
+    )
+    view = state.view(Lab)
+    now = made.owners[min(view.step, len(made.owners) - 1)]
+    st.selectbox(
+        "Word",
+        sorted(set(made.owners)),
+        format_func=lambda j: f"{j}: {made.target[j]}",
+        width=220,
+        **follows("shift-word", now, lambda j: state.change(step=made.owners.index(j))),
+    )
+    word = made.target[now]
+    before = made.target[now - 1] if now else exact.token("<s>")
+    after = made.target[now + 1] if now + 1 < len(made.target) else exact.token("</s>")
+    rows = [
+        (f"reads {before}, writes {word}", made.scores["output"][now]),
+        (f"reads {word}, writes {after}", made.scores["input"][now]),
+    ]
+    unit = "attention weight" if by == "weights" else "norm of what is moved, ‖α f(x)‖"
+    chart(two_rows(made.source, rows, unit, dark=dark()), "shift")
+    writes, reads = (made.source[int(values.argmax())] for _, values in rows)
+    st.markdown(
+        f"For **{frame.plain(word)}** the row that writes it looks most at "
+        f"**{frame.plain(writes)}**, the row that has read it at **{frame.plain(reads)}**."
+    )
+    if found is not None:
+        _over_corpus(found)
+
+
+def _over_corpus(found: Mapping[str, Any]) -> None:
+    view = state.view(Lab)
+    agreement = {
+        line["to"]: 100 * (1 - line["aer"])
+        for line in found["table"]
+        if (line["aligner"], line["by"], line["layer"], line["head"])
+        == ("head", view.by, view.layer, view.head)
+    }
+    better = max(agreement, key=agreement.__getitem__)
+    told = {"output": "what it is about to write", "input": "what it has just read"}
+    st.markdown(
+        f"Over the whole corpus this head's links agree to **{agreement['output']:.1f} %** read "
+        f"off the row that writes a word, **{agreement['input']:.1f} %** off the row that reads "
+        f"it: it aligns {told[better]}. Chen et al. (2020, section 3) found low layers better at "
+        "the word that came in, and higher ones at the word that goes out."
     )

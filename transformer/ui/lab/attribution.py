@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+import numpy as np
+import pandas as pd
 import streamlit as st
 
+from transformer.analysis.attribution.direct_logits import KINDS, DirectLogits, direct_logits
+from transformer.figures.naming import file_name
 from transformer.inference import Trace
 from transformer.ui import frame, state, trace_cache
-from transformer.ui.kit import controls
-from transformer.ui.lab import Lab, attribution_board, attribution_head, attribution_token
+from transformer.ui.kit import charts, controls, exact, tables
+from transformer.ui.kit.remembered import remembered
+from transformer.ui.lab import Lab, attribution_head, attribution_token
+from transformer.ui.lab.attribution_head import opening
+from transformer.ui.lab.attribution_texts import piece
 from transformer.ui.models import Model
-from transformer.ui.trace_cache import Reading
 
 MAX_PIECES = 128
 """Pieces of the longer side: gradients and ALTI+ of longer sentences take seconds."""
@@ -28,6 +32,15 @@ READ = (
     "embed.hook_output",
     "encoder.hook_memory",
 )
+"""What norms and ALTI+ read besides the weights."""
+PARTS = {
+    "cross": "encoder–decoder heads",
+    "decoder": "decoder heads",
+    "ffn": "feed-forward networks",
+    "embedding": "the token before it",
+    "position": "its place",
+    "bias": "LayerNorms and biases",
+}
 
 
 def show(model: Model) -> None:
@@ -46,15 +59,82 @@ def show(model: Model) -> None:
             f"for up to {MAX_PIECES}: take a sentence of it. The Attention page takes longer texts."
         )
         return
-    trace = recorded(model, reading)
+    names = [name for name in model.translator.model.hook_names if name.endswith(READ)]
+    trace = trace_cache.with_sites(model, reading, names)
     attribution_head.show(model, reading, trace)
     attribution_token.show(model, trace)
     rival = state.view(Lab).against
-    attribution_board.show(model, trace, state.view().step, None if rival < 0 else rival)
+    board(model, trace, state.view().step, None if rival < 0 else rival)
 
 
-def recorded(model: Model, reading: Reading) -> Trace:
-    """The trace of `reading` with all that norms and ALTI+ read besides the weights."""
-    names = [name for name in model.translator.model.hook_names if name.endswith(READ)]
-    more = trace_cache.sites(model, reading, names)
-    return replace(reading.trace, tensors={**reading.trace.tensors, **more.tensors})
+def board(model: Model, trace: Trace, step: int, against: int | None = None) -> None:
+    """A board of the decoder's heads, what else adds to the logit, and how far to believe it."""
+    st.subheader("Which heads wrote it?")
+    found = _direct(model, trace, step, against)
+    written = piece(trace.predicted_tokens[step])
+    over = "the mean of all pieces" if against is None else (
+        f"“{piece(model.translator.vocabulary.token(against))}”"
+    )  # fmt: skip
+    sums = found.table.groupby("part")["adds"].sum()
+    parts = ", ".join(f"{called} {_signed(sums[part])}" for part, called in PARTS.items())
+    st.markdown(
+        f"The logit of “**{written}**” lies {_signed(found.value)} above {over}. Everything that "
+        f"was written into the decoder's stream at this place adds its share: {parts}. Head by "
+        "head:"
+    )
+    charts.head_boards(
+        {kind: found.heads(kind) for kind in ("cross", "decoder")},
+        "adds to the logit",
+        "adds",
+        lambda head, best: f", most by {head} ({_signed(best)})" if best > 0 else "",
+    )
+    st.caption(
+        "Blue speaks for the token, orange, below 0, against it, in logits: 0.7 more doubles its "
+        "odds. Only the straight way counts, with every LayerNorm's deviation as it was; what a "
+        "head says to the layers above it is counted as theirs."
+    )
+    st.markdown(_believed(found))
+    tables.csv(
+        "What every part adds (.csv)",
+        lambda: _lines(found),
+        file_name("adds-to-logit", model.name, trace.source, exact.number(step)),
+    )
+    rival = "" if against is None else f", against={against}"
+    exact.program(
+        "The same numbers from Python",
+        f"""{opening(model, trace, ["attribution.direct_logits import direct_logits"])}
+found = direct_logits(translator.model, trace, {step}{rival})
+print(found.value, found.table)  # a line a part; they sum to the value
+print(found.heads("cross"), found.removed("cross"), found.agreement)""",
+    )
+
+
+@remembered("Following the stream down …")
+def _direct(model: Model, trace: Trace, step: int, against: int | None) -> DirectLogits:
+    return direct_logits(model.translator.model, trace, step, against)
+
+
+def _believed(found: DirectLogits) -> str:
+    """How far the straight way is the whole one, measured here."""
+    agreement = found.agreement
+    if np.isnan(agreement):
+        return "No head of this model changes anything here, on the straight way or any other."
+    how = "closely" if agreement >= 0.8 else "roughly" if agreement >= 0.5 else "hardly"
+    return (
+        "**How far to believe it?** Each head was also really taken away, at this place alone: "
+        f"what then goes follows the boards **{how}** (correlation {_signed(agreement)} over all "
+        "heads). Where they part, the layers above answered."
+    )
+
+
+def _lines(found: DirectLogits) -> pd.DataFrame:
+    """The table, and beside each head what really goes without it."""
+    lines = found.table.copy()
+    lines["removed"] = np.nan
+    for kind in KINDS:
+        lines.loc[lines["part"] == kind, "removed"] = found.removed(kind).ravel()
+    return lines
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")

@@ -9,7 +9,7 @@ import streamlit as st
 
 from transformer.analysis.attribution.contribution import Contribution, agreement, contribution
 from transformer.analysis.attribution.gradients import Gradients, gradients
-from transformer.figures.contributions import CellValues, contributions_data
+from transformer.figures.contributions import CellValues
 from transformer.figures.naming import file_name
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
@@ -49,30 +49,13 @@ def _slopes(model: Model, trace: Trace) -> Gradients:
 
 
 def _tables(model: Model, trace: Trace, found: Contribution, shown: tuple[str, str]) -> None:
-    view = state.view(Lab)
-    inside = 0 <= view.row < len(found.rows) and 0 <= view.column < len(found.columns)
-    data = contributions_data(
-        [
-            CellValues(
-                name,
-                CELLS[name].label,
-                CELLS[name].title,
-                CELLS[name].unit,
-                values,
-                CELLS[name].signed,
-            )
-            for name, values in found.values.items()
-        ],
-        shown,
-        kind=found.head[0],
-        rows=exact.tokens(found.rows),
-        columns=exact.tokens(found.columns),
-        writes=None if found.writes is None else exact.tokens(found.writes),
-        cell=(view.row, view.column) if inside else None,
-        head=f"{model.hash} {found.head} {trace.src_ids} {trace.tgt_ids} {exact.on()}",
-        large=view.size == "large",
-    )
-    views.pair("moves", data)
+    told = {name: (CELLS[name], values) for name, values in found.values.items()}
+    quantities = [
+        CellValues(name, cell.label, cell.title, cell.unit, values, cell.signed)
+        for name, (cell, values) in told.items()
+    ]
+    cell = views.cell_of(trace, found.head[0])
+    views.pair("moves", quantities, shown, model, trace, found.head, cell)
 
 
 def _ranks(found: Contribution, left: str, right: str) -> None:
@@ -94,11 +77,8 @@ def _ranks(found: Contribution, left: str, right: str) -> None:
             f"Spearman's, over the {cells} cells of this head, each put in its place by size: 1 is "
             "the same order, 0 no relation, −1 the other way around.  \n" + " · ".join(others)
         )
-        st.button(
-            "Show the cell where the two differ most",
-            icon=":material/my_location:",
-            on_click=state.change,
-            kwargs={"row": row, "column": column},
+        frame.turn(
+            "Show the cell where the two differ most", "my_location", {"row": row, "column": column}
         )
 
 
@@ -162,12 +142,7 @@ def _ways_on(model: Model, trace: Trace, found: Contribution) -> None:
             special="shown",
         )
         if chosen:
-            st.button(
-                "What does blanking it change?",
-                icon=":material/backspace:",
-                on_click=state.change,
-                kwargs={"lab": "switch"},
-            )
+            frame.turn("What does blanking it change?", "backspace", {"lab": "switch"})
         name = file_name("moves", model.name, trace.source, kind, exact.in_file(layer, head))
         tables.csv("These numbers (.csv)", found.to_frame, name)
     names = ["contribution import contribution", "gradients import gradients"]

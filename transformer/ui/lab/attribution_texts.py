@@ -115,7 +115,6 @@ TOKENS = {
 
 
 def piece(token: str) -> str:
-    """A token in Markdown, as it is called."""
     return frame.plain(exact.token(token))
 
 

@@ -16,8 +16,9 @@ from transformer.figures.switchboard import LETTERS
 from transformer.jobs.computation import Computation, of_dataset
 from transformer.ui import frame, models, state
 from transformer.ui.kit import corpus, exact, tables
+from transformer.ui.kit.callbacks import follows
 from transformer.ui.kit.computed import computed, computing
-from transformer.ui.kit.downloads import download
+from transformer.ui.kit.tables import download
 from transformer.ui.lab import Lab
 from transformer.ui.models import Model
 
@@ -45,7 +46,6 @@ print(stored[{head!r}][offsets[0] : offsets[1]].reshape(shapes[0]))  # the first
 
 
 def show(model: Model) -> None:
-    """Draw this part of the page."""
     frame.lead(
         "Every sentence of a file, translated and looked into, as **one file** to take away: for "
         "pandas, R, or whatever you count with."
@@ -103,7 +103,6 @@ def _heads(model: Model) -> str:
                 names[f"{whole}.{head}"] = f"{label}, {exact.head(layer, head)}"
     asked = [one for one in state.view(Lab).traced.split(",") if one in names]
     state.normalise(traced=",".join(asked))
-    st.session_state["traced"] = asked
     st.multiselect(
         "Keep the weights of",
         list(names),
@@ -111,14 +110,9 @@ def _heads(model: Model) -> str:
         placeholder="No head: tables alone",
         help=f"At most {MOST_BYTES / 1e6:.0f} MB of weights: some 300 sentences of 25 pieces, if "
         "all heads of the checkpoint en-fr are kept. Measures are of all heads always.",
-        key="traced",
-        on_change=_chosen,
+        **follows("traced", asked, lambda chosen: state.change(traced=",".join(chosen))),
     )
     return state.view(Lab).traced
-
-
-def _chosen() -> None:
-    state.change(traced=",".join(st.session_state["traced"]))
 
 
 def _taken(
@@ -139,9 +133,9 @@ def _taken(
         for file, holds in HOLDS.items()
         if file in found["files"]
     ]
-    st.html(tables.html("What is in the file", ["File", "Holds", "Size"], rows))
+    tables.show("What is in the file", ["File", "Holds", "Size"], rows)
     shown = "The first sentences" if len(texts) > len(found["first"]) else "The sentences"
-    st.html(tables.html(shown, ["Sentence", "Translation"], found["first"]))
+    tables.show(shown, ["Sentence", "Translation"], found["first"])
     chosen = named_heads(model.translator.model.config, heads)
     code = READ.format(name=name)
     if chosen:

@@ -18,9 +18,9 @@ from transformer.figures.state import KINDS
 from transformer.ui import frame
 from transformer.ui.kit import exact, tables, terms
 from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.computed import measured
 from transformer.ui.kit.corpus import chosen
 from transformer.ui.kit.remembered import remembered
-from transformer.ui.kit.reports import measured
 from transformer.ui.lab import pruning
 from transformer.ui.models import Model
 
@@ -176,7 +176,6 @@ def _picture(
     exactly: bool,
     _own: pd.DataFrame,
 ) -> go.Figure:
-    """Drawn once for all reruns."""
     heads, layers = sorted(_own["head"].unique()), sorted(_own["layer"].unique())
     shape = (len(layers), len(heads))
     figure = coloured(

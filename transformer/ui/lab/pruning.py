@@ -23,8 +23,8 @@ from transformer.text.visible import is_blank
 from transformer.ui import frame, models, state, trace_cache
 from transformer.ui.kit import controls, exact, tables
 from transformer.ui.kit.charts import chart, dark
+from transformer.ui.kit.computed import measured
 from transformer.ui.kit.remembered import remembered
-from transformer.ui.kit.reports import measured
 from transformer.ui.lab import Lab
 from transformer.ui.models import Model
 
@@ -49,7 +49,6 @@ def show(model: Model, corpus: Corpus, importance: pd.DataFrame) -> None:
 
 
 def _order(importance: pd.DataFrame) -> list[Head]:
-    """All heads, those first that go first."""
     view = state.view(Lab)
     measure = "position_normalised" if view.pruned == "position" else "normalised"
     rising = importance.sort_values(measure, kind="stable")
@@ -67,8 +66,8 @@ def _find(model: Model, order: Sequence[Head]) -> None:
             st.button(
                 f"{label} heads",
                 key=f"break-{kind}",
-                icon=":material/search:",
                 type="primary" if kind == "cross" else "secondary",
+                icon=":material/search:",
                 on_click=_until_it_breaks,
                 args=(model, order, kind),
             )
@@ -110,18 +109,12 @@ def _choose(model: Model, order: Sequence[Head]) -> list[Head]:
         )
         view = state.view(Lab)
         if view.pruned == "random":
-            st.button(
-                "Draw again",
-                icon=":material/casino:",
-                on_click=state.change,
-                kwargs={"seed": view.seed + 1},
-            )
-        st.button(
+            frame.turn("Draw again", "casino", {"seed": view.seed + 1})
+        frame.turn(
             "Put all back",
-            icon=":material/undo:",
+            "undo",
+            dict.fromkeys(names, 0),
             disabled=not any(getattr(view, name) for name in names),
-            on_click=state.change,
-            kwargs=dict.fromkeys(names, 0),
         )
     return budgeted(order, {kind: getattr(view, f"less_{kind}") for kind in KINDS})
 
@@ -141,12 +134,11 @@ def _sentence(model: Model, heads: Sequence[Head]) -> None:
     if heads:
         same = whole.text == pruned.text
         right.caption("Not one word is another." if same else "It says something else.")
-    st.button(
+    frame.turn(
         "See what these heads changed",
-        icon=":material/toggle_off:",
+        "toggle_off",
+        {"lab": "switch", "off": written(heads), "means": "zero"},
         disabled=not heads,
-        on_click=state.change,
-        kwargs={"lab": "switch", "off": written(heads), "means": "zero"},
         help="Opens “Switch heads off” with the same heads.",
     )
 

@@ -79,7 +79,8 @@ def _question(model: Model, some: Corpus) -> Computation:
 def _draw(model: Model, found: dict[str, Any], n_corpus: int) -> None:
     places, view = _places(found), state.view(Lab)
     points = np.array(found["points"])
-    chosen = _chosen(places)
+    named = (at for at, place in enumerate(places) if _written(place) == view.point)
+    chosen = next(named, None)  # the point of the address, if it is there
     figure, curves = query_key_figure(
         points,
         [side for side, _, _ in places],
@@ -145,7 +146,6 @@ def _group(found: dict[str, Any], place: Place) -> str:
 
 
 def _told(found: dict[str, Any], place: Place) -> str:
-    """The token within its sentence."""
     side, number, at = place
     tokens = exact.tokens(found["sentences"][number]["queries" if side == "query" else "keys"])
     marked = [f"[{token}]" if n == at else token for n, token in enumerate(tokens)]
@@ -167,12 +167,6 @@ def _agreement(found: dict[str, Any]) -> str:
 def _written(place: Place) -> str:
     side, number, at = place
     return f"{side[0]}{number}.{at}"
-
-
-def _chosen(places: Sequence[Place]) -> int | None:
-    """The number of the point that the address names, if it is there."""
-    point = state.view(Lab).point
-    return next((at for at, place in enumerate(places) if _written(place) == point), None)
 
 
 def _picked(names: list[list[str]]) -> None:

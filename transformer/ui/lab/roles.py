@@ -17,7 +17,7 @@ from transformer.figures.naming import file_name
 from transformer.figures.state import KINDS
 from transformer.measures import MEASURES
 from transformer.ui import frame, models, state
-from transformer.ui.kit import corpus, exact, reports, tables
+from transformer.ui.kit import computed, corpus, exact, tables
 from transformer.ui.kit.views import component
 from transformer.ui.lab import Lab, roles_head
 from transformer.ui.lab.roles_head import said
@@ -42,7 +42,6 @@ _grid = component("headgrid")
 
 
 def show(model: Model) -> None:
-    """Draw this part of the page."""
     frame.lead(
         "One sentence shows what a head did once. Measured over many, some heads turn out to have "
         "a **role**; most do not, and that is an answer too."
@@ -50,7 +49,7 @@ def show(model: Model) -> None:
     texts = corpus.chosen(model)
     if texts is None:
         return
-    found = reports.measured(model, texts, "heads", about=ABOUT)
+    found = computed.measured(model, texts, "heads", about=ABOUT)
     if found is None:
         return
     _first_choice(found)

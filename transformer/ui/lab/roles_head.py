@@ -39,7 +39,6 @@ SENTENCE = 70
 
 
 def show(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
-    """The chosen head."""
     view = state.view()
     at = next(
         number
@@ -48,7 +47,9 @@ def show(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     )
     card = HeadRole.from_dict(found["cards"][at])
     with st.container(border=True):
-        _choose(model)
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            controls.one_of("kind")
+            controls.layer_and_head(model)
         _role(card, found)
         with st.expander("The rules, and this head's numbers"):
             _rules(card, found)
@@ -72,18 +73,11 @@ def _ways_on(card: HeadRole) -> None:
             row=-1,
             column=-1,
         )
-        st.button(
+        frame.turn(
             "Switch it off",
-            icon=":material/toggle_off:",
-            on_click=state.change,
-            kwargs={"lab": "switch", "off": f"{LETTERS[card.kind]}{card.layer}.{card.head}"},
+            "toggle_off",
+            {"lab": "switch", "off": f"{LETTERS[card.kind]}{card.layer}.{card.head}"},
         )
-
-
-def _choose(model: Model) -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        controls.one_of("kind")
-        controls.layer_and_head(model)
 
 
 def _role(card: HeadRole, found: Mapping[str, Any]) -> None:
@@ -146,7 +140,7 @@ def _rules(card: HeadRole, found: Mapping[str, Any]) -> None:
         told = ", ".join(numbers) or "not measured for this kind, or over this corpus"
         rows.append([NAMES[group], rule, told, "met" if group in met else "not met"])
     heads = ["Role", "Rule", "This head", ""]
-    st.html(tables.html("Tried in this order; the first that is met names the head", heads, rows))
+    tables.show("Tried in this order; the first that is met names the head", heads, rows)
 
 
 def _numbers(card: HeadRole, found: Mapping[str, Any]) -> None:
@@ -161,11 +155,10 @@ def _numbers(card: HeadRole, found: Mapping[str, Any]) -> None:
         rows.append([label, said(name, value), said(name, even), f"{place} of {len(others)}"])
     heads = ["Measure", "This head", "Chance", "Place"]
     about = "Chance is a head that looks everywhere alike; place is among the heads of its kind"
-    st.html(tables.html(about, heads, rows))
+    tables.show(about, heads, rows)
 
 
 def said(measure: str, value: float | None) -> str:
-    """A number with its unit."""
     return measures.said(value, MEASURES[measure].unit)
 
 

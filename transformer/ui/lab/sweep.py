@@ -14,10 +14,10 @@ from transformer.figures.positions import table
 from transformer.figures.state import KINDS
 from transformer.jobs import Computation
 from transformer.ui import frame, models, state
-from transformer.ui.kit import controls, exact, own_sentences, tables
+from transformer.ui.kit import charts, controls, exact, own_sentences, tables
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.computed import computed
-from transformer.ui.lab import Lab, head_boards
+from transformer.ui.lab import Lab
 from transformer.ui.models import Model
 from transformer.ui.server import visitor
 
@@ -93,8 +93,8 @@ def _pairs(model: Model) -> None:
             both = next((a.strip(".?"), b.strip(".?")) for a, b in words if a != b)
             st.button(
                 f"{both[0]} → {both[1]}",
-                help=f"{clean} / {corrupted}",
                 key=f"pair-{both[0]}-{both[1]}",
+                help=f"{clean} / {corrupted}",
                 on_click=state.change,
                 kwargs={"text": clean, "other": corrupted},
             )
@@ -207,7 +207,7 @@ def _strongest(
 
 
 def _heads(found: PatchingSweep) -> None:
-    limit = head_boards.show(
+    limit = charts.head_boards(
         {kind: found.heads(kind) for kind in KINDS},
         RESTORED,
         "sweep-heads",

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.importance.by_gradient import gradient_importances
+from transformer.analysis.interventions.comparison import Comparison
 from transformer.analysis.interventions.switching import Head, switched_off
+from transformer.figures.contributions import CellValues
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
+from transformer.inference import Trace
 from transformer.ui import frame, state, trace_cache
-from transformer.ui.kit import controls, exact
+from transformer.ui.kit import controls, exact, views
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.kit.views import component
-from transformer.ui.lab import OFF, Lab, pruning, switch_further, switch_head, switch_result
-from transformer.ui.lab.switch_plan import compared, plan
+from transformer.ui.lab import (
+    OFF,
+    Lab,
+    pruning,
+    switch_cells,
+    switch_further,
+    switch_paint,
+    switch_result,
+)
+from transformer.ui.lab.switch_plan import Plan, compared, plan
 from transformer.ui.models import Model
 from transformer.ui.trace_cache import Reading
 
@@ -52,7 +64,7 @@ def show(model: Model) -> None:
         _nothing_yet(model, reading)
     else:
         switch_result.show(model, reading, made, found)
-    switch_head.show(model, reading, made, found)
+    _one_head(model, reading, made, found)
 
 
 def _heads(reading: Reading) -> None:
@@ -70,17 +82,15 @@ def _heads(reading: Reading) -> None:
         )
         first = Lab()
         changes = {name: getattr(first, name) for name in ("off", "paint", "away", "patch")}
-        st.button(
+        frame.turn(
             "Put everything back",
-            icon=":material/undo:",
+            "undo",
+            changes,
             disabled=all(getattr(view, name) == value for name, value in changes.items()),
-            on_click=state.change,
-            kwargs=changes,
         )
 
 
 def _switched() -> None:
-    """The browser tells which heads are off."""
     off = st.session_state["switchboard"]["choice"].get("off", "")
     if switch_result.fits(off, OFF[0]):
         state.change(off=off)
@@ -98,21 +108,19 @@ def _nothing_yet(model: Model, reading: Reading) -> None:
         if state.view(Lab).method == "greedy":
             st.button(
                 "The least that changes a word",
-                icon=":material/search:",
                 type="primary",
-                on_click=_change_a_word,
-                args=(model,),
+                icon=":material/search:",
                 help="Looks for it: the six encoder–decoder heads that this sentence needs most, "
                 "each alone, then whole layers, then all of that kind.",
+                on_click=_change_a_word,
+                args=(model,),
             )
         for label, off in (
             (f"The clearest encoder–decoder head, {exact.short(layer, head)}", f"c{layer}.{head}"),
             ("The last encoder–decoder layer", f"c{last}"),
             ("The whole masked decoder", ",".join(f"d{n}" for n in range(model.n_layers))),
         ):
-            st.button(
-                label, icon=":material/toggle_off:", on_click=state.change, kwargs={"off": off}
-            )
+            frame.turn(label, "toggle_off", {"off": off})
 
 
 def _change_a_word(model: Model) -> None:
@@ -138,3 +146,33 @@ def _telling(model: Model, text: str) -> str:
         if found.text != whole.text:
             break
     return pruning.written(off)
+
+
+def _one_head(model: Model, reading: Reading, made: Plan, found: Comparison | None) -> None:
+    """The chosen head; `found` is nothing while nothing is changed."""
+    st.subheader("One head")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        controls.head(model, reading)
+        frame.go("pages/attention.py", "This head in the explorer", "visibility", view="heatmap")
+    view = state.view()
+    head = (view.kind, view.layer, view.head)
+    if found is not None:
+        _before_after(model, reading.trace, found, head)
+    switch_paint.show(reading.trace, made, found, head)
+    switch_cells.show(model, reading, head)
+
+
+def _before_after(model: Model, trace: Trace, found: Comparison, head: Head) -> None:
+    kind, layer, number = head
+    if kind != "decoder" and found.original.src_ids != found.forced.src_ids:
+        return
+    before, after = (
+        one.weights(kind, layer)[number].astype(np.float64) for one in (trace, found.forced)
+    )
+    quantities = [
+        CellValues("before", "before", "Before", "weight", before, most=1.0),
+        CellValues("after", "after", "After", "weight", after, most=1.0),
+        CellValues("change", "change", "Change", "weight", after - before, signed=True),
+    ]
+    cell = views.cell_of(trace, kind)
+    views.pair("altered-head", quantities, ("before", "after"), model, trace, head, cell)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import chain
 
@@ -15,7 +14,7 @@ from transformer.analysis.attribution.norms import contributions
 from transformer.analysis.interventions.blanking import Cells, blank_cells
 from transformer.analysis.interventions.switching import Head, site
 from transformer.figures.before_after import effects
-from transformer.figures.contributions import CellValues, contributions_data
+from transformer.figures.contributions import CellValues
 from transformer.figures.naming import file_name
 from transformer.inference import Trace
 from transformer.ui import state, trace_cache
@@ -41,9 +40,12 @@ def show(model: Model, reading: Reading, head: Head) -> None:
         "translation loses. If weights explained, the three would put the cells in one order."
     )
     controls.one_of("blank")
-    trace = _recorded(model, reading, head)
+    read = [site(head[0], head[1], point) for point in ("value", "heads")]  # by the norms
+    trace = trace_cache.with_sites(model, reading, read)
     rows = range(len(trace.labels(head[0])[0]))
-    chosen = _chosen(trace, head)
+    chosen = views.cell_of(trace, head[0])
+    if chosen and head[0] == "decoder" and chosen[1] > chosen[0]:
+        chosen = None  # masked
     longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
     every = state.view(Lab).blank == "all" and longest <= MAX_PIECES
     if state.view(Lab).blank == "all" and not every:
@@ -55,22 +57,6 @@ def show(model: Model, reading: Reading, head: Head) -> None:
         _cell(trace, found, chosen)
     if found and every:
         _orders(model, trace, found, chosen)
-
-
-def _recorded(model: Model, reading: Reading, head: Head) -> Trace:
-    """The trace of `reading` with what the norms of this head read besides the weights."""
-    names = [site(head[0], head[1], point) for point in ("value", "heads")]
-    more = trace_cache.sites(model, reading, names)
-    return replace(reading.trace, tensors={**reading.trace.tensors, **more.tensors})
-
-
-def _chosen(trace: Trace, head: Head) -> tuple[int, int] | None:
-    view = state.view(Lab)
-    rows, columns = trace.labels(head[0])
-    n_keys = view.row + 1 if head[0] == "decoder" else len(columns)
-    return (
-        (view.row, view.column) if 0 <= view.row < len(rows) and 0 <= view.column < n_keys else None
-    )
 
 
 def _blanked(model: Model, trace: Trace, head: Head, queries: Sequence[int]) -> Cells | None:
@@ -101,7 +87,6 @@ def _draw(
 ) -> None:
     """Two tables that share their pointer: the weights, and norms or the effects `found`."""
     kind, layer, number = head
-    rows, columns = trace.labels(kind)
     norms = contributions(model.translator.model, trace, kind, layer)[number]
     quantities = [
         CellValues("weight", "weight", "Weight α", "share of the row",
@@ -117,22 +102,11 @@ def _draw(
                      "nats of the translation’s log-probability",
                      blanked, signed=True)
         )  # fmt: skip
-    data = contributions_data(
-        quantities,
-        ("weight", quantities[-1].name),
-        kind=kind,
-        rows=exact.tokens(rows),
-        columns=exact.tokens(columns),
-        writes=None if kind == "encoder" else exact.tokens(trace.predicted_tokens),
-        cell=chosen,
-        head=f"{model.hash} {head} {trace.src_ids} {trace.tgt_ids} {exact.on()}",
-        large=state.view(Lab).size == "large",
-    )
-    views.pair("blanked-head", data)
+    both = "weight", quantities[-1].name
+    views.pair("blanked-head", quantities, both, model, trace, head, chosen)
 
 
 def _cell(trace: Trace, found: Cells, chosen: tuple[int, int]) -> None:
-    """Its three numbers, side by side."""
     at = found.cells.index(chosen)
     rows, columns = trace.labels(found.head[0])
     effects_of = found.effects[at]

@@ -31,12 +31,14 @@ def _away(trace: Trace) -> None:
     view = state.view(Lab)
     tokens = trace.src_tokens
     chosen = [at for at in numbers_of(view.away) if at < len(tokens) - 1]
-    _choice("Source tokens", tokens[:-1], chosen, AWAY, _took)
+    _choice(
+        "Source tokens",
+        tokens[:-1],
+        chosen,
+        AWAY,
+        lambda: state.change(away=numbers_written(sorted(st.session_state[AWAY]))),
+    )
     controls.one_of("gone", labelled=False)
-
-
-def _took() -> None:
-    state.change(away=numbers_written(sorted(st.session_state[AWAY])))
 
 
 def _patch(model: Model, reading: Reading) -> None:

@@ -16,6 +16,7 @@ from transformer.figures.state import KINDS
 from transformer.inference import Trace
 from transformer.ui import frame, state
 from transformer.ui.kit import exact
+from transformer.ui.kit.callbacks import follows
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.lab import Lab
 from transformer.ui.lab.switch_plan import Plan
@@ -49,9 +50,7 @@ def show(trace: Trace, made: Plan, found: Comparison | None, head: Head) -> None
             st.caption("This head is off: nobody hears what its painted row would say.")
         if found is not None:
             st.markdown(said(made, found))
-        st.button(
-            "Let go of it", icon=":material/undo:", on_click=state.change, kwargs={"paint": ""}
-        )
+        frame.turn("Let go of it", "undo", {"paint": ""})
 
 
 def _choose_row(trace: Trace, kind: str, here: Row | None) -> int:
@@ -63,19 +62,11 @@ def _choose_row(trace: Trace, kind: str, here: Row | None) -> int:
         return f"{place(at, rows[at], now)}{written}"
 
     query = here.query if here else max(state.view(Lab).row, 0)
-    st.session_state[QUERY] = min(query, len(rows) - 1)
-    return st.selectbox(
-        "Row of",
-        range(len(rows)),
-        format_func=label,
-        key=QUERY,
-        on_change=_another_row,
-        width=340,
+    told = follows(
+        QUERY, min(query, len(rows) - 1), lambda at: state.change(row=at, column=-1, paint="")
     )
-
-
-def _another_row() -> None:
-    state.change(row=st.session_state[QUERY], column=-1, paint="")
+    row: int = st.selectbox("Row of", range(len(rows)), format_func=label, width=340, **told)
+    return row
 
 
 def _choose_keys(keys: Sequence[str], weights: Mapping[int, int], head: Head) -> None:

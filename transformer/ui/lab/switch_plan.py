@@ -54,7 +54,6 @@ class Plan:
 
     @property
     def empty(self) -> bool:
-        """Whether everything is as it was."""
         return not self.hooks and self.text is None
 
     def add(self, hooks: Hooks, name: str, line: str) -> None:
@@ -64,7 +63,6 @@ class Plan:
 
 
 def plan(model: Model, reading: Reading, view: Lab) -> Plan:
-    """What the view changes, as far as this sentence has it."""
     made = Plan()
     parts: tuple[Callable[[Plan, Model, Reading, Lab], None], ...] = (_off, _away, _paint, _patch)
     for part in parts:
@@ -103,7 +101,6 @@ def _off(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
 
 @remembered()
 def _examples(model: Model, texts: tuple[str, ...]) -> list[Trace]:
-    """What all heads write over a few sentences."""
     config = model.translator.model.config
     names = [site(kind, layer, "heads") for kind in ("encoder", "decoder", "cross")
              for layer in range(config.n_layers)]  # fmt: skip
@@ -216,7 +213,6 @@ def _given(view: Lab) -> str:
 
 
 def program(model: Model, folder: str, view: Lab, made: Plan) -> str:
-    """The same from Python."""
     names = {"compare", *made.imports, *(["together"] if len(made.lines) > 1 else [])}
     given = _given(view)
     hooks = made.lines[0] if len(made.lines) == 1 else f"together({', '.join(made.lines)})"

@@ -21,7 +21,7 @@ from transformer.inference.results import Translation
 from transformer.ui import frame, models, state
 from transformer.ui.kit import exact, tables
 from transformer.ui.kit.charts import chart, dark
-from transformer.ui.kit.downloads import download
+from transformer.ui.kit.tables import download
 from transformer.ui.kit.views import component
 from transformer.ui.lab import Lab
 from transformer.ui.lab.attribution_texts import piece
@@ -137,12 +137,10 @@ def _overturned(found: Comparison) -> None:
         for line in best[best["position"].isin(found.overturned)].to_dict("records")
     ]
     if rows:
-        st.html(
-            tables.html(
-                "The most probable candidate at these steps of the original translation",
-                ("Step", "Before", "After"),
-                rows,
-            )
+        tables.show(
+            "The most probable candidate at these steps of the original translation",
+            ("Step", "Before", "After"),
+            rows,
         )
     else:
         st.caption("Nowhere: at every step of the original the same candidate comes first.")
@@ -197,7 +195,6 @@ def _attention(reading: Reading, found: Comparison) -> None:
 
 
 def _chosen() -> None:
-    """The browser tells which head is looked at."""
     told = st.session_state["moved-heads"]["choice"]
     kind, layer, head = (told.get(name) for name in ("kind", "layer", "head"))
     if kind in KINDS and isinstance(layer, int | float) and isinstance(head, int | float):

@@ -10,10 +10,9 @@ import streamlit as st
 from transformer.ui import models, state
 from transformer.ui.kit import views
 from transformer.ui.lessons import course, progress, sheet, together
-from transformer.ui.lessons.lesson import LIST, Question
+from transformer.ui.lessons.lesson import LIST, Question, escaped
 from transformer.ui.lessons.prepared import PreparedLesson, prepared
 from transformer.ui.lessons.progress import Guess
-from transformer.ui.lessons.wording import escaped
 
 _WANTED, _LEAVE, _SEEN = "lesson_wanted", "lesson_leave", "lesson_opened"
 _CHECK = "lesson_check"
@@ -123,7 +122,6 @@ def _open(name: str) -> None:
 
 
 def style() -> None:
-    """How the card and the list are laid out."""
     st.html(_STYLE)
 
 
@@ -156,7 +154,6 @@ def _asking(one: PreparedLesson) -> None:
 
 
 def _choice(one: PreparedLesson, question: Question) -> None:
-    """The answers to choose from."""
     name = one.lesson.name
     with st.container(key="lesson-options", gap="xsmall"):
         for number, option in enumerate(question.options):

@@ -62,5 +62,4 @@ def before(name: str) -> str:
 
 
 def minutes(lessons: tuple[Lesson, ...]) -> float:
-    """How long these take together."""
     return sum(one.minutes for one in lessons)

@@ -5,14 +5,22 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
+import torch
 
 from transformer.analysis.roles.sentence_heads import strongest_pairs
 from transformer.figures.lesson_sheet import Picture
 from transformer.inference import Trace
-from transformer.ui.lessons.lesson import Lacks, Looked, Option, Question
-from transformer.ui.lessons.said import Said
-from transformer.ui.lessons.wording import about, escaped, pieces, word
+from transformer.ui.lessons.lesson import (
+    Lacks,
+    Looked,
+    Option,
+    Question,
+    Said,
+    about,
+    escaped,
+    pieces,
+    word,
+)
 
 THING = "umbrella"
 OWNERS = {"her": "his", "his": "her"}
@@ -165,7 +173,7 @@ def meeting(looked: Looked) -> Question:
     site = f"decoder.layers.{layer}.cross_attn.hook_"
     at = said.written_at(asked)
     scores = trace[f"{site}scores"][head, at].astype(np.float64)
-    weights = _softmax(scores)
+    weights = torch.from_numpy(scores).softmax(-1).numpy()
     apart = float(np.abs(weights - trace[f"{site}weights"][head, at]).max())
     if apart > 1e-4:
         raise Lacks("its weights are no softmax of its scores")
@@ -222,11 +230,6 @@ def _undecided(trace: Trace, said: Said) -> tuple[int, int, int]:
     if not found or min(found)[0] > 0.2:
         raise Lacks("no key of a head gets between half and nearly all of a row's attention")
     return min(found)[1:]
-
-
-def _softmax(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    shares = np.exp(scores - scores.max())
-    return np.asarray(shares / shares.sum())
 
 
 def _clearest(said: Said, asked: int, at: int) -> tuple[int, int]:

@@ -14,8 +14,16 @@ from transformer.figures.naming import head_name
 from transformer.figures.switchboard import heads_of
 from transformer.figures.words import merge, plain_words
 from transformer.inference import Trace
-from transformer.ui.lessons.lesson import Lacks, Looked, Option, Question
-from transformer.ui.lessons.wording import about, escaped, pieces, word
+from transformer.ui.lessons.lesson import (
+    Lacks,
+    Looked,
+    Option,
+    Question,
+    about,
+    escaped,
+    pieces,
+    word,
+)
 from transformer.ui.models import Model
 
 SIDES = {"encoder": "the encoder", "decoder": "the decoder", "cross": "the encoder–decoder"}

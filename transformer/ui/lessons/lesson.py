@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Float
+
 from transformer.figures.lesson_sheet import Picture
+from transformer.figures.words import merge, plain_words
 from transformer.inference import Trace
 from transformer.ui import trace_cache
 from transformer.ui.address import EXAMPLE, View
-from transformer.ui.lessons.said import Said
 from transformer.ui.models import Model
 from transformer.ui.pages import PAGES
 from transformer.ui.trace_cache import Reading
@@ -45,7 +49,6 @@ class Looked:
 
     @cached_property
     def said(self) -> Said:
-        """The same in whole words."""
         return Said(self.trace)
 
 
@@ -144,3 +147,62 @@ class Lesson:
         if self.exact:
             shared["exact"] = 1
         return PAGES[self.page].view(**{**shared, **fields})
+
+
+class Said:
+    """The words of a trace, and the attention between them; what is no word is left out.
+
+    Attributes:
+        source, target: the words read and written, without signs.
+        trace: which it is of.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self._source, source = plain_words(trace.src_tokens)
+        self._target, target = plain_words(trace.predicted_tokens)
+        self._spoken_source = [n for n, label in enumerate(source) if label]
+        self._spoken_target = [n for n, label in enumerate(target) if label]
+        self.source = [source[n] for n in self._spoken_source]
+        self.target = [target[n] for n in self._spoken_target]
+
+    @cached_property
+    def cross(self) -> Float[np.ndarray, "layers heads target source"]:
+        """Where every head of the encoder–decoder attention looks as each word is written."""
+        layers = [self.trace.weights("cross", i) for i in range(self.trace.n_layers)]
+        merged = merge(np.stack(layers).astype(np.float64), self._target, self._source)
+        found: npt.NDArray[np.float64] = merged[..., self._spoken_target, :]
+        return found[..., self._spoken_source]
+
+    def written_at(self, word: int) -> int:
+        """The row of the cross-attention in which this word of the target begins."""
+        return self._target.index(self._spoken_target[word])
+
+    def rows(self, word: int) -> str:
+        """The rows of all its pieces, as the explorer pins them."""
+        number = self._spoken_target[word]
+        return ",".join(f"q{at}" for at, one in enumerate(self._target) if one == number)
+
+
+def pieces(tokens: Sequence[str]) -> str:
+    """As code, so that Markdown leaves them as they are."""
+    return " ".join(f"`{token.replace('`', 'ˋ')}`" for token in tokens)
+
+
+def word(text: str) -> str:
+    """A word of a sentence, bold; what Markdown would read otherwise is left as it is written."""
+    return f"**{escaped(text)}**"
+
+
+def escaped(text: str) -> str:
+    """`text` so that Markdown shows it as it stands."""
+    return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>()#+-.!|$~:" else sign for sign in text)
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def about(share: float) -> str:
+    """A share that somebody may guess, in whole percent; never all of what is not quite that."""
+    return "more than 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"

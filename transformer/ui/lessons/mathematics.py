@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from transformer.analysis.table1 import score_scale
-from transformer.ui.lessons.lesson import Lacks, Looked, Option, Question
-from transformer.ui.lessons.wording import pieces, word
+from transformer.ui.lessons.lesson import Lacks, Looked, Option, Question, pieces, word
 
 SMALL, LARGE = 64, 256
 """The widths of a query that are held against each other."""

@@ -8,8 +8,7 @@ from transformer.analysis import positions
 from transformer.analysis.inside import misprints
 from transformer.figures.explorer_sides import ExplorerData
 from transformer.figures.naming import head_name
-from transformer.ui.lessons.lesson import Looked, Option, Question
-from transformer.ui.lessons.wording import percent, pieces
+from transformer.ui.lessons.lesson import Looked, Option, Question, percent, pieces
 
 ROW = 2
 """The row that is looked at: the place that has read the second piece."""

@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from transformer.hooks import Hooks
-from transformer.ui.lessons.lesson import Lacks, Looked, Option, Question
-from transformer.ui.lessons.wording import escaped, word
+from transformer.ui.lessons.lesson import Lacks, Looked, Option, Question, escaped, word
 
 DOG, MAN = "The dog bit the man.", "The man bit the dog."
 POSITIONS, MEMORY = "encoder.embed.hook_positions", "encoder.hook_memory"

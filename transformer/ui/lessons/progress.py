@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from transformer.ui import live_classes
-from transformer.ui.kit.kept import Kept
+from transformer.ui.kit.remembered import Kept
 from transformer.ui.lessons.lesson import Lesson
 from transformer.ui.server import visitor
 
@@ -35,7 +35,6 @@ _of_visitors: Kept[dict[str, Guess]] = Kept(ROOM)
 
 
 def guesses() -> dict[str, Guess]:
-    """By the lesson's name."""
     if _KEY not in st.session_state:
         st.session_state[_KEY] = dict(_of_visitors.get(visitor.known()) or {})
     found: dict[str, Guess] = st.session_state[_KEY]
@@ -43,7 +42,6 @@ def guesses() -> dict[str, Guess]:
 
 
 def guess(name: str) -> Guess | None:
-    """What was guessed in a lesson, if anything."""
     return guesses().get(name)
 
 
@@ -64,7 +62,6 @@ def keep(name: str, one: Guess) -> None:
 
 
 def start_anew() -> None:
-    """Forget all of them."""
     _put({})
 
 

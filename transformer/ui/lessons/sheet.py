@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from transformer.figures.lesson_sheet import Exercise, sheet_page
-from transformer.ui.kit.downloads import download
+from transformer.ui.kit.tables import download
 from transformer.ui.lessons import course
 from transformer.ui.lessons.lesson import Lesson
 from transformer.ui.lessons.prepared import PreparedLesson, prepared, shelf
@@ -27,7 +27,6 @@ def downloads() -> None:
 
 
 def one(lesson: Lesson) -> None:
-    """A button for the sheet of one lesson."""
     _button("Print it", (lesson,), lesson.name, answers=False)
 
 

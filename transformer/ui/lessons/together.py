@@ -14,8 +14,8 @@ from transformer.classroom import Classroom
 from transformer.ui import live_classes
 from transformer.ui.kit.fragment import fragment
 from transformer.ui.lessons import progress
+from transformer.ui.lessons.lesson import escaped
 from transformer.ui.lessons.progress import Guess
-from transformer.ui.lessons.wording import escaped
 from transformer.ui.server import visitor
 
 EVERY = 1.0
@@ -91,7 +91,6 @@ def bars(name: str, labels: Sequence[str], right: int | None = None) -> None:
 
 
 def waiting(name: str) -> None:
-    """For a student who has guessed."""
     guessed, room = progress.guess(name), live_classes.mine()
     if guessed is None or room is None:
         return

@@ -10,9 +10,8 @@ from transformer.analysis.positions.score_parts import BIASED, ScoreParts, score
 from transformer.figures.clocks import bars, shares
 from transformer.figures.positions import table
 from transformer.ui import frame, state
-from transformer.ui.kit import exact
+from transformer.ui.kit import exact, tables
 from transformer.ui.kit.charts import chart, dark
-from transformer.ui.kit.tables import html
 from transformer.ui.models import Model
 from transformer.ui.positions import Positions
 from transformer.ui.positions.sides import recorded, side, tokens
@@ -68,19 +67,17 @@ def sizes(model: Model) -> None:
                 f"On average the word is {word:.2f} long and the place {place:.2f}. {other[0]} "
                 f"√d_model the word would be {other[1]:.2f}."
             )
-            st.html(
-                html(
-                    "Length of each vector; the cosine is between word and place",
-                    ["Token", "Word", "Place", "Cosine", "Sum"],
-                    [
-                        [label, *(f"{number:.2f}" for number in row)]
-                        for label, row in zip(
-                            labels,
-                            found[["embedding", "encoding", "cosine", "sum"]].to_numpy(),
-                            strict=True,
-                        )
-                    ],
-                )
+            tables.show(
+                "Length of each vector; the cosine is between word and place",
+                ["Token", "Word", "Place", "Cosine", "Sum"],
+                [
+                    [label, *(f"{number:.2f}" for number in row)]
+                    for label, row in zip(
+                        labels,
+                        found[["embedding", "encoding", "cosine", "sum"]].to_numpy(),
+                        strict=True,
+                    )
+                ],
             )
     st.caption(
         "Sinusoids are all equally long: √(d_model/2), for sin² + cos² = 1 in every pair. A "

@@ -11,9 +11,9 @@ from transformer.analysis import positions
 from transformer.figures.clocks import clock_hands
 from transformer.figures.positions import Curve, lines, table
 from transformer.ui import state, trace_cache
-from transformer.ui.kit import exact
+from transformer.ui.kit import exact, tables
+from transformer.ui.kit.callbacks import follows
 from transformer.ui.kit.charts import chart, dark
-from transformer.ui.kit.tables import html
 from transformer.ui.models import Model
 from transformer.ui.positions import Positions
 from transformer.ui.positions.sides import side, tokens
@@ -89,10 +89,11 @@ def waves(model: Model) -> None:
     st.multiselect(
         "Dimensions",
         range(width),
-        key="positions-waves",
         max_selections=MOST_WAVES,
         format_func=lambda dim: f"{dim} ({'cosine' if dim % 2 else 'sine'})",
-        on_change=_take_waves,
+        **follows(
+            "positions-waves", chosen, lambda dims: state.change(waves=",".join(map(str, dims)))
+        ),
     )
     fine = np.arange(0, REACH, 0.125)
     rows = positions.sinusoidal(REACH, width)
@@ -102,20 +103,18 @@ def waves(model: Model) -> None:
         wave = np.cos(angle) if dim % 2 else np.sin(angle)
         curves.append(Curve(f"dimension {dim}", fine, wave))
     chart(lines(curves, across="position", down="PE", dark=dark()), "positions-waves-drawn")
-    st.html(
-        html(
-            f"d_model = {width}",
-            ["Dimension", "Function", "Wavelength in places", "At 0, 1, 2, 3"],
+    tables.show(
+        f"d_model = {width}",
+        ["Dimension", "Function", "Wavelength in places", "At 0, 1, 2, 3"],
+        [
             [
-                [
-                    str(dim),
-                    f"{'cos' if dim % 2 else 'sin'}(pos / 10000^({dim - dim % 2}/{width}))",
-                    f"{lengths[dim // 2]:,.2f}",
-                    ", ".join(f"{value:.3f}" for value in rows[:4, dim]),
-                ]
-                for dim in chosen
-            ],
-        )
+                str(dim),
+                f"{'cos' if dim % 2 else 'sin'}(pos / 10000^({dim - dim % 2}/{width}))",
+                f"{lengths[dim // 2]:,.2f}",
+                ", ".join(f"{value:.3f}" for value in rows[:4, dim]),
+            ]
+            for dim in chosen
+        ],
     )
 
 
@@ -137,13 +136,7 @@ def _dimensions(width: int) -> list[int]:
             f"The address has waves={written!r}; it must be up to {MOST_WAVES} dimensions from 0 "
             f'to {width - 1}, like "0,{width // 4}".'
         )
-    found = list(dict.fromkeys(found))
-    st.session_state["positions-waves"] = found
-    return found
-
-
-def _take_waves() -> None:
-    state.change(waves=",".join(map(str, st.session_state["positions-waves"])))
+    return list(dict.fromkeys(found))
 
 
 def distance(model: Model) -> None:

@@ -10,9 +10,9 @@ import streamlit as st
 
 from transformer.analysis import positions
 from transformer.figures.positions import Curve, lines
+from transformer.ui.kit import tables
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
-from transformer.ui.kit.tables import html
 from transformer.ui.models import Model
 from transformer.ui.positions.formula import steps_on
 
@@ -38,7 +38,6 @@ def _measured(width: int, k: int) -> dict[str, dict[str, Any]]:
 
 
 def _apart(rows: npt.NDArray[np.float64]) -> float:
-    """The least distance between two rows."""
     squares = (rows**2).sum(axis=1)
     between = squares[:, None] + squares - 2 * rows @ rows.T
     np.fill_diagonal(between, np.inf)
@@ -114,28 +113,26 @@ def _table(paper: dict[str, Any], slip: dict[str, Any], length: int, k: int) -> 
         row = form["distances"].iloc[min(abs(k), REACH)]
         return f"{row['least']:.3f} to {row['most']:.3f}"
 
-    st.html(
-        html(
-            f"Over {length} positions, in float64",
-            ["", "Paper", "Slip"],
+    tables.show(
+        f"Over {length} positions, in float64",
+        ["", "Paper", "Slip"],
+        [
+            ["sin² + cos² of a pair", span(paper["circle"]), span(slip["circle"])],
+            [f"PE(p) · PE(p + {abs(k)}), over all p", at(paper), at(slip)],
             [
-                ["sin² + cos² of a pair", span(paper["circle"]), span(slip["circle"])],
-                [f"PE(p) · PE(p + {abs(k)}), over all p", at(paper), at(slip)],
-                [
-                    "Error of the best 2×2 matrices",
-                    f"{paper['pairs'].max():.1e}",
-                    f"{slip['pairs'].max():.2f}",
-                ],
-                [
-                    "Error of the best matrix of any kind",
-                    f"{paper['map']:.1e}",
-                    f"{slip['map']:.2f}",
-                ],
-                [
-                    "Least distance between two of 512 places",
-                    f"{paper['apart']:.3f}",
-                    f"{slip['apart']:.3f}",
-                ],
+                "Error of the best 2×2 matrices",
+                f"{paper['pairs'].max():.1e}",
+                f"{slip['pairs'].max():.2f}",
             ],
-        )
+            [
+                "Error of the best matrix of any kind",
+                f"{paper['map']:.1e}",
+                f"{slip['map']:.2f}",
+            ],
+            [
+                "Least distance between two of 512 places",
+                f"{paper['apart']:.3f}",
+                f"{slip['apart']:.3f}",
+            ],
+        ],
     )

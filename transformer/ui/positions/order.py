@@ -5,13 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.analysis import positions
-from transformer.figures.clocks import bars
-from transformer.figures.turning import STYLE, turning
+from transformer.figures.clocks import STYLE, bars, turning
 from transformer.ui import frame, state, trace_cache
-from transformer.ui.kit import exact
+from transformer.ui.kit import exact, tables
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
-from transformer.ui.kit.tables import html
 from transformer.ui.models import Model
 from transformer.ui.positions import Positions
 
@@ -30,15 +28,13 @@ def order(model: Model) -> None:
         "its word. Take these vectors away, and see."
     )
     found = _reordered(model, *pair)
-    st.html(
-        html(
-            "What the model writes",
-            ["It reads", "With positions", "Without positions of the source"],
-            [
-                [text, found.written["with"][at], found.written["without"][at]]
-                for at, text in enumerate(pair)
-            ],
-        )
+    tables.show(
+        "What the model writes",
+        ["It reads", "With positions", "Without positions of the source"],
+        [
+            [text, found.written["with"][at], found.written["without"][at]]
+            for at, text in enumerate(pair)
+        ],
     )
     same = found.written["without"][0] == found.written["without"][1]
     st.markdown(

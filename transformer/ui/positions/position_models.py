@@ -18,8 +18,8 @@ from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
 from transformer.ui import frame, live_jobs, models, state
 from transformer.ui.about import run_config
+from transformer.ui.kit.callbacks import attempt, refusal, refuse
 from transformer.ui.kit.fragment import EVERY, fragment
-from transformer.ui.kit.refusals import attempt, refusal, refuse
 from transformer.ui.positions import Positions
 from transformer.ui.server import visitor
 
@@ -97,12 +97,8 @@ def offer() -> None:
     visitor.owner()
     if waiting():
         return
-    st.button(
-        "Train two small models here",
-        type="primary",
-        icon=":material/play_arrow:",
-        on_click=_begin,
-        key="positions-train",
+    frame.press(
+        "Train two small models here", "play_arrow", _begin, type="primary", key="positions-train"
     )
     st.caption(
         f"One with learned places, one with sinusoids. They learn to reverse up to {LONGEST} "

@@ -11,7 +11,6 @@ from transformer.ui.positions import Positions
 
 
 def side() -> str:
-    """Source or target, to be chosen here."""
     controls.one_of("side", labelled=False)
     return state.view(Positions).side
 

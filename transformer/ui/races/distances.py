@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from transformer.figures.distance import accuracy_by_distance
+from transformer.figures.race_curves import accuracy_by_distance
 from transformer.jobs import Jobs
 from transformer.jobs.race_runs import RaceRun, by_distance
 from transformer.jobs.races import Race
@@ -53,12 +53,10 @@ def figures(table: pd.DataFrame, entries: Sequence[str], name: str) -> None:
     of_entry = {entry: table[table["entry"] == entry] for entry in entries}
     begun = {entry: lines for entry, lines in of_entry.items() if len(lines)}
     chance = float(table["chance"].iloc[0])
-    st.html(
-        tables.html(
-            "Letters right, mean over seeds; two layers each",
-            ("Layer", "Weights", "d_ff", "Reach in theory", "Within reach", "Beyond it"),
-            [_row(entry, lines, chance) for entry, lines in begun.items()],
-        )
+    tables.show(
+        "Letters right, mean over seeds; two layers each",
+        ("Layer", "Weights", "d_ff", "Reach in theory", "Within reach", "Beyond it"),
+        [_row(entry, lines, chance) for entry, lines in begun.items()],
     )
     st.caption(
         "Reach: L·(k−1)/2 positions for L layers with a kernel of k, L·(r−1)/2 for a "

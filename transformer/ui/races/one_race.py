@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from transformer.analysis.evidence.race_verdicts import RULE, Verdict
@@ -20,11 +21,11 @@ from transformer.jobs.race_runs import (
 )
 from transformer.jobs.races import Race, race_named
 from transformer.ui import frame, state
-from transformer.ui.kit import verdicts
+from transformer.ui.kit import tables, verdicts
 from transformer.ui.kit.charts import chart, dark
-from transformer.ui.kit.downloads import download
 from transformer.ui.kit.fragment import fragment
-from transformer.ui.races import distances, race_tables
+from transformer.ui.kit.tables import download
+from transformer.ui.races import distances
 
 EVERY = 2.0
 """Seconds between two looks at a race that runs."""
@@ -86,12 +87,7 @@ def _controls(jobs: Jobs, runs: list[RaceRun], owner: str) -> None:
     race_id = runs[0].race.id
     with st.container(horizontal=True):
         if _is_live(runs):
-            st.button(
-                "Stop the whole race",
-                icon=":material/stop:",
-                on_click=_act,
-                args=(jobs, race_id, owner, False),
-            )
+            frame.press("Stop the whole race", "stop", _act, jobs, race_id, owner, False)
         with st.popover("Delete"):
             st.write(f"All {len(runs)} runs of this race, for good.")
             st.button("Delete the race", on_click=_act, args=(jobs, race_id, owner, True))
@@ -119,12 +115,12 @@ def _watched(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
     if all(run.info.status == "finished" for run in runs):
         st.caption(f"All {len(runs)} runs are finished.")
     else:
-        st.html(race_tables.grid(race, runs))
+        st.html(grid(race, runs))
     _charts(jobs, race, runs)
     if race.name == "layers":
         distances.show(jobs, race, runs)
     table, said = standings(jobs, runs)
-    st.html(race_tables.figures(table, runs))
+    st.html(figures(table, runs))
     _verdicts(said, race, runs)
     download(
         "The table as CSV",
@@ -199,3 +195,63 @@ def _open_one(runs: list[RaceRun]) -> None:
         if chosen in names:
             seen = "curves and examples" if runs[0].race.name == "layers" else "heads and its film"
             frame.link("pages/train.py", f"Its {seen} →", run=chosen, race="")
+
+
+def grid(race: Race, runs: list[RaceRun]) -> str:
+    """Where every run stands: a row an entry, a column a seed."""
+    seeds = sorted({run.race.seed for run in runs})
+    found = {(run.race.entry, run.race.seed): run for run in runs}
+    rows = [
+        [entry, *(_standing(found.get((entry, seed))) for seed in seeds)] for entry in race.entries
+    ]
+    return tables.html(
+        "Where the runs stand", ["Setting", *(f"Seed {seed}" for seed in seeds)], rows
+    )
+
+
+def _standing(run: RaceRun | None) -> str:
+    if run is None:
+        return "deleted"
+    if run.info.status == "queued":
+        return f"place {run.info.place} in line"
+    if run.info.status == "running":
+        return f"step {run.info.step:,} of {run.info.steps:,}"
+    return run.info.status
+
+
+def figures(table: pd.DataFrame, runs: list[RaceRun]) -> str:
+    """Each measure over the finished seeds: a row an entry."""
+    heads = ["Setting", "Seeds", "Validation loss", "Sequences right", "Steps to 95 % right"]
+    rows = [
+        [
+            str(entry),
+            f"{row['n']:.0f} of {sum(run.race.entry == entry for run in runs)}",
+            _spread(row, "loss", "{:.3f}"),
+            _spread(row, "accuracy", "{:.1%}"),
+            _steps(row),
+        ]
+        for entry, row in table.iterrows()
+    ]
+    about = (
+        f"After {runs[0].info.steps:,} steps: mean ± standard deviation over finished seeds (least "
+        "to greatest)"
+    )
+    return tables.html(about, heads, rows)
+
+
+def _spread(row: pd.Series, name: str, form: str) -> str:
+    if not row["n"]:
+        return "–"
+    mean, sd, least, most = (row[f"{name}_{part}"] for part in ("mean", "sd", "min", "max"))
+    if row["n"] == 1:
+        return form.format(mean)
+    return f"{form.format(mean)} ± {form.format(sd)} ({form.format(least)} to {form.format(most)})"
+
+
+def _steps(row: pd.Series) -> str:
+    n, reached = int(row["n"]), int(row["reached"])
+    if not n:
+        return "–"
+    if reached < n:
+        return "never" if not reached else f"{reached} of {n} seeds got there"
+    return f"{row['steps_mean']:.0f} ({row['steps_min']:.0f} to {row['steps_max']:.0f})"

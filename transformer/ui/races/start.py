@@ -12,7 +12,7 @@ from transformer.jobs.race_runs import RaceRun, race_runs, submit_race
 from transformer.jobs.races import RACES, Race
 from transformer.ui import frame, state
 from transformer.ui.kit import quantities
-from transformer.ui.kit.refusals import attempt, refusal
+from transformer.ui.kit.callbacks import attempt, refusal
 from transformer.ui.server import visitor
 
 SEEDS = {1: "1, a first look", 3: "3", 5: "5"}
@@ -109,7 +109,6 @@ def listed(
 
 
 def progress(runs: list[RaceRun]) -> str:
-    """How many of the race's runs are over."""
     over = sum(run.info.status in ("finished", "cancelled", "failed") for run in runs)
     return f"{over} of {len(runs)} runs over"
 

@@ -6,19 +6,30 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from transformer.figures import ExplorerData, explorer_page
+from transformer.figures import ExplorerData, explorer_page, translation_page, words
 from transformer.figures.film import film_page
-from transformer.figures.site_pages import STYLE, Look, index_page, step_page
+from transformer.figures.glance import glance_data
+from transformer.figures.site_pages import (
+    STYLE,
+    AnswerChoice,
+    CourseStep,
+    Look,
+    index_page,
+    step_page,
+)
 from transformer.figures.state import state_of
+from transformer.figures.steps import word_steps
+from transformer.inference.rivals import rival_words
 from transformer.jobs import shipped
 from transformer.text.files import new_folder
 from transformer.ui import models
 from transformer.ui.address import EXAMPLES
 from transformer.ui.kit.story import first_look, story
 from transformer.ui.lessons import course
-from transformer.ui.lessons.prepared import Shelf, prepared
+from transformer.ui.lessons.lesson import Looked
+from transformer.ui.lessons.prepared import PreparedLesson, Shelf, prepared
+from transformer.ui.lessons.sheet import plain
 from transformer.ui.models import Model
-from transformer.ui.site.steps import parts_of, step_of
 from transformer.ui.trace_cache import Reading
 
 TITLE = "Heads Up: see attention"
@@ -29,6 +40,7 @@ LEAD = (
     "With the app itself you type sentences of your own, switch heads off and train models.",
 )
 FOOTER = "Made with Heads Up. The model is that of *Attention Is All You Need*."
+ATTENTION, TRANSLATE = "pages/attention.py", "pages/translate.py"
 
 
 def write_site(
@@ -109,3 +121,49 @@ def _films(folder: Path) -> list[Look]:
 
 def _write(folder: Path, file: str, content: str) -> None:
     (folder / file).write_text(content, encoding="utf-8")
+
+
+def step_of(ready: PreparedLesson) -> tuple[CourseStep, str]:
+    """The step, and the page to look into; "" where the app alone shows it."""
+    lesson, asked = ready.lesson, ready.question
+    assert asked is not None, "a lesson that no model shows is no step"
+    section = f" · paper, section {lesson.section}" if lesson.section else ""
+    content = _view(ready)
+    look = Look(f"views/{lesson.name}.html", f"“{ready.text}”") if content else None
+    step = CourseStep(
+        file=f"lessons/{lesson.name}.html",
+        title=lesson.title,
+        meta=f"{lesson.minutes:g} min{section}",
+        notes=[plain(text) for text in (lesson.text, asked.exhibit) if text],
+        question=plain(lesson.question),
+        answer=plain(asked.answer),
+        choices=[
+            AnswerChoice(plain(one.label), plain(one.why_not or asked.answer), place == asked.right)
+            for place, one in enumerate(asked.options)
+        ],
+        quote=f"As some notes have it: {lesson.misprint}" if lesson.misprint else "",
+        picture=None if content else asked.picture,
+        look=look,
+    )
+    return step, content
+
+
+def parts_of(steps: list[tuple[PreparedLesson, CourseStep]]) -> list[tuple[str, list[CourseStep]]]:
+    """The steps under the names of the course's parts, in its order."""
+    found: dict[str, list[CourseStep]] = {}
+    for ready, step in sorted(steps, key=lambda one: course.LESSONS.index(one[0].lesson)):
+        found.setdefault(ready.lesson.part, []).append(step)
+    return [*found.items()]
+
+
+def _view(ready: PreparedLesson) -> str:
+    """The explorer, or the steps of the translation, opened where the answer is to be seen."""
+    lesson, model = ready.lesson, ready.asked_of
+    if model is None or lesson.page not in (ATTENTION, TRANSLATE):
+        return ""
+    trace, view = Looked(model, ready.text).trace, ready.opened(guessed=True)
+    if lesson.page == TRANSLATE:
+        glance = glance_data(trace, rival_words(model.translator, trace.translation))
+        numbers = words(trace.predicted_tokens)
+        return translation_page(word_steps(glance, trace.translation.steps, numbers), trace.source)
+    return explorer_page([ExplorerData(trace, "", model.name)], view.explorer(), trace.source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import streamlit as st
@@ -11,15 +12,16 @@ import streamlit as st
 from transformer.config import PRESETS, ModelConfig
 from transformer.jobs import JobError
 from transformer.run_config import INSPECT, TrainingRun
+from transformer.text.grammar import words
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import PAIRS_FILE, defaults, describe
 from transformer.ui import frame, live_classes, live_jobs, state
 from transformer.ui.server import visitor
 from transformer.ui.training import own_pairs as own
-from transformer.ui.training.probes import probes
 
 _DRAFT, _REFUSED = "draft", "train-refused"
 PRESET = "tiny"
+EACH = 2  # with an adjective after its noun, and with one before it
 
 
 @dataclass
@@ -39,7 +41,6 @@ class Draft:
 
 
 def now() -> Draft | None:
-    """The form's values, if it is open."""
     found: Draft | None = st.session_state.get(_DRAFT)
     return found
 
@@ -125,7 +126,6 @@ def config(draft: Draft) -> TrainingRun:
 
 
 def title(draft: Draft) -> str:
-    """What a run is called if nobody says."""
     return TASKS[draft.task].title if draft.task else "My own sentences"
 
 
@@ -158,3 +158,26 @@ def refused() -> str:
     """Why the last click on Train began nothing; said once."""
     found: str = st.session_state.pop(_REFUSED, "")
     return found
+
+
+@lru_cache
+def probes(task: str) -> tuple[tuple[str, str], ...]:
+    """Sentences whose attention shows what the task is about; for most, those that the run
+    chooses for itself will do. For French, the shortest with an adjective, every word of which
+    comes from one word: two where it moves behind its noun, two where it stays before it."""
+    if task != "french":
+        return ()
+    before = {name: adjective.before for name, adjective in words.ADJECTIVES.items()}
+    found: dict[bool, list[tuple[str, str]]] = {True: [], False: []}
+    for example in TASKS["french"].pairs(400, seed=11):
+        place = dict(example.alignment or ())
+        source = example.src.split()
+        if not len(place) == len(example.alignment or ()) == len(source):
+            continue
+        for at in (n for n, word in enumerate(source[:-1]) if word in before):
+            moved = place[at] - place[at + 1] == 1
+            if moved != before[source[at]]:
+                found[moved].append((example.src, example.tgt))
+    for pairs in found.values():
+        pairs.sort(key=lambda pair: (len(pair[0].split()), pair))
+    return (*found[True][:EACH], *found[False][:EACH])

@@ -15,8 +15,8 @@ from transformer.training.run import RunError
 from transformer.ui import frame, live_jobs, models, state
 from transformer.ui.about import about
 from transformer.ui.kit import metrics_tail
-from transformer.ui.kit.downloads import download
-from transformer.ui.kit.refusals import attempt, refusal
+from transformer.ui.kit.callbacks import attempt, refusal
+from transformer.ui.kit.tables import download
 from transformer.ui.training import draft
 from transformer.ui.training.curves import charts
 
@@ -25,15 +25,14 @@ MOST = 6
 
 
 def kept(info: RunInfo, owner: str) -> None:
-    """Ways on from a run that is over."""
     mine = info.held_by(owner)
     with st.container(horizontal=True, vertical_alignment="center"):
         _onward(info)
         if mine and info.status in ("failed", "cancelled"):
             st.button(
                 "Resume",
-                icon=":material/play_arrow:",
                 type="primary",
+                icon=":material/play_arrow:",
                 help="Goes on from its last save.",
                 on_click=_resume,
                 args=(info.name, owner),
@@ -106,13 +105,7 @@ def _another_seed(name: str) -> None:
 def _again(info: RunInfo) -> None:
     """A run that came with the app: nobody controls it, and everybody can train another."""
     if info.task in TASKS:
-        st.button(
-            "Train one like it",
-            icon=":material/model_training:",
-            key="train-again",
-            on_click=_begin,
-            args=(info.task,),
-        )
+        frame.press("Train one like it", "model_training", _begin, info.task, key="train-again")
     st.caption("It came with the app: it is there to be looked at, and stays as it is.")
 
 

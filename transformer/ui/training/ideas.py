@@ -1,4 +1,4 @@
-"""The front door: one click, and something worth seeing trains."""
+"""The front door: one click, and something worth seeing trains; below it the runs there are."""
 
 from __future__ import annotations
 
@@ -8,20 +8,25 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.jobs import JobError, count_parameters
+from transformer.jobs import JobError, RunInfo, count_parameters
 from transformer.jobs.race_runs import submit_race
 from transformer.jobs.races import RACES
 from transformer.run_config import TrainingRun
+from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
 from transformer.ui import frame, live_jobs, state
-from transformer.ui.kit import quantities
+from transformer.ui.kit import quantities, run_facts
 from transformer.ui.kit.fragment import EVERY, fragment
 from transformer.ui.server import visitor
-from transformer.ui.training import draft, run_list
-from transformer.ui.training.probes import probes
+from transformer.ui.training import draft
+from transformer.ui.training.draft import probes
 
 RACE = "scores"
 """The race of the front door."""
+OTHERS = 30
+"""Most runs of others that are listed."""
+TOY = "toy-"
+"""What the names of the tasks' runs begin with that came with the app; then the task's name."""
 
 
 @dataclass(frozen=True)
@@ -78,22 +83,17 @@ def cards() -> list[tuple[Any, TrainingRun]]:
             config = config_of(idea)
             places.append((st.container(), config))
             with st.container(horizontal=True):
-                st.button(
-                    "Train",
-                    key=f"train-{idea.task}",
-                    type="primary",
-                    icon=":material/play_arrow:",
-                    on_click=_start,
-                    args=(idea,),
+                frame.press(
+                    "Train", "play_arrow", _start, idea, key=f"train-{idea.task}", type="primary"
                 )
                 st.button(
                     "Change something first",
                     key=f"change-{idea.task}",
                     type="tertiary",
-                    on_click=_open,
-                    args=(idea,),
+                    on_click=draft.begin,
+                    args=(idea.task,),
                 )
-            if trained := run_list.of_task(idea.task):
+            if trained := of_task(idea.task):
                 frame.link("pages/train.py", "See one trained →", run=trained.name, race="")
     with columns[4], st.container(border=True, key="idea-race"):
         st.markdown("**:material/sports_score: Race: scaled against additive**")
@@ -102,13 +102,7 @@ def cards() -> list[tuple[Any, TrainingRun]]:
             "which only learns while heads are narrow?"
         )
         st.caption(_race_cost())
-        st.button(
-            "Start the race",
-            key="start-idea-race",
-            type="primary",
-            icon=":material/play_arrow:",
-            on_click=_race,
-        )
+        frame.press("Start the race", "play_arrow", _race, key="start-idea-race", type="primary")
     with columns[5], st.container(border=True, key="idea-own"):
         st.markdown("**:material/edit_note: Your own sentences**")
         st.write(
@@ -136,7 +130,6 @@ def _filled(places: list[tuple[Any, TrainingRun]], live: bool) -> None:
 
 
 def config_of(idea: Idea) -> TrainingRun:
-    """The run that the card starts."""
     return describe(
         idea.task,
         settings=idea.settings,
@@ -165,5 +158,50 @@ def _start(idea: Idea) -> None:
     draft.submit(config_of(idea), {})
 
 
-def _open(idea: Idea) -> None:
-    draft.begin(idea.task)
+def listed(owner: str) -> None:
+    """Own and others' runs, each a link to it."""
+    infos = [info for info in live_jobs.runs() if info.race is None]  # those have a list
+    mine = [info for info in infos if info.held_by(owner)]
+    others = [info for info in infos if not info.held_by(owner)]
+    st.subheader("Your runs")
+    if not mine:
+        st.info("Nothing trained yet: press **Train** on one of the cards above.")
+    for info in mine:
+        _row(info)
+    if others:
+        st.subheader("Runs of others")
+        st.caption("To look at; whoever began a run controls it.")
+        for info in others[:OTHERS]:
+            _row(info)
+        if len(others) > OTHERS:
+            st.caption(f"… and {len(others) - OTHERS} older ones.")
+
+
+def shipped() -> None:
+    """The runs that came with the app, each a link to it; nothing where there are none."""
+    infos = live_jobs.jobs().shipped()
+    if not infos:
+        return
+    st.subheader("Already trained")
+    st.caption(
+        "These came with the app: open one for its curves and the film of its heads, or choose it "
+        "as the model on any other page."
+    )
+    order = [f"{TOY}{task}" for task in TASKS]
+    places = {name: place for place, name in enumerate(order)}
+    for info in sorted(infos, key=lambda one: (places.get(one.name, -1), one.name)):
+        with st.container(horizontal=True, vertical_alignment="center", key=f"row-{info.name}"):
+            frame.link("pages/train.py", f"**{frame.plain(info.title)}**", run=info.name, race="")
+            st.caption(" · ".join(run_facts.facts(info)))
+
+
+def of_task(task: str) -> RunInfo | None:
+    """The run of this task that came with the app, if there is one."""
+    return next((one for one in live_jobs.jobs().shipped() if one.name == f"{TOY}{task}"), None)
+
+
+def _row(info: RunInfo) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key=f"row-{info.name}"):
+        run_facts.badge(info)
+        frame.link("pages/train.py", f"**{frame.plain(info.title)}**", run=info.name, race="")
+        st.caption(" · ".join(run_facts.facts(info)))

@@ -41,7 +41,6 @@ def parsed(text: str, name: str, most: int) -> Pairs:
 
 
 def tsv(pairs: Pairs) -> bytes:
-    """The pairs as the run keeps them."""
     return "".join(f"{src}\t{tgt}\n" for src, tgt in pairs).encode("utf-8", "replace")
 
 

@@ -16,9 +16,9 @@ from transformer.text.tasks import TASKS
 from transformer.training.run import RunError
 from transformer.ui import frame, live_classes, live_jobs, state
 from transformer.ui.kit import metrics_tail, quantities, run_facts
+from transformer.ui.kit.callbacks import attempt, refusal
 from transformer.ui.kit.fragment import fragment
-from transformer.ui.kit.refusals import attempt, refusal
-from transformer.ui.training import film, finished_run, waiting
+from transformer.ui.training import curves, finished_run, waiting
 
 EVERY = 1.0
 """Seconds between two looks at a run that learns."""
@@ -27,7 +27,6 @@ SOON = 0.4
 
 
 def run(name: str, owner: str) -> None:
-    """The page of one run."""
     frame.link("pages/train.py", "← All runs, and ideas for a new one", run="", race="")
     try:
         info = live_jobs.look(name)
@@ -69,15 +68,15 @@ def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, st
         _examples(folder)
         return
     _look_for(info)
-    heads, curves = st.columns([3, 2], gap="large")
-    with heads:
-        film.heads(folder, lines, live=live)
-    with curves:
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        curves.heads(folder, lines, live=live)
+    with right:
         finished_run.together(info, lines, others, stacked=True)
     _figures(info, lines)
     _made_with(folder)
     _examples(folder)
-    film.moments(folder)
+    curves.moments(folder)
 
 
 def _look_for(info: RunInfo) -> None:
@@ -196,7 +195,6 @@ def _wish(name: str, owner: str, resume: bool = False, first: bool = False, **wi
 
 
 def _figures(info: RunInfo, lines: list[dict[str, Any]]) -> None:
-    """The newest numbers, side by side."""
     shown: list[tuple[str, str, str]] = []
 
     def add(label: str, value: Any, written: str, about: str = "") -> None:
@@ -237,7 +235,6 @@ def _made_with(folder: JobFolder) -> None:
 
 
 def _examples(folder: JobFolder) -> None:
-    """The newest look at the examples, as a table."""
     st.subheader("What it writes")
     looks = folder.examples()
     if not looks:

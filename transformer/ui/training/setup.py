@@ -109,7 +109,9 @@ _PARTS = {
 
 def form(now: Draft) -> None:
     """The whole form, and what the run would cost if nothing is wrong with it."""
-    st.button("Back to the ideas", icon=":material/arrow_back:", type="tertiary", on_click=_leave)
+    st.button(
+        "Back to the ideas", icon=":material/arrow_back:", type="tertiary", on_click=draft.close
+    )
     left, right = st.columns([2, 3], gap="large")
     with right:  # first, for the button waits for what is chosen here
         if not now.task:
@@ -168,7 +170,6 @@ def _own_settings(now: Draft) -> tuple[Setting, ...]:
 
 
 def _matrix(now: Draft) -> Choice:
-    """The matrices that this model will have."""
     names = {"embedding.weight": "Embedding of the pieces"}
     for layer in range(draft.value(now, "n_layers")):
         for stack in ("decoder", "encoder"):
@@ -238,14 +239,7 @@ def _go(now: Draft) -> None:
     except ValueError as error:
         problem = frame.sentence(error)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Train",
-            type="primary",
-            icon=":material/play_arrow:",
-            disabled=config is None,
-            on_click=_submit,
-            args=(now,),
-        )
+        frame.press("Train", "play_arrow", _submit, now, type="primary", disabled=config is None)
         if now.chosen:
             st.button(
                 "Everything back to its default",
@@ -284,7 +278,3 @@ def _cost(config: TrainingRun, pairs: tuple[tuple[str, str], ...], live: bool) -
 
 def _submit(now: Draft) -> None:
     draft.submit(draft.config(now), draft.files(now))
-
-
-def _leave() -> None:
-    draft.close()

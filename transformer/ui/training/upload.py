@@ -41,7 +41,10 @@ def pairs(now: Draft) -> None:
     )
     try:
         if file is not None:
-            _held(file.size, file.name, most)
+            if file.size > most:
+                raise ValueError(
+                    f"{file.name} has {file.size:,} bytes; this app allows at most {most:,}."
+                )
             now.pairs = own.parsed(decoded(file.getvalue(), file.name), file.name, most)
         elif not is_blank(now.text):
             now.pairs = own.parsed(now.text, "The text", most)
@@ -52,11 +55,6 @@ def pairs(now: Draft) -> None:
         st.warning(frame.plain(frame.sentence(error)))
     if now.pairs:
         _preview(now.pairs)
-
-
-def _held(size: int, name: str, most: int) -> None:
-    if size > most:
-        raise ValueError(f"{name} has {size:,} bytes; this app allows at most {most:,}.")
 
 
 def _preview(found: own.Pairs) -> None:

@@ -101,7 +101,7 @@ def _with_the_piece(model: Model, view: Translate, reading: Reading) -> Reading:
             f"In step {step + 1} you took another piece. The model's own translation: "
             f"**{frame.plain(reading.trace.text)}**"
         )
-        st.button("Back to it", on_click=state.change, kwargs={"force": ""})
+        frame.turn("Back to it", "", {"force": ""})
     return altered
 
 

@@ -56,7 +56,7 @@ def _waiting(found: pd.DataFrame, n: int) -> None:
         heads = ["Layer", *(f"n = {size}" for size in wide)]
         rows = [[NAMES[str(name)], *(f"{value:.0f}" for value in row)]
                 for name, row in zip(wide.index, wide.to_numpy(), strict=True)]  # fmt: skip
-        st.html(tables.html("Longest chain in one layer", heads, rows))
+        tables.show("Longest chain in one layer", heads, rows)
         st.caption(
             "Read from PyTorch's autograd graph of one layer: the longest chain in which each "
             "operation needs the result of the one before, views included. Only the recurrent "
@@ -99,7 +99,7 @@ def _layers(found: pd.DataFrame, n: int, view: Why) -> None:
         for name in STACKS
     ]  # fmt: skip
     heads = ["Layer", "Table 1", "Without a hidden constant", "gives", "Measured"]
-    st.html(tables.html(f"n = {n}, k = {view.k}, r = {view.r}", heads, rows))
+    tables.show(f"n = {n}, k = {view.k}, r = {view.r}", heads, rows)
     st.caption(
         "Lines are the exact formulas, marks are measured: the fewest layers after which the "
         "gradient of the last position's output with respect to the first input is not zero. A "

@@ -34,7 +34,8 @@ def show() -> None:
     before = shipped_race.read(models.folder(), NAME, RACES[NAME].entries)
     left, right = st.columns([2, 3], gap="large") if before else (st.container(), None)
     with left:
-        _example()
+        st.markdown("For example, three letters that must travel six positions:")
+        st.code("read   c a f · · · 1 2 3\nsay    _ _ _ _ _ _ c a f", language=None)
         start.seeds(1)
         with st.container(border=True, key=f"race-{NAME}"):
             start.card(jobs, RACES[NAME], owner)
@@ -58,9 +59,3 @@ def _came_with_the_app(before: ShippedRace) -> None:
         "its line fall to chance? And the layers that must remember: how soon do they forget?"
     )
     distances.drawn(before.table, list(RACES[NAME].entries))
-
-
-def _example() -> None:
-    """The task, as a sequence."""
-    st.markdown("For example, three letters that must travel six positions:")
-    st.code("read   c a f · · · 1 2 3\nsay    _ _ _ _ _ _ c a f", language=None)

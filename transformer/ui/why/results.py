@@ -16,7 +16,6 @@ LANGUAGES = {"de": "English → German", "fr": "English → French"}
 
 
 def show() -> None:
-    """The part of the page."""
     frame.lead(
         "Was it worth it? The paper’s answer is its Table 2: **better translations for a fraction "
         "of the work**. Upwards is BLEU on newstest2014, to the right what the training cost, in "
@@ -53,7 +52,7 @@ def _table() -> None:
         [row.name, _number(row.de), _number(row.fr), _power(row.cost_de), _power(row.cost_fr)]
         for row in TABLE_2
     ]
-    st.html(tables.html("Table 2 of the paper (section 6.1)", heads, rows))
+    tables.show("Table 2 of the paper (section 6.1)", heads, rows)
     st.caption(
         "None of it was measured here; other people’s figures are as the paper quotes them. Its "
         "own cost stands once for both languages. For the big model and French the table on arXiv "

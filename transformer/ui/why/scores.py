@@ -28,7 +28,6 @@ _by_head = st.cache_resource(max_entries=64, show_spinner=False)(by_head)
 
 
 def show() -> None:
-    """The part of the page."""
     frame.lead(
         "If the components of q and k are independent with mean 0 and variance 1, then q·k has "
         "variance **d_k** (section 3.2.1, footnote 4). A softmax of scores that large is a choice "
@@ -42,12 +41,11 @@ def show() -> None:
             width=420,
             **state.bound("dk"),
         )
-        st.button(
+        frame.turn(
             "Draw others",
-            icon=":material/casino:",
+            "casino",
+            {"seed": view.seed % 999 + 1},
             help="Other random queries and keys.",
-            on_click=state.change,
-            kwargs={"seed": view.seed % 999 + 1},
         )
     _row(view.dk, view.seed)
     _figures(_measured((view.dk,), view.seed), view.dk)
@@ -98,7 +96,7 @@ def _figures(table: pd.DataFrame, d_k: int) -> None:
         )
         for line in table.to_dict("records")
     ]  # fmt: skip
-    st.html(tables.html(f"{ROWS} random queries over {KEYS} keys each, d_k {d_k}", heads, rows))
+    tables.show(f"{ROWS} random queries over {KEYS} keys each, d_k {d_k}", heads, rows)
     still = dict(zip(table["score"], table["still"], strict=True))
     st.markdown(
         f"At d_k {d_k} the softmax of **q·k** stands still in **{still['dot']:.0%}** of the rows, "
@@ -176,7 +174,7 @@ def _heads() -> None:
         )
         for version, line in means.iterrows()
     ]  # fmt: skip
-    st.html(tables.html("Mean over the heads on screen, this sentence", heads, rows))
+    tables.show("Mean over the heads on screen, this sentence", heads, rows)
     _download(table, file_name("scores-of-heads", model.name, state.view(Why).text))
 
 

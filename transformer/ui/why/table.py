@@ -76,7 +76,7 @@ def _evaluated(view: Why) -> None:
              "Maximum path length", "now"]  # fmt: skip
     sizes = f"n = {view.n:,}, d = {view.d:,}, k = {view.k}, r = {view.r}"
     about = f"Table 1 at {sizes}; the constant that O(·) hides is taken for 1"
-    st.html(tables.html(about, heads, rows))
+    tables.show(about, heads, rows)
 
 
 def _told(view: Why) -> None:
@@ -135,7 +135,7 @@ def _counted(view: Why) -> None:
     heads = ["Layer", "Formula", "Mixing alone", "÷ formula", "Whole layer", "÷ formula",
              "Where it comes from"]  # fmt: skip
     n, d, k, r = sizes
-    st.html(tables.html(f"Multiplications at n = {n:,}, d = {d:,}, k = {k}, r = {r}", heads, rows))
+    tables.show(f"Multiplications at n = {n:,}, d = {d:,}, k = {k}, r = {r}", heads, rows)
     st.caption(
         "Each layer of `transformer/model/rivals.py` runs once, and every product of matrices on "
         "its way is counted, one multiplication with its addition (PyTorch counts two FLOPs). "
@@ -162,7 +162,7 @@ def _doubled() -> None:
             rows.append([f"{NAMES[name]}, {part}", *cells])
     first = ", ".join(f"{key} = {value}" for key, value in BASE.items())
     heads = ["Counted ÷ formula", first, "2n", "2d", "k = 7", "r = 19"]
-    st.html(tables.html("The mixing keeps its constant; the whole layer does not", heads, rows))
+    tables.show("The mixing keeps its constant; the whole layer does not", heads, rows)
     st.caption(
         "The projections of attention grow as n·d², Table 1's row as n²·d: against it they weigh "
         "2d/n times as much as the mixing. For short sentences they are most of the layer."

@@ -17,10 +17,10 @@ from transformer.jobs.computation import of_timing
 from transformer.ui import frame as page
 from transformer.ui import state
 from transformer.ui.kit import tables
+from transformer.ui.kit.callbacks import refusal
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.computed import PASS, ask, cancel, computing, progress
 from transformer.ui.kit.fragment import EVERY, fragment
-from transformer.ui.kit.refusals import refusal
 from transformer.ui.server import visitor
 from transformer.ui.why.sizes import NAMES, PLACES, see, sliders
 
@@ -152,7 +152,7 @@ def _table(fitted: dict[str, dict[str, Slope]]) -> None:
                      *written, str(law["forward"].lengths)])  # fmt: skip
     heads = ["Layer", "Table 1", "Multiplications", "Forward", "Backward", "Lengths"]
     about = f"Slopes: the power of n, fitted from n = {FITTED} on, ± its standard error"
-    st.html(tables.html(about, heads, rows))
+    tables.show(about, heads, rows)
     st.caption(
         "Under *Multiplications* stands the slope of what one forward pass multiplies, projections "
         "included: self-attention comes to 2 only where n is well above d. Seconds fall below it "
@@ -175,6 +175,6 @@ def _all(timings: list[Timing]) -> None:
         rows = [[NAMES[one.layer], f"{one.n:,}", f"{1e3 * one.forward:.3g} ms",
                  f"{1e3 * one.backward:.3g} ms", f"{one.products:,}", str(one.runs)]
                 for one in timings]  # fmt: skip
-        st.html(tables.html("Medians; seconds of one core, waiting not counted", heads, rows))
+        tables.show("Medians; seconds of one core, waiting not counted", heads, rows)
         tables.csv("Table (CSV)", lambda: table, "layers")
         st.caption("The same in a terminal: `python -m benchmarks.layers`")

@@ -1,0 +1,189 @@
+"""What the lab lets wait, in a browser and through a reload: a grid of all heads over a corpus, a
+dataset, a patching sweep, the map of queries and keys."""
+
+from __future__ import annotations
+
+import math
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import FilePayload, Page, expect
+
+from benchmarks.browser import ROOT, served, settled, wait_until
+from tests.browser.conftest import NewPage
+from tests.browser.test_app import wait_for_address
+from transformer.figures.headgrid import Grid, headgrid_data, headgrid_page
+
+pytestmark = pytest.mark.browser
+
+LINES = [f"The baker sells {number} books." for number in range(40)]
+SEEN = {"lab": "cards", "sentences": "3", "exact": "1"}
+
+
+def bring(page: Page, name: str, text: str) -> None:
+    file = FilePayload(name=name, mimeType="text/plain", buffer=text.encode())
+    page.locator("input[type=file]").set_input_files(file)
+
+
+def test_a_file_is_brought_traced_and_taken_away(app: str, page: Page, tmp_path: Path) -> None:
+    page.goto(f"{app}/lab?lab=dataset&corpus=upload&traced=c1.2")
+    expect(page.get_by_text("Encoder–decoder, layer 2, head 3")).to_have_count(0)
+    bring(page, "mine.txt", "Fine.\n\nBooks.\n")
+    expect(page.get_by_text("mine.txt, line 2: there is no sentence")).to_be_visible()
+    bring(page, "mine.txt", "\n".join(LINES))
+    expect(page.get_by_text("mine.txt: 40 sentences")).to_be_visible()
+    expect(page.get_by_text("Encoder–decoder, layer 2, head 3")).to_be_visible()
+    page.get_by_role("button", name="Trace them all").click()
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    taken = page.get_by_role("button", name="Take the dataset")
+    expect(taken).to_be_visible()
+    settled(page)
+    wait_for_address(page, "/lab", lab="dataset", corpus="upload", traced="c1.2")
+    with page.expect_download() as download:
+        taken.click()
+    assert download.value.suggested_filename == "dataset-tiny-mine-txt.zip"
+    download.value.save_as(tmp_path / "taken.zip")
+    with zipfile.ZipFile(tmp_path / "taken.zip") as packed:
+        assert packed.testzip() is None
+        packed.extractall(tmp_path)
+    said = pd.read_parquet(tmp_path / "translations.parquet")
+    assert said["source"].tolist() == LINES
+    with np.load(tmp_path / "weights.npz", allow_pickle=False) as stored:
+        shapes = stored["cross.shapes"]
+        assert shapes.tolist() == [
+            [len(line.tokens), len(line.src_tokens)] for line in said.itertuples()
+        ]
+        assert len(stored["c1.2"]) == shapes.prod(axis=1).sum()
+
+
+def test_a_telephone_in_the_dark_has_it_whole(app: str, new_page: NewPage) -> None:
+    page = new_page(390, "dark")
+    page.goto(f"{app}/lab?lab=dataset&sentences=3")
+    page.get_by_role("button", name="Trace them all").click()
+    expect(page.get_by_role("button", name="Take the dataset")).to_be_visible()
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def address(app: str, **params: str) -> str:
+    return f"{app}/lab?" + "&".join(f"{k}={v}" for k, v in {**SEEN, **params}.items())
+
+
+def test_colours_follow_the_numbers_and_keys_walk(new_page: NewPage, tmp_path: Path) -> None:
+    values = np.array([[0.0, 1.0, math.nan], [2.0, 4.0, 3.0]])
+    told = [[f"<i>{layer}.{head}" for head in range(3)] for layer in range(2)]
+    grid = Grid("one", "One", values, [["", "↔", ""], ["", "", "="]], told)
+    data = headgrid_data([grid], low=0, high=4, legend="<b>bits", chosen=("one", 0, 1))
+    (tmp_path / "grid.html").write_text(headgrid_page(data), encoding="utf-8")
+    page = new_page(390)
+    page.goto((tmp_path / "grid.html").as_uri())
+    buttons = page.locator(".hu-thumb")
+    expect(buttons).to_have_count(6)
+    expect(page.get_by_text("<b>bits")).to_be_visible()
+    light = buttons.evaluate_all(
+        """(all) => all.map((one) => {
+          const found = getComputedStyle(one).backgroundColor.match(/[\\d.]+/g).map(Number);
+          return found.length > 3 && found[3] === 0 ? null : found[0] + found[1] + found[2];
+        })"""
+    )
+    assert light[2] is None  # not measured
+    assert light[0] > light[1] > light[3] > light[5] > light[4]
+    page.keyboard.press("Tab")
+    expect(buttons.nth(1)).to_be_focused()
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    chosen = page.locator('.hu-thumb[aria-checked="true"]')
+    expect(chosen).to_have_count(1)
+    expect(chosen).to_have_attribute("aria-label", "<i>1.2")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_pass_survives_a_reload_and_its_heads_can_be_chosen(app: str, page: Page) -> None:
+    page.goto(address(app))
+    page.get_by_role("button", name="Measure", exact=True).click()
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    page.reload()
+    expect(page.locator(".hu-thumb")).to_have_count(24)
+    settled(page)
+    page.locator('[data-cell="encoder 1 2"]').click()
+    expect(page.get_by_role("heading", name="Encoder, layer 1, head 2")).to_be_visible()
+    wait_for_address(page, "/lab", **SEEN, kind="encoder", layer="1", head="2")
+    expect(page.locator('[data-cell="encoder 1 2"]')).to_have_attribute("aria-checked", "true")
+    settled(page)
+    page.reload()
+    expect(page.get_by_role("heading", name="Encoder, layer 1, head 2")).to_be_visible()
+    page.get_by_role("button", name="· ").first.click()
+    expect(page.locator(".hu-view .hu-canvas").first).to_be_visible()
+    assert "kind=encoder" in page.url
+    assert "method=forced" in page.url
+
+
+def test_a_telephone_in_the_dark_can_align_a_sentence(app: str, new_page: NewPage) -> None:
+    page = new_page(390, "dark")
+    page.goto(f"{app}/lab?lab=align&sentences=3&text=She hides.&method=forced&target=Elle cache.")
+    expect(page.get_by_text("Nobody has said yet")).to_be_visible()
+    settled(page)
+    page.get_by_role("button", name="0: She").click()
+    expect(page.get_by_text("Agreement, this head")).to_be_visible()
+    settled(page)
+    assert "links=0-0" in page.url
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The app with the checkpoints that come with it: the tiny one says the same to all."""
+    runs: Path = tmp_path_factory.mktemp("sweep") / "runs"
+    with served(ROOT / "checkpoints", HEADS_UP_RUNS=str(runs)) as (address, _):
+        yield address
+
+
+def test_a_pair_is_patched_and_still_there_after_a_reload(trained: str, page: Page) -> None:
+    page.goto(f"{trained}/lab?lab=sweep")
+    page.get_by_role("button", name="letter → book").click()
+    wait_for_address(
+        page,
+        "/lab",
+        model="en-fr",
+        lab="sweep",
+        text="She reads the letter.",
+        other="She reads the book.",
+    )
+    page.get_by_role("button", name="Patch every site").click()
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    page.reload()
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
+    settled(page)
+    expect(page.get_by_text(re.compile("goes on with la"))).to_be_visible()
+    encoder = page.locator(".js-plotly-plot").first
+    encoder.locator(".nsewdrag").hover()
+    expect(encoder.locator(".hoverlayer .hovertext")).to_contain_text("brought back")
+    page.get_by_role("radio", name="Heads", exact=True).click()
+    expect(page.locator(".js-plotly-plot")).to_have_count(3)
+    settled(page)
+    assert "swept=heads" in page.url
+    with page.expect_download() as file:
+        page.get_by_role("button", name="All patches (.csv)").click()
+    assert file.value.suggested_filename.endswith(".csv")
+
+
+def test_a_point_that_is_clicked_is_linked(app: str, page: Page) -> None:
+    page.goto(f"{app}/lab?lab=map&kind=encoder&layer=1&head=2&sentences=2")
+    page.get_by_role("button", name="Draw the map").click()
+    points = page.locator(".js-plotly-plot .scatterlayer .point")
+    expect(points.first).to_be_visible()
+    settled(page)
+    expect(page.get_by_text("Click a disc")).to_be_visible()
+    points.first.click(force=True)
+    expect(page.get_by_text(re.compile("attends to|is attended to by"))).to_be_visible()
+    wait_until(page, "/point=[qk]\\d+\\.\\d+/.test(location.search)")
+    expect(page.locator(".js-plotly-plot .scatterlayer .js-line").first).to_be_attached()
+    settled(page)
+    page.reload()
+    expect(page.get_by_text(re.compile("attends to|is attended to by"))).to_be_visible()

@@ -1,0 +1,244 @@
+"""Figures of the lab: a number or a switch for every head, word alignment, offsets, and what a
+token was made of."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.figures.made import HOSTILE, made
+from transformer.figures import ExplorerData
+from transformer.figures.alignment import alignment, two_rows
+from transformer.figures.before_after import LEAST, effects, pairs
+from transformer.figures.contributions import CellValues, answers, contributions_data, source_curve
+from transformer.figures.headgrid import Grid, headgrid_data, headgrid_page
+from transformer.figures.offsets import named, offsets
+from transformer.figures.packing import unpack, weights_of
+from transformer.figures.switchboard import heads_of, switchboard_data
+
+KINDS = {"encoder": "Encoder", "decoder": "Decoder, masked", "cross": "Encoder–decoder"}
+VALUES = np.array([[0.0, 1.0, math.nan], [2.0, 5.0, -1.0]])
+MARKS = [["", "↔", ""], ["", "", "="]]
+TOLD = [[f"head {layer}.{head}" for head in range(3)] for layer in range(2)]
+GRID = Grid("cross", "Cross <b>", VALUES, MARKS, TOLD)
+
+
+def test_heads_are_read_once_each_and_a_layer_is_all_of_its_heads() -> None:
+    found, missing = heads_of("e1.2,c2,c2.1,e1.2", 3, 4)
+    assert found == [("encoder", 1, 2), *(("cross", 2, head) for head in range(4))]
+    assert missing == []
+    assert heads_of("", 3, 4) == ([], [])
+
+
+def test_heads_that_are_not_there_are_named() -> None:
+    assert heads_of("d3,e0.4,d2.3", 3, 4) == ([("decoder", 2, 3)], ["d3", "e0.4"])
+
+
+def test_every_head_has_its_picture() -> None:
+    side = ExplorerData(made(HOSTILE, ["<s>", "▁a", "▁a"]))
+    header, parts = unpack(switchboard_data(side, KINDS, "c1.1"))
+    assert [kind["letter"] for kind in header["kinds"]] == ["e", "d", "c"]
+    assert (header["n_layers"], header["n_heads"], header["off"]) == (3, 4, "c1.1")
+    assert not header["moved"]
+    for kind in KINDS:
+        wanted = np.stack([side.traced.weights(kind, layer) for layer in range(3)])
+        np.testing.assert_allclose(weights_of(parts[f"thumbs.{kind}"]), wanted, atol=0.005)
+
+
+def test_a_long_sentence_has_pictures_no_larger_than_they_are_drawn() -> None:
+    side = ExplorerData(made(["▁a"] * 60, ["<s>"] * 30))
+    _, parts = unpack(switchboard_data(side, KINDS, ""))
+    assert parts["thumbs.encoder"].array.shape == (3, 4, 24, 24)
+    greatest = max(side.traced.weights("encoder", layer).max() for layer in range(3))
+    assert weights_of(parts["thumbs.encoder"]).max() == pytest.approx(greatest, abs=0.005)
+
+
+def test_how_far_heads_moved_of_the_kinds_that_can_be_compared() -> None:
+    side = ExplorerData(made(["a", "b"], ["<s>", "c"]))
+    moved = {"decoder": np.arange(12, dtype=np.float32).reshape(3, 4) / 12}
+    data = switchboard_data(side, KINDS, "", moved=moved, chosen=("decoder", 2, 1))
+    header, parts = unpack(data)
+    assert [kind["name"] for kind in header["kinds"]] == ["decoder"]
+    assert (header["moved"], header["chosen"]) == (True, ["decoder", 2, 1])
+    np.testing.assert_array_equal(parts["moved.decoder"].array, moved["decoder"])
+    with pytest.raises(ValueError, match=r"decoder has numbers of shape \(4, 3\) for \(3, 4\)"):
+        switchboard_data(side, KINDS, "", moved={"decoder": moved["decoder"].T})
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_bars_in_pairs(dark: bool) -> None:
+    before, after = np.array([0.9, 0.1, 0.5]), np.array([0.2, 0.1, 0.6])
+    figure = pairs(["▁the", "▁the", "<b>"], before, after, across="p", marked=(2,), dark=dark)
+    for bars, wanted in zip(figure.data, (before, after), strict=True):
+        np.testing.assert_array_equal(bars.x, wanted)
+        np.testing.assert_array_equal(bars.y, [0, 1, 2])  # places keep repeated tokens apart
+    assert figure.layout.yaxis.ticktext[2] == "<b>&lt;b&gt;</b>"
+    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # the first token on top
+
+
+def test_every_cell_is_a_point_on_its_side() -> None:
+    sizes = np.array([0.5, 0.0, 0.25, 1.0])
+    changes = np.array([-0.1, 0.2, 0.0, -3.0])
+    told = [("<i>", "a"), ("b", "c"), ("d", "e"), ("f", "g")]
+    figure = effects(sizes, changes, told, across="weight", chosen=1)
+    less, more, ring = figure.data
+    np.testing.assert_allclose(less.y, [0.1, 3.0])
+    np.testing.assert_allclose(more.x, [LEAST, 0.25])
+    np.testing.assert_allclose(more.y, [0.2, LEAST])
+    assert [point[0] for point in (*less.customdata, *more.customdata)] == [0, 3, 1, 2]
+    assert less.customdata[0][1] == "&lt;i&gt;"
+    assert (ring.x[0], ring.y[0]) == (LEAST, 0.2)
+    assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
+
+
+def test_levels_are_shares_of_the_scale_and_what_is_not_measured_has_none() -> None:
+    data = headgrid_data([GRID], low=0, high=4, legend="bits", chosen=("cross", 1, 0))
+    (grid,) = data["grids"]
+    assert grid["levels"] == [[0.0, 0.25, None], [0.5, 1, 0]]
+    assert (grid["rows"], grid["columns"]) == (["0", "1"], ["0", "1", "2"])
+    assert (grid["marks"], grid["told"]) == (MARKS, TOLD)
+    assert data["ticks"] == [[0.0, "0"], [1.0, "4"]]
+    assert data["chosen"] == ["cross", 1, 0]
+    json.dumps(data, allow_nan=False)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(ValueError, match="it must go up"):
+        headgrid_data([GRID], low=1, high=1, legend="")
+    with pytest.raises(ValueError, match="marks and words for all of its heads"):
+        headgrid_data([replace(GRID, marks=MARKS[:1])], low=0, high=1, legend="")
+
+
+def test_a_page_holds_its_data_as_data() -> None:
+    page = headgrid_page(headgrid_data([GRID], low=0, high=4, legend="</script>"), "A <title>")
+    assert "A &lt;title&gt;" in page
+    assert "Cross \\u003cb>" in page
+    assert page.count("</script>") == 2  # its data, and what shows them
+
+
+SOURCE, TARGET = ("the", "the", "<b>"), ("le", "extraordinairement")
+SCORES = np.array([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]])
+FOUND = {(0, 0), (2, 1)}
+WEIGHT = CellValues("weight", "weight", "Weight", "a share", np.array([[0.25, 0.75], [1.0, 0.0]]))
+SLOPE = CellValues("slope", "slope", "Slope", "nats", np.array([[0.5, -2.0], [0.0, 1.0]]), True)
+LABELS = {"kind": "cross", "rows": ["<s>", "a"], "columns": ["<b>x", "</s>"]}
+
+
+def lines(figure: object) -> dict[str, set[tuple[int, int]]]:
+    """By name what lines go from where to where."""
+    found = {}
+    for trace in figure.data:  # type: ignore[attr-defined]
+        if trace.mode == "lines":
+            ends = [(x, y) for x, y in zip(trace.x, trace.y, strict=True) if x is not None]
+            found[trace.name] = {(a[1], b[1]) for a, b in zip(ends[::2], ends[1::2], strict=True)}
+            assert all(a[0] == 0 for a in ends[::2])
+    return found
+
+
+def test_links_are_told_apart_by_what_gold_says() -> None:
+    figure = alignment(
+        SOURCE, TARGET, FOUND, SCORES, sure={(0, 0), (1, 0)}, possible={(0, 0), (1, 1)}
+    )
+    assert lines(figure) == {
+        "gold links": {(0, 0), (1, 0)},
+        "possible gold links": {(1, 1)},
+        "links of the head that are gold": {(0, 0)},
+        "and that are not": {(2, 1)},
+    }
+    middles = figure.data[-1]
+    assert list(middles.customdata) == [
+        "the – le: 0.700; gold",
+        "&lt;b&gt; – extraordinairement: 0.700; not gold",
+    ]
+    assert [x.strip("\N{EN SPACE}") for x in figure.data[-2].text] == ["le", "extraordinair…"]
+    assert figure.data[-3].text[2].strip("\N{EN SPACE}") == "&lt;b&gt;"
+
+
+def test_without_gold_all_links_are_alike() -> None:
+    figure = alignment(SOURCE, TARGET, FOUND, SCORES, dark=True)
+    assert lines(figure) == {"links of the head": FOUND}
+    assert figure.data[-1].customdata[0] == "the – le: 0.700"
+
+
+def test_a_link_to_nowhere_is_refused() -> None:
+    with pytest.raises(ValueError, match="no link 3-0"):
+        alignment(SOURCE, TARGET, {(3, 0)}, SCORES)
+
+
+def test_each_row_has_a_bar_a_word_and_its_greatest_number() -> None:
+    figure = two_rows(SOURCE, [("writes <x>", SCORES[0]), ("reads", SCORES[1])], "weight")
+    assert [bar.name for bar in figure.data] == ["writes &lt;x&gt;", "reads"]
+    np.testing.assert_allclose([bar.x for bar in figure.data], SCORES)
+    assert [list(bar.text) for bar in figure.data] == [["0.70", "", ""], ["", "", "0.70"]]
+    assert list(figure.layout.yaxis.tickvals) == [0, 1, 2]
+
+
+def test_offsets_are_shares_of_the_rows() -> None:
+    figure = offsets([(-16, 1), (-1, 6), (0, 3)], 16)
+    (bars,) = figure.data
+    np.testing.assert_allclose(bars.y, [0.1, 0.6, 0.3])
+    assert [told[0] for told in bars.customdata] == ["−16 or less", "−1", "0"]
+    colours = bars.marker.color
+    assert colours[1] not in (colours[0], colours[2])
+    assert [named(at) for at in (-2, 0, 3)] == ["−2", "0", "+3"]
+    with pytest.raises(ValueError, match="no rows"):
+        offsets([], 16)
+
+
+def test_the_browser_gets_every_number_and_what_is_chosen() -> None:
+    data = contributions_data(
+        [WEIGHT, SLOPE], ("slope", "weight"), **LABELS, cell=(1, 0), writes=["a", "b"]
+    )
+    header, parts = unpack(data)
+    assert header["shown"] == ["slope", "weight"]
+    assert (header["cell"], header["writes"]) == ([1, 0], ["a", "b"])
+    for quantity, told in zip((WEIGHT, SLOPE), header["quantities"], strict=True):
+        np.testing.assert_array_equal(parts[quantity.name].array, quantity.values)
+        assert (told["name"], told["signed"]) == (quantity.name, quantity.signed)
+    assert [told["most"] for told in header["quantities"]] == [1.0, 2.0]
+
+
+def test_what_does_not_fit_is_said() -> None:
+    with pytest.raises(ValueError, match="no 'norm' to draw; there is weight, slope"):
+        contributions_data([WEIGHT, SLOPE], ("weight", "norm"), **LABELS)
+    with pytest.raises(ValueError, match=r"weight of shape \(2, 2\) does not fit 3 rows"):
+        contributions_data([WEIGHT], ("weight", "weight"), **{**LABELS, "rows": ["a", "b", "c"]})
+
+
+def test_a_percent_is_equally_long_in_every_panel() -> None:
+    methods = {
+        "One": np.array([0.9, 0.05, 0.05]),
+        "Two": np.array([0.3, 0.3, 0.4]),
+        "Three": np.array([0.5, -0.3, 0.2]),
+    }
+    figure = answers(["▁a", "<b>", "▁a"], 2, methods)
+    longs, lows = [], []
+    for number in ("", "2", "3"):
+        axis = figure.layout[f"xaxis{number}"]
+        low, high = axis.range
+        longs.append((axis.domain[1] - axis.domain[0]) / (high - low))
+        lows.append(low)
+    np.testing.assert_allclose(longs, longs[0], rtol=1e-6)
+    assert lows == [0, 0, -0.3]
+    for bar, values in zip(figure.data, methods.values(), strict=True):
+        np.testing.assert_array_equal(bar.x, values)
+        assert list(bar.y) == [0, 1, 3]  # a gap between source and prefix
+    colours = figure.data[2].marker.color
+    assert len(set(colours)) == 3  # source, against, prefix
+    ticks = figure.layout.yaxis.ticktext
+    assert "&lt;b&gt;" in ticks[1]
+    assert ticks[0] == ticks[2]
+
+
+def test_the_curve_marks_the_chosen_token() -> None:
+    figure = source_curve(["<s>", "b", "b"], np.array([0.5, 0.7, 0.6]), 0.75, at=1)
+    level, share = figure.data
+    assert list(level.y) == [0.75] * 3
+    assert list(share.y) == [0.5, 0.7, 0.6]
+    sizes = list(share.marker.size)
+    assert sizes.index(max(sizes)) == 1
+    assert list(figure.layout.xaxis.ticktext)[1:] == ["b", "b"]

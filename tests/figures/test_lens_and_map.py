@@ -1,0 +1,118 @@
+"""The logit lens, and queries and keys in one plane: what is drawn is what was given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from transformer.figures.lens import WRITTEN, lens_curve, lens_map
+from transformer.figures.query_key_map import LEAST, WIDEST, AttentionLink, query_key_figure
+
+TITLES = ("embedding", "layer 0, self-attention", "layer 0, feed-forward")
+POINTS = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, -1.0], [4.0, 4.0]])
+SIDES = ["query", "query", "key", "key"]
+GROUPS = ["punctuation", "word", "word", "word"]
+TOLD = ["query: <b>", "query: a", "key: b", "key: c"]
+
+
+def drawn(positions: int = 2, **more: Any) -> tuple[go.Figure, np.ndarray]:
+    rng = np.random.default_rng(0)
+    shares = np.sort(rng.dirichlet(np.ones(3), size=(3, positions)), axis=-1)[..., ::-1]
+    tokens = [
+        [[f"s{site}p{place}k{k}" for k in range(3)] for place in range(positions)]
+        for site in range(3)
+    ]
+    tokens[2][1][0] = "<b>"
+    chosen = ["never", "<b>", *["x"] * (positions - 2)]
+    reads = ["<s>", *["▁the"] * (positions - 1)]
+    return lens_map(TITLES, reads, chosen, tokens, shares, **more), shares
+
+
+def test_every_cell_has_its_probability_and_its_word() -> None:
+    figure, shares = drawn()
+    heat = figure.data[0]
+    np.testing.assert_allclose(heat.z, shares[:, :, 0])
+    assert (heat.zmin, heat.zmax) == (0, 1)
+    assert heat.text[0][1] == "s0p1k0"
+    assert heat.text[2][1] == "<b>&lt;b&gt;</b>"  # the chosen one, in bold, and as text
+    told = heat.customdata[1][0]
+    assert told.split("<br>") == [f"{shares[1, 0, k]:.1%}  s1p0k{k}" for k in range(3)]
+
+
+def test_layers_go_down_and_repeated_tokens_stay_apart() -> None:
+    figure, _ = drawn(4)
+    assert list(figure.layout.yaxis.ticktext) == list(TITLES)
+    assert figure.layout.yaxis.autorange == "reversed"
+    assert list(figure.layout.xaxis.tickvals) == [0, 1, 2, 3]
+    assert figure.layout.xaxis.ticktext[0] == "&lt;s&gt; → <b>never</b>"
+    assert figure.layout.xaxis.ticktext[2] == figure.layout.xaxis.ticktext[3]
+
+
+def test_a_marked_position_is_framed_over_all_layers() -> None:
+    assert not drawn()[0].layout.shapes
+    (shape,) = drawn(marked=1)[0].layout.shapes
+    assert (shape.x0, shape.x1, shape.y0, shape.y1) == (0.5, 1.5, -0.5, 2.5)
+
+
+def test_words_are_left_to_the_pointer_where_there_are_too_many() -> None:
+    assert drawn(WRITTEN)[0].data[0].texttemplate == "%{text}"
+    assert not drawn(WRITTEN + 1)[0].data[0].texttemplate
+
+
+def test_labels_that_do_not_fit_are_named() -> None:
+    with pytest.raises(ValueError, match="3 states and 2 positions do not fit 2 titles, 2 tokens"):
+        lens_map(TITLES[:2], ("a", "b"), ("a", "b"), [], np.zeros((3, 2, 1)))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_curve_of_a_word(dark: bool) -> None:
+    probability, rank = np.array([0.0, 0.25, 0.9]), np.array([7000, 12, 1])
+    figure = lens_curve(TITLES, "<i>", probability, rank, dark=dark)
+    np.testing.assert_array_equal(figure.data[0].y, probability)
+    np.testing.assert_array_equal(figure.data[1].y, rank)
+    assert figure.layout.title.text == "“&lt;i&gt;”"
+    # Ranks grow downwards on a logarithmic scale, and each layer is written once.
+    assert (figure.layout.yaxis2.type, figure.layout.yaxis2.autorange) == ("log", "reversed")
+    assert list(figure.layout.xaxis2.ticktext) == ["embedding", "layer 0"]
+    assert list(figure.layout.xaxis2.tickvals) == [0, 1]
+    assert list(figure.data[0].customdata) == list(TITLES)
+
+
+def test_every_point_is_in_one_curve() -> None:
+    figure, curves = query_key_figure(POINTS, SIDES, GROUPS, TOLD, (0.5, 0.25))
+    assert sorted(at for own in curves for at in own) == [0, 1, 2, 3]
+    assert len(figure.data) == len(curves) == 3
+    for trace, own in zip(figure.data, curves, strict=True):
+        np.testing.assert_array_equal(np.stack([trace.x, trace.y], axis=1), POINTS[own])
+    assert {trace.name for trace in figure.data} == {
+        "punctuation, query",
+        "word, query",
+        "word, key",
+    }
+    assert figure.data[0].text == ("query: &lt;b&gt;",)
+    colours = {trace.name: trace.marker.color for trace in figure.data}
+    assert colours["word, query"] == colours["word, key"] != colours["punctuation, query"]
+    assert figure.layout.xaxis.title.text == "axis 1, 50% of the variance"
+    assert figure.layout.yaxis.scaleanchor == "x"
+
+
+def test_lines_are_as_wide_as_weights() -> None:
+    links = [AttentionLink(1, 2, 0.75, "<i>"), AttentionLink(1, 3, LEAST / 2, "c")]
+    figure, curves = query_key_figure(
+        POINTS, SIDES, SIDES, TOLD, (1.0, 0.0), links=links, chosen=(1, "<u>"), dark=True
+    )
+    (line,) = [trace for trace in figure.data if trace.mode == "lines"]
+    assert line.line.width == pytest.approx(0.75 * WIDEST)
+    assert (tuple(line.x), tuple(line.y)) == ((1.0, 3.0), (2.0, -1.0))
+    ends, chosen = figure.data[-2:]
+    assert ends.text == ("&lt;i&gt; 75%",)
+    assert chosen.text == ("<b>&lt;u&gt;</b>",)
+    assert len(curves) == 2  # a click on a line is none on a point
+
+
+def test_numbers_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="4 points need as many sides, groups and words, not 3, 4"):
+        query_key_figure(POINTS, SIDES[:3], GROUPS, TOLD, (0.5, 0.5))

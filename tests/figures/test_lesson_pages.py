@@ -1,0 +1,176 @@
+"""Lessons without the app: pages of a site, sheets to print, and the Markdown in both."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.figures.made import HOSTILE
+from transformer.figures.lesson_sheet import Exercise, Picture, sheet_page, weights_drawing
+from transformer.figures.marked import html_of
+from transformer.figures.site_pages import AnswerChoice, CourseStep, Look, index_page, step_page
+from transformer.ui.lessons.course import LESSONS
+
+WEIGHTS = np.array([[0.25, 0.75], [1.0, 0.0]])
+ALLOWED = {"b", "i", "code", "span", "sub", "sup"}
+
+
+class Tags(HTMLParser):
+    """Names of all elements, and everything that is text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert not [name for name, _ in attrs if name.startswith("on")]
+        self.names.add(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def hostile(text: str) -> CourseStep:
+    choices = [AnswerChoice(text, text, right=True), AnswerChoice("b", text)]
+    look = Look("views/a.html", text)
+    return CourseStep("lessons/a.html", text, text, [text], text, text, choices, text, None, look)
+
+
+def test_no_text_becomes_an_element() -> None:
+    plain = hostile("plain")
+    known = Tags(step_page(plain, "home", plain, plain, "footer")).names
+    listed = Tags(index_page("t", ["lead"], [("part", [plain])], [("l", [Look("x", "y")])], "f"))
+    for text in HOSTILE:
+        step = hostile(text.replace("$", ""))
+        assert Tags(step_page(step, text, step, step, "footer")).names <= known | {"b", "i", "code"}
+        page = index_page(text, ["lead"], [(text, [step])], [(text, [Look("x", text)])], "footer")
+        assert Tags(page).names <= listed.names | {"b", "i", "code"}
+        assert "script" not in Tags(page).names
+
+
+def test_the_first_and_the_last_step_have_one_neighbour() -> None:
+    one = hostile("one")
+    assert Tags(step_page(one, "home", None, one, "f")).text.count("→") == 1
+    assert Tags(step_page(one, "home", one, None, "f")).text.count("←") == 1
+
+
+def picture(lit: int | None = None) -> Picture:
+    return Picture(WEIGHTS, ["<s>", "b&c"], ["one", "</svg>"], 'A "caption" <i>', lit)
+
+
+def squares(svg: str) -> list[tuple[float, float]]:
+    """Width and weight of every square."""
+    found = re.findall(r'width="([\d.]+)" height="[\d.]+" fill="#\w+"><title>([\d.]+)</title>', svg)
+    return [(float(width), float(weight)) for width, weight in found]
+
+
+def test_the_area_of_a_square_is_its_weight() -> None:
+    drawn = squares(weights_drawing(picture()))
+    assert [weight for _, weight in drawn] == [0.25, 0.75, 1.0, 0.0]
+    widest = max(width for width, _ in drawn)
+    for width, weight in drawn:  # widths are written with one digit
+        assert width == pytest.approx(widest * weight**0.5, abs=0.051)
+
+
+def test_the_row_that_is_asked_about_has_a_frame_and_a_bold_word() -> None:
+    assert 'stroke-width="2.5"' not in weights_drawing(picture())
+    lit = weights_drawing(picture(lit=1))
+    assert lit.count('stroke-width="2.5"') == 1
+    assert re.search(r'font-weight="700">b&amp;c</text>', lit)
+
+
+def test_what_is_foreign_is_escaped_and_nothing_is_fetched() -> None:
+    one = Exercise(
+        title="1. A <script>", meta="1 min", notes=["a <b> note"], question="What?",
+        options=["`<s>`", "</ul>"], quote="*as* it is", picture=picture(), lines=4,
+    )  # fmt: skip
+    page = sheet_page("Sheet <1>", [one, one], "about & so on")
+    assert page.count("<section>") == 2
+    assert page.count('class="lines"') == 8
+    assert page.count("<svg") == page.count("</svg>") == 2
+    assert "<script" not in page
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|src=|@import|url\(", page)
+    assert "break-inside: avoid" in page
+    assert "@page" in page
+
+
+def test_an_answer_takes_the_place_of_the_lines() -> None:
+    one = Exercise(title="a", meta="", notes=[], question="?", answer="**so**")
+    page = sheet_page("a", [one])
+    assert '<div class="answer"><b>so</b></div>' in page
+    assert 'class="lines"' not in page
+
+
+class Read(HTMLParser):
+    """The tags and the text of a piece of HTML, as a browser takes it."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self.open:
+            self.open.reverse()
+            self.open.remove(tag)
+            self.open.reverse()
+        else:
+            self.tags.append(f"/{tag} alone")
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.mark.parametrize(
+    ("markdown", "html"),
+    [
+        ("**a** and *b*", "<b>a</b> and <i>b</i>"),
+        ("`<s>` & co", "<code>&lt;s&gt;</code> &amp; co"),
+        (r"\*not\* \<b\>", "*not* &lt;b&gt;"),
+        ("$x_i^2$", '<span class="math">x<sub>i</sub><sup>2</sup></span>'),
+        (r"$\sqrt{\hat v_t} + \epsilon$", '<span class="math">√(v\u0302<sub>t</sub>) + ε</span>'),
+        (
+            r"$10000^{(2i+1)/d_{model}}$",
+            '<span class="math">10000<sup>(2i+1)/d<sub>model</sub></sup></span>',
+        ),
+        ("a **b", "a <b>b</b>"),
+    ],
+)
+def test_what_is_written(markdown: str, html: str) -> None:
+    assert html_of(markdown) == html
+
+
+@pytest.mark.parametrize("formula", [r"$\nosuch$", "$x_{i$", "$x}$", "$x_$"])
+def test_a_formula_that_is_none_is_refused_in_a_sentence(formula: str) -> None:
+    with pytest.raises(ValueError, match=r"^The formula .*\.$"):
+        html_of(formula)
+
+
+@given(st.text(alphabet=st.characters(exclude_characters="$")))
+def test_no_text_becomes_a_tag_of_its_own(text: str) -> None:
+    read = Read(html_of(text))
+    assert set(read.tags) <= ALLOWED
+    assert not read.open
+
+
+def test_all_that_the_lessons_say_can_be_printed() -> None:
+    for one in LESSONS:
+        for text in (one.title, one.text, one.misprint, one.question, one.learnt):
+            read = Read(html_of(text))
+            assert "$" not in read.text
+            assert "**" not in read.text
+            assert not read.open

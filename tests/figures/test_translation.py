@@ -1,0 +1,130 @@
+"""A translation at a glance, and its table of steps, as the browser takes them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tests.figures.made import Made, made
+from transformer import Translator
+from transformer.figures import steps_data
+from transformer.figures.glance import BLANK, agreeing, glance_data
+from transformer.inference import Trace
+from transformer.inference.results import Candidate, Step
+from transformer.inference.rivals import rival_words
+
+SRC = ("▁The", "▁um", "brella", ".", "</s>")
+TGT = ("<s>", "▁Le", "▁para", "pluie", ".")
+SHARES = (0.5, 0.8, 0.25, 0.5, 0.9)
+JE, TU, END = Candidate("▁Je", 7, 0.8), Candidate("▁Tu", 8, 0.1), Candidate("</s>", 2, 0.99)
+STEPS = (
+    Step(0, ("<s>",), (JE, TU), JE),
+    Step(1, ("<s>", "▁Je"), (END, TU), END),
+)
+
+
+def told(source: str = "The umbrella.", src: tuple[str, ...] = SRC) -> Made:
+    """Four pieces written, two words, and what each was sure by."""
+    found = made(src, TGT, layers=2, heads=3, source=source)
+    done = found.translation
+    done.ids = tuple(range(len(found.predicted_tokens)))
+    done.steps = [SimpleNamespace(probability=share) for share in SHARES]
+    return found
+
+
+def test_pieces_are_joined_into_words_summed_over_the_source_and_averaged_over_the_target() -> None:
+    found = told()
+    data = glance_data(found)
+    assert data["source"] == ["The", "umbrella."]
+    assert [one["text"] for one in data["written"]] == ["Le", "parapluie."]
+    weights = found.weights("cross", data["layer"])[data["head"]]
+    first, second = data["written"]
+    np.testing.assert_allclose(first["looks"], [weights[0, 0], weights[0, 1:4].sum()], atol=6e-5)
+    mean = weights[1:4].mean(axis=0)
+    np.testing.assert_allclose(second["looks"], [mean[0], mean[1:4].sum()], atol=6e-5)
+    for one in data["written"]:
+        assert sum(one["looks"]) + one["rest"] == pytest.approx(1, abs=2e-4)
+    assert [one["p"] for one in data["written"]] == pytest.approx([0.5, 0.8 * 0.25 * 0.5])
+
+
+def test_the_end_is_no_word_and_a_cut_translation_has_none() -> None:
+    found = told()
+    cut = replace(found, predicted_tokens=(*found.predicted_tokens[:-1], "▁et"))
+    assert [one["text"] for one in glance_data(cut)["written"]] == ["Le", "parapluie.", "et"]
+
+
+def test_words_stand_as_the_visitor_wrote_them_where_they_are_as_many() -> None:
+    unknown = ("▁The", "▁", "<unk>", "</s>")
+    assert glance_data(told("The  ☂", ("▁The", "<unk>", "</s>")))["source"] == ["The", "☂"]
+    assert glance_data(told("The ☂", unknown))["source"] == ["The", "▁", BLANK]
+
+
+def test_what_was_put_there_and_what_came_close() -> None:
+    rival = SimpleNamespace(step=1, ids=(7, 8), text="toit.", probability=0.2)
+    data = glance_data(told(), [(), (rival,)], taken=3)
+    assert data["taken"] == 1
+    assert [one["rivals"] for one in data["written"]] == [
+        [],
+        [{"text": "toit.", "p": 0.2, "step": 1, "ids": [7, 8]}],
+    ]
+    assert glance_data(told())["taken"] == -1
+
+
+def test_the_head_is_the_one_that_looks_where_all_of_them_look() -> None:
+    # All look faintly along the diagonal; one does nothing else, one looks always at the last word.
+    looks = np.full((2, 2, 3, 3), 0.2) + 0.2 * np.eye(3)
+    looks[1, 0] = np.eye(3)
+    looks[0, 1] = [0, 0, 1]
+    assert agreeing(looks) == (1, 0)
+    assert agreeing(np.zeros((2, 2, 0, 3))) == (0, 0)
+
+
+@pytest.fixture(scope="module")
+def trace(checkpoints: Path) -> Trace:
+    return Translator.load(checkpoints / "tiny", device="cpu").trace("The baker hides books.")
+
+
+def test_against_a_real_trace(trace: Trace, checkpoints: Path) -> None:
+    translator = Translator.load(checkpoints / "tiny", device="cpu")
+    data = glance_data(trace, rival_words(translator, trace.translation))
+    assert data["heads"] == trace.n_layers * trace.n_heads
+    assert data["ids"] == list(trace.translation.ids)
+    sure = np.prod([step.probability for step in trace.translation.steps])
+    ends = trace.predicted_tokens[-1] == "</s>"
+    last = trace.translation.steps[-1].probability if ends else 1.0
+    assert np.prod([one["p"] for one in data["written"]]) * last == pytest.approx(sure, rel=1e-6)
+    joined = " ".join(one["text"] for one in data["written"])
+    tokens = trace.predicted_tokens[: -1 if ends else None]
+    assert joined.replace(" ", "") == "".join(tokens).replace("▁", "").replace("<unk>", BLANK)
+
+
+def test_each_step_has_its_input_its_candidates_and_the_one_taken() -> None:
+    first, second = steps_data(STEPS)["steps"]
+    assert first == {
+        "step": 1,
+        "input": ["<s>"],
+        "candidates": [
+            {"token": "▁Je", "id": 7, "probability": 0.8},
+            {"token": "▁Tu", "id": 8, "probability": 0.1},
+        ],
+        "chosen": {"token": "▁Je", "id": 7, "probability": 0.8},
+        "last": False,
+    }
+    assert (second["step"], second["input"], second["last"]) == (2, ["<s>", "▁Je"], True)
+
+
+def test_it_is_json_whatever_the_tokens_are() -> None:
+    odd = replace(JE, token="\ud800<b>\u202e\u0000")
+    data = steps_data([replace(STEPS[0], candidates=(odd,), chosen=odd)])
+    assert json.loads(json.dumps(data)) == data
+
+
+@pytest.mark.parametrize("probability", [float("nan"), -0.1, 1.1])
+def test_what_is_no_probability_is_refused(probability: float) -> None:
+    with pytest.raises(ValueError, match="not 0 to 1"):
+        steps_data([replace(STEPS[0], chosen=replace(JE, probability=probability))])

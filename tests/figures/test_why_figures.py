@@ -1,0 +1,184 @@
+"""Figures of Why: curves of a race and means, accuracy by distance, cost, and scores by d_k."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from transformer.figures.curves import DARK, LIGHT
+from transformer.figures.race_curves import MOST, Curve, accuracy_by_distance, mean, race_curves
+from transformer.figures.results import LEAST, score_and_cost, two_distributions
+from transformer.figures.score_scale import against_width, by_head, one_row
+
+X = np.array([2.0, 4.0, 8.0])
+NEAR = [(X, np.array([1.0, 0.5, 0.1])), (X, np.array([1.0, 0.7, 0.3]))]
+FAR = [(X, np.array([1.0, 1.0, 1.0]))]
+NAMES = {"dot": "q·k <b>", "additive": "tanh"}
+TABLE = pd.DataFrame(
+    {
+        "d_k": [4, 16, 4, 16],
+        "score": ["dot", "dot", "additive", "additive"],
+        "value": [4.1, 15.0, 0.1, 0.2],
+        "low": [3.0, 10.0, 0.05, 0.1],
+        "high": [5.0, 20.0, 0.2, 0.3],
+        "form": [4.0, 16.0, 0.1, 0.1],
+    }
+)
+
+
+def curve(*points: tuple[float, float]) -> Curve:
+    steps, values = np.array(points, np.float64).reshape(-1, 2).T
+    return steps, values
+
+
+def test_the_mean_is_taken_where_all_seeds_have_values_and_between_their_points() -> None:
+    # At 10 the second curve has 3 (half way from 4 to 2), at 15 the first has 1.5.
+    found = mean([curve((0, 4), (10, 2), (20, 1)), curve((5, 4), (15, 2), (30, 0))])
+    assert found is not None
+    assert found[0].tolist() == [5, 10, 15, 20]
+    assert found[1] == pytest.approx([3.5, 2.5, 1.75, (1 + 4 / 3) / 2])
+    assert mean([curve((0, 4))]) is None
+    assert mean([curve((0, 4), (1, 3)), curve((2, 4), (3, 3))]) is None
+
+
+def test_an_entry_has_one_colour_a_thin_line_a_seed_and_a_thick_mean() -> None:
+    two = [curve((0, 4), (10, 2)), curve((0, 6), (10, 4))]
+    for dark, palette in ((False, LIGHT), (True, DARK)):
+        figure = race_curves({"a": [], "b": two, "<b>": two[:1]}, "loss", dark=dark)
+        assert [line.line.color for line in figure.data] == [palette[1]] * 3 + [palette[2]]
+    assert [line.line.width for line in figure.data] == [1, 1, 3, 1]
+    assert [bool(line.showlegend) for line in figure.data[:2]] == [False, False]
+    assert figure.data[2].showlegend is None
+    assert figure.data[3].showlegend
+    assert [line.name for line in figure.data[2:]] == ["b", "&lt;b&gt;"]
+    assert list(figure.data[2].y) == [5, 3]
+    assert {line.legendgroup for line in figure.data} == {"1", "2"}
+
+
+def test_long_curves_are_thinned_and_nothing_is_a_sentence() -> None:
+    steps = np.arange(5000, dtype=np.float64)
+    figure = race_curves({"a": [(steps, steps)]}, "right", share=True)
+    assert len(figure.data[0].x) <= MOST
+    assert figure.layout.yaxis.tickformat == ".0%"
+    assert figure.data[0].mode == "lines"
+    assert race_curves({"a": [(steps, steps)]}, "loss", marked=True).data[0].mode == "lines+markers"
+    empty = race_curves({"a": []}, "loss", top=2.0)
+    assert empty.layout.annotations[0].text == "Nothing to draw yet"
+    assert list(empty.layout.yaxis.range) == [0, pytest.approx(2.06)]
+
+
+def test_every_point_is_where_its_cost_and_score_are() -> None:
+    points = {"ours": [("a <b>", 1e18, 27.0), ("c", 3e19, 28.0)], "theirs": [("d", 1e21, 26.0)]}
+    figure = score_and_cost(points, across="cost", down="BLEU")
+    assert [list(trace.x) for trace in figure.data] == [[1e18, 3e19], [1e21]]
+    assert [list(trace.y) for trace in figure.data] == [[27.0, 28.0], [26.0]]
+    assert figure.data[0].text == ("a &lt;b&gt;", "c")
+    low, high = figure.layout.xaxis.range
+    assert low < 18
+    assert high > 21
+    assert figure.layout.yaxis.range[0] < 26
+    assert figure.data[0].marker.symbol != figure.data[1].marker.symbol
+
+
+def test_names_of_points_that_are_near_each_other_do_not_meet() -> None:
+    points = {"ours": [("low", 1e18, 27.0), ("high", 1.1e18, 27.1), ("far", 1e21, 29.0)]}
+    figure = score_and_cost(points, across="cost", down="BLEU")
+    assert figure.data[0].textposition == ("bottom center", "top center", "top center")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_bars_stand_side_by_side_and_keep_what_is_too_small_to_see(dark: bool) -> None:
+    figure = two_distributions(
+        ["<s>", "a"], [0.9, 0.1], [1e-9, 0.5], names=("target", "said"), dark=dark
+    )
+    target, said = figure.data
+    assert list(target.y) == [0.9, 0.1]
+    assert list(said.y) == [LEAST, 0.5]
+    assert list(said.customdata) == [1e-9, 0.5]
+    assert figure.layout.xaxis.ticktext == ("&lt;s&gt;", "a")
+    assert figure.layout.barmode == "group"
+    assert target.marker.color != said.marker.color
+
+
+def test_the_mean_of_the_seeds_with_the_worst_and_the_best() -> None:
+    figure = accuracy_by_distance(
+        {"near <b>": NEAR, "far": FAR, "waits": []}, {"near <b>": 4, "far": math.inf}, 0.25
+    )
+    lines = {trace.name: trace for trace in figure.data if trace.mode == "lines+markers"}
+    assert list(lines) == ["near &lt;b&gt;", "far"]
+    np.testing.assert_allclose(lines["near &lt;b&gt;"].y, [1.0, 0.6, 0.2])
+    assert list(lines["far"].y) == [1.0, 1.0, 1.0]
+    (band,) = (trace for trace in figure.data if trace.fill == "toself")
+    assert list(band.x) == [2, 4, 8, 8, 4, 2]
+    assert list(band.y) == [1.0, 0.7, 0.3, 0.1, 0.5, 1.0]
+    (mark,) = (trace for trace in figure.data if trace.mode == "lines+text")
+    assert list(mark.x) == [4.5, 4.5]
+    assert mark.text[1] == "reach 4"
+    assert figure.layout.shapes[0].y0 == 0.25
+    assert figure.layout.annotations[0].text == "chance 25.0%"
+    assert list(figure.layout.xaxis.tickvals) == [2, 4, 8]
+
+
+def test_an_entry_keeps_its_colour_before_others_have_begun() -> None:
+    alone = accuracy_by_distance({"near": [], "far": FAR}, {}, 0.25)
+    both = accuracy_by_distance({"near": NEAR, "far": FAR}, {}, 0.25)
+    first = next(t for t in alone.data if t.name == "far" and t.mode == "lines+markers")
+    later = next(t for t in both.data if t.name == "far" and t.mode == "lines+markers")
+    assert (first.line.color, first.line.dash) == (later.line.color, later.line.dash)
+
+
+def test_nothing_to_draw_says_so() -> None:
+    figure = accuracy_by_distance({"near": []}, {}, 0.25)
+    assert "Nothing to draw yet" in [note.text for note in figure.layout.annotations]
+
+
+def test_a_line_for_each_score_function_with_its_band_and_closed_form() -> None:
+    figure = against_width(
+        TABLE, "value", NAMES, "a value", expected="form", band=("low", "high"), at=16
+    )
+    lines = [trace for trace in figure.data if trace.mode == "lines+markers"]
+    assert [trace.name for trace in lines] == ["q·k &lt;b&gt;", "tanh"]
+    assert [list(trace.y) for trace in lines] == [[4.1, 15.0], [0.1, 0.2]]
+    assert all(list(trace.x) == [4, 16] for trace in lines)
+    crosses = [list(trace.y) for trace in figure.data if trace.mode == "markers"]
+    assert crosses == [[4.0, 16.0], [0.1, 0.1]]
+    bands = [trace for trace in figure.data if trace.fill == "toself"]
+    assert list(bands[0].x) == [4, 16, 16, 4]
+    assert list(bands[0].y) == [3.0, 10.0, 20.0, 5.0]
+    assert figure.layout.shapes[0].x0 == 16
+    assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
+    assert figure.layout.yaxis.title.text == "a value"
+    plain = against_width(TABLE, "value", NAMES, "a share", log=False)
+    assert (plain.layout.yaxis.type, plain.layout.yaxis.range) == ("linear", (0, 1.02))
+
+
+def test_a_row_in_three_stages_on_given_scales() -> None:
+    stages = [np.array([-2.0, 1.0]), np.array([0.1, 0.9]), np.array([0.2, 0.3])]
+    figure = one_row(*stages, tops=(4.0, 1.0, 0.5))
+    for bars, values in zip(figure.data, stages, strict=True):
+        assert list(bars.y) == list(values)
+        assert list(bars.x) == [0, 1]
+    assert figure.layout.yaxis.range == (-4.2, 4.2)
+    assert figure.layout.yaxis2.range == (0, 1.05)
+    assert figure.layout.yaxis3.range == (0, 0.525)
+
+
+def test_a_mark_for_every_head_and_version() -> None:
+    table = pd.DataFrame(
+        {
+            "layer": [0, 0, 1, 1],
+            "head": [0, 1, 0, 1],
+            "version": ["a", "a", "a", "a"],
+            "variance": [1.0, 2.0, 3.0, 4.0],
+            "largest": [0.1, 0.2, 0.3, 0.4],
+        }
+    )
+    figure = by_head(table, "largest", "largest weight", {"a": "as it is", "b": "<i>other"})
+    one, other = figure.data
+    np.testing.assert_allclose(one.x, [-0.2, 0.2, 0.8, 1.2])
+    assert list(one.y) == [0.1, 0.2, 0.3, 0.4]
+    assert other.name == "&lt;i&gt;other"
+    assert not len(other.x)

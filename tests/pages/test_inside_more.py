@@ -1,0 +1,177 @@
+"""Inside: what unfolds below a box, the end of the walk, how it learns, and BLEU by hand."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import numpy as np
+import pytest
+import sacrebleu
+import torch
+
+from tests.pages.conftest import Visit, charts, messages, numbers, shown, told, view
+from transformer import Translator
+from transformer.figures.naming import token_name
+from transformer.figures.places import STOPS
+from transformer.training.schedule import paper_rate
+from transformer.ui.about import About
+from transformer.ui.address import View
+
+PAGE = "pages/inside.py"
+TEXT = "The baker paints a boat."
+HIDES = "The baker hides books."
+html = partial(told, kinds=["html"])
+
+
+def cells(body: str, caption: str) -> list[list[str]]:
+    """The rows of the table with this caption."""
+    table = body.split(f"<caption>{caption}")[1].split("</table>")[0].split("<tbody>")[1]
+    rows = re.findall(r"<tr>(.*?)</tr>", table)
+    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
+
+
+def test_the_network_is_shown_in_both_forms(visit: Visit, translator: Translator) -> None:
+    app = visit(PAGE, text=TEXT, box="encoder.ffn.output", layer="1", row="2")
+    assert "two convolutions</th>" not in html(app)
+    app.toggle(key="inside-convolutions").set_value(True).run()
+    assert not app.exception
+    trace = translator.trace(TEXT)
+    shown = cells(html(app), "What the network says at")
+    wanted = trace["encoder.layers.1.ffn.hook_output"][2]
+    for at, (_, linear, convolved) in enumerate(shown):
+        assert float(linear) == pytest.approx(wanted[at], abs=2e-6)
+        assert float(convolved) == pytest.approx(wanted[at], abs=1e-4)
+    assert np.abs(wanted[: len(shown)]).max() > 1e-3
+
+
+@pytest.mark.parametrize("block", ["encoder.self_attn", "decoder.self_attn", "decoder.cross_attn"])
+def test_a_batch_has_an_axis_more(visit: Visit, translator: Translator, block: str) -> None:
+    app = visit(PAGE, text=TEXT, box=f"{block}.softmax")
+    app.toggle(key="inside-batch").set_value(True).run()
+    assert not app.exception
+    shown = {axes: here for _, axes, here in cells(html(app), "Tensors of this attention")}
+    config = translator.model.config
+    sizes = shown["(B, h, L, d_k)"].strip("()").split(", ")
+    assert (int(sizes[0]), int(sizes[1]), int(sizes[3])) == (3, config.n_heads, config.d_k)
+    assert shown["(B, h, L, S)"].startswith(f"(3, {config.n_heads}, {sizes[2]}, ")
+    assert "&lt;pad&gt;" in html(app)
+
+
+def test_where_there_is_neither_nothing_is_offered(visit: Visit) -> None:
+    app = visit(PAGE, text=TEXT, box="encoder.memory")
+    assert {toggle.label for toggle in app.toggle} == {"Exact"}
+
+
+def test_an_example_is_not_read_twice(visit: Visit) -> None:
+    app = visit(PAGE, text=About().examples[1], box="encoder.self_attn.query")
+    app.toggle(key="inside-batch").set_value(True).run()
+    rows = cells(html(app), "What is asked, sentence by sentence")
+    assert len({line for _, line in rows}) == 3
+
+
+@pytest.mark.parametrize("row", [0, 2])
+def test_the_walk_ends_with_the_word_that_wins_and_its_rivals(
+    visit: Visit, translator: Translator, row: int
+) -> None:
+    trace = translator.trace(HIDES)
+    with torch.no_grad():
+        logits = translator.model(torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids]))
+    probability, ids = logits[0, row].double().softmax(-1).topk(5)
+    app = visit(PAGE, text=HIDES, box=STOPS[-1], row=str(row))
+    assert not messages(app)
+    tables = [one.proto.body for one in app.get("html") if "its rivals" in one.proto.body]
+    (table,) = tables
+    assert [float(share) for share in re.findall(r">([\d.]+)%</td>", table)] == pytest.approx(
+        [100 * float(one) for one in probability], abs=0.06
+    )
+    winner = translator.vocabulary.token(int(ids[0]))
+    assert f"with **{float(probability[0]):.1%}**" in "\n".join(one.value for one in app.markdown)
+    header = next(data for data in shown(app) if "drawings" in data)
+    box = next(one for one in header["boxes"] if one["id"] == STOPS[-1])
+    assert box["hint"] == (token_name(winner).replace("▁", "") or "▁")
+
+
+def test_another_output_is_chosen_at_the_end(visit: Visit) -> None:
+    app = visit(PAGE, text=HIDES, box=STOPS[-1])  # the first output
+    choice = next(box for box in app.selectbox if box.label == "Another output")
+    choice.select_index(1).run()
+    assert view(app).row == 1
+    assert not messages(app)
+    assert "output 2 of" in told(app, kinds=["html"])
+
+
+def test_elsewhere_on_the_walk_nothing_has_won_yet(visit: Visit) -> None:
+    app = visit(PAGE, text=HIDES, box=STOPS[0])
+    assert not [one for one in app.get("html") if "its rivals" in one.proto.body]
+
+
+def test_the_rate_is_equation_3_and_its_sliders_stand_in_the_address(visit: Visit) -> None:
+    app = visit(PAGE, text=TEXT, section="learning", d="128", warmup="400")
+    drawn = charts(app)[0]["data"][0]
+    steps, rate = numbers(drawn["x"]), numbers(drawn["y"])
+    assert rate.max() == pytest.approx((128 * 400) ** -0.5)
+    assert steps[rate.argmax()] == 400
+    for step, one in list(zip(steps, rate, strict=True))[::50]:
+        assert one == pytest.approx(paper_rate(int(step), 128, 400))
+    app.select_slider(key=f"{PAGE}:warmup").set_value(1000).run()
+    assert not app.exception
+    assert view(app).warmup == 1000
+    assert app.query_params["warmup"] == "1000"
+    assert f"{(128 * 1000) ** -0.5:.3g}" in told(app)
+
+
+def test_dropout_hides_other_numbers_at_another_step(visit: Visit) -> None:
+    app = visit(PAGE, text=TEXT, section="learning", dropout="0.5", layer="1")
+
+    def gone() -> str:
+        (line,) = [one for one in told(app).split("\n") if "numbers are gone" in one]
+        return line
+
+    first = gone()
+    count, of = map(int, re.findall(r"\d+", first)[:2])
+    assert 0 < count < of
+    app.button[-1].click().run()
+    assert not app.exception
+    assert view(app).seed == View().seed + 1
+    assert gone() != first
+    app.slider(key=f"{PAGE}:dropout").set_value(0.0).run()
+    assert "Nothing is dropped" in told(app)
+
+
+def test_the_loss_of_a_smoothed_target_is_torchs(visit: Visit, translator: Translator) -> None:
+    app = visit(PAGE, text=TEXT, section="learning", smoothing="0.2", row="1")
+    trace = translator.trace(TEXT)
+    logits = torch.tensor(trace["hook_logits"])[1].double()
+    gold = torch.tensor(trace.predicted_ids[1])
+    shown = re.findall(r"<td>([\d.]+)</td>", html(app).split("The loss of this place")[1])
+    for value, smoothing in ((shown[0], 0.0), (shown[2], 0.2)):
+        wanted = torch.nn.functional.cross_entropy(logits, gold, label_smoothing=smoothing)
+        assert float(value) == pytest.approx(wanted.item(), abs=1e-4)
+    app.selectbox(key="learning-target").set_value(0).run()
+    assert not app.exception
+    assert view(app).row == 0
+
+
+@pytest.mark.parametrize("target", ["Le boulanger peint.", "a b c d e f g"])
+def test_bleu_is_sacrebleus(visit: Visit, translator: Translator, target: str) -> None:
+    app = visit(PAGE, text=TEXT, section="bleu")
+    assert "Write what would be right" in app.info[0].value
+    output = translator.translate(TEXT).text
+    reference = f"{target} {' '.join(output.split()[:3])}"
+    app.text_input[1].set_value(reference).run()
+    assert not app.exception
+    assert not app.info
+    wanted = sacrebleu.sentence_bleu(output, [reference])
+    (last,) = [box.value for box in app.latex if "mathbf" in box.value]
+    assert float(re.findall(r"mathbf\{([\d.]+)\}", last)[0]) == pytest.approx(
+        wanted.score, abs=0.05
+    )
+    for matched, total in zip(wanted.counts, wanted.totals, strict=True):
+        assert f"<td>{matched} / {total}</td>" in html(app)
+
+
+def test_nothing_in_common_is_0(visit: Visit) -> None:
+    app = visit(PAGE, text=TEXT, section="bleu", target="0123456789")
+    assert not app.exception
+    assert any(r"\mathrm{BLEU} = 0" in box.value for box in app.latex)

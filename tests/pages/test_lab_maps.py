@@ -1,0 +1,180 @@
+"""Activation patching, and the map of queries and keys: asked for, kept, shown, refused."""
+
+from __future__ import annotations
+
+import copy
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import Visit, charts, measure, messages, numbers, run_program, told, view
+from transformer import Translator
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.interventions.patching_sweep import PatchingSweep, patching_sweep
+from transformer.checkpoint import save_checkpoint
+from transformer.config import ModelConfig
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+from transformer.ui.lab import DOTS, SWEPT
+
+PAGE = "pages/lab.py"
+PAIR = {"lab": "sweep", "text": "She hides a boat.", "other": "She rides a boat."}
+said = partial(told, kinds=("markdown", "caption", "info"))
+PATCH = "Patch every site"
+HEAD = {"lab": "map", "kind": "encoder", "layer": "1", "head": "2", "sentences": "3"}
+
+
+@pytest.fixture(scope="module")
+def heard(
+    tmp_path_factory: pytest.TempPathFactory, tiny_model: Transformer, vocabulary: Vocabulary
+) -> Path:
+    """A folder with a model whose output hangs on every letter of the source."""
+    model = copy.deepcopy(tiny_model)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if "cross_attn.w" in name:
+                weight.mul_(10 if name.endswith("w_o") else 2)
+            elif name.startswith("encoder") and name.endswith("w_o"):
+                weight.mul_(2)
+    folder = tmp_path_factory.mktemp("heard") / "checkpoints"
+    save_checkpoint(folder / "heard", model, vocabulary, "# A model\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(heard: Path) -> PatchingSweep:
+    translator = Translator.load(heard / "heard", device="cpu")
+    return patching_sweep(translator, PAIR["text"], PAIR["other"])
+
+
+def test_it_is_measured_once_and_shown_in_four_ways(
+    visit: Visit, heard: Path, found: PatchingSweep
+) -> None:
+    app = visit(PAGE, heard, **PAIR)
+    assert not charts(app)
+    measure(app, PATCH)
+    assert not messages(app)
+    for part in SWEPT:
+        # A visit of its own, as after a reload: what was measured is still there.
+        app = visit(PAGE, heard, **PAIR, swept=part)
+        assert view(app).swept == part
+        drawn = charts(app)
+        if part == "heads":
+            wanted = [found.heads(kind) for kind in ("encoder", "decoder", "cross")]
+        else:
+            wanted = [found.map(part, stack)[1] for stack in ("encoder", "decoder")]
+        for chart, values in zip(drawn, wanted, strict=True):
+            np.testing.assert_allclose(numbers(chart["data"][0]["z"]), values, atol=1e-4)
+        if part != "heads":
+            tokens = drawn[0]["layout"]["xaxis"]["ticktext"]
+            assert tokens[-1] == "end"
+            assert [one for one in tokens if "|" in one] == ["…h | …r"]
+            assert len(drawn[0]["layout"]["yaxis"]["ticktext"]) == len(wanted[0])
+            assert len(drawn[1]["layout"]["xaxis"]["ticktext"]) == len(found.prefix_tokens)
+    assert "brings back" in said(app)
+
+
+def test_the_program_that_is_shown_runs(
+    visit: Visit, heard: Path, found: PatchingSweep, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app = visit(PAGE, heard, **PAIR, exact="1")
+    measure(app, PATCH)
+    (code,) = [one.value for one in app.code if "patching_sweep" in one.value]
+    space: dict[str, Any] = {}
+    run_program(code, space)
+    assert capsys.readouterr().out
+    np.testing.assert_allclose(space["found"].table["restored"], found.table["restored"], atol=1e-4)
+
+
+def test_lengths_that_differ_are_refused_with_both(visit: Visit, heard: Path) -> None:
+    app = visit(PAGE, heard, **{**PAIR, "other": "She rides a boat again."})
+    (message,) = messages(app)
+    assert message.startswith("The clean sentence has 14 pieces and the corrupted one 17;")
+    assert not [one for one in app.button if one.label == "Patch every site"]
+
+
+def test_without_a_second_sentence_there_is_something_to_do(visit: Visit) -> None:
+    app = visit(PAGE, lab="sweep", text="She hides a boat.")
+    assert not messages(app)
+    assert "Write a second sentence" in said(app)
+    app = visit(PAGE, **{**PAIR, "other": PAIR["text"]})
+    assert messages(app) == ["Both sentences are the same; exchange a word of one of them."]
+
+
+def test_translations_that_do_not_part_are_told(visit: Visit) -> None:
+    """The tiny model writes the same whatever it reads."""
+    app = visit(PAGE, **PAIR)
+    measure(app, PATCH, "failed")
+    (message,) = messages(app)
+    assert message.startswith("This could not be measured: both translations begin alike")
+    assert [one for one in app.button if one.label == "Try again"]
+
+
+def test_a_pair_of_ours_is_one_click(visit: Visit) -> None:
+    app = visit(PAGE, folder=Path("checkpoints"), lab="sweep")
+    pairs = [one for one in app.button if "→" in one.label]
+    assert len(pairs) == 5
+    pairs[0].click().run()
+    assert (view(app).text, view(app).other) == ("She reads the letter.", "She reads the book.")
+    assert not messages(app)
+
+
+def figure(app: AppTest) -> dict[str, Any]:
+    (found,) = charts(app)
+    return found
+
+
+def test_a_map_is_kept_coloured_and_looked_into(visit: Visit, translator: Translator) -> None:
+    app = visit(PAGE, **HEAD)
+    measure(app, "Draw the map")
+    assert not messages(app)
+    assert {one["name"] for one in figure(app)["data"]} == {"query", "key"}
+    assert "Click a disc" in told(app)
+    for dots in DOTS:
+        app = visit(PAGE, **HEAD, dots=dots, exact="1")  # as after a reload
+        drawn = figure(app)
+        assert "of the variance" in drawn["layout"]["xaxis"]["title"]["text"]
+        assert len(drawn["data"]) >= 2
+        assert view(app).dots == dots
+    app = visit(PAGE, **HEAD, point="q0.1", exact="1")
+    source = Corpus.bundled(3).sentences[0].source
+    trace = translator.trace(source, max_len=2)
+    row = trace.weights("encoder", 1)[2, 1]
+    lines = [one for one in figure(app)["data"] if one.get("mode") == "lines"]
+    assert len(lines) == (row >= 0.02).sum()
+    text = told(app)
+    for token, weight in zip(trace.src_tokens, row, strict=True):
+        escaped = token.replace("<", "&lt;").replace(">", "&gt;")
+        assert f'{escaped}</bdi> <small style="opacity:.75">{weight:.0%}<' in text
+    assert "attends to" in text
+    # A key: how much each query gives it.
+    app = visit(PAGE, **HEAD, point="k0.1")
+    assert "is attended to by" in told(app)
+    assert f"{trace.weights('encoder', 1)[2, 0, 1]:.0%}" in told(app)
+    assert np.isfinite(row).all()
+
+
+@pytest.mark.parametrize("kind", ["decoder", "cross"])
+def test_other_kinds_and_a_point_that_is_not_there(visit: Visit, kind: str) -> None:
+    app = visit(PAGE, **{**HEAD, "kind": kind}, point="q99.99")
+    measure(app, "Draw the map")
+    assert not messages(app)
+    assert "Click a disc" in told(app)
+    assert figure(app)["data"]
+
+
+def test_scores_that_are_no_products_are_told(
+    visit: Visit, tmp_path: Path, vocabulary: Vocabulary
+) -> None:
+    config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), score="additive")
+    folder = tmp_path / "checkpoints"
+    save_checkpoint(folder / "additive", Transformer(config).eval(), vocabulary, "# A model\n")
+    app = visit(PAGE, folder, **HEAD)
+    assert not messages(app)
+    assert "by v·tanh(q + k), which no distance tells" in told(app)
+    assert not [one for one in app.button if one.label == "Draw the map"]
