@@ -65,7 +65,9 @@ class Gate:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers, begun = [*self._headers], False
         refusal = self._refusal(scope)
-        page = not refusal and is_page(scope)
+        # What a browser opens in a tab asks for HTML, as nothing else does.
+        asks = scope["method"] == "GET" and "text/html" in _one(scope, b"accept")
+        page = not refusal and asks
         if page:
             # Nobody between here and the browser may keep what names a visitor.
             headers += [(b"cache-control", b"private, no-cache"), (b"set-cookie", _cookie(scope))]
@@ -150,11 +152,6 @@ def _address(text: object) -> ipaddress.IPv4Address | ipaddress.IPv6Address | No
         return None
     # Of a socket for both kinds, an IPv4 address comes dressed up as an IPv6 one.
     return getattr(found, "ipv4_mapped", None) or found
-
-
-def is_page(scope: Scope) -> bool:
-    """Whether a browser opens this in a tab: it asks for HTML, as it does for nothing else."""
-    return scope["method"] == "GET" and "text/html" in _one(scope, b"accept")
 
 
 def _cookie(scope: Scope) -> bytes:

@@ -28,7 +28,6 @@ from transformer.ui.server import (  # noqa: F401  set on import
     without_delay,
 )
 from transformer.ui.server.class_news import ClassNews
-from transformer.ui.server.early_scripts import EarlyScripts
 from transformer.ui.server.gate import Asgi, Gate
 from transformer.ui.server.view_scripts import ViewScripts
 
@@ -98,7 +97,6 @@ class MiddlewareLayer(NamedTuple):
 
 LAYERS: tuple[Any, ...] = (
     MiddlewareLayer(gate),
-    MiddlewareLayer(EarlyScripts),
     MiddlewareLayer(ClassNews),
     MiddlewareLayer(ViewScripts),
 )
