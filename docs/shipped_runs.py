@@ -39,7 +39,7 @@ from transformer.analysis.findings import (  # noqa: E402
     write_scores,
 )
 from transformer.analysis.findings.finding import spread  # noqa: E402
-from transformer.analysis.findings.saves import SCORES  # noqa: E402
+from transformer.analysis.findings.over_training import SCORES  # noqa: E402
 from transformer.jobs import Jobs, Limits, shipped_race  # noqa: E402
 from transformer.jobs.make_shipped import early_save, pack  # noqa: E402
 from transformer.jobs.race_runs import by_distance, race_runs, submit_race  # noqa: E402

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from transformer.analysis.positions import apart, joined, moved, sentences
-from transformer.analysis.positions.extrapolation_job import lengths, places
+from transformer.analysis.positions.extrapolation import lengths, places
 from transformer.checkpoint import checkpoint_hash
 from transformer.inference import Translator
 

@@ -12,10 +12,10 @@ from transformers import MarianMTModel
 from tests.exchange import marian
 from transformer.exchange import import_folder
 from transformer.inference import Translator
-from transformer.inference.cache import CachedSession
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding
-from transformer.inference.single_output import SingleSession
+from transformer.inference.sessions import CachedSession
+from transformer.inference.speculative import SingleSession
 from transformer.inference.weights import DecoderWeights, ExactCopy
 from transformer.model import Transformer
 from transformer.model.masks import padding_mask

@@ -8,9 +8,8 @@ import pytest
 import torch
 
 from tests.inference import models
-from transformer.inference.cache import BLOCK, CachedSession
-from transformer.inference.single_output import SingleSession
-from transformer.inference.uncached import PlainSession
+from transformer.inference.sessions import BLOCK, CachedSession, PlainSession
+from transformer.inference.speculative import SingleSession
 from transformer.inference.weights import Bf16, DecoderWeights, Exact, ExactCopy, Int8
 from transformer.model.masks import padding_mask
 from transformer.model.transformer import Transformer

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.model.dropout import Dropout, byte_mask
+from transformer.model.layers import Dropout, byte_mask
 
 N = 400_003  # no multiple of the eight numbers that share a draw
 

@@ -6,8 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from transformer.model.recurrent import GATED, Gated, Gru, Lstm
-from transformer.model.rivals import RivalConfig
+from transformer.model.rivals import GATED, Gated, Gru, Lstm, RivalConfig
 
 
 def vectors(n: int, d: int = 6) -> torch.Tensor:

@@ -23,9 +23,9 @@ from transformer.analysis.interventions.switching import Head, named_heads
 from transformer.analysis.roles.head_measures import measure_heads
 from transformer.analysis.roles.head_roles import RULES, head_roles
 from transformer.analysis.roles.known_heads import known_for
-from transformer.analysis.unchanged import load_unchanged
 from transformer.config import near
 from transformer.inference import Translator
+from transformer.inference.translator import load_unchanged
 from transformer.measures import MEASURES
 
 MAX_OFFSET = 16

@@ -21,7 +21,7 @@ def imported_card(path: Path, said: Mapping[str, Any], languages: Languages | No
     Args:
         said: its config.json, which may name where it was published.
     """
-    theirs = _read(path / CARD)
+    theirs = read_card(path)
     licence = _LICENCE.search(theirs)
     known = languages or _languages(path, theirs)
     head = front_matter(known).removesuffix("---\n\n") if known else "---\n"
@@ -41,14 +41,10 @@ def imported_card(path: Path, said: Mapping[str, Any], languages: Languages | No
     return f"{head}---\n\n" + "\n\n".join(lines) + "\n"
 
 
-def exported_card(path: Path) -> str:
-    """The checkpoint's own card, as it is."""
-    return _read(path / CARD)
-
-
-def _read(path: Path) -> str:
+def read_card(folder: Path) -> str:
+    """The card of a folder as it is, or nothing."""
     try:
-        with path.open("rb") as file:
+        with (folder / CARD).open("rb") as file:
             return file.read(CARD_BYTES).decode("utf-8-sig", errors="replace")
     except OSError:
         return ""

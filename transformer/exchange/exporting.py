@@ -14,8 +14,7 @@ from torch import Tensor
 from transformer.checkpoint import CARD, CheckpointError, load_checkpoint, load_languages
 from transformer.config import ModelConfig
 from transformer.exchange import names
-from transformer.exchange.card import exported_card
-from transformer.exchange.channels import reordered, theirs_of_ours
+from transformer.exchange.card import read_card
 from transformer.exchange.folder import WEIGHTS
 from transformer.model import Transformer
 from transformer.text import Vocabulary
@@ -54,7 +53,7 @@ def export_marian(folder: str | os.PathLike[str], out: str | os.PathLike[str]) -
                 else {}
             )
         ),
-        CARD: exported_card(path).encode(),
+        CARD: read_card(path).encode(),
     }
     with new_folder(target) as made:
         for name, content in contents.items():
@@ -79,7 +78,7 @@ def _theirs(model: Transformer) -> dict[str, Tensor]:
         for name in [name for name in ours if name.endswith(("w_qkv", "w_o"))]:
             path, _, end = name.rpartition("w_")
             ours[f"{path}b_{end}"] = torch.zeros(3 * d if end == "qkv" else d)
-    moved = reordered(ours, theirs_of_ours(config.d_model).argsort())
+    moved = names.reordered(ours, names.theirs_of_ours(config.d_model).argsort())
     bias = moved.get("output_bias", torch.zeros(config.vocab_size))
     table = moved["embedding.weight"].contiguous()
     return {

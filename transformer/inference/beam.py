@@ -13,8 +13,8 @@ from transformer.config import ModelConfig
 from transformer.inference.greedy import Allowed
 from transformer.inference.options import Decoding
 from transformer.inference.results import BeamNode, BeamTree, NodeStatus, length_penalty
+from transformer.inference.sessions import Session
 from transformer.inference.step_logits import Decoded
-from transformer.inference.uncached import Session
 
 
 @dataclass

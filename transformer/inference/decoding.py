@@ -22,10 +22,9 @@ from transformer.inference.options import (
     source_limit,
 )
 from transformer.inference.sampling import Sampler, new_seed
-from transformer.inference.single_output import SingleSession
-from transformer.inference.speculative import speculative
+from transformer.inference.sessions import PlainSession, Session
+from transformer.inference.speculative import SingleSession, speculative
 from transformer.inference.step_logits import Decoded
-from transformer.inference.uncached import PlainSession, Session
 from transformer.model import Transformer
 from transformer.model.masks import padding_mask
 from transformer.text.padding import by_length, pad, shift_right

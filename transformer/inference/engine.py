@@ -12,9 +12,8 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from transformer.inference.cache import CachedSession
-from transformer.inference.single_output import SingleSession
-from transformer.inference.uncached import Session
+from transformer.inference.sessions import CachedSession, Session
+from transformer.inference.speculative import SingleSession
 from transformer.inference.weights import Bf16, DecoderWeights, Exact, ExactCopy, Int8
 from transformer.model import Transformer
 

@@ -9,8 +9,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer.config import ModelConfig
+from transformer.inference.sessions import Session
 from transformer.inference.step_logits import Decoded, Recorder, never_generated, read
-from transformer.inference.uncached import Session
 
 Choose = Callable[[Float[Tensor, "rows vocab"], list[int], list[int]], Int[Tensor, " rows"]]
 """(logits, -∞ for what is not allowed; which step and which output each row is) to one id a row."""

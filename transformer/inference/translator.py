@@ -9,7 +9,7 @@ from typing import Unpack
 
 import torch
 
-from transformer.checkpoint import load_checkpoint
+from transformer.checkpoint import checkpoint_hash, load_checkpoint
 from transformer.device import choose_device
 from transformer.hooks import Hooks
 from transformer.inference.decoding import Output, SequenceDecoder
@@ -218,6 +218,17 @@ class Translator:
             seed=output.seed,
             tree=None if output.search is None else output.search.tree(pieces),
         )
+
+
+def load_unchanged(folder: str | os.PathLike[str], digest: str) -> Translator:
+    """The checkpoint that a computation was asked about, loaded where it still is that one.
+
+    Raises:
+        ValueError, OSError: for a checkpoint that has another hash by now.
+    """
+    if checkpoint_hash(Path(folder)) != digest:
+        raise ValueError(f"the checkpoint {Path(folder).name} has changed meanwhile; ask again")
+    return Translator.load(folder)
 
 
 def _options(options: DecodingOptions, targets: object) -> Decoding:

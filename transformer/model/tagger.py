@@ -10,8 +10,7 @@ from torch import Tensor, nn
 
 from transformer.config import ModelConfig
 from transformer.model.layers import AddAndNorm, AddPositions, FeedForward
-from transformer.model.recurrent import GATED
-from transformer.model.rivals import RivalConfig, stack
+from transformer.model.rivals import GATED, RivalConfig, stack
 from transformer.model.shapes import shapes_only
 
 

@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 
 from tests.analysis.made import TARGET, TEXT, lively
-from transformer.analysis.attribution.gradients import EMBEDDINGS, gradients
+from transformer.analysis.attribution.gradients import EMBEDDINGS, gradients, rival
 from transformer.analysis.attribution.integrated import integrated_gradients
-from transformer.analysis.attribution.rival import rival
 from transformer.config import ModelConfig
 from transformer.hooks import Hooks
 from transformer.inference.trace import Trace

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from transformer.analysis.evidence.rank_correlation import rank_correlations
+from transformer.analysis.attribution.contribution import rank_correlations
 
 
 def test_rank_correlations_are_scipys() -> None:

@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 from tests.analysis.altered import without_output
 from tests.analysis.shifted import quiet, shift_model
 from transformer import Translator
-from transformer.analysis.alignment.alignment_counts import AlignmentCounts
+from transformer.analysis.alignment.error_rate import AlignmentCounts
 from transformer.analysis.alignment.leaderboard import WAYS, Leaderboard, leaderboard
 from transformer.analysis.attribution import alti, value_zeroing
 from transformer.analysis.attribution.rollout import encoder, joint

@@ -19,7 +19,7 @@ from transformer.analysis.findings import (
     saves_of,
 )
 from transformer.analysis.findings import over_training as training_room
-from transformer.analysis.findings.saves import SCORES, SavedScores, write_scores
+from transformer.analysis.findings.over_training import SCORES, SavedScores, write_scores
 from transformer.checkpoint import save_checkpoint
 from transformer.training.run import RunFolder
 from transformer.training.saving import LastWeights

@@ -10,8 +10,7 @@ import torch
 
 from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
-from transformer.analysis.corpora.losses import batched, losses
-from transformer.analysis.corpora.passes import encoded
+from transformer.analysis.corpora.passes import batched, encoded, losses
 from transformer.analysis.importance.by_gradient import (
     BY,
     Importance,

@@ -9,7 +9,7 @@ from torch import nn
 from tests.model.small import make_model
 from transformer import Translator
 from transformer.analysis.inside import batched, convolved
-from transformer.analysis.inside.convolutions import by_convolution
+from transformer.analysis.inside.asides import by_convolution
 from transformer.model.layers import FeedForward
 from transformer.text import Vocabulary
 

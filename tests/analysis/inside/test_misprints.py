@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from transformer import Translator
-from transformer.analysis.inside.misprints import keys_by_the_query_matrix
+from transformer.analysis.inside.asides import keys_by_the_query_matrix
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.text import Vocabulary

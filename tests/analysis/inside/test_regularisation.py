@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from transformer import Translator
-from transformer.analysis.inside.regularisation import dropped, smoothed
+from transformer.analysis.inside.learning import dropped, smoothed
 from transformer.inference import Trace
 from transformer.model import Transformer
 from transformer.model.layers import AddAndNorm

@@ -11,9 +11,7 @@ from tests.analysis.shifted import quiet, shift_model
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Gold, words_of
-from transformer.analysis.roles.head_measures import HeadMeasures, measure_heads
-from transformer.analysis.roles.head_roles import WITHIN_TEXTS, head_roles
-from transformer.analysis.roles.syntax import (
+from transformer.analysis.roles.corpus_tokens import (
     MARGIN,
     MIN_ROWS,
     RELATIONS,
@@ -21,6 +19,8 @@ from transformer.analysis.roles.syntax import (
     best_offset,
     tables,
 )
+from transformer.analysis.roles.head_measures import HeadMeasures, measure_heads
+from transformer.analysis.roles.head_roles import WITHIN_TEXTS, head_roles
 from transformer.measures import MEASURES, grammar
 from transformer.text import TASKS, Vocabulary
 

@@ -20,9 +20,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transformer.analysis.alignment.alignment_counts import AlignmentCounts
-from transformer.analysis.alignment.baselines import rivals, teaching
-from transformer.analysis.alignment.ibm_aligner import learn
+from transformer.analysis.alignment.baselines import learn, rivals, teaching
+from transformer.analysis.alignment.error_rate import AlignmentCounts
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Linked
 from transformer.analysis.corpora.passes import NumberedBatch, Progress, encoded, silent, watch

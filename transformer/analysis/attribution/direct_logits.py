@@ -33,8 +33,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from transformer.analysis.attribution.gradients import output_position, rival
 from transformer.analysis.attribution.norms import add_and_norm, attention, numbers, same_model
-from transformer.analysis.attribution.rival import output_position, rival
 from transformer.hooks import Hooks
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
@@ -90,7 +90,7 @@ def direct_logits(
 
     Args:
         trace: of this model without hooks, with all sites recorded.
-        against: a rival, as `rival.rival` takes one.
+        against: a rival, as `gradients.rival` takes one.
 
     Raises:
         ValueError: for a trace of another model, or a position or id that is not there.

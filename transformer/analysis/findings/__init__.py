@@ -10,7 +10,7 @@ what they say of that checkpoint is no blind test.
 """
 
 from transformer.analysis.findings.blanked import blank_out
-from transformer.analysis.findings.by_measure import CLAIMED
+from transformer.analysis.findings.by_measure import CLAIMED, POSITIONAL_HEADS
 from transformer.analysis.findings.faithful import (
     ALTI_PLUS,
     DEPTH,
@@ -25,10 +25,9 @@ from transformer.analysis.findings.over_training import (
     pruning_over_training,
     saves_of,
     scores_of,
+    write_scores,
 )
-from transformer.analysis.findings.positional import POSITIONAL_HEADS
 from transformer.analysis.findings.removal import FRAGILE_KIND, LAST_CROSS, SINGLE_HEADS
-from transformer.analysis.findings.saves import write_scores
 from transformer.analysis.findings.word_alignment import (
     DIAGONAL,
     INPUT_HEADS,

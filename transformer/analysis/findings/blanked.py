@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float
 
 from transformer.analysis.attribution import alti, rollout, value_zeroing
+from transformer.analysis.attribution.contribution import rank_correlations
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import Progress, encoded
-from transformer.analysis.evidence.rank_correlation import rank_correlations
 from transformer.analysis.interventions.blanking import LOGITS
 from transformer.inference import Translator
 from transformer.inference.trace import Trace

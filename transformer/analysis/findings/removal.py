@@ -9,8 +9,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.losses import batched
-from transformer.analysis.corpora.passes import Progress, encoded
+from transformer.analysis.corpora.passes import Progress, batched, encoded
 from transformer.analysis.evidence.bootstrap import Drawn, lead
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import (

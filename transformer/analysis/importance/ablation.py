@@ -12,8 +12,15 @@ import torch
 from jaxtyping import Float
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.losses import batched, lengths, losses
-from transformer.analysis.corpora.passes import NumberedBatch, Progress, encoded, silent
+from transformer.analysis.corpora.passes import (
+    NumberedBatch,
+    Progress,
+    batched,
+    encoded,
+    lengths,
+    losses,
+    silent,
+)
 from transformer.analysis.evidence.bootstrap import BleuCounts, Interval, draws, interval, mean_loss
 from transformer.analysis.interventions.switching import (
     Head,

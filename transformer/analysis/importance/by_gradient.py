@@ -26,8 +26,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.losses import batched, losses
-from transformer.analysis.corpora.passes import NumberedBatch, Progress, encoded, silent
+from transformer.analysis.corpora.passes import (
+    NumberedBatch,
+    Progress,
+    batched,
+    encoded,
+    losses,
+    silent,
+)
 from transformer.analysis.interventions.switching import KINDS, Head, site
 from transformer.hooks import HookFn, Hooks
 from transformer.inference import Translator

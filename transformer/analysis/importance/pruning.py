@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.losses import batched, lengths
-from transformer.analysis.corpora.passes import Progress, encoded, silent
+from transformer.analysis.corpora.passes import Progress, batched, encoded, lengths, silent
 from transformer.analysis.evidence.bootstrap import draws, interval, mean_loss
 from transformer.analysis.importance.ablation import losses_without, measure_without
 from transformer.analysis.interventions.switching import KINDS, Head

@@ -31,9 +31,9 @@ from torch import Tensor
 
 from transformer.analysis.corpora.passes import Progress, silent
 from transformer.analysis.interventions.switching import KINDS, site
-from transformer.analysis.unchanged import load_unchanged
 from transformer.hooks import HookFn, Hooks
 from transformer.inference import Translator
+from transformer.inference.translator import load_unchanged
 from transformer.model import Transformer
 
 Part = Literal["stream", "attention", "ffn", "heads"]

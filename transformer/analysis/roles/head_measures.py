@@ -24,9 +24,8 @@ from transformer.analysis.corpora.passes import (
     silent,
     watch,
 )
-from transformer.analysis.roles.corpus_tokens import Tokens
+from transformer.analysis.roles.corpus_tokens import WITHIN, Tokens, best_offset
 from transformer.analysis.roles.strongest_keys import Numbers, StrongestKeys
-from transformer.analysis.roles.syntax import WITHIN, best_offset
 from transformer.hooks import Hooks
 from transformer.inference import Translator
 from transformer.inference.trace import WEIGHTS
@@ -48,8 +47,8 @@ class HeadMeasures:
             NaN where a sentence has no row that counts.
         rows: by kind and measure how many rows of each sentence count.
         chance: by kind and measure what a head would get that looks everywhere alike.
-        best_offsets: by measure of `syntax.WITHIN` the offset that finds what the encoder's rows
-            look for most often, and how often it does; none for a measure without a row.
+        best_offsets: by measure of `WITHIN` the offset that finds what the encoder's rows look for
+            most often, and how often it does; none for a measure without a row.
         strongest_keys: by kind where the rows have their greatest weight.
     """
 

@@ -36,9 +36,9 @@ from transformer.analysis.corpora.passes import (
     watch,
 )
 from transformer.analysis.interventions.switching import check_heads, site
-from transformer.analysis.unchanged import load_unchanged
 from transformer.hooks import HookFn, Hooks
 from transformer.inference import Translator
+from transformer.inference.translator import load_unchanged
 
 POINTS = 3000
 """Most points of one map: more are slow to draw and hide each other."""

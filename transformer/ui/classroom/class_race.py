@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.analysis.evidence.race_verdicts import ENOUGH
+from transformer.analysis.evidence.verdicts import ENOUGH
 from transformer.classroom import Classroom
 from transformer.jobs import JobError
 from transformer.jobs.race_runs import race_runs, submit_race

@@ -91,7 +91,7 @@ def _question(task: str, same: list[PositionModel], most: int) -> Computation:
     }
     folders = [str(one.path.resolve()) for one in same]
     return Computation(
-        "transformer.analysis.positions.extrapolation_job:lengths",
+        "transformer.analysis.positions.extrapolation:lengths",
         {**given, "models": [*zip(folders, hashes, strict=True)]},
         known_by=(hashes, given),
     )

@@ -47,7 +47,7 @@ def _question(model: Model) -> Computation:
     }
     folder = str(models.checkpoints()[model.name].resolve())
     return Computation(
-        "transformer.analysis.positions.extrapolation_job:places",
+        "transformer.analysis.positions.extrapolation:places",
         {**given, "checkpoint": folder, "hash": model.hash},
         known_by=(model.hash, given),
     )
