@@ -117,11 +117,8 @@ def _refuse_another(target: Path, config: ModelConfig, vocabulary: Vocabulary) -
 
 
 def load_config(folder: str | os.PathLike[str]) -> ModelConfig:
-    """The model's shape, without its weights.
-
-    Raises:
-        CheckpointError: if the folder is none, or its config.json is missing, cut off or wrong.
-    """
+    """The model's shape, without its weights. Raises CheckpointError if the folder is none, or its
+    config.json is missing, cut off or wrong."""
     path = _file(folder, CONFIG)
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
@@ -167,11 +164,8 @@ def load_checkpoint(
 
 def load_languages(folder: str | os.PathLike[str]) -> Languages | None:
     """Codes of what the model reads and what it writes, ("en", "fr"): its card's, or else those in
-    the folder's name. None if neither says.
-
-    Raises:
-        CheckpointError: if the folder is none, or its card names anything but two languages.
-    """
+    the folder's name. None if neither says. Raises CheckpointError if the folder is none, or its
+    card names anything but two languages."""
     card = _file(folder, CONFIG).with_name(CARD)
     try:
         with card.open("rb") as file:
@@ -185,11 +179,8 @@ def load_languages(folder: str | os.PathLike[str]) -> Languages | None:
 
 
 def check_checkpoint(folder: str | os.PathLike[str]) -> None:
-    """Whether config.json and the header of the weights fit together; reads no weight.
-
-    Raises:
-        CheckpointError: as `load_checkpoint`, for what can be seen so.
-    """
+    """Whether config.json and the header of the weights fit together; reads no weight. Raises
+    CheckpointError as `load_checkpoint`, for what can be seen so."""
     config = load_config(folder)
     _file(folder, VOCABULARY)
     _check_header(_file(folder, WEIGHTS), config)

@@ -51,11 +51,8 @@ class HookPoint(nn.Module):
     name: str = ""
 
     def forward(self, x: Tensor, hooks: Hooks | None = None) -> Tensor:
-        """Any shape in, the same shape out.
-
-        Raises:
-            ValueError: if the hook returns a tensor of another shape, or no tensor.
-        """
+        """Any shape in, the same shape out. Raises ValueError if the hook returns a tensor of
+        another shape, or no tensor."""
         if hooks is None or self.name not in hooks:
             return x
         replaced = hooks[self.name](x, self.name)

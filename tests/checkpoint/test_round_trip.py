@@ -10,11 +10,7 @@ import pytest
 import torch
 
 from tests.checkpoint.models import tiny, weights
-from transformer.checkpoint import (
-    checkpoint_hash,
-    load_checkpoint,
-    save_checkpoint,
-)
+from transformer.checkpoint import checkpoint_hash, load_checkpoint, save_checkpoint
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 

@@ -136,10 +136,7 @@ def test_results_go_through_json_and_pickle(translator: Translator) -> None:
         ({"target": []}, "There is no translation to force"),
         ({"target": [5, 2, 6]}, "Target id 2 at place 1 is a control piece"),
         ({"target": [5, 999]}, "Target id 999 is not from 0 to 319"),
-        (
-            {"target": [5] * 563},
-            "The translation to force has 563 pieces; at most 562 can",
-        ),
+        ({"target": [5] * 563}, "The translation to force has 563 pieces; at most 562 can"),
     ],
 )
 def test_wrong_options_are_said(

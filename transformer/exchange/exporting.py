@@ -28,11 +28,8 @@ def export_marian(folder: str | os.PathLike[str], out: str | os.PathLike[str]) -
     """Write config.json, model.safetensors, the vocabulary's files and the card.
 
     Biases that the model has not are zeros. Padding, `<s>` and `<unk>` are barred from its outputs,
-    as they are here.
-
-    Raises:
-        CheckpointError: for a checkpoint that is none, a model that Marian's is not, or a folder
-            that is there already.
+    as they are here. Raises CheckpointError for a checkpoint that is none, a model that Marian's is
+    not, or a folder that is there already.
     """
     path, target = Path(folder), Path(out)
     model, vocabulary = load_checkpoint(path)

@@ -36,10 +36,7 @@ class SingleSession:
     """`Session` for one row, and score functions that are dot products."""
 
     def __init__(
-        self,
-        weights: DecoderWeights,
-        memory: Float[Tensor, "1 src d_model"],
-        max_len: int,
+        self, weights: DecoderWeights, memory: Float[Tensor, "1 src d_model"], max_len: int
     ) -> None:
         self.weights, self.length = weights, 0
         config = weights.config
@@ -157,11 +154,7 @@ def speculative(
 
 
 def _draft(
-    session: SingleSession,
-    ids: list[int],
-    choose: Choose,
-    limit: int,
-    allowed: Allowed,
+    session: SingleSession, ids: list[int], choose: Choose, limit: int, allowed: Allowed
 ) -> None:
     """Draft on from `ids`, in place, until `</s>` or the limit."""
     config, device = allowed.config, session.cache.device

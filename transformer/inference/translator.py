@@ -40,11 +40,9 @@ class Translator:
         best under `torch.no_grad()`; see `Engine` on edits through `.data`.
 
         `precision` is of batches: with "auto", eight sentences or more at once are computed with
-        bfloat16 products if that is faster here, and rounding may then exchange two nearly
-        equal words; "fp32" never does so. Single sentences and traces are always float32's.
-
-        Raises:
-            ValueError: if model and vocabulary do not fit, or the model is in training mode.
+        bfloat16 products if that is faster here, and rounding may then exchange two nearly equal
+        words; "fp32" never does so. Single sentences and traces are always float32's. Raises
+        ValueError if model and vocabulary do not fit, or the model is in training mode.
         """
         vocabulary.check(model.config)
         if model.training:
@@ -57,10 +55,7 @@ class Translator:
 
     @classmethod
     def load(
-        cls,
-        path: str | os.PathLike[str],
-        device: str = "auto",
-        precision: Precision = "auto",
+        cls, path: str | os.PathLike[str], device: str = "auto", precision: Precision = "auto"
     ) -> Translator:
         """From a checkpoint folder, to "cpu", "cuda", "mps" or the best there is ("auto").
 
@@ -131,13 +126,10 @@ class Translator:
     ) -> Trace:
         """Translate, or take `target`, and record every site in one pass over the output.
 
-        `prefix` and the options are those of `translate`.
-        The encoder runs once, and the decoder once more over the finished output. With `hooks`,
-        the trace shows the model with that intervention. Sites to record are all of
-        `model.hook_names`, or `names`.
-
-        Raises:
-            ValueError: as `translate`, and for a name that is no site.
+        `prefix` and the options are those of `translate`. The encoder runs once, and the decoder
+        once more over the finished output. With `hooks`, the trace shows the model with that
+        intervention. Sites to record are all of `model.hook_names`, or `names`. Raises ValueError
+        as `translate`, and for a name that is no site.
         """
         begin = _prefix(prefix, options, target)
         decoding = _options(options, target)
@@ -221,11 +213,8 @@ class Translator:
 
 
 def load_unchanged(folder: str | os.PathLike[str], digest: str) -> Translator:
-    """The checkpoint that a computation was asked about, loaded where it still is that one.
-
-    Raises:
-        ValueError, OSError: for a checkpoint that has another hash by now.
-    """
+    """The checkpoint that a computation was asked about, loaded where it still is that one. Raises
+    ValueError or OSError for a checkpoint that has another hash by now."""
     if checkpoint_hash(Path(folder)) != digest:
         raise ValueError(f"the checkpoint {Path(folder).name} has changed meanwhile; ask again")
     return Translator.load(folder)

@@ -149,12 +149,7 @@ class LayerWeights:
     brings b_2 along.
     """
 
-    def __init__(
-        self,
-        layer: DecoderLayer,
-        wide: Kind,
-        small: Kind,
-    ) -> None:
+    def __init__(self, layer: DecoderLayer, wide: Kind, small: Kind) -> None:
         own, cross, ffn = layer.self_attn, layer.cross_attn, layer.ffn
         self.own_score: ScoreFunction = own.score
         self.cross_score: ScoreFunction = cross.score
@@ -178,12 +173,7 @@ class LayerWeights:
 class DecoderWeights:
     """All of a decoder in one kind of number. Never changed once built: threads share it."""
 
-    def __init__(
-        self,
-        model: Transformer,
-        wide: Kind = Exact,
-        small: Kind | None = None,
-    ) -> None:
+    def __init__(self, model: Transformer, wide: Kind = Exact, small: Kind | None = None) -> None:
         """`wide` makes the larger matrices, `small` the square ones (the same if left out)."""
         self.config = model.config
         self.layers = [

@@ -151,9 +151,7 @@ def stack(name: str, config: RivalConfig, n_layers: int) -> list[nn.Module]:
     with m = (k+1)/2: 1, 2, 4 … for k = 3, as in ByteNet (Kalchbrenner et al. 2016). Written in base
     m, every distance is a sum of one tap a layer, all towards the same side. With kⁱ it would need
     both sides (63 = 81 − 27 + 9), and the way there may lead past the ends, where there is nothing.
-
-    Raises:
-        ValueError: for a name that there is not.
+    Raises ValueError for a name that there is not.
     """
     if name == "dilated":
         return [

@@ -18,16 +18,10 @@ from transformer.analysis.attribution import alti, value_zeroing
 from transformer.analysis.attribution.rollout import encoder, joint
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import silent
-from transformer.analysis.findings import (
-    FINDINGS,
-    blank_out,
-)
+from transformer.analysis.findings import FINDINGS, blank_out
 from transformer.analysis.findings import removal as removal_room
 from transformer.analysis.findings import word_alignment as words_room
-from transformer.analysis.findings.blanked import (
-    agreement,
-    blank_out_memory,
-)
+from transformer.analysis.findings.blanked import agreement, blank_out_memory
 from transformer.analysis.findings.by_measure import published
 from transformer.analysis.findings.finding import spread
 from transformer.analysis.reports import report

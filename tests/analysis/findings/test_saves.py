@@ -12,12 +12,7 @@ from tests.analysis.altered import without_output
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.evidence.bootstrap import BleuCounts
-from transformer.analysis.findings import (
-    FINDINGS,
-    Untestable,
-    pruning_over_training,
-    saves_of,
-)
+from transformer.analysis.findings import FINDINGS, Untestable, pruning_over_training, saves_of
 from transformer.analysis.findings import over_training as training_room
 from transformer.analysis.findings.over_training import SCORES, SavedScores, write_scores
 from transformer.checkpoint import save_checkpoint

@@ -15,11 +15,7 @@ from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.interventions.switching import site
 from transformer.analysis.roles import query_key_map as module
-from transformer.analysis.roles.query_key_map import (
-    QueryKeyMap,
-    principal_plane,
-    query_key_map,
-)
+from transformer.analysis.roles.query_key_map import QueryKeyMap, principal_plane, query_key_map
 from transformer.config import ModelConfig
 from transformer.inference import Trace
 from transformer.model import Transformer

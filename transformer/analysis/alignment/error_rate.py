@@ -21,10 +21,7 @@ def alignment_error(
     """AER(S, P; A) = 1 - (|A∩S| + |A∩P|) / (|A| + |S|) (Och and Ney 2003, section 6).
 
     0 is best. `possible` links hold the sure ones too; left out, they are the sure ones, and the
-    rate is 1 - F₁.
-
-    Raises:
-        ValueError: if there is neither a link found nor a sure one.
+    rate is 1 - F₁. Raises ValueError if there is neither a link found nor a sure one.
     """
     a, s = set(found), set(sure)
     p = s | set(possible or ())

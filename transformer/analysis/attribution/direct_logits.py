@@ -174,9 +174,7 @@ def _without(
     for first in range(0, len(every), step):
         some = every[first : first + step]
         states = model.decode(
-            tgt.expand(len(some), -1),
-            memory.expand(len(some), -1, -1),
-            hooks=_off(some, position),
+            tgt.expand(len(some), -1), memory.expand(len(some), -1, -1), hooks=_off(some, position)
         )
         logits = model.project(states[:, -1:])[:, 0].double()
         other = logits.mean(dim=-1) if against is None else logits[:, against]

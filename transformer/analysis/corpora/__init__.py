@@ -6,7 +6,6 @@ It may not know what is measured: a pass calls whoever asked for it.
 """
 
 from transformer.analysis.corpora.corpus import (
-    DEFAULT_SENTENCES,
     MAX_SENTENCES,
     NAMES,
     Corpus,
@@ -15,12 +14,4 @@ from transformer.analysis.corpora.corpus import (
     ours_for,
 )
 
-__all__ = [
-    "DEFAULT_SENTENCES",
-    "MAX_SENTENCES",
-    "NAMES",
-    "Corpus",
-    "Sentence",
-    "corpus_for",
-    "ours_for",
-]
+__all__ = ["MAX_SENTENCES", "NAMES", "Corpus", "Sentence", "corpus_for", "ours_for"]

@@ -98,11 +98,8 @@ DIGITS = 6
 
 
 def parse_links(text: str) -> tuple[frozenset[Link], frozenset[Link]]:
-    """Sure and possible links of a line in Pharaoh's format; see `Corpus.of_lines`.
-
-    Raises:
-        ValueError: for a part that is no link.
-    """
+    """Sure and possible links of a line in Pharaoh's format; see `Corpus.of_lines`. Raises
+    ValueError for a part that is no link."""
     sure: set[Link] = set()
     possible: set[Link] = set()
     for part in text.split():

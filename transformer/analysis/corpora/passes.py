@@ -62,11 +62,8 @@ class NumberedBatch(Batch):
 
 
 def encoded(translator: Translator, corpus: Corpus, progress: Progress = silent) -> list[Pair]:
-    """All sentences as ids; where a target is missing, the model's own greedy translation.
-
-    Raises:
-        ValueError: naming the sentence, counted from 1, for a text that is too long.
-    """
+    """All sentences as ids; where a target is missing, the model's own greedy translation. Raises
+    ValueError naming the sentence, counted from 1, for a text that is too long."""
     vocabulary, config = translator.vocabulary, translator.model.config
     decoder = SequenceDecoder(translator.model, "fp32")
     sources = vocabulary.encode_batch([s.source for s in corpus.sentences], threads=1)

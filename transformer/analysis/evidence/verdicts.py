@@ -151,12 +151,9 @@ def results(outcomes: Iterable[Outcome], entries: Sequence[str]) -> pd.DataFrame
     """A row an entry, in this order: each measure over its seeds, at equal steps.
 
     Columns: "n", the seeds that finished; `{measure}_mean`, `_sd` (of a sample, so NaN for one
-    seed), `_min` and `_max` for loss and accuracy; "reached", how many saw 95% right;
-    "steps_mean", "steps_min" and "steps_max" until then, NaN unless every seed did;
-    "seconds_mean".
-
-    Raises:
-        ValueError: for an outcome of another entry, or a seed that an entry has twice.
+    seed), `_min` and `_max` for loss and accuracy; "reached", how many saw 95% right; "steps_mean",
+    "steps_min" and "steps_max" until then, NaN unless every seed did; "seconds_mean". Raises
+    ValueError for an outcome of another entry, or a seed that an entry has twice.
     """
     found: dict[str, dict[int, Outcome]] = {entry: {} for entry in entries}
     for one in outcomes:
@@ -189,11 +186,8 @@ def _row(outcomes: list[Outcome]) -> dict[str, float]:
 
 
 def verdict(table: pd.DataFrame, claim: Claim, measure: Measure = "loss") -> Verdict:
-    """What `results` says about the claim, by `RULE`: loss is better lower, accuracy higher.
-
-    Raises:
-        ValueError: if the table lacks one of the claim's entries.
-    """
+    """What `results` says about the claim, by `RULE`: loss is better lower, accuracy higher. Raises
+    ValueError if the table lacks one of the claim's entries."""
     for entry in (claim.better, claim.worse):
         if entry not in table.index:
             raise ValueError(f"the table has no entry {entry!r}; it has {', '.join(table.index)}")

@@ -20,13 +20,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import Progress, silent
 from transformer.analysis.evidence.bootstrap import BleuCounts, Drawn, draws, lead
 from transformer.analysis.evidence.verdicts import Effect
-from transformer.analysis.findings.finding import (
-    Finding,
-    Published,
-    Untestable,
-    enough,
-    size,
-)
+from transformer.analysis.findings.finding import Finding, Published, Untestable, enough, size
 from transformer.analysis.importance.ablation import bleu_of, references_of, without_heads
 from transformer.analysis.importance.by_gradient import gradient_importance
 from transformer.checkpoint import load_checkpoint
@@ -78,11 +72,8 @@ def scores_of(
 
 
 def judged(scores: Sequence[SavedScores]) -> Finding:
-    """The finding, from what each save scored.
-
-    Raises:
-        Untestable: if fewer than two of them translate at all.
-    """
+    """The finding, from what each save scored. Raises Untestable if fewer than two of them
+    translate at all."""
     able = [one for one in scores if one.whole.score >= LEAST_BLEU]
     if len(able) < 2:
         raise Untestable(
@@ -192,11 +183,8 @@ def write_scores(path: str | os.PathLike[str], scores: Sequence[SavedScores]) ->
 
 
 def read_scores(path: Path) -> list[SavedScores]:
-    """What `write_scores` wrote.
-
-    Raises:
-        Untestable: if the file is too large, of another kind, or of too few sentences.
-    """
+    """What `write_scores` wrote. Raises Untestable if the file is too large, of another kind, or of
+    too few sentences."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise ValueError("it is too large")

@@ -12,13 +12,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import Progress, batched, encoded
 from transformer.analysis.evidence.bootstrap import Drawn, lead
 from transformer.analysis.evidence.verdicts import Effect
-from transformer.analysis.findings.finding import (
-    Finding,
-    Published,
-    Untestable,
-    enough,
-    size,
-)
+from transformer.analysis.findings.finding import Finding, Published, Untestable, enough, size
 from transformer.analysis.importance.ablation import losses_without
 from transformer.analysis.importance.by_gradient import Importance, gradient_importance
 from transformer.analysis.interventions.switching import KINDS, Head, all_heads

@@ -107,7 +107,6 @@ def measure_without(
     Args:
         bleu: translate the corpus each time as well, which takes several times as long.
         seed: of the bootstrap's draws.
-        progress: as in `passes`; what it raises ends the work.
 
     Raises:
         ValueError: for a head that the model has not, or a text that is too long.
@@ -191,10 +190,8 @@ def without_heads(translator: Translator, heads: Iterable[Head]) -> Translator:
     """A translator of its own in which these heads write nothing: their columns of W^O are 0.
 
     It translates as with `switched_off`, but many sentences at full speed: hooks need the whole
-    decoder at every step. The translator given, and its model, stay as they are.
-
-    Raises:
-        ValueError: for a head that the model has not.
+    decoder at every step. The translator given, and its model, stay as they are. Raises ValueError
+    for a head that the model has not.
     """
     checked = check_heads(translator.model.config, heads)
     model = copy.deepcopy(translator.model)

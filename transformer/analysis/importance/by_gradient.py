@@ -95,11 +95,7 @@ def gradient_importances(
     summed within a position and no further (github.com/pmichel31415, as copies of it have it; an
     early one multiplies the two sums, over the dimensions, instead of summing products).
 
-    Args:
-        progress: as in `passes`; what it raises ends the work.
-
-    Raises:
-        ValueError: naming the sentence, for a text that is too long.
+    Raises ValueError naming the sentence, for a text that is too long.
     """
     done = 0
     sums: dict[By, dict[str, npt.NDArray[np.float64]]] = {by: {} for by in BY}

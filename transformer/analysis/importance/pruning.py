@@ -100,7 +100,6 @@ def pruning_curve(
         counts: how many are off at each point; left out: 0, 1, 2 … all.
         bleu_at: the counts at which the corpus is translated as well; it takes longer.
         seed: of the bootstrap's draws.
-        progress: as in `passes`; what it raises ends the work.
 
     Returns:
         The columns of `Ablation.to_frame`, a line a point in the order of `off`; `bleu` and its
@@ -150,7 +149,6 @@ def kinds_pruned(
         orders: by name, of all heads, the first to go first; each kind's curve is of its own heads.
         points: of a curve, besides the one with all heads.
         seeds: of the random orders.
-        progress: as in `passes`; what it raises ends the work.
 
     Returns:
         A line a point: kind, order (its name, or "random"), off (how many heads), loss (nats a

@@ -79,11 +79,9 @@ class Comparison:
     def attention_rows(self, kind: str) -> Float[np.ndarray, "layers heads query"]:
         """How far each row of attention moved: total variation, ½ Σ_j |a_ij − b_ij|, 0 to 1.
 
-        It is the share of a row's weight that now lies on other keys.
-
-        Raises:
-            ValueError: for another kind, weights that were not recorded, or attention to a source
-                whose tokens are no longer the same.
+        It is the share of a row's weight that now lies on other keys. Raises ValueError for another
+        kind, weights that were not recorded, or attention to a source whose tokens are no longer
+        the same.
         """
         if kind != "decoder" and self.original.src_ids != self.forced.src_ids:
             raise ValueError(

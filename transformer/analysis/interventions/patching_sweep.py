@@ -128,7 +128,6 @@ def patching_sweep(
 
     Args:
         targets: translations of both to take the answers from; left out: the model's own, greedy.
-        progress: as in `passes`; what it raises ends the work.
 
     Raises:
         ValueError: as `Translator.translate`, and for sentences of other lengths or the same one,

@@ -30,7 +30,6 @@ from transformer.analysis.positions.order import Reordered, reordered
 from transformer.analysis.positions.tables import (
     SIDES,
     STACKS,
-    Fit,
     added,
     noise_like,
     sinusoid_fit,
@@ -41,7 +40,6 @@ __all__ = [
     "BEYOND",
     "SIDES",
     "STACKS",
-    "Fit",
     "Reordered",
     "Right",
     "added",

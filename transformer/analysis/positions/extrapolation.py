@@ -96,10 +96,8 @@ def moved(translator: Translator, pairs: Sequence[Pair], start: int) -> float:
     """Log-probability (nats a target piece) of translations when both sides' positions begin at
     `start` instead of 0; everything else stays as it is.
 
-    To a model that went by distances alone it would be the same for every start.
-
-    Raises:
-        ValueError: past the last position that a model has learned.
+    To a model that went by distances alone it would be the same for every start. Raises ValueError
+    past the last position that a model has learned.
     """
     model = translator.model
 
@@ -116,12 +114,9 @@ def moved(translator: Translator, pairs: Sequence[Pair], start: int) -> float:
 
 
 def joined(translator: Translator, pairs: Sequence[Pair]) -> tuple[int, float]:
-    """The pairs joined to one long text: its source pieces, `</s>` counted, and the
-    log-probability (nats a target piece) of its translation.
-
-    Raises:
-        ValueError: if it has more than 512 pieces, or more than the model has positions.
-    """
+    """The pairs joined to one long text: its source pieces, `</s>` counted, and the log-probability
+    (nats a target piece) of its translation. Raises ValueError if it has more than 512 pieces, or
+    more than the model has positions."""
     source, target = (" ".join(side) for side in zip(*pairs, strict=True))
     found = translator.translate(source, target=target, candidates=1)
     return len(found.src_ids), found.log_probability / len(found.ids)

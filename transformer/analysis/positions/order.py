@@ -47,10 +47,7 @@ def no_positions(tensor: Tensor, _: str) -> Tensor:
 
 def reordered(translator: Translator, first: str, second: str) -> Reordered:
     """Read both sentences by the whole model, and with nothing added for the source's places.
-
-    Raises:
-        ValueError: if they are not the same pieces in two orders, or as `translate` does.
-    """
+    Raises ValueError if they are not the same pieces in two orders, or as `translate` does."""
     ids = [translator.vocabulary.encode(text) for text in (first, second)]
     if sorted(ids[0]) != sorted(ids[1]):
         raise ValueError("The two sentences are not of the same pieces in another order.")

@@ -80,10 +80,8 @@ def sinusoid_fit(vectors: Float[np.ndarray, "length d_model"], steps: int = 200)
     """For each dimension the a·sin(ωp) + b·cos(ωp) + c nearest to it by least squares.
 
     ω is the best of `steps` wavelengths from 2 positions to 4 times the length. Four free numbers
-    explain much of a few points, whatever they are: hold it against `noise_like(vectors)`.
-
-    Raises:
-        ValueError: for fewer than 6 positions, where there is nothing left to explain.
+    explain much of a few points, whatever they are: hold it against `noise_like(vectors)`. Raises
+    ValueError for fewer than 6 positions, where there is nothing left to explain.
     """
     length, width = vectors.shape
     if length < 6:

@@ -114,10 +114,8 @@ def measure_heads(
 ) -> HeadMeasures:
     """All measures of all heads of all three kinds, in one pass over the corpus.
 
-    Targets that the corpus does not give are the model's own greedy translations.
-
-    Raises:
-        ValueError: for a sentence that is too long.
+    Targets that the corpus does not give are the model's own greedy translations. Raises ValueError
+    for a sentence that is too long.
     """
     n_missing = sum(not sentence.target for sentence in corpus.sentences)
     share = 0.6 * n_missing / len(corpus)  # of the time, roughly

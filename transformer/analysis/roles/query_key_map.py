@@ -128,10 +128,7 @@ class QueryKeyMap:
             sum(map(len, tokens[:sentence])) for tokens in (self.query_tokens, self.key_tokens)
         ]
         n_query, n_key = len(self.query_tokens[sentence]), len(self.key_tokens[sentence])
-        return (
-            queries[starts[0] : starts[0] + n_query],
-            keys[starts[1] : starts[1] + n_key],
-        )
+        return (queries[starts[0] : starts[0] + n_query], keys[starts[1] : starts[1] + n_key])
 
     def to_dict(self) -> dict[str, Any]:
         """What is drawn, as JSON can hold it: "points", "explained", "agreement", "sentences" with
@@ -159,11 +156,8 @@ def query_key_map(
     *,
     progress: Progress = silent,
 ) -> QueryKeyMap:
-    """Map one head over the first sentences of `corpus`, whole ones, up to `POINTS` points.
-
-    Raises:
-        ValueError: for a head that is not there, or a model whose scores are no dot products.
-    """
+    """Map one head over the first sentences of `corpus`, whole ones, up to `POINTS` points. Raises
+    ValueError for a head that is not there, or a model whose scores are no dot products."""
     config = translator.model.config
     check_heads(config, [(kind, layer, head)])
     if config.score == "additive":

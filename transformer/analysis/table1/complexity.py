@@ -133,10 +133,8 @@ def count(layer: str, n: int, d: int, k: int = 3, r: int = 15) -> Count:
 
     What is counted is what PyTorch's own FLOP counter has a formula for (matrix products and
     convolutions; two FLOPs are one multiplication with its addition), each credited to the weight
-    it reads. Softmax, tanh, scaling and biases, which grow with n² or n·d, are not.
-
-    Raises:
-        ValueError: for sizes that cannot be, or a layer that there is not.
+    it reads. Softmax, tanh, scaling and biases, which grow with n² or n·d, are not. Raises
+    ValueError for sizes that cannot be, or a layer that there is not.
     """
     if layer not in RIVALS:
         raise ValueError(f"There is no layer {layer!r}; there is {', '.join(RIVALS)}.")

@@ -72,10 +72,7 @@ def path_length(name: str, n: int, k: int = 3, r: int = 15) -> float:
     side: ⌈(n−1) / ((w−1)/2)⌉ layers, about 2n/w for the paper's n/k and n/r. Dilations 1, m, m² …
     with m = (k+1)/2 carry m^L − 1 in L layers: ⌈log_m n⌉ for the paper's log_k n, which is that of
     a kernel that looks to one side alone. A recurrent layer is one layer, whose n−1 steps follow
-    each other; see `steps`.
-
-    Raises:
-        ValueError: for a name that there is not.
+    each other; see `steps`. Raises ValueError for a name that there is not.
     """
     if name not in STACKS:
         raise ValueError(f"There is no stack of {name!r}; there is {', '.join(STACKS)}.")

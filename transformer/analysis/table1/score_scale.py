@@ -19,11 +19,7 @@ from transformer.cancellation import check_cancelled
 from transformer.config import Score
 from transformer.inference import Trace
 
-KINDS: dict[Score, str] = {
-    "scaled_dot": "q·k / √d_k",
-    "dot": "q·k",
-    "additive": "v·tanh(q + k)",
-}
+KINDS: dict[Score, str] = {"scaled_dot": "q·k / √d_k", "dot": "q·k", "additive": "v·tanh(q + k)"}
 """The score functions of `model.attention.ScoreFunction`, as they are written."""
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 KEYS = 32  # of a row, about a sentence
@@ -59,10 +55,7 @@ def draw(d_k: int, *, keys: int = KEYS, rows: int = ROWS, seed: int = 1) -> dict
     """Queries and keys with independent components of mean 0 and variance 1, by every score.
 
     All three score the same queries and keys. The v of "additive" is drawn for each row as a new
-    layer draws it, evenly from -1/√d_k to 1/√d_k.
-
-    Raises:
-        ValueError: for a size below 1.
+    layer draws it, evenly from -1/√d_k to 1/√d_k. Raises ValueError for a size below 1.
     """
     if min(d_k, keys, rows) < 1:
         raise ValueError(f"d_k, keys and rows must be at least 1, not {d_k}, {keys} and {rows}")
@@ -122,10 +115,7 @@ def measure(
     closed form; "largest", mean of the greatest weight; "entropy", mean, bits; "jacobian", median
     of the norm of the softmax's Jacobian; "still", share of rows with less than `STILL`;
     "gradient", median of the gradient's norm at q, with "gradient_low" and "gradient_high", its
-    quartiles, and "gradient_mean".
-
-    Raises:
-        ValueError: as `draw`.
+    quartiles, and "gradient_mean". Raises ValueError as `draw`.
     """
     lines = []
     for d_k in widths:
