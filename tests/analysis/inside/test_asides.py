@@ -1,7 +1,10 @@
-"""The two other ways to say it: the network as convolutions, and an attention over a batch."""
+"""Beside the boxes: the network as convolutions, an attention over a batch, K W^Q for K W^K."""
 
 from __future__ import annotations
 
+import copy
+
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -9,7 +12,9 @@ from torch import nn
 from tests.model.small import make_model
 from transformer import Translator
 from transformer.analysis.inside import batched, convolved
-from transformer.analysis.inside.asides import by_convolution
+from transformer.analysis.inside.asides import by_convolution, keys_by_the_query_matrix
+from transformer.config import ModelConfig
+from transformer.model import Transformer
 from transformer.model.layers import FeedForward
 from transformer.text import Vocabulary
 
@@ -122,3 +127,39 @@ def test_a_sentence_alone_has_no_padding(translator: Translator) -> None:
 def test_pairs_are_needed(translator: Translator) -> None:
     with pytest.raises(ValueError, match="0 sentences and 0"):
         batched(translator, [], [], ATTENTIONS[0])
+
+
+@pytest.mark.parametrize("score", ["scaled_dot", "dot", "additive"])
+@pytest.mark.parametrize("layer", [0, 1])
+def test_it_is_what_a_model_with_that_matrix_for_both_does(
+    vocabulary: Vocabulary, score: str, layer: int
+) -> None:
+    config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), score=score)
+    model = Transformer(config).eval()
+    trace = Translator(model, vocabulary).trace(TEXT, "Elle cache.")
+    found = keys_by_the_query_matrix(model, trace, layer)
+
+    shared = copy.deepcopy(model)
+    with torch.no_grad():
+        attention = shared.encoder.layers[layer].self_attn
+        attention.w_k.copy_(attention.w_q)
+    other = Translator(shared, vocabulary).trace(TEXT, "Elle cache.")
+    np.testing.assert_allclose(found.wrong, other.weights("encoder", layer), atol=1e-5)
+    np.testing.assert_allclose(found.right, trace.weights("encoder", layer), atol=1e-5)
+    scores = other[f"encoder.layers.{layer}.self_attn.hook_scores"]
+    assert np.abs(scores - scores.swapaxes(1, 2)).max() < 1e-4
+    assert found.wrong_lopsided < 1e-4 < found.right_lopsided
+    assert 0 < found.moved < 1
+
+
+def test_where_the_matrices_are_the_same_nothing_is_moved(
+    tiny_model: Transformer, vocabulary: Vocabulary
+) -> None:
+    shared = copy.deepcopy(tiny_model)
+    with torch.no_grad():
+        attention = shared.encoder.layers[0].self_attn
+        attention.w_k.copy_(attention.w_q)
+    trace = Translator(shared, vocabulary).trace(TEXT, "Elle cache.")
+    found = keys_by_the_query_matrix(shared, trace, 0)
+    assert found.moved < 1e-5
+    assert found.own_place[0] == pytest.approx(found.own_place[1], abs=1e-5)
