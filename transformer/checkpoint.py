@@ -9,8 +9,11 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -168,14 +171,19 @@ def load_languages(folder: str | os.PathLike[str]) -> Languages | None:
     card names anything but two languages."""
     card = _file(folder, CONFIG).with_name(CARD)
     try:
-        with card.open("rb") as file:
-            text = file.read(CARD_BYTES).decode("utf-8-sig", errors="replace")
-        found = of_card(text)
-    except OSError:
-        found = None
+        found = of_card(read_card(card.parent))
     except ValueError as error:
         raise CheckpointError(f"{card}: {error}") from error
     return found or of_name(Path(folder).absolute().name)
+
+
+def read_card(folder: Path) -> str:
+    """The beginning of a folder's card as it is; nothing where there is none."""
+    try:
+        with (folder / CARD).open("rb") as file:
+            return file.read(CARD_BYTES).decode("utf-8-sig", errors="replace")
+    except OSError:
+        return ""
 
 
 def check_checkpoint(folder: str | os.PathLike[str]) -> None:
@@ -221,10 +229,17 @@ def _check_header(path: Path, config: ModelConfig) -> None:
 
 def _header(path: Path) -> dict[str, tuple[str, list[int]]]:
     """Type and shape of every tensor, by name. Raises CheckpointError."""
+    with open_weights(path) as file:
+        slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+        return {name: (each.get_dtype(), each.get_shape()) for name, each in slices.items()}
+
+
+@contextmanager
+def open_weights(path: Path) -> Iterator[Any]:
+    """A safetensors file, to be read. Raises CheckpointError if it is cut off, or none."""
     try:
         with safe_open(path, framework="pt") as file:
-            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-            return {name: (each.get_dtype(), each.get_shape()) for name, each in slices.items()}
+            yield file
     except (SafetensorError, OSError) as error:
         size = path.stat().st_size
         raise CheckpointError(
@@ -257,14 +272,8 @@ def _file(folder: str | os.PathLike[str], name: str) -> Path:
 
 def _read_weights(path: Path) -> dict[str, Tensor]:
     """All tensors as float32, each finite; the header has been checked."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            found = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        size = path.stat().st_size
-        raise CheckpointError(
-            f"{path} ({size} bytes) is cut off or is not a safetensors file: {error}"
-        ) from error
+    with open_weights(path) as file:
+        found = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
     _check_finite(found, str(path))
     return found
 

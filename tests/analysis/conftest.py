@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.analysis.made import TARGET, TEXT, lively
+from tests.analysis.made import TARGET, TEXT, fresh, lively
 from transformer import Translator
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
@@ -21,3 +21,14 @@ def model(tiny_model: Transformer) -> Transformer:
 def trace(model: Transformer, vocabulary: Vocabulary) -> Trace:
     """One sentence through it."""
     return Translator(model, vocabulary).trace(TEXT, TARGET)
+
+
+@pytest.fixture(scope="session", params=["the paper's", "with biases"])
+def any_trace(
+    request: pytest.FixtureRequest, model: Transformer, vocabulary: Vocabulary
+) -> tuple[Translator, Trace]:
+    """A model of the paper, and one as others train them, each with a sentence through it."""
+    translator = Translator(model, vocabulary)
+    if request.param == "with biases":
+        translator = fresh(vocabulary, biases=True, activation="swish", output_bias=True)
+    return translator, translator.trace(TEXT, TARGET)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
 import sentencepiece
 import torch
 from torch.nn import functional
-from transformers import MarianConfig, MarianMTModel
+from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
 ENGLISH = [
     f"{who} {does} {what} {when}."
@@ -112,6 +113,13 @@ def half_trained(made: MarianMTModel, steps: int = 120) -> MarianMTModel:
             functional.cross_entropy(logits.flatten(0, 1), out.flatten()).backward()
             optimizer.step()
     return made.eval()
+
+
+def tokenizer(folder: Path) -> MarianTokenizer:
+    """Theirs, of a folder."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # it recommends sacremoses, and uses none
+        return MarianTokenizer.from_pretrained(folder)
 
 
 def save(folder: Path, *, trained: bool = False, **changes: Any) -> MarianMTModel:

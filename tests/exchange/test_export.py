@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import pytest
 import torch
-from transformers import MarianMTModel, MarianTokenizer
+from transformers import MarianMTModel
 
 from tests.exchange import marian
 from tests.model.small import make_model
@@ -37,16 +36,10 @@ def checkpoint(tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path) 
     return folder
 
 
-def tokenizer(folder: Path) -> MarianTokenizer:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # it recommends sacremoses, and uses none
-        return MarianTokenizer.from_pretrained(folder)
-
-
 def test_the_same_logits_and_text(checkpoint: Path, tmp_path: Path) -> None:
     export_marian(checkpoint, tmp_path / "theirs")
     theirs = MarianMTModel.from_pretrained(tmp_path / "theirs").eval()
-    pieces = tokenizer(tmp_path / "theirs")
+    pieces = marian.tokenizer(tmp_path / "theirs")
     ours = Translator.load(checkpoint, "cpu", "fp32")
     for text in SENTENCES:
         found = ours.translate(text, max_len=40)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import numpy as np
 import torch
 from torch.nn import functional
 
 from transformer.config import ModelConfig
+from transformer.inference.decoding import Output
+from transformer.inference.sessions import Session
 from transformer.model.transformer import Transformer
 
 VOCABULARY = 20
@@ -52,6 +55,31 @@ def copier() -> Transformer:
             functional.cross_entropy(logits.flatten(0, 1), out.flatten()).backward()
             optimizer.step()
     return model.eval().requires_grad_(False)
+
+
+def logs_of(model: Transformer, source: list[int], ids: list[int]) -> torch.Tensor:
+    """Log probabilities of every piece before each of `ids`, by one pass of the whole model."""
+    with torch.no_grad():
+        logits = model(torch.tensor([source]), torch.tensor([[1, *ids[:-1]]]))[0]
+    return logits.double().log_softmax(dim=-1)
+
+
+def same_output(one: Output, other: Output, atol: float = 1e-4) -> None:
+    """The same pieces, as probable, with the same best candidates."""
+    found, wanted = one.decoded, other.decoded
+    assert (found.ids, found.finished, one.seed) == (wanted.ids, wanted.finished, other.seed)
+    np.testing.assert_allclose(found.log_probabilities, wanted.log_probabilities, rtol=0, atol=atol)
+    assert (found.candidate_ids[:, 0] == wanted.candidate_ids[:, 0]).all()
+
+
+def stepped(session: Session, tgt: torch.Tensor, size: int = VOCABULARY) -> torch.Tensor:
+    """The logits after every step of a session."""
+    logits = torch.empty(*tgt.shape, size)
+    for t in range(tgt.shape[1]):
+        out = torch.empty(len(tgt), size)
+        session.step(tgt[:, t], out)
+        logits[:, t] = out
+    return logits
 
 
 def greedy_by_hand(model: Transformer, source: list[int], limit: int) -> list[int]:

@@ -7,12 +7,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from tests.model.small import capture, make_config, make_ids, make_model
+from tests.model.small import SRC, TGT, capture, make_config, make_model
 from transformer.hooks import Hooks
 from transformer.model import Transformer
 from transformer.model.layers import AddAndNorm, AddPositions, FeedForward
-
-SRC, TGT = make_ids(7, 4, 1, seed=1), make_ids(5, 2, 6, seed=2)
 
 
 def test_ffn_is_two_convolutions_of_kernel_1() -> None:

@@ -11,10 +11,9 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from transformer.checkpoint import CARD, CheckpointError, load_checkpoint, load_languages
+from transformer.checkpoint import CARD, CheckpointError, load_checkpoint, load_languages, read_card
 from transformer.config import ModelConfig
 from transformer.exchange import names
-from transformer.exchange.card import read_card
 from transformer.exchange.folder import WEIGHTS
 from transformer.model import Transformer
 from transformer.text import Vocabulary

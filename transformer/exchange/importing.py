@@ -13,8 +13,7 @@ from torch import Tensor
 from transformer.checkpoint import CheckpointError, save_checkpoint
 from transformer.config import ModelConfig
 from transformer.exchange import names
-from transformer.exchange.card import imported_card
-from transformer.exchange.folder import optional_json, read_json, read_weights, there
+from transformer.exchange.folder import imported_card, optional_json, read_json, read_weights, there
 from transformer.exchange.marian_config import check, model_config
 from transformer.languages import Languages
 from transformer.model import Transformer

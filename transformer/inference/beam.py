@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from transformer.config import ModelConfig
-from transformer.inference.greedy import Allowed
+from transformer.inference.choosing import Allowed
 from transformer.inference.options import Decoding
 from transformer.inference.results import BeamNode, BeamTree, NodeStatus, length_penalty
 from transformer.inference.sessions import Session

@@ -11,8 +11,16 @@ from torch import Tensor
 
 from transformer.hooks import Hooks
 from transformer.inference.beam import Hypotheses, beam_search
+from transformer.inference.choosing import (
+    Choose,
+    Prefixed,
+    Sampler,
+    forced,
+    greedy,
+    new_seed,
+    search,
+)
 from transformer.inference.engine import Engine
-from transformer.inference.greedy import Choose, Prefixed, forced, greedy, search
 from transformer.inference.options import (
     EXTRA_LENGTH,
     Decoding,
@@ -21,12 +29,11 @@ from transformer.inference.options import (
     output_limit,
     source_limit,
 )
-from transformer.inference.sampling import Sampler, new_seed
 from transformer.inference.sessions import PlainSession, Session
 from transformer.inference.speculative import SingleSession, speculative
 from transformer.inference.step_logits import Decoded
 from transformer.model import Transformer
-from transformer.model.masks import padding_mask
+from transformer.model.attention import padding_mask
 from transformer.text.padding import by_length, pad, shift_right
 
 MAX_ROWS = 128

@@ -24,7 +24,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from transformer.cancellation import check_cancelled
 from transformer.config import ModelConfig
-from transformer.inference.greedy import Allowed, Choose, forced
+from transformer.inference.choosing import Allowed, Choose, forced
 from transformer.inference.step_logits import Decoded
 from transformer.inference.weights import DecoderWeights, LayerWeights
 
@@ -132,7 +132,7 @@ def speculative(
 ) -> Decoded | None:
     """What exact decoding gives, or None if the draft was wrong too often.
 
-    Arguments are those of `greedy.search`. The last call of `verify` is with the ids returned,
+    Arguments are those of `choosing.search`. The last call of `verify` is with the ids returned,
     unless the draft went past their end.
     """
     device = session.cache.device

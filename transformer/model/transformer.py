@@ -10,8 +10,8 @@ from torch.nn import functional
 from transformer.cancellation import check_cancelled
 from transformer.config import ModelConfig
 from transformer.hooks import HookPoint, Hooks
+from transformer.model.attention import padding_mask, target_mask
 from transformer.model.layers import Decoder, Encoder
-from transformer.model.masks import padding_mask, target_mask
 
 Ids = Int[Tensor, "batch length"]
 Mask = Bool[Tensor, "..."]

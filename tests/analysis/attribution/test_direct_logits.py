@@ -7,9 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.made import TARGET, TEXT, lively
+from tests.analysis.made import TARGET, TEXT, fresh, lively
 from transformer.analysis.attribution.direct_logits import KINDS, direct_logits
-from transformer.config import ModelConfig
 from transformer.hooks import Hooks
 from transformer.inference.trace import Trace
 from transformer.inference.translator import Translator
@@ -25,14 +24,7 @@ def translator(
 ) -> Translator:
     if request.param == "paper":
         return Translator(lively(tiny_model), vocabulary)
-    config = ModelConfig(**{**tiny_model.config.to_dict(), **OTHERS})
-    with torch.random.fork_rng(devices=[]), torch.no_grad():
-        torch.manual_seed(4)
-        model = lively(Transformer(config).eval())
-        for name, weight in model.named_parameters():
-            if name.endswith(("b_o", "b_qkv")):
-                weight.normal_()
-    return Translator(model, vocabulary)
+    return fresh(vocabulary, **OTHERS)
 
 
 @pytest.fixture(scope="module")

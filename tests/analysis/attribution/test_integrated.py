@@ -7,10 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.made import TARGET, TEXT, lively
+from tests.analysis.made import TARGET, TEXT, fresh, lively
 from transformer.analysis.attribution.gradients import EMBEDDINGS, gradients, rival
 from transformer.analysis.attribution.integrated import integrated_gradients
-from transformer.config import ModelConfig
 from transformer.hooks import Hooks
 from transformer.inference.trace import Trace
 from transformer.inference.translator import Translator
@@ -23,10 +22,7 @@ POSITION = 3
 
 @pytest.fixture(scope="module", params=OTHERS, ids=["ours", "others"])
 def single(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Transformer:
-    config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), **request.param)
-    with torch.random.fork_rng():
-        torch.manual_seed(3)
-        return lively(Transformer(config))
+    return fresh(vocabulary, seed=1, **request.param).model
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,7 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from tests.analysis.altered import without_output
-from tests.analysis.shifted import quiet, shift_model
+from tests.analysis.made import shift_model, without_output
 from transformer import Translator
 from transformer.analysis.alignment.error_rate import AlignmentCounts
 from transformer.analysis.alignment.leaderboard import WAYS, Leaderboard, leaderboard
@@ -33,8 +32,7 @@ from transformer.text import Vocabulary
 def test_a_shift_head_is_positional_and_a_random_one_is_not(
     tiny: Translator, vocabulary: Vocabulary, corpus: Corpus
 ) -> None:
-    with quiet():
-        built = shift_model(vocabulary, (1, -2, 0))
+    built = shift_model(vocabulary, (1, -2, 0))
     found = FINDINGS["positional"].run(built, corpus)
     assert found.verdict == "holds"
     assert found.figures["positional"].tolist() == [True, True, False]  # itself does not count

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.analysis.altered import without_output
+from tests.analysis.made import without_output
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.evidence.bootstrap import BleuCounts

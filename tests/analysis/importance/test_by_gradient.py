@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 
+from tests.analysis.made import progress_is_told
 from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.corpora.passes import batched, encoded, losses
@@ -123,13 +125,4 @@ def test_a_sentence_without_a_target_gets_the_models_own(translator: Translator)
 
 
 def test_it_can_be_ended(translator: Translator, corpus: Corpus) -> None:
-    shares: list[float] = []
-    gradient_importance(translator, corpus, progress=lambda share, stage: shares.append(share))
-    assert shares[-1] == 1
-    assert shares == sorted(shares)
-
-    def stop(share: float, stage: str) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        gradient_importance(translator, corpus, progress=stop)
+    progress_is_told(partial(gradient_importance, translator, corpus))

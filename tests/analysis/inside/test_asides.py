@@ -69,17 +69,6 @@ def test_the_convolution_is_torchs_own_module(translator: Translator) -> None:
         torch.testing.assert_close(mine, ffn(x[None])[0], rtol=1e-4, atol=1e-5)
 
 
-def test_a_kernel_of_three_would_be_another_function(translator: Translator) -> None:
-    """So the test above can fail."""
-    ffn = translator.model.get_submodule("encoder.layers.0.ffn")
-    assert isinstance(ffn, FeedForward)
-    x = torch.randn(4, translator.model.config.d_model)
-    wide = torch.nn.functional.pad(ffn.w_1.weight.detach()[:, :, None], (1, 1), value=0.1)
-    with torch.no_grad():
-        other = torch.nn.functional.conv1d(x.T[None], wide, padding=1)[0].T
-        assert (other - x @ ffn.w_1.weight.T).abs().max() > 0.01
-
-
 def test_only_a_feed_forward_network_can_be_asked(translator: Translator) -> None:
     trace = translator.trace(TEXT, TARGET)
     with pytest.raises(ValueError, match="feed-forward"):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.analysis.positions.small_models import small
+from tests.analysis.made import small
 from transformer import Translator
 from transformer.analysis import positions
 from transformer.analysis.positions import apart, joined, moved, sentences

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.analysis.shifted import quiet, shift_model
+from tests.analysis.made import shift_model
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Gold, words_of
@@ -61,8 +61,7 @@ def test_the_best_offset_is_the_commonest() -> None:
 @pytest.fixture(scope="module")
 def measured(vocabulary: Vocabulary) -> HeadMeasures:
     """Four heads that count places, over the grammar."""
-    with quiet():
-        translator = shift_model(vocabulary, (-1, 1, 2, -3))
+    translator = shift_model(vocabulary, (-1, 1, 2, -3))
     return measure_heads(translator, Corpus("grammar", Corpus.bundled(120).sentences[48:]))
 
 

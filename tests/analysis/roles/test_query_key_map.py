@@ -6,19 +6,16 @@ import json
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.analysis.made import lively
+from tests.analysis.made import fresh
 from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.interventions.switching import site
 from transformer.analysis.roles import query_key_map as module
 from transformer.analysis.roles.query_key_map import QueryKeyMap, principal_plane, query_key_map
-from transformer.config import ModelConfig
 from transformer.inference import Trace
-from transformer.model import Transformer
 from transformer.text import Vocabulary
 
 SENTENCES = (
@@ -34,20 +31,9 @@ SHAPES = {
 }
 
 
-def made(vocabulary: Vocabulary, **shape: object) -> Translator:
-    with torch.random.fork_rng():
-        torch.manual_seed(3)
-        model = lively(Transformer(ModelConfig.preset("tiny", vocab_size=len(vocabulary), **shape)))
-        with torch.no_grad():
-            for name, weight in model.named_parameters():
-                if name.endswith("b_qkv"):
-                    weight.normal_(0, 0.5)  # a bias of the queries favours some keys everywhere
-    return Translator(model, vocabulary)
-
-
 @pytest.fixture(scope="module", params=SHAPES)
 def translator(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Translator:
-    return made(vocabulary, **SHAPES[request.param])
+    return fresh(vocabulary, **SHAPES[request.param])
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +117,7 @@ def test_vectors_on_a_line_and_all_alike() -> None:
 def test_whole_sentences_as_far_as_there_is_room(
     vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    translator = made(vocabulary)
+    translator = fresh(vocabulary)
     whole = query_key_map(translator, CORPUS, "encoder", 0, 0)
     monkeypatch.setattr(module, "POINTS", len(whole.points) - 1)
     fewer = query_key_map(translator, CORPUS, "encoder", 0, 0)
@@ -153,7 +139,7 @@ def test_it_goes_through_json(translator: Translator) -> None:
 
 def test_what_is_refused(vocabulary: Vocabulary) -> None:
     with pytest.raises(ValueError, match="no head 9; the heads are 0 to 3"):
-        query_key_map(made(vocabulary), CORPUS, "encoder", 0, 9)
-    additive = made(vocabulary, score="additive")
+        query_key_map(fresh(vocabulary), CORPUS, "encoder", 0, 9)
+    additive = fresh(vocabulary, score="additive")
     with pytest.raises(ValueError, match="a map needs scores that are dot products"):
         query_key_map(additive, CORPUS, "encoder", 0, 0)

@@ -206,7 +206,6 @@ def learn(
     pairs: Iterable[tuple[Sequence[str], Sequence[str]]],
     *,
     rounds: int = ROUNDS,
-    null: float = NULL,
     tension: float | None = None,
     sparse: float = SPARSE,
 ) -> Aligner:
@@ -225,7 +224,7 @@ def learn(
     likely = np.full(len(cells.pair_e), 1 / len(cells.words[1]))
     log_likelihoods = []
     for _ in range(rounds):
-        joint = cells.prior(now, null) * likely[cells.pair]
+        joint = cells.prior(now, NULL) * likely[cells.pair]
         rows = np.bincount(cells.row, weights=joint)
         log_likelihoods.append(float(np.log(rows).sum()))
         shares = joint / rows[cells.row]
@@ -239,4 +238,4 @@ def learn(
         (sources[e], targets[f]): float(p)
         for e, f, p in zip(cells.pair_e, cells.pair_f, likely, strict=True)
     }
-    return Aligner(now, null, table, tuple(log_likelihoods))
+    return Aligner(now, NULL, table, tuple(log_likelihoods))

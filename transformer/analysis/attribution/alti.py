@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 from jaxtyping import Float
 
 from transformer.analysis.attribution import norms
@@ -84,8 +83,7 @@ def contributions(
     itself = np.arange(len(found)) if kind != "cross" else np.full(len(found), -1)
     nothing = ~found.any(axis=-1)
     found[nothing, itself[nothing]] = 1
-    shares: npt.NDArray[np.float64] = found / found.sum(axis=-1, keepdims=True)
-    return shares
+    return np.asarray(found / found.sum(axis=-1, keepdims=True))
 
 
 def transformed(

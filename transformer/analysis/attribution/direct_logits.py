@@ -65,8 +65,7 @@ class DirectLogits:
     def heads(self, kind: str) -> Float[np.ndarray, "layers heads"]:
         """What every head of a kind, "decoder" or "cross", adds on the straight way."""
         lines = self.table[self.table["part"] == kind]
-        found: Numbers = lines["adds"].to_numpy(np.float64).reshape(self.without[kind].shape)
-        return found
+        return np.asarray(lines["adds"].to_numpy(np.float64).reshape(self.without[kind].shape))
 
     def removed(self, kind: str) -> Float[np.ndarray, "layers heads"]:
         """What goes when the head is taken away, all else following."""
@@ -100,9 +99,7 @@ def direct_logits(
     chosen = trace.predicted_ids[output_position(trace, position)]
     other = None if against is None else rival(trace, position, against)
     up, constant = _direction(model, chosen, other)
-    lines = [("bias", -1, -1, constant)]
-    for part, layer, head, adds in _down(model, trace, position, up):
-        lines.append((part, layer, head, adds))
+    lines = [("bias", -1, -1, constant), *_down(model, trace, position, up)]
     table = pd.DataFrame(lines[::-1], columns=["part", "layer", "head", "adds"])
     return DirectLogits(float(table["adds"].sum()), table, _without(model, trace, position, other))
 

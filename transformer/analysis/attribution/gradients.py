@@ -28,8 +28,6 @@ from transformer.inference.trace import WEIGHTS, Trace
 from transformer.model import Transformer
 
 EMBEDDINGS = ("encoder.embed.hook_tokens", "decoder.embed.hook_tokens")
-
-
 Stacks = Float[np.ndarray, "layers heads query key"]
 
 

@@ -98,15 +98,13 @@ def _mixing(
     """Scores of self-attention, and on the diagonal also that of the residual connection."""
     kept = trace[alti.before(kind, layer)]
     found = _turns(model, trace, kind, layer, kept).astype(np.float64)
-    mixed: Float[np.ndarray, "query query"] = found[:, :-1] + np.diag(found[:, -1])
-    return mixed
+    return np.asarray(found[:, :-1] + np.diag(found[:, -1]))
 
 
 class _Above:
     """The rest of the layer over one attention, position by position."""
 
     def __init__(self, model: Transformer, trace: Trace, kind: str, layer: int) -> None:
-        self.kind = kind
         self.layer = (model.encoder if kind == "encoder" else model.decoder).layers[layer]
         self.memory: Tensor | None = None
         if kind == "decoder":

@@ -148,14 +148,11 @@ def pieces_linked(
 
     Pieces as they are written, `</s>` last on both sides: it is linked to nothing.
     """
-    source = words_of(source_pieces[:-1], gold.source_words)
-    target = words_of(target_pieces[:-1], gold.target_words)
-    if source is None or target is None:
+    linked = Linked.of(source_pieces[:-1], target_pieces[:-1], gold)
+    if linked is None:
         return None
-    table = np.zeros((len(gold.target_words) + 1, len(gold.source_words) + 1), dtype=bool)
-    for src, tgt in gold.sure:
-        table[tgt, src] = True
-    return table[np.ix_([*target, -1], [*source, -1])]
+    table = np.pad(linked.sure, (0, 1))
+    return table[np.ix_([*linked.target, -1], [*linked.source, -1])]
 
 
 def _bytes(word: str) -> bytes:

@@ -17,7 +17,7 @@ from transformer.inference import Decoding, Translator
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import check_source
 from transformer.model import Transformer
-from transformer.model.masks import padding_mask
+from transformer.model.attention import padding_mask
 from transformer.text.batching import Batch, padded
 from transformer.text.padding import by_length
 
@@ -34,6 +34,11 @@ pass."""
 
 def silent(share: float, stage: str) -> None:
     """For whoever does not want to know."""
+
+
+def part(progress: Progress, start: float, share: float) -> Progress:
+    """For a piece of the work, from `start` on, that takes `share` of the whole."""
+    return lambda done, stage: progress(start + share * done, stage)
 
 
 @dataclass(frozen=True)

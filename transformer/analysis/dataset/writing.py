@@ -15,9 +15,8 @@ import pandas as pd
 import torch
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.passes import Progress, silent
-from transformer.analysis.dataset.ragged import Ragged, written
-from transformer.analysis.dataset.tables import SCHEMAS, Tables
+from transformer.analysis.corpora.passes import Progress, part, silent
+from transformer.analysis.dataset.files import SCHEMAS, Ragged, Tables, written
 from transformer.analysis.interventions.switching import Head, check_heads, named_heads
 from transformer.cancellation import check_cancelled
 from transformer.checkpoint import checkpoint_hash
@@ -79,7 +78,7 @@ def write_dataset(
         write_json(made / ABOUT, about, indent=2)
         with Ragged(Path(beside), chosen, most_bytes) as weights, Tables(made) as tables:
             _trace(translator, corpus, options, (tables, weights), progress)
-            weights.finish(made, lambda share, at: progress(TRACED + (1 - TRACED) * share, at))
+            weights.finish(made, part(progress, TRACED, 1 - TRACED))
         if target.suffix == ".zip":
             made = _packed(made, Path(beside) / "dataset.zip")
         os.rename(made, target)

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.passes import Progress, batched, encoded, lengths, silent
+from transformer.analysis.corpora.passes import Progress, batched, encoded, lengths, part, silent
 from transformer.analysis.evidence.bootstrap import draws, interval, mean_loss
 from transformer.analysis.importance.ablation import losses_without, measure_without
 from transformer.analysis.interventions.switching import KINDS, Head
@@ -89,7 +89,6 @@ def pruning_curve(
     *,
     counts: Collection[int] | None = None,
     bleu_at: Collection[int] = (),
-    seed: int = 1,
     progress: Progress = silent,
 ) -> pd.DataFrame:
     """Loss, and BLEU at some points, as more and more heads of `order` are off together.
@@ -99,7 +98,6 @@ def pruning_curve(
             `budgeted(order, {"cross": 48})`.
         counts: how many are off at each point; left out: 0, 1, 2 … all.
         bleu_at: the counts at which the corpus is translated as well; it takes longer.
-        seed: of the bootstrap's draws.
 
     Returns:
         The columns of `Ablation.to_frame`, a line a point in the order of `off`; `bleu` and its
@@ -112,24 +110,13 @@ def pruning_curve(
     if not points or points[0] < 0 or points[-1] > len(order):
         raise ValueError(f"the counts must be from 0 to {len(order)}, the heads of the order")
     share = 0.3 if bleu_at else 1.0  # of the time, about
-    losses = measure_without(
-        translator,
-        corpus,
-        [order[:count] for count in points],
-        seed=seed,
-        progress=lambda s, stage: progress(share * s, stage),
-    ).to_frame()
-    losses = losses.drop(columns=["kind", "layer", "head"], errors="ignore")
+    off = [order[:count] for count in points]
+    found = measure_without(translator, corpus, off, progress=part(progress, 0, share))
+    losses = found.to_frame().drop(columns=["kind", "layer", "head"], errors="ignore")
     if not bleu_at:
         return losses
-    scored = measure_without(
-        translator,
-        corpus,
-        [order[:count] for count in sorted(set(bleu_at))],
-        bleu=True,
-        seed=seed,
-        progress=lambda s, stage: progress(share + (1 - share) * s, stage),
-    ).to_frame()
+    off, then = [order[:n] for n in sorted(set(bleu_at))], part(progress, share, 1 - share)
+    scored = measure_without(translator, corpus, off, bleu=True, progress=then).to_frame()
     bleu = [name for name in scored.columns if str(name).startswith("bleu")]
     return losses.merge(scored[["off", *bleu]], on="off", how="left")
 

@@ -20,9 +20,8 @@ from transformer.analysis.inside.panels import Array
 from transformer.hooks import Hooks
 from transformer.inference import Trace, Translator
 from transformer.model import Transformer
-from transformer.model.attention import MultiHeadAttention
+from transformer.model.attention import MultiHeadAttention, padding_mask, target_mask
 from transformer.model.layers import FeedForward
-from transformer.model.masks import padding_mask, target_mask
 from transformer.text.padding import pad, shift_right
 
 

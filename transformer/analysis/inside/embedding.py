@@ -58,8 +58,7 @@ def _waves(length: int, d_model: int) -> Array:
     """Section 3.5, dimension by dimension: an even one is a sine, the next its cosine."""
     dimension = np.arange(d_model)
     angle = np.arange(length)[:, None] / 10000.0 ** ((dimension - dimension % 2) / d_model)
-    waves: Array = np.where(dimension % 2 == 0, np.sin(angle), np.cos(angle))
-    return waves
+    return np.asarray(np.where(dimension % 2 == 0, np.sin(angle), np.cos(angle)))
 
 
 def _by_wave(d_model: int, found: Array) -> tuple[Work, context.CodeOf]:

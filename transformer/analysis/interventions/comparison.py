@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Unpack
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from jaxtyping import Float
 
@@ -93,13 +92,11 @@ class Comparison:
             np.stack([trace.weights(kind, layer) for layer in layers])
             for trace in (self.original, self.forced)
         )
-        moved: npt.NDArray[np.float32] = np.abs(after - before).sum(axis=-1) / 2
-        return moved
+        return np.asarray(np.abs(after - before).sum(axis=-1) / 2)
 
     def attention(self, kind: str) -> Float[np.ndarray, "layers heads"]:
         """The mean of `attention_rows` over the queries: how far each head moved."""
-        moved: npt.NDArray[np.float32] = self.attention_rows(kind).mean(axis=-1)
-        return moved
+        return np.asarray(self.attention_rows(kind).mean(axis=-1))
 
 
 def compare(

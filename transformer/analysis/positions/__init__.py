@@ -26,12 +26,13 @@ from transformer.analysis.positions.formula import (
     sinusoidal,
     wavelengths,
 )
-from transformer.analysis.positions.order import Reordered, reordered
 from transformer.analysis.positions.tables import (
     SIDES,
     STACKS,
+    Reordered,
     added,
     noise_like,
+    reordered,
     sinusoid_fit,
     table,
 )

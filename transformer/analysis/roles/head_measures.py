@@ -21,6 +21,7 @@ from transformer.analysis.corpora.passes import (
     Pair,
     Progress,
     encoded,
+    part,
     silent,
     watch,
 )
@@ -83,8 +84,7 @@ class HeadMeasures:
         most common offset over the corpus. NaN where no row counts."""
         one = MEASURES[measure]
         if not isinstance(one, OffsetShare):
-            values: Numbers = self.values[kind][measure][layer, head].astype(np.float64)
-            return values
+            return np.asarray(self.values[kind][measure][layer, head].astype(np.float64))
         places, turned = self.strongest_keys[kind], one.backwards
         offset, _, _ = places.constant(layer, head, backwards=turned)
         shares, rows = places.by_sentence(layer, head, offset, len(self.corpus), backwards=turned)
@@ -119,7 +119,7 @@ def measure_heads(
     """
     n_missing = sum(not sentence.target for sentence in corpus.sentences)
     share = 0.6 * n_missing / len(corpus)  # of the time, roughly
-    pairs = encoded(translator, corpus, lambda done, stage: progress(share * done, stage))
+    pairs = encoded(translator, corpus, part(progress, 0, share))
     tokens = Tokens.of(translator.vocabulary, corpus, pairs)
     made = _Collected(translator, pairs)
 
@@ -132,7 +132,7 @@ def measure_heads(
                 functions[site.format(layer)] = made.keep(rows, layer, batch.numbers)
         return Hooks(functions)
 
-    watch(translator, pairs, hooks, lambda done, what: progress(share + (1 - share) * done, what))
+    watch(translator, pairs, hooks, part(progress, share, 1 - share))
     return made.finished(corpus, tokens)
 
 

@@ -36,7 +36,7 @@ from transformer.analysis.corpora.passes import (
     watch,
 )
 from transformer.analysis.interventions.switching import check_heads, site
-from transformer.hooks import HookFn, Hooks
+from transformer.hooks import Hooks
 from transformer.inference import Translator
 from transformer.inference.translator import load_unchanged
 
@@ -90,8 +90,7 @@ class QueryKeyMap:
         if self.kind == "decoder":  # nobody sees what comes later (section 3.2.3)
             scores[np.triu_indices(len(scores), 1)] = -np.inf
         grown = np.exp(scores - scores.max(axis=1, keepdims=True))
-        found: npt.NDArray[np.float64] = grown / grown.sum(axis=1, keepdims=True)
-        return found
+        return np.asarray(grown / grown.sum(axis=1, keepdims=True))
 
     def agreement(self) -> tuple[float, float]:
         """How well nearness tells attention: the correlation of scores with minus the squared
@@ -170,9 +169,6 @@ def query_key_map(
     names = {site(kind, layer, what): what for what in ("query", "key")}
 
     def hooks(batch: NumberedBatch) -> Hooks:
-        return Hooks(dict.fromkeys(names, _keep(batch)))
-
-    def _keep(batch: NumberedBatch) -> HookFn:
         def keep(x: Tensor, name: str) -> None:
             of_source = kind == "encoder" or (kind == "cross" and names[name] == "key")
             lengths = (batch.n_src if of_source else batch.n_tgt).tolist()
@@ -180,7 +176,7 @@ def query_key_map(
                 vectors = x[row, head, :length].double().cpu().numpy()
                 found.setdefault(number, {})[names[name]] = vectors
 
-        return keep
+        return Hooks(dict.fromkeys(names, keep))
 
     watch(translator, pairs, hooks, progress)
     ordered = [found[number] for number in range(len(pairs))]
@@ -263,8 +259,7 @@ def _tokens(
 
 
 def _squares(queries: Queries, keys: Keys) -> Float[np.ndarray, "query key"]:
-    apart: npt.NDArray[np.float64] = np.square(queries[:, None] - keys[None]).sum(axis=-1)
-    return apart
+    return np.asarray(np.square(queries[:, None] - keys[None]).sum(axis=-1))
 
 
 def _correlation(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> float:
