@@ -16,10 +16,8 @@ HookFn = Callable[[Tensor, str], Tensor | None]
 
 
 class Hooks(Mapping[str, HookFn]):
-    """Functions to call at named sites during one forward pass.
-
-    `fn(tensor, name)` returns nothing to look, or a tensor of the same shape to put in its place.
-    """
+    """Functions to call at named sites during one forward pass. `fn(tensor, name)` returns nothing
+    to look, or a tensor of the same shape to put in its place."""
 
     def __init__(self, functions: Mapping[str, HookFn]) -> None:
         self._functions = dict(functions)
@@ -43,10 +41,8 @@ class Hooks(Mapping[str, HookFn]):
 
 
 class HookPoint(nn.Module):
-    """The identity, at a site worth seeing; `name` is its path in the model.
-
-    PyTorch's `register_forward_hook` works on it too, for a notebook with the model to itself.
-    """
+    """The identity, at a site worth seeing; `name` is its path in the model. PyTorch's
+    `register_forward_hook` works on it too, for a notebook with the model to itself."""
 
     name: str = ""
 

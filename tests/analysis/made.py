@@ -10,8 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.interventions.switching import Head
 from transformer.config import ModelConfig
+from transformer.hooks import HookFn, Hooks
 from transformer.inference import Translator
 from transformer.inference.results import StepTable, Translation
 from transformer.inference.trace import WEIGHTS, Trace
@@ -20,6 +22,16 @@ from transformer.text import Vocabulary
 
 TEXT, TARGET = "The baker sells the lamp again.", "Le boulanger vend la lampe."
 KINDS = tuple(WEIGHTS)
+THREE = Corpus(
+    "three",
+    (
+        Sentence("She paints.", "Elle peint."),
+        Sentence("My aunt hides the lamp today.", "Ma tante cache la lampe aujourd'hui."),
+        Sentence("A pilot sells books.", "Un pilote vend des livres."),
+    ),
+)
+MARIAN = {"biases": True, "activation": "swish", "output_bias": True, "scale_embedding": False}
+"""What the models of others have that the paper's has not."""
 
 
 def lively(model: Transformer) -> Transformer:
@@ -104,6 +116,13 @@ def logits(translator: Translator, text: str, target: list[int], **options: obje
     tgt = torch.tensor([[config.bos_id, *target[:-1]]])
     with torch.no_grad():
         return translator.model(src, tgt, **options)[0]
+
+
+def passed(model: Transformer, trace: Trace, hooks: Mapping[str, HookFn] | None = None) -> Tensor:
+    """Logits of one pass over the ids of a trace, (tgt, vocab)."""
+    src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
+    with torch.no_grad():
+        return model(src, tgt, hooks=Hooks(hooks or {}))[0]
 
 
 def without_output(translator: Translator) -> Translator:

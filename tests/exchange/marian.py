@@ -58,10 +58,8 @@ def listed(*models: bytes) -> dict[str, int]:
 
 
 def model(vocab_size: int, seed: int = 0, **changes: Any) -> MarianMTModel:
-    """Random weights, with biases, gains and shifts away from where they start.
-
-    Its outputs are one piece again and again; see `half_trained`.
-    """
+    """Random weights, with biases, gains and shifts away from where they start. Its outputs are one
+    piece again and again; see `half_trained`."""
     shape: dict[str, Any] = {
         "d_model": 24,
         "encoder_layers": 2,

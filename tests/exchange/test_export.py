@@ -20,7 +20,7 @@ from transformer.text import Vocabulary
 SENTENCES = ["The baker paints a boat today.", "She sells bread.", "Ünknown wörds 世界"]
 
 
-def moved(model: Transformer, vocabulary: Vocabulary) -> Transformer:
+def moved(model: Transformer) -> Transformer:
     """One like it, with biases and gains away from where they start, and ends that come soon."""
     made = make_model(dtype=torch.float32, **{**model.config.to_dict(), "dropout": 0.0})
     with torch.no_grad():
@@ -32,7 +32,7 @@ def moved(model: Transformer, vocabulary: Vocabulary) -> Transformer:
 def checkpoint(tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path) -> Path:
     folder = tmp_path / "en-fr"
     card = "---\nlanguage: [en, fr]\nlicense: mit\n---\n\n# Ours\n"
-    save_checkpoint(folder, moved(tiny_model, vocabulary), vocabulary, card)
+    save_checkpoint(folder, moved(tiny_model), vocabulary, card)
     return folder
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import random
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,22 @@ import torch
 from torch.nn import functional
 
 from transformer.config import ModelConfig
+from transformer.hooks import Hooks
 from transformer.inference.decoding import Output
 from transformer.inference.sessions import Session
 from transformer.model.transformer import Transformer
 
 VOCABULARY = 20
 SOURCES = [[5, 6, 7, 2], [8, 9, 10, 11, 12, 13, 2], [4, 2], [19, 5, 19, 5, 18, 2], [7, 7, 7, 2]]
+
+LOOK = Hooks({"hook_logits": lambda logits, name: None})
+
+
+def many_sources(n: int, seed: int = 0) -> list[list[int]]:
+    dice = random.Random(seed)
+    return [
+        [*(dice.randrange(4, VOCABULARY) for _ in range(dice.randint(1, 8))), 2] for _ in range(n)
+    ]
 
 
 def untrained(seed: int = 0, **changes: Any) -> Transformer:
@@ -33,10 +44,8 @@ def untrained(seed: int = 0, **changes: Any) -> Transformer:
 
 @functools.cache
 def copier() -> Transformer:
-    """A model that has half learned to write its source twice; do not change it.
-
-    Half only: its outputs are of several lengths, some are cut off, and second choices come near.
-    """
+    """A model that has half learned to write its source twice; do not change it. Half only: its
+    outputs are of several lengths, some are cut off, and second choices come near."""
     with torch.random.fork_rng():
         torch.manual_seed(3)
         config = ModelConfig(

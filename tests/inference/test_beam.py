@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -30,19 +31,17 @@ def small(seed: int) -> Transformer:
 
 
 def best_of_all(
-    model: Transformer, source: list[int], longest: int, alpha: float
-) -> tuple[list[int], float]:
-    """Every sequence that ends within `longest` ids, scored by the whole model."""
-    best: tuple[list[int], float] = ([], -math.inf)
+    model: Transformer, source: list[int], longest: int, alpha: float, prefix: Sequence[int] = ()
+) -> tuple[float, list[int]]:
+    """The best sequence that begins with `prefix` and ends within `longest` ids, each scored by the
+    whole model, and its score."""
+    best: tuple[float, list[int]] = (-math.inf, [])
     for length in range(longest):
         for words in itertools.product(range(4, WORDS), repeat=length):
-            ids = [*words, 2]
-            with torch.no_grad():
-                logits = model(torch.tensor([source]), torch.tensor([[1, *words]]))[0]
-            total = float(logits.double().log_softmax(-1)[range(len(ids)), ids].sum())
-            score = total / ((5 + len(ids)) / 6) ** alpha
-            if score > best[1]:
-                best = (ids, score)
+            for ids in ([*prefix, *words, 2], [*prefix, *words]):
+                if ids[-1:] == [2] and ids.count(2) == 1 and len(ids) <= longest:
+                    total = float(models.logs_of(model, source, ids)[range(len(ids)), ids].sum())
+                    best = max(best, (total / ((5 + len(ids)) / 6) ** alpha, ids))
     return best
 
 
@@ -50,7 +49,7 @@ def best_of_all(
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_beam_that_holds_everything_finds_the_best_of_all(seed: int, alpha: float) -> None:
     model, source = small(seed), [5, 4, 6, 2]
-    expected, score = best_of_all(model, source, 4, alpha)
+    score, expected = best_of_all(model, source, 4, alpha)
     options = Decoding(method="beam", beam_size=64, length_penalty=alpha, max_len=4)
     output = SequenceDecoder(model).run([source], options)[0]
     assert output.decoded.ids == expected

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.inference import models
-from tests.inference.test_beam import WORDS, small
-from tests.inference.test_greedy import LOOK
+from tests.inference.test_beam import best_of_all, small
 from tests.inference.test_speculative import with_draft
 from transformer.inference.decoding import Output, SequenceDecoder
 from transformer.inference.options import Decoding
@@ -33,13 +29,10 @@ ways = pytest.mark.parametrize("way", ["cached", "drafted", "hooked"])
 def decode(way: str, source: list[int], options: Decoding, prefix: list[int]) -> Output:
     """One output by one of the engines that a sentence can take."""
     model = models.copier()
-    drafting = way == "drafted"
-    decoder = (
-        with_draft(model, DecoderWeights(model, Int8, Exact))
-        if drafting
-        else SequenceDecoder(model)
-    )
-    hooks = LOOK if way == "hooked" else None
+    decoder = SequenceDecoder(model)
+    if way == "drafted":
+        decoder = with_draft(model, DecoderWeights(model, Int8, Exact))
+    hooks = models.LOOK if way == "hooked" else None
     return decoder.run([source], options, hooks, prefix=prefix)[0]
 
 
@@ -129,18 +122,12 @@ def test_a_beam_that_holds_everything_finds_the_best_that_begins_so(
     prefix: list[int], alpha: float
 ) -> None:
     model, source, longest = small(1), [5, 4, 6, 2], 4
-    best: tuple[float, list[int]] = (-math.inf, [])
-    for n in range(longest):
-        for some in itertools.product(range(4, WORDS), repeat=n):
-            for ids in ([*prefix, *some, 2], [*prefix, *some]):
-                if ids[-1] == 2 and ids.count(2) == 1 and len(ids) <= longest:
-                    total = float(models.logs_of(model, source, ids)[range(len(ids)), ids].sum())
-                    best = max(best, (total / ((5 + len(ids)) / 6) ** alpha, ids))
+    best, expected = best_of_all(model, source, longest, alpha, prefix)
     options = Decoding(method="beam", beam_size=64, length_penalty=alpha, max_len=longest)
     done = SequenceDecoder(model).run([source], options, prefix=prefix)[0].decoded
-    assert done.ids == best[1]
+    assert done.ids == expected
     score = done.log_probability / length_penalty(len(done.ids), alpha)
-    assert score == pytest.approx(best[0], abs=1e-5)
+    assert score == pytest.approx(best, abs=1e-5)
 
 
 @pytest.mark.parametrize("way", ["cached", "hooked"])

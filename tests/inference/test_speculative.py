@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from tests.inference import models
-from tests.inference.test_greedy import many_sources
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.engine import Engine
 from transformer.inference.options import Decoding
@@ -28,7 +27,7 @@ def test_int8_drafts_change_nothing(options: Decoding) -> None:
     model = models.copier()
     plain, drafting = SequenceDecoder(model), with_draft(model, DecoderWeights(model, Int8, Exact))
     confirmed = 0
-    for source in many_sources(15):
+    for source in models.many_sources(15):
         expected, output = plain.run([source], options)[0], drafting.run([source], options)[0]
         models.same_output(output, expected)
         confirmed += output.passed is not None
@@ -46,7 +45,7 @@ def test_a_draft_that_is_often_wrong_is_corrected() -> None:
     real = drafting.logits
     drafting.logits = lambda *given: passes.append(1) or real(*given)  # type: ignore[method-assign]
     corrected = 0
-    for source in many_sources(8):
+    for source in models.many_sources(8):
         passes.clear()
         output = drafting.run([source], Decoding())[0]
         assert output.decoded.ids == plain.run([source], Decoding())[0].decoded.ids
@@ -58,7 +57,7 @@ def test_a_draft_of_another_model_is_given_up() -> None:
     model = models.copier()
     stranger = models.untrained(1, d_model=32, n_heads=4, d_ff=64)
     plain, drafting = SequenceDecoder(model), with_draft(model, DecoderWeights(stranger))
-    for source in many_sources(3):
+    for source in models.many_sources(3):
         output = drafting.run([source], Decoding())[0]
         assert output.passed is None
         assert output.decoded.ids == plain.run([source], Decoding())[0].decoded.ids
@@ -119,7 +118,7 @@ def test_a_torch_without_the_product_decodes_exactly(monkeypatch: pytest.MonkeyP
 
 
 def test_half_precision_batches_are_near() -> None:
-    model, sources = models.copier(), many_sources(40)
+    model, sources = models.copier(), models.many_sources(40)
     exact = SequenceDecoder(model).run(sources, Decoding(max_len=12))
     half = SequenceDecoder(model, "bf16").run(sources, Decoding(max_len=12))
     same = sum(a.decoded.ids == b.decoded.ids for a, b in zip(exact, half, strict=True))

@@ -35,20 +35,14 @@ def export_marian(folder: str | os.PathLike[str], out: str | os.PathLike[str]) -
     _check(path, model.config)
     if target.exists():
         raise CheckpointError(f"{target} is there already; give a folder that is not")
-    languages = load_languages(path)
+    sides = zip(("source_lang", "target_lang"), load_languages(path) or (), strict=False)
+    tokenizer = {"tokenizer_class": "MarianTokenizer", "model_max_length": MOST, **dict(sides)}
     contents = {
         "config.json": _json(_config(model.config)),
         "generation_config.json": _json(_generation(model.config)),
         WEIGHTS: save(_theirs(model), metadata={"format": "pt"}),
         **_vocabulary(vocabulary),
-        "tokenizer_config.json": _json(
-            {"tokenizer_class": "MarianTokenizer", "model_max_length": MOST}
-            | (
-                dict(zip(("source_lang", "target_lang"), languages, strict=True))
-                if languages
-                else {}
-            )
-        ),
+        "tokenizer_config.json": _json(tokenizer),
         CARD: read_card(path).encode(),
     }
     with new_folder(target) as made:

@@ -55,10 +55,8 @@ class Memory:
 
 @dataclass(frozen=True)
 class Output:
-    """One decoded output, with the tree of its beam search or the seed of its sampling.
-
-    `passed` are the ids that one pass of the whole decoder was made over, if there was one.
-    """
+    """One decoded output, with the tree of its beam search or the seed of its sampling. `passed`
+    are the ids that one pass of the whole decoder was made over, if there was one."""
 
     decoded: Decoded
     search: Hypotheses | None = None
@@ -179,11 +177,7 @@ class SequenceDecoder:
         return self.model.project(states, hooks)
 
     def _forced(
-        self,
-        memory: Memory,
-        options: Decoding,
-        hooks: Hooks | None,
-        targets: Sequence[list[int]],
+        self, memory: Memory, options: Decoding, hooks: Hooks | None, targets: Sequence[list[int]]
     ) -> list[Output]:
         rows = self.logits(memory, targets, hooks)
         return [

@@ -101,10 +101,8 @@ class Translator:
         hooks: Hooks | None = None,
         **options: Unpack[DecodingOptions],
     ) -> list[Translation]:
-        """Translate many sentences side by side, in the order given; see `translate`.
-
-        Hooks see batches of sentences of like length, padded; a long list makes several.
-        """
+        """Translate many sentences side by side, in the order given; see `translate`. Hooks see
+        batches of sentences of like length, padded; a long list makes several."""
         return self._translate(list(texts), targets, hooks, _options(options, targets))
 
     def check(self, text: str, target: str | None = None) -> None:

@@ -152,10 +152,8 @@ class MultiHeadAttention(nn.Module):
         mask: Bool[Tensor, "..."] | None,
         hooks: Hooks | None = None,
     ) -> Float[Tensor, "batch query d_model"]:
-        """`mask` broadcasts to (batch, heads, query, key), True = may attend; None = all may.
-
-        Each query needs at least one key it may attend to.
-        """
+        """`mask` broadcasts to (batch, heads, query, key), True = may attend; None = all may. Each
+        query needs at least one key it may attend to."""
         query, key, value = self.project(x, memory)
         query = self.hook_query(query, hooks)
         key = self.hook_key(key, hooks)

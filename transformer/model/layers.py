@@ -60,9 +60,7 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
 
 class FeedForward(nn.Module):
     """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, at each position alike (section 3.3, eq. 2).
-
-    `activation` is the max(0, ·), or what a model of others has in its place.
-    """
+    `activation` is the max(0, ·), or what a model of others has in its place."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -169,10 +167,7 @@ class Encoder(nn.Module):
         self.hook_memory = HookPoint()  # (batch, src, d_model), what the decoder attends to
 
     def forward(
-        self,
-        embedded: Sequence,
-        src_mask: Bool[Tensor, "..."] | None,
-        hooks: Hooks | None = None,
+        self, embedded: Sequence, src_mask: Bool[Tensor, "..."] | None, hooks: Hooks | None = None
     ) -> Sequence:
         x = self.embed(embedded, hooks)
         for layer in self.layers:

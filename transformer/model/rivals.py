@@ -104,10 +104,8 @@ class Convolutional(nn.Module):
 
 
 class RestrictedAttention(nn.Module):
-    """Self-attention to the r positions around each alone, in r·n·d, not n²·d (section 4).
-
-    Its weights are those of `SelfAttention`, so that one can be loaded into the other.
-    """
+    """Self-attention to the r positions around each alone, in r·n·d, not n²·d (section 4). Its
+    weights are those of `SelfAttention`, so that one can be loaded into the other."""
 
     def __init__(self, config: RivalConfig) -> None:
         super().__init__()

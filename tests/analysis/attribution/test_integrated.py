@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.made import TARGET, TEXT, fresh, lively
+from tests.analysis.made import TARGET, TEXT, fresh, lively, passed
 from transformer.analysis.attribution.gradients import EMBEDDINGS, gradients, rival
 from transformer.analysis.attribution.integrated import integrated_gradients
 from transformer.hooks import Hooks
@@ -45,9 +45,7 @@ def at(model: Transformer, trace: Trace, scale: list[float] | float, against: in
     """f with the words multiplied by `scale`, one for both sides or one for each."""
     scales = [scale, scale] if isinstance(scale, float) else scale
     hooks = {name: lambda x, _, s=s: x * s for name, s in zip(EMBEDDINGS, scales, strict=True)}
-    with torch.no_grad():
-        src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
-        logits = model(src, tgt, hooks=Hooks(hooks))[0, POSITION].log_softmax(dim=-1)
+    logits = passed(model, trace, hooks)[POSITION].log_softmax(dim=-1)
     low = 0.0 if against is None else float(logits[against])
     return float(logits[trace.predicted_ids[POSITION]]) - low
 

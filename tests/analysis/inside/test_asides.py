@@ -118,6 +118,15 @@ def test_pairs_are_needed(translator: Translator) -> None:
         batched(translator, [], [], ATTENTIONS[0])
 
 
+def with_one_matrix(model: Transformer, layer: int) -> Transformer:
+    """A copy in which W^K of this encoder layer is W^Q."""
+    shared = copy.deepcopy(model)
+    attention = shared.encoder.layers[layer].self_attn
+    with torch.no_grad():
+        attention.w_k.copy_(attention.w_q)  # type: ignore[union-attr, operator]
+    return shared
+
+
 @pytest.mark.parametrize("score", ["scaled_dot", "dot", "additive"])
 @pytest.mark.parametrize("layer", [0, 1])
 def test_it_is_what_a_model_with_that_matrix_for_both_does(
@@ -127,12 +136,7 @@ def test_it_is_what_a_model_with_that_matrix_for_both_does(
     model = Transformer(config).eval()
     trace = Translator(model, vocabulary).trace(TEXT, "Elle cache.")
     found = keys_by_the_query_matrix(model, trace, layer)
-
-    shared = copy.deepcopy(model)
-    with torch.no_grad():
-        attention = shared.encoder.layers[layer].self_attn
-        attention.w_k.copy_(attention.w_q)
-    other = Translator(shared, vocabulary).trace(TEXT, "Elle cache.")
+    other = Translator(with_one_matrix(model, layer), vocabulary).trace(TEXT, "Elle cache.")
     np.testing.assert_allclose(found.wrong, other.weights("encoder", layer), atol=1e-5)
     np.testing.assert_allclose(found.right, trace.weights("encoder", layer), atol=1e-5)
     scores = other[f"encoder.layers.{layer}.self_attn.hook_scores"]
@@ -144,10 +148,7 @@ def test_it_is_what_a_model_with_that_matrix_for_both_does(
 def test_where_the_matrices_are_the_same_nothing_is_moved(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
-    shared = copy.deepcopy(tiny_model)
-    with torch.no_grad():
-        attention = shared.encoder.layers[0].self_attn
-        attention.w_k.copy_(attention.w_q)
+    shared = with_one_matrix(tiny_model, 0)
     trace = Translator(shared, vocabulary).trace(TEXT, "Elle cache.")
     found = keys_by_the_query_matrix(shared, trace, 0)
     assert found.moved < 1e-5

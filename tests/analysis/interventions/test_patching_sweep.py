@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
-from tests.analysis.made import fresh
+from tests.analysis.made import MARIAN, fresh, logits
 from transformer import Hooks, Translator
 from transformer.analysis.interventions import patching_sweep as module
 from transformer.analysis.interventions.patches import patched
@@ -22,11 +22,9 @@ CLEAN, CORRUPTED, AT = "She hides a boat.", "She rides a boat.", 5
 TARGETS = ("Elle cache.", "Elle vend.")
 SHAPES = {
     "the paper's": {},
-    "Marian's": {
-        "biases": True, "activation": "swish", "output_bias": True, "scale_embedding": False,
-    },
+    "Marian's": MARIAN,
     "additive": {"score": "additive", "positions": "learned"},
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module", params=SHAPES)
@@ -44,11 +42,8 @@ def difference(translator: Translator, text: str, hooks: Hooks | None = None) ->
     encode = translator.vocabulary.encode
     ids = [encode(target, target=True) for target in TARGETS]
     same = next(n for n, (a, b) in enumerate(zip(*ids, strict=False)) if a != b)
-    src = torch.tensor([encode(text)])
-    tgt = torch.tensor([[translator.model.config.bos_id, *ids[0][:same]]])
-    with torch.inference_mode():
-        logits = translator.model(src, tgt, hooks=hooks)[0, -1].double()
-    return float(logits[ids[0][same]] - logits[ids[1][same]])
+    last = logits(translator, text, ids[0][: same + 1], hooks=hooks)[-1].double()
+    return float(last[ids[0][same]] - last[ids[1][same]])
 
 
 def test_it_is_each_patch_by_hand(translator: Translator, found: PatchingSweep) -> None:

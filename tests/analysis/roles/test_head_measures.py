@@ -140,10 +140,8 @@ def test_rare_tokens(
     traces: list[Trace],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The highest id of a learned vocabulary, bytes before all; of symbols the least counted.
-
-    A sentence without one beyond the most frequent does not count (Voita et al.: 500).
-    """
+    """The highest id of a learned vocabulary, bytes before all; of symbols the least counted. A
+    sentence without one beyond the most frequent does not count (Voita et al.: 500)."""
     pieces = vocabulary.tokens(range(len(vocabulary)))
     measured = measure_heads(translator, corpus)
     assert not measured.rows["encoder"]["rare"].any()  # of 320 pieces none is beyond 500

@@ -54,12 +54,8 @@ def joint(model: Transformer, trace: Trace) -> Relevance:
     `<s>`, in what each output token was predicted from.
     """
     across = _all(model, trace, "cross")
-    return roll_joint(
-        encoder(model, trace)[-1],
-        _all(model, trace, "decoder"),
-        across[..., :-1],
-        across[..., -1],
-    )
+    memory, within = encoder(model, trace)[-1], _all(model, trace, "decoder")
+    return roll_joint(memory, within, across[..., :-1], across[..., -1])
 
 
 def contributions(
@@ -89,10 +85,8 @@ def contributions(
 def transformed(
     model: Transformer, trace: Trace, kind: str, layer: int
 ) -> Iterator[Float[np.ndarray, "some inputs d_model"]]:
-    """T_i(x_j), some queries i after the other; over the inputs they add up to y_i − β.
-
-    Inputs as in `contributions`.
-    """
+    """T_i(x_j), some queries i after the other; over the inputs they add up to y_i − β. Inputs as
+    in `contributions`."""
     _, site = norms.attention(model, trace, kind, layer)
     norm = norms.add_and_norm(model, site).norm
     total = trace[f"{site}_norm.hook_sum"].astype(np.float64)

@@ -54,9 +54,7 @@ def _turns(
     model: Transformer, trace: Trace, kind: str, layer: int, other: np.ndarray | None = None
 ) -> Float[np.ndarray, "query keys"]:
     """`scores`, and in a last column that of missing `other`, (query, d_model), where it is given.
-
-    Errors as of `scores`.
-    """
+    Errors as of `scores`."""
     _, site = norms.attention(model, trace, kind, layer)
     norm, above = norms.add_and_norm(model, site).norm, _Above(model, trace, kind, layer)
     total = torch.from_numpy(trace[f"{site}_norm.hook_sum"].copy()).to(model.embedding.weight)
@@ -78,9 +76,7 @@ def _turns(
 
 def joint(model: Transformer, trace: Trace) -> Relevance:
     """How much each source and prefix token turns each decoder position, all layers multiplied.
-
-    Errors as of `scores`.
-    """
+    Errors as of `scores`."""
     encoder, within = (
         np.stack([_mixing(model, trace, kind, n) for n in range(trace.depth(kind))])
         for kind in ("encoder", "decoder")

@@ -145,9 +145,7 @@ def pieces_linked(
     source_pieces: Sequence[str], target_pieces: Sequence[str], gold: Gold
 ) -> Bool[np.ndarray, "target source"] | None:
     """Whether the words of two pieces are surely linked; None if the texts are not those of `gold`.
-
-    Pieces as they are written, `</s>` last on both sides: it is linked to nothing.
-    """
+    Pieces as they are written, `</s>` last on both sides: it is linked to nothing."""
     linked = Linked.of(source_pieces[:-1], target_pieces[:-1], gold)
     if linked is None:
         return None

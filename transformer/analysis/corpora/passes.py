@@ -132,10 +132,8 @@ def watch(
     hooks: Callable[[NumberedBatch], Hooks],
     progress: Progress = silent,
 ) -> None:
-    """Send all pairs through the model once; `hooks` makes the hooks of each batch's pass.
-
-    Rows of padding pass through the hooks as well; columns of padding have weight 0.
-    """
+    """Send all pairs through the model once; `hooks` makes the hooks of each batch's pass. Rows of
+    padding pass through the hooks as well; columns of padding have weight 0."""
     model, pad_id, done = translator.model, translator.model.config.pad_id, 0
     for batch in batches(translator, pairs):
         progress(done / len(pairs), "measuring")

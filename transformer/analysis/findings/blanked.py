@@ -27,9 +27,7 @@ of, and the work grows with the square of more."""
 @torch.inference_mode()
 def blank_out(translator: Translator, trace: Trace) -> Float[np.ndarray, "target source"]:
     """How the log-probability of each output token changes, nats, with a source token as `<unk>`.
-
-    Given the output before it. The source's last token, `</s>`, is not blanked out: no column.
-    """
+    Given the output before it. The source's last token, `</s>`, is not blanked out: no column."""
     model, device = translator.model, translator.device
     tgt, wanted = (torch.tensor([i], device=device) for i in (trace.tgt_ids, trace.predicted_ids))
     parts = []
@@ -45,10 +43,8 @@ def blank_out(translator: Translator, trace: Trace) -> Float[np.ndarray, "target
 
 @torch.inference_mode()
 def blank_out_memory(translator: Translator, trace: Trace) -> Float[np.ndarray, "source source"]:
-    """1 − cos of each place of the memory as it is and with another source token as `<unk>`.
-
-    The encoder alone, as the published method has it; `</s>` has neither row nor column.
-    """
+    """1 − cos of each place of the memory as it is and with another source token as `<unk>`. The
+    encoder alone, as the published method has it; `</s>` has neither row nor column."""
     states = translator.model.encode(_blanked(translator, trace))[:, :-1].double()
     unit = torch.nn.functional.normalize(states, dim=-1)
     return np.asarray(((unit[:-1] - unit[-1]).square().sum(dim=-1) / 2).T.cpu().numpy())

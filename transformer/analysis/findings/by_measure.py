@@ -19,6 +19,12 @@ from transformer.inference import Translator
 from transformer.measures import MEASURES, Measure, PublishedClaim
 
 
+def _chart(kind: str, share: str, floor: float, by: str = "") -> Chart:
+    """A share a head, beside the floor."""
+    across, mark = f"{kind} head (layer.head)", (floor, f"{floor:.0%}")
+    return Chart("place", "share", across, share, by=by, mark=mark, joined=False, percent=True)
+
+
 def published(measure: Measure, claim: PublishedClaim) -> Published:
     """The finding of a measure's claim."""
 
@@ -36,15 +42,7 @@ def published(measure: Measure, claim: PublishedClaim) -> Published:
         "easily good by chance.",
         test,
         most=300,
-        chart=Chart(
-            "place",
-            "share",
-            f"{claim.kind} head (layer.head)",
-            measure.label,
-            mark=(claim.floor, f"{claim.floor:.0%}"),
-            joined=False,
-            percent=True,
-        ),
+        chart=_chart(claim.kind, measure.label, claim.floor),
         minutes=0.2,
     )
 
@@ -67,18 +65,10 @@ def _tested(
     drawn = Drawn.rates(each * rows[some], rows[some][None])
     n_heads = values.shape[1]
     places = [(layer, head) for layer in layers for head in range(n_heads)]
-    lines = [
-        (
-            short_name(layer, head, exact=True),
-            layer,
-            head,
-            one.value,
-            max(one.low, 0.0),
-            min(one.high, 1.0),
-        )
-        for (layer, head), one in zip(places, drawn.together(), strict=True)
-    ]
-    table = pd.DataFrame(lines, columns=["place", "layer", "head", "share", "low", "high"])
+    lines = [(short_name(*place, exact=True), *place) for place in places]
+    table = pd.DataFrame(lines, columns=["place", "layer", "head"])
+    table["share"] = drawn.values
+    _add_bounds(table, drawn)
     effect = Effect(
         f"the greatest of all heads: {measure.label.lower()}",
         "% of the rows",
@@ -90,6 +80,13 @@ def _tested(
     best = table.nlargest(1, "share").iloc[0]
     reason = f"The head that has most, {best.place}, has {value}% (95%: {low} to {high})."
     return Finding(table, effect, reason, int(some.sum()))
+
+
+def _add_bounds(table: pd.DataFrame, drawn: Drawn) -> None:
+    """Simultaneous intervals of shares: none is below 0 or above 1."""
+    each = drawn.together()
+    table["low"] = [max(one.low, 0.0) for one in each]
+    table["high"] = [min(one.high, 1.0) for one in each]
 
 
 CLAIMED = [published(one, one.claim) for one in MEASURES.values() if one.claim is not None]
@@ -112,9 +109,7 @@ def _positional(translator: Translator, corpus: Corpus, progress: Progress) -> F
         rows.append(counts)
     table = pd.DataFrame(lines, columns=["place", "layer", "head", "offset", "share", "reach"])
     drawn = Drawn.rates(np.stack(hits), np.stack(rows))
-    each = drawn.together()
-    table["low"] = [max(one.low, 0.0) for one in each]
-    table["high"] = [min(one.high, 1.0) for one in each]
+    _add_bounds(table, drawn)
     counts_here = ((table["offset"] != 0) & (table.pop("reach") >= HALF)).to_numpy()
     table["positional"] = counts_here & (table["low"] > POSITIONAL)
     maybe = counts_here & (table["high"] >= POSITIONAL)
@@ -161,15 +156,6 @@ POSITIONAL_HEADS = Published(
     "content as well.",
     _positional,
     most=300,
-    chart=Chart(
-        "place",
-        "share",
-        "encoder head (layer.head)",
-        "rows at its offset",
-        by="role",
-        mark=(POSITIONAL, "90%"),
-        joined=False,
-        percent=True,
-    ),
+    chart=_chart("encoder", "rows at its offset", POSITIONAL, by="role"),
     minutes=0.2,
 )

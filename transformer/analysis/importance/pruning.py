@@ -11,6 +11,7 @@ of importance, by their equation and by their program: see `by_gradient`.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
@@ -65,14 +66,7 @@ def first_change(said: Callable[[int], str], most: int, step: int) -> int | None
     whole, low = said(0), 0
     for reached in [*range(step, most, step), most]:
         if said(reached) != whole:
-            high: int = reached
-            while high - low > 1:
-                middle = (low + high) // 2
-                if said(middle) == whole:
-                    low = middle
-                else:
-                    high = middle
-            return high
+            return bisect_left(range(reached), True, low + 1, key=lambda n: said(n) != whole)
         low = reached
     return None
 

@@ -30,9 +30,7 @@ STRONGEST = 16
 @dataclass(frozen=True)
 class Bend:
     """What stands between the two products: as a function, in LaTeX, and as a line of PyTorch.
-
-    `before` is what its argument is called; `kind` is of the numbers that come out.
-    """
+    `before` is what its argument is called; `kind` is of the numbers that come out."""
 
     function: Callable[[Array], Array]
     latex: str

@@ -193,9 +193,7 @@ def shifted(translator: Translator, source: str, target: str | Sequence[int]) ->
         ValueError: for an empty or too long source or target.
     """
     trace = translator.trace(source, target, names=["hook_logits"])
-    logits = trace["hook_logits"].astype(np.float64)
-    logits -= logits.max(axis=1, keepdims=True)
-    log_p = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    log_p = torch.tensor(trace["hook_logits"]).double().log_softmax(-1).numpy()
     rows, guesses = np.arange(len(log_p)), log_p.argmax(axis=1)
     losses = -log_p[rows, list(trace.predicted_ids)]
     table = pd.DataFrame(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -11,6 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
+from transformer.analysis.corpora.own_sentences import drawn
 from transformer.config import near
 from transformer.hooks import Hooks
 from transformer.inference import Translator
@@ -53,20 +53,20 @@ def by_length(
     if task not in BEYOND:
         known = ", ".join(BEYOND)
         raise ValueError(f"{task!r} has no lengths: choose one of {known}{near(task, BEYOND)}")
-    drawn = _of_length(task, length, n, seed, options)
+    asked = _of_length(task, length, n, seed, options)
     config = translator.model.config
     most = length + 1 + EXTRA_SYMBOLS  # `</s>` counts too
     if config.positions == "learned":
         most = min(most, config.max_len)
     try:
         found = translator.translate_batch(
-            [one.src for one in drawn], method="greedy", max_len=most, candidates=1
+            [one.src for one in asked], method="greedy", max_len=most, candidates=1
         )
     except ValueError as error:
         return Right(length, None, str(error))
     right = sum(
         out.finished and out.text.split() == one.tgt.split()
-        for out, one in zip(found, drawn, strict=True)
+        for out, one in zip(found, asked, strict=True)
     )
     return Right(length, right / n)
 
@@ -80,16 +80,9 @@ def _of_length(name: str, length: int, n: int, seed: int, options: dict[str, int
 
 
 @lru_cache(maxsize=8)
-def sentences(n: int, seed: int = 1) -> tuple[Pair, ...]:
+def sentences(n: int) -> tuple[Pair, ...]:
     """`n` English sentences of our own grammar with their translations, written as people write."""
-    drawn = TASKS["french"].pairs(n, seed)
-    return tuple((_tidy(one.src, ".?'"), _tidy(one.tgt, ".'")) for one in drawn)
-
-
-def _tidy(symbols: str, close: str) -> str:
-    """Symbols between blanks as a sentence; French keeps the blank before its question mark."""
-    text = re.sub(rf" (?=[{close}])|(?<=') ", "", symbols)
-    return text[0].upper() + text[1:]
+    return tuple((source, target) for source, target, _ in drawn(n))
 
 
 def moved(translator: Translator, pairs: Sequence[Pair], start: int) -> float:

@@ -25,10 +25,8 @@ def wavelengths(d_model: int) -> Float[np.ndarray, " pairs"]:
 
 
 def sinusoidal(length: int, d_model: int, start: int = 0) -> Table:
-    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same angle.
-
-    In float64, to look at errors; `transformer.model.positions` is what models add.
-    """
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same angle. In
+    float64, to look at errors; `transformer.model.positions` is what models add."""
     return _table(length, d_model, start, cosine_ahead=0)
 
 
@@ -57,11 +55,8 @@ def by_distance(d_model: int, k: int | npt.NDArray[np.integer]) -> Float[np.ndar
 
 
 def distances(table: Table, most: int) -> pd.DataFrame:
-    """Dot products of rows k apart, over all p: a row for each k from 0 to `most`.
-
-    Columns: k, mean, least, most. Raises ValueError if the table has no two rows that are `most`
-    apart.
-    """
+    """Dot products of rows k apart, over all p: a row for each k from 0 to `most`. Columns: k,
+    mean, least, most. Raises ValueError if the table has no two rows that are `most` apart."""
     if not 0 <= most < len(table):
         raise ValueError(f"no rows of {len(table)} are {most} apart; {len(table) - 1} is the most")
     products = np.asarray(table, np.float64) @ np.asarray(table, np.float64).T

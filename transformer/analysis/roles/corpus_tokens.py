@@ -57,9 +57,7 @@ Table = npt.NDArray[np.bool_]
 
 def tables(pieces: Sequence[str], gold: Gold | None) -> dict[str, Table]:
     """For each of `WITHIN` that the sentence has: whether the column is what the row looks for.
-
-    `pieces` are the source's as they are written, `</s>` last.
-    """
+    `pieces` are the source's as they are written, `</s>` last."""
     n = len(pieces)
     found = {PIECES: same_word(pieces)}
     owners = words_of(pieces[:-1], gold.source_words) if gold and gold.dependencies else None
@@ -76,10 +74,8 @@ def tables(pieces: Sequence[str], gold: Gold | None) -> dict[str, Table]:
 
 
 def best_offset(sentences: Iterable[Mapping[str, Table]], measure: str) -> tuple[int, float, int]:
-    """The offset that finds what the rows look for most often, how often, and how many rows.
-
-    Of equally good ones the nearest to 0, then the smaller. (0, NaN, 0) without a row.
-    """
+    """The offset that finds what the rows look for most often, how often, and how many rows. Of
+    equally good ones the nearest to 0, then the smaller. (0, NaN, 0) without a row."""
     hits: Counter[int] = Counter()
     rows = 0
     for found in sentences:

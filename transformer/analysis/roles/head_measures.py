@@ -93,10 +93,8 @@ class HeadMeasures:
     def strongest(
         self, kind: str, layer: int, head: int, measure: str, n: int = 10
     ) -> list[tuple[int, float]]:
-        """The sentences (numbers from 0) where the measure is greatest, with its value there.
-
-        Of equal ones the longer sentence comes first: fewer rows agree more easily.
-        """
+        """The sentences (numbers from 0) where the measure is greatest, with its value there. Of
+        equal ones the longer sentence comes first: fewer rows agree more easily."""
         found = self.sentence_values(kind, layer, head, measure)
         lengths = np.array([len(pair.src) + len(pair.out) for pair in self.pairs])
         order = np.lexsort((-lengths, -np.round(found, 4)))  # NaN sorts last

@@ -223,9 +223,7 @@ def principal_plane(
     vectors: Vectors,
 ) -> tuple[Float[np.ndarray, "point 2"], Float[np.ndarray, "2"]]:
     """Vectors on the two axes of their greatest variance, and its share along each (Pearson 1901).
-
-    Of each axis's two directions the one is taken whose largest component is above 0.
-    """
+    Of each axis's two directions the one is taken whose largest component is above 0."""
     centred = vectors - vectors.mean(axis=0)
     variances, axes = np.linalg.eigh(centred.T @ centred / len(centred))  # rising
     axes, variances = axes[:, ::-1][:, :2], np.clip(variances[::-1], 0, None)

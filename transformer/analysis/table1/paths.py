@@ -51,10 +51,8 @@ def receptive_field(
 
 
 def layers_needed(name: str, n: int, k: int = 3, r: int = 15) -> float:
-    """The fewest layers after which the last of n positions hears of the first, measured.
-
-    Infinite where no number of layers helps, NaN where `MOST_LAYERS` are not enough to tell.
-    """
+    """The fewest layers after which the last of n positions hears of the first, measured. Infinite
+    where no number of layers helps, NaN where `MOST_LAYERS` are not enough to tell."""
     if n == 1:
         return 0
     wanted = path_length(name, n, k, r)
@@ -104,10 +102,8 @@ def chain(name: str, n: int, k: int = 3, r: int = 15) -> int:
 
 
 def steps(n: int) -> int:
-    """Steps of a recurrent layer between the first input and the last output, from its graph.
-
-    Its chain for n positions is that for one, and a product and a tanh for each step more.
-    """
+    """Steps of a recurrent layer between the first input and the last output, from its graph. Its
+    chain for n positions is that for one, and a product and a tanh for each step more."""
     return (chain("recurrent", n) - chain("recurrent", 1)) // 2
 
 

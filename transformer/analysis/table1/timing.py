@@ -79,9 +79,7 @@ def measure(d: int = 64, k: int = 3, r: int = 15, budget: float = BUDGET) -> Ite
     config = RivalConfig(d, k=k, r=r)
     layers = {name: RIVALS[name](config) for name in RIVALS}
     share = budget / (len(LENGTHS) * len(layers))
-    last = dict.fromkeys(
-        layers, 0.0
-    )  # seconds of the last pass; infinite: it went as far as it can
+    last = dict.fromkeys(layers, 0.0)  # of its last pass; infinite: it went as far as it can
     began, deadline = time.process_time(), time.perf_counter() + PATIENCE * budget
     for n in LENGTHS:
         for name, layer in layers.items():
