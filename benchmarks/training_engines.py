@@ -23,7 +23,7 @@ from torch.nn import functional
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.model.attention import MultiHeadAttention
-from transformer.model.dropout import Dropout
+from transformer.model.layers import Dropout
 from transformer.model.positions import sinusoidal
 from transformer.text.batching import Batch
 from transformer.training import learner as learner_module

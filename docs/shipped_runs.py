@@ -32,14 +32,14 @@ sys.path.insert(0, str(ROOT))
 
 from transformer import Translator  # noqa: E402
 from transformer.analysis.corpora import corpus_for  # noqa: E402
-from transformer.analysis.findings import (  # noqa: E402
-    FINDINGS,
+from transformer.analysis.findings import FINDINGS  # noqa: E402
+from transformer.analysis.findings.finding import spread  # noqa: E402
+from transformer.analysis.findings.over_training import (  # noqa: E402
+    SCORES,
     saves_of,
     scores_of,
     write_scores,
 )
-from transformer.analysis.findings.finding import spread  # noqa: E402
-from transformer.analysis.findings.saves import SCORES  # noqa: E402
 from transformer.jobs import Jobs, Limits, shipped_race  # noqa: E402
 from transformer.jobs.make_shipped import early_save, pack  # noqa: E402
 from transformer.jobs.race_runs import by_distance, race_runs, submit_race  # noqa: E402

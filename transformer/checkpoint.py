@@ -9,8 +9,11 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -117,11 +120,8 @@ def _refuse_another(target: Path, config: ModelConfig, vocabulary: Vocabulary) -
 
 
 def load_config(folder: str | os.PathLike[str]) -> ModelConfig:
-    """The model's shape, without its weights.
-
-    Raises:
-        CheckpointError: if the folder is none, or its config.json is missing, cut off or wrong.
-    """
+    """The model's shape, without its weights. Raises CheckpointError if the folder is none, or its
+    config.json is missing, cut off or wrong."""
     path = _file(folder, CONFIG)
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
@@ -167,29 +167,28 @@ def load_checkpoint(
 
 def load_languages(folder: str | os.PathLike[str]) -> Languages | None:
     """Codes of what the model reads and what it writes, ("en", "fr"): its card's, or else those in
-    the folder's name. None if neither says.
-
-    Raises:
-        CheckpointError: if the folder is none, or its card names anything but two languages.
-    """
+    the folder's name. None if neither says. Raises CheckpointError if the folder is none, or its
+    card names anything but two languages."""
     card = _file(folder, CONFIG).with_name(CARD)
     try:
-        with card.open("rb") as file:
-            text = file.read(CARD_BYTES).decode("utf-8-sig", errors="replace")
-        found = of_card(text)
-    except OSError:
-        found = None
+        found = of_card(read_card(card.parent))
     except ValueError as error:
         raise CheckpointError(f"{card}: {error}") from error
     return found or of_name(Path(folder).absolute().name)
 
 
-def check_checkpoint(folder: str | os.PathLike[str]) -> None:
-    """Whether config.json and the header of the weights fit together; reads no weight.
+def read_card(folder: Path) -> str:
+    """The beginning of a folder's card as it is; nothing where there is none."""
+    try:
+        with (folder / CARD).open("rb") as file:
+            return file.read(CARD_BYTES).decode("utf-8-sig", errors="replace")
+    except OSError:
+        return ""
 
-    Raises:
-        CheckpointError: as `load_checkpoint`, for what can be seen so.
-    """
+
+def check_checkpoint(folder: str | os.PathLike[str]) -> None:
+    """Whether config.json and the header of the weights fit together; reads no weight. Raises
+    CheckpointError as `load_checkpoint`, for what can be seen so."""
     config = load_config(folder)
     _file(folder, VOCABULARY)
     _check_header(_file(folder, WEIGHTS), config)
@@ -230,10 +229,17 @@ def _check_header(path: Path, config: ModelConfig) -> None:
 
 def _header(path: Path) -> dict[str, tuple[str, list[int]]]:
     """Type and shape of every tensor, by name. Raises CheckpointError."""
+    with open_weights(path) as file:
+        slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+        return {name: (each.get_dtype(), each.get_shape()) for name, each in slices.items()}
+
+
+@contextmanager
+def open_weights(path: Path) -> Iterator[Any]:
+    """A safetensors file, to be read. Raises CheckpointError if it is cut off, or none."""
     try:
         with safe_open(path, framework="pt") as file:
-            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-            return {name: (each.get_dtype(), each.get_shape()) for name, each in slices.items()}
+            yield file
     except (SafetensorError, OSError) as error:
         size = path.stat().st_size
         raise CheckpointError(
@@ -266,14 +272,8 @@ def _file(folder: str | os.PathLike[str], name: str) -> Path:
 
 def _read_weights(path: Path) -> dict[str, Tensor]:
     """All tensors as float32, each finite; the header has been checked."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            found = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        size = path.stat().st_size
-        raise CheckpointError(
-            f"{path} ({size} bytes) is cut off or is not a safetensors file: {error}"
-        ) from error
+    with open_weights(path) as file:
+        found = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
     _check_finite(found, str(path))
     return found
 

@@ -16,10 +16,8 @@ HookFn = Callable[[Tensor, str], Tensor | None]
 
 
 class Hooks(Mapping[str, HookFn]):
-    """Functions to call at named sites during one forward pass.
-
-    `fn(tensor, name)` returns nothing to look, or a tensor of the same shape to put in its place.
-    """
+    """Functions to call at named sites during one forward pass. `fn(tensor, name)` returns nothing
+    to look, or a tensor of the same shape to put in its place."""
 
     def __init__(self, functions: Mapping[str, HookFn], *, causal: bool = False) -> None:
         """`causal`: what they give for one position of the output depends on no later one, nor on
@@ -46,19 +44,14 @@ class Hooks(Mapping[str, HookFn]):
 
 
 class HookPoint(nn.Module):
-    """The identity, at a site worth seeing; `name` is its path in the model.
-
-    PyTorch's `register_forward_hook` works on it too, for a notebook with the model to itself.
-    """
+    """The identity, at a site worth seeing; `name` is its path in the model. PyTorch's
+    `register_forward_hook` works on it too, for a notebook with the model to itself."""
 
     name: str = ""
 
     def forward(self, x: Tensor, hooks: Hooks | None = None) -> Tensor:
-        """Any shape in, the same shape out.
-
-        Raises:
-            ValueError: if the hook returns a tensor of another shape, or no tensor.
-        """
+        """Any shape in, the same shape out. Raises ValueError if the hook returns a tensor of
+        another shape, or no tensor."""
         if hooks is None or self.name not in hooks:
             return x
         replaced = hooks[self.name](x, self.name)

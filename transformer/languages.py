@@ -54,11 +54,8 @@ def checked(codes: Sequence[Any]) -> Languages:
 
 
 def of_card(card: str) -> Languages | None:
-    """What the card's front matter says; None if it says nothing of languages.
-
-    Raises:
-        ValueError: if it names anything but two languages.
-    """
+    """What the card's front matter says; None if it says nothing of languages. Raises ValueError if
+    it names anything but two languages."""
     block = _front_matter(card)
     found: list[list[str]] = []
     for number, line in enumerate(block):
@@ -78,11 +75,8 @@ def of_name(name: str) -> Languages | None:
 
 
 def front_matter(languages: Sequence[str]) -> str:
-    """The block that a card begins with; `of_card` reads it back.
-
-    Raises:
-        ValueError: as `checked`.
-    """
+    """The block that a card begins with; `of_card` reads it back. Raises ValueError as
+    `checked`."""
     # In quotes where YAML reads another thing: "no" is false to it.
     src, tgt = (f'"{code}"' if code == "no" else code for code in checked(languages))
     return f"---\nlanguage: [{src}, {tgt}]\n---\n\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.analysis.made import TARGET, TEXT, lively
+from tests.analysis.made import MARIAN, TARGET, TEXT, fresh, lively
 from transformer import Translator
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
@@ -18,6 +18,17 @@ def model(tiny_model: Transformer) -> Transformer:
 
 
 @pytest.fixture(scope="session")
-def trace(model: Transformer, vocabulary: Vocabulary) -> Trace:
-    """One sentence through it."""
-    return Translator(model, vocabulary).trace(TEXT, TARGET)
+def trace(tiny_model: Transformer, vocabulary: Vocabulary) -> Trace:
+    """One sentence through it, in float32 whatever a test makes of `model`."""
+    return Translator(lively(tiny_model), vocabulary).trace(TEXT, TARGET)
+
+
+@pytest.fixture(scope="session", params=["the paper's", "with biases"])
+def any_trace(
+    request: pytest.FixtureRequest, tiny_model: Transformer, vocabulary: Vocabulary
+) -> tuple[Translator, Trace]:
+    """A model of the paper, and one as others train them, each with a sentence through it."""
+    translator = Translator(lively(tiny_model), vocabulary)
+    if request.param == "with biases":
+        translator = fresh(vocabulary, **MARIAN)
+    return translator, translator.trace(TEXT, TARGET)

@@ -3,30 +3,56 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Mapping
 
 import numpy as np
+import pytest
 import torch
+from torch import Tensor
 
+from transformer.analysis.corpora import Corpus, Sentence
+from transformer.analysis.interventions.switching import Head
 from transformer.config import ModelConfig
+from transformer.hooks import HookFn, Hooks
+from transformer.inference import Translator
 from transformer.inference.results import StepTable, Translation
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.model import Transformer
+from transformer.text import Vocabulary
 
 TEXT, TARGET = "The baker sells the lamp again.", "Le boulanger vend la lampe."
 KINDS = tuple(WEIGHTS)
+THREE = Corpus(
+    "three",
+    (
+        Sentence("She paints.", "Elle peint."),
+        Sentence("My aunt hides the lamp today.", "Ma tante cache la lampe aujourd'hui."),
+        Sentence("A pilot sells books.", "Un pilote vend des livres."),
+    ),
+)
+MARIAN = {"biases": True, "activation": "swish", "output_bias": True, "scale_embedding": False}
+"""What the models of others have that the paper's has not."""
 
 
 def lively(model: Transformer) -> Transformer:
-    """A copy whose LayerNorms scale and shift, and whose biases are not zero."""
+    """A copy whose LayerNorms scale and shift, and whose biases are not zero, if it has any."""
     model = copy.deepcopy(model)
     generator = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name.endswith("norm.weight"):
                 parameter.uniform_(0.3, 1.7, generator=generator)
-            elif name.endswith("bias"):
+            elif name.endswith(("bias", "b_qkv", "b_o")):
                 parameter.normal_(0, 0.3, generator=generator)
     return model.eval()
+
+
+def fresh(vocabulary: Vocabulary, seed: int = 3, **changes: object) -> Translator:
+    """A lively `tiny` model of its own, its weights seeded."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), **changes)
+        return Translator(lively(Transformer(config)), vocabulary)
 
 
 def without_values(model: Transformer, attention: str) -> Transformer:
@@ -70,3 +96,102 @@ def random_rows(seed: int, *shape: int, causal: bool = False) -> np.ndarray:
     drawn[..., 0] += 0.1
     rows: np.ndarray = drawn / drawn.sum(axis=-1, keepdims=True)
     return rows
+
+
+def with_gates(model: Transformer, gates: Mapping[Head, float]) -> Transformer:
+    """A copy whose W^O takes each of these heads times its gate; nothing is hooked."""
+    changed = copy.deepcopy(model)
+    d_k = model.config.d_k
+    for (kind, layer, head), gate in gates.items():
+        module = changed.get_submodule(WEIGHTS[kind].format(layer).removesuffix(".hook_weights"))
+        with torch.no_grad():
+            module.w_o[:, head * d_k : (head + 1) * d_k] *= gate
+    return changed
+
+
+def logits(translator: Translator, text: str, target: list[int], **options: object) -> torch.Tensor:
+    """One pass of the bare model over a pair, (tgt, vocab)."""
+    config = translator.model.config
+    src = torch.tensor([translator.vocabulary.encode(text)])
+    tgt = torch.tensor([[config.bos_id, *target[:-1]]])
+    with torch.no_grad():
+        return translator.model(src, tgt, **options)[0]
+
+
+def passed(model: Transformer, trace: Trace, hooks: Mapping[str, HookFn] | None = None) -> Tensor:
+    """Logits of one pass over the ids of a trace, (tgt, vocab)."""
+    src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
+    with torch.no_grad():
+        return model(src, tgt, hooks=Hooks(hooks or {}))[0]
+
+
+def without_output(translator: Translator) -> Translator:
+    """A copy whose heads write nothing at all."""
+    model = copy.deepcopy(translator.model).requires_grad_(False)
+    for name, parameter in model.named_parameters():
+        if name.endswith("w_o"):
+            parameter.zero_()
+    return Translator(model, translator.vocabulary)
+
+
+def place(weights: Tensor, offset: int) -> Tensor:
+    """All weight of row i on key i + offset, or on the nearest key there is."""
+    queries, keys = weights.shape[-2:]
+    made = torch.zeros_like(weights)
+    for i in range(queries):
+        made[..., i, min(max(i + offset, 0), keys - 1)] = 1.0
+    return made
+
+
+def shift_model(vocabulary: Vocabulary, offsets: tuple[int, ...]) -> Translator:
+    """One encoder layer; head h looks `offsets[h]` places away, made of W^Q, W^K and positions.
+
+    A query asks for the position `offset` further on: the rotation of the sinusoids that the
+    paper's section 3.5 speaks of, PE(pos + k) = M_k PE(pos), times a large number. Token vectors
+    are all 0, so that a vector is its position alone.
+    """
+    d_k = 32
+    config = ModelConfig(
+        vocab_size=len(vocabulary), d_model=d_k * len(offsets), n_heads=len(offsets), n_layers=1
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = Transformer(config).eval().requires_grad_(False)
+    model.embedding.weight.zero_()
+    attention = model.encoder.layers[0].self_attn
+    attention.w_qkv.zero_()
+    pairs = torch.arange(d_k // 2)
+    rates = torch.exp(-2 * pairs * torch.log(torch.tensor(10000.0)) / config.d_model)
+    for head, offset in enumerate(offsets):
+        own = slice(head * d_k, (head + 1) * d_k)
+        turn = torch.zeros(d_k, config.d_model)
+        sin, cos = torch.sin(rates * offset), torch.cos(rates * offset)
+        turn[2 * pairs, 2 * pairs], turn[2 * pairs, 2 * pairs + 1] = cos, sin
+        turn[2 * pairs + 1, 2 * pairs], turn[2 * pairs + 1, 2 * pairs + 1] = -sin, cos
+        attention.w_q[own] = 100 * turn
+        attention.w_k[own] = torch.eye(d_k, config.d_model)
+    return Translator(model, vocabulary)
+
+
+def small(vocabulary: Vocabulary, **more: object) -> Translator:
+    """A model that has learned nothing; its weights are seeded."""
+    shape = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "vocab_size": len(vocabulary)}
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        model = Transformer(ModelConfig(**{**shape, **more}))  # type: ignore[arg-type]
+    return Translator(model.eval(), vocabulary)
+
+
+def progress_is_told(measure: Callable[..., object]) -> list[float]:
+    """The shares that `measure` tells, rising to 1; what its progress raises ends it."""
+    told: list[float] = []
+    measure(progress=lambda share, stage: told.append(share))
+    assert told == sorted(told)
+    assert told[-1] == 1
+
+    def stop(share: float, stage: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure(progress=stop)
+    return told

@@ -1,11 +1,15 @@
-"""Models of a few thousand numbers, and what is in a folder."""
+"""Models of a few thousand numbers, what is in a folder, and how a folder is spoilt."""
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file, save_file
 
 from transformer.config import ModelConfig
 from transformer.model import Transformer
@@ -24,3 +28,34 @@ def weights(model: Transformer) -> dict[str, torch.Tensor]:
 
 def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+Spoil = Callable[[Path], object]
+
+
+def edited(name: str, **values: Any) -> Spoil:
+    """A file of JSON with these values; one that is `...` is left out."""
+
+    def edit(folder: Path) -> None:
+        found = json.loads((folder / name).read_text("utf-8")) | values
+        kept = {key: value for key, value in found.items() if value is not ...}
+        (folder / name).write_text(json.dumps(kept), encoding="utf-8")
+
+    return edit
+
+
+def without(name: str) -> Spoil:
+    return lambda folder: (folder / name).unlink()
+
+
+def cut(name: str, size: int) -> Spoil:
+    return lambda folder: os.truncate(folder / name, size)
+
+
+def edited_weights(edit: Callable[[dict[str, torch.Tensor]], object]) -> Spoil:
+    def rewrite(folder: Path) -> None:
+        tensors = {k: v.clone() for k, v in load_file(folder / "model.safetensors").items()}
+        edit(tensors)
+        save_file(tensors, folder / "model.safetensors")
+
+    return rewrite

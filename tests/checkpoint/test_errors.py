@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import shutil
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 
+from tests.checkpoint.models import Spoil, cut, edited, edited_weights, without
 from transformer.checkpoint import (
     CheckpointError,
     check_checkpoint,
@@ -26,38 +25,18 @@ from transformer.checkpoint import (
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 
-
-def edit_config(**values: Any) -> Callable[[Path], None]:
-    def edit(folder: Path) -> None:
-        path = folder / "config.json"
-        config = json.loads(path.read_text()) | values
-        path.write_text(json.dumps({k: v for k, v in config.items() if v is not ...}))
-
-    return edit
+edit_config = partial(edited, "config.json")
 
 
-def write(name: str, content: str) -> Callable[[Path], None]:
-    return lambda folder: (folder / name).write_text(content) and None
-
-
-def remove(name: str) -> Callable[[Path], None]:
-    return lambda folder: (folder / name).unlink()
-
-
-def edit_weights(edit: Callable[[dict[str, torch.Tensor]], object]) -> Callable[[Path], None]:
-    def rewrite(folder: Path) -> None:
-        tensors = {k: v.clone() for k, v in load_file(folder / "model.safetensors").items()}
-        edit(tensors)
-        save_file(tensors, folder / "model.safetensors")
-
-    return rewrite
+def write(name: str, content: str) -> Spoil:
+    return lambda folder: (folder / name).write_text(content)
 
 
 FFN = "decoder.layers.0.ffn.w_1.bias"
-SPOILT: dict[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
+SPOILT: dict[str, tuple[Spoil, tuple[str, ...]]] = {
     "config cut off": (write("config.json", '{"format": 1, "vocab'), ("is cut off or is no JSON",)),
     "config not UTF-8": (
-        lambda folder: (folder / "config.json").write_bytes(b"\xff\xfe{}") and None,
+        lambda folder: (folder / "config.json").write_bytes(b"\xff\xfe{}"),
         ("is cut off or is no JSON",),
     ),
     "config a list": (write("config.json", "[1]"), ("must hold a JSON object, not list",)),
@@ -74,29 +53,26 @@ SPOILT: dict[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
     "vocabulary of another size": (edit_config(vocab_size=321), ("321 pieces", "320")),
     "another width": (edit_config(d_model=32), ("has shape (320, 16)", "asks for (320, 32)")),
     "another depth": (edit_config(n_layers=2), ("25 tensors where the config asks for 49",)),
-    "vocabulary cut off": (
-        lambda folder: os.truncate(folder / "vocabulary.model", 99),
-        ("vocabulary.model", "99 bytes"),
-    ),
+    "vocabulary cut off": (cut("vocabulary.model", 99), ("vocabulary.model", "99 bytes")),
     "weights of another kind": (write("model.safetensors", "no weights"), ("(10 bytes) is cut",)),
     "weights missing": (
-        edit_weights(lambda t: t.pop(FFN)),
+        edited_weights(lambda t: t.pop(FFN)),
         ("24 tensors where the config asks for 25", f"{FFN} is missing"),
     ),
     "weights too many": (
-        edit_weights(lambda t: t.update(extra=torch.zeros(1))),
+        edited_weights(lambda t: t.update(extra=torch.zeros(1))),
         ("26 tensors where the config asks for 25", "extra is not in the model"),
     ),
     "weights of another shape": (
-        edit_weights(lambda t: t.update({FFN: torch.zeros(23)})),
+        edited_weights(lambda t: t.update({FFN: torch.zeros(23)})),
         (FFN, "has shape (23,)", "asks for (24,)"),
     ),
     "NaN": (
-        edit_weights(lambda t: t[FFN][3:5].fill_(float("nan"))),
+        edited_weights(lambda t: t[FFN][3:5].fill_(float("nan"))),
         (f"2 of the 24 numbers of {FFN} are not finite",),
     ),
     "infinite": (
-        edit_weights(lambda t: t[FFN][:1].fill_(float("-inf"))),
+        edited_weights(lambda t: t[FFN][:1].fill_(float("-inf"))),
         (f"1 of the 24 numbers of {FFN} are not finite",),
     ),
     "20,000 layers": (edit_config(n_layers=20_000), ("25 tensors where", "20,000 layers")),
@@ -107,20 +83,20 @@ SPOILT: dict[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
     "deep JSON": (write("config.json", "[" * 200_000), ("config.json",)),
     "a number of 5,000 digits": (write("config.json", "9" * 5000), ("config.json",)),
     "weights of bools": (
-        edit_weights(lambda t: t.update({FFN: torch.zeros(24, dtype=torch.bool)})),
+        edited_weights(lambda t: t.update({FFN: torch.zeros(24, dtype=torch.bool)})),
         (f"{FFN} is of type BOOL; weights are F32, F16, BF16, F64",),
     ),
     "weights of whole numbers": (
-        edit_weights(lambda t: t.update({FFN: torch.zeros(24, dtype=torch.int8)})),
+        edited_weights(lambda t: t.update({FFN: torch.zeros(24, dtype=torch.int8)})),
         (f"{FFN} is of type I8",),
     ),
     "complex weights": (
-        edit_weights(lambda t: t.update({FFN: torch.zeros(24, dtype=torch.complex64)})),
+        edited_weights(lambda t: t.update({FFN: torch.zeros(24, dtype=torch.complex64)})),
         (f"{FFN} is of type C64",),
     ),
-    "no config": (remove("config.json"), ("has no config.json", "it holds README.md, model.saf")),
-    "no vocabulary": (remove("vocabulary.model"), ("has no vocabulary.model",)),
-    "no weights": (remove("model.safetensors"), ("has no model.safetensors",)),
+    "no config": (without("config.json"), ("has no config.json", "it holds README.md, model.saf")),
+    "no vocabulary": (without("vocabulary.model"), ("has no vocabulary.model",)),
+    "no weights": (without("model.safetensors"), ("has no model.safetensors",)),
     "no folder": (lambda folder: shutil.rmtree(folder), ("there is no checkpoint folder",)),
 }
 

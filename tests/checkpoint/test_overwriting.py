@@ -12,11 +12,7 @@ import pytest
 import torch
 
 from tests.checkpoint.models import files, tiny, weights
-from transformer.checkpoint import (
-    CheckpointError,
-    load_checkpoint,
-    save_checkpoint,
-)
+from transformer.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 

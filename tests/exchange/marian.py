@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
 import sentencepiece
 import torch
 from torch.nn import functional
-from transformers import MarianConfig, MarianMTModel
+from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
 ENGLISH = [
     f"{who} {does} {what} {when}."
@@ -57,10 +58,8 @@ def listed(*models: bytes) -> dict[str, int]:
 
 
 def model(vocab_size: int, seed: int = 0, **changes: Any) -> MarianMTModel:
-    """Random weights, with biases, gains and shifts away from where they start.
-
-    Its outputs are one piece again and again; see `half_trained`.
-    """
+    """Random weights, with biases, gains and shifts away from where they start. Its outputs are one
+    piece again and again; see `half_trained`."""
     shape: dict[str, Any] = {
         "d_model": 24,
         "encoder_layers": 2,
@@ -112,6 +111,13 @@ def half_trained(made: MarianMTModel, steps: int = 120) -> MarianMTModel:
             functional.cross_entropy(logits.flatten(0, 1), out.flatten()).backward()
             optimizer.step()
     return made.eval()
+
+
+def tokenizer(folder: Path) -> MarianTokenizer:
+    """Theirs, of a folder."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # it recommends sacremoses, and uses none
+        return MarianTokenizer.from_pretrained(folder)
 
 
 def save(folder: Path, *, trained: bool = False, **changes: Any) -> MarianMTModel:

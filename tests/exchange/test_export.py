@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import pytest
 import torch
-from transformers import MarianMTModel, MarianTokenizer
+from transformers import MarianMTModel
 
 from tests.exchange import marian
 from tests.model.small import make_model
@@ -21,7 +20,7 @@ from transformer.text import Vocabulary
 SENTENCES = ["The baker paints a boat today.", "She sells bread.", "Ünknown wörds 世界"]
 
 
-def moved(model: Transformer, vocabulary: Vocabulary) -> Transformer:
+def moved(model: Transformer) -> Transformer:
     """One like it, with biases and gains away from where they start, and ends that come soon."""
     made = make_model(dtype=torch.float32, **{**model.config.to_dict(), "dropout": 0.0})
     with torch.no_grad():
@@ -33,20 +32,14 @@ def moved(model: Transformer, vocabulary: Vocabulary) -> Transformer:
 def checkpoint(tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path) -> Path:
     folder = tmp_path / "en-fr"
     card = "---\nlanguage: [en, fr]\nlicense: mit\n---\n\n# Ours\n"
-    save_checkpoint(folder, moved(tiny_model, vocabulary), vocabulary, card)
+    save_checkpoint(folder, moved(tiny_model), vocabulary, card)
     return folder
-
-
-def tokenizer(folder: Path) -> MarianTokenizer:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # it recommends sacremoses, and uses none
-        return MarianTokenizer.from_pretrained(folder)
 
 
 def test_the_same_logits_and_text(checkpoint: Path, tmp_path: Path) -> None:
     export_marian(checkpoint, tmp_path / "theirs")
     theirs = MarianMTModel.from_pretrained(tmp_path / "theirs").eval()
-    pieces = tokenizer(tmp_path / "theirs")
+    pieces = marian.tokenizer(tmp_path / "theirs")
     ours = Translator.load(checkpoint, "cpu", "fp32")
     for text in SENTENCES:
         found = ours.translate(text, max_len=40)

@@ -10,15 +10,16 @@ import torch
 from transformers import MarianMTModel
 
 from tests.exchange import marian
+from tests.inference import models
 from transformer.exchange import import_folder
 from transformer.inference import Translator
-from transformer.inference.cache import CachedSession
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding
-from transformer.inference.single_output import SingleSession
+from transformer.inference.sessions import CachedSession
+from transformer.inference.speculative import SingleSession
 from transformer.inference.weights import DecoderWeights, ExactCopy
 from transformer.model import Transformer
-from transformer.model.masks import padding_mask
+from transformer.model.attention import padding_mask
 
 
 @pytest.fixture(scope="module")
@@ -104,9 +105,8 @@ def test_all_attention_weights(theirs: MarianMTModel, ours: Translator) -> None:
     trace = ours.trace(source, target="Ma tante vend du pain encore.")
     src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
     found, _ = both(theirs, ours.model, src, tgt)
-    names = {"encoder": "encoder", "decoder": "decoder", "cross": "cross"}
-    for kind, name in names.items():
-        for layer, weights in enumerate(found[f"{name}_attentions"]):
+    for kind in ("encoder", "decoder", "cross"):
+        for layer, weights in enumerate(found[f"{kind}_attentions"]):
             torch.testing.assert_close(
                 torch.tensor(trace.weights(kind, layer)), weights[0], atol=2e-6, rtol=1e-5
             )
@@ -155,15 +155,6 @@ def test_beam_output_without_a_length_penalty(
     assert found == expected
 
 
-def stepped(session: Any, tgt: torch.Tensor, vocab: int) -> torch.Tensor:
-    logits = torch.empty(*tgt.shape, vocab)
-    for t in range(tgt.shape[1]):
-        out = torch.empty(len(tgt), vocab)
-        session.step(tgt[:, t], out)
-        logits[:, t] = out
-    return logits
-
-
 @torch.inference_mode()
 def test_the_cached_decoders_say_the_same(ours: Translator) -> None:
     """One row folded, and several at once: biases, activation and output bias are in both."""
@@ -172,8 +163,8 @@ def test_the_cached_decoders_say_the_same(ours: Translator) -> None:
     tgt[:, 0] = config.bos_id
     mask = padding_mask(src, config.pad_id)
     many = CachedSession(DecoderWeights(model), model.encode(src, mask), mask, 25)
-    found = stepped(many, tgt, config.vocab_size)
+    found = models.stepped(many, tgt, config.vocab_size)
     torch.testing.assert_close(found, model(src, tgt), atol=2e-5, rtol=1e-5)
     one = SingleSession(DecoderWeights(model, ExactCopy), model.encode(src[2:]), 25)
-    found = stepped(one, tgt[2:], config.vocab_size)
+    found = models.stepped(one, tgt[2:], config.vocab_size)
     torch.testing.assert_close(found, model(src[2:], tgt[2:]), atol=2e-5, rtol=1e-5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import pytest
@@ -39,9 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def theirs(folder: Path) -> MarianTokenizer:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # it recommends sacremoses, and uses none
-        return MarianTokenizer.from_pretrained(folder)
+    return marian.tokenizer(folder)
 
 
 @pytest.fixture(scope="module")

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import functools
+import random
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import torch
 from torch.nn import functional
 
 from transformer.config import ModelConfig
+from transformer.hooks import Hooks
+from transformer.inference.decoding import Output
+from transformer.inference.sessions import Session
 from transformer.inference.translator import Translator
 from transformer.model.transformer import Transformer
 
 VOCABULARY = 20
 SOURCES = [[5, 6, 7, 2], [8, 9, 10, 11, 12, 13, 2], [4, 2], [19, 5, 19, 5, 18, 2], [7, 7, 7, 2]]
+
+LOOK = Hooks({"hook_logits": lambda logits, name: None})
+
+
+def many_sources(n: int, seed: int = 0) -> list[list[int]]:
+    dice = random.Random(seed)
+    return [
+        [*(dice.randrange(4, VOCABULARY) for _ in range(dice.randint(1, 8))), 2] for _ in range(n)
+    ]
 
 
 def untrained(seed: int = 0, **changes: Any) -> Transformer:
@@ -32,10 +46,8 @@ def untrained(seed: int = 0, **changes: Any) -> Transformer:
 
 @functools.cache
 def copier() -> Transformer:
-    """A model that has half learned to write its source twice; do not change it.
-
-    Half only: its outputs are of several lengths, some are cut off, and second choices come near.
-    """
+    """A model that has half learned to write its source twice; do not change it. Half only: its
+    outputs are of several lengths, some are cut off, and second choices come near."""
     with torch.random.fork_rng():
         torch.manual_seed(3)
         config = ModelConfig(
@@ -54,6 +66,31 @@ def copier() -> Transformer:
             functional.cross_entropy(logits.flatten(0, 1), out.flatten()).backward()
             optimizer.step()
     return model.eval().requires_grad_(False)
+
+
+def logs_of(model: Transformer, source: list[int], ids: list[int]) -> torch.Tensor:
+    """Log probabilities of every piece before each of `ids`, by one pass of the whole model."""
+    with torch.no_grad():
+        logits = model(torch.tensor([source]), torch.tensor([[1, *ids[:-1]]]))[0]
+    return logits.double().log_softmax(dim=-1)
+
+
+def same_output(one: Output, other: Output, atol: float = 1e-4) -> None:
+    """The same pieces, as probable, with the same best candidates."""
+    found, wanted = one.decoded, other.decoded
+    assert (found.ids, found.finished, one.seed) == (wanted.ids, wanted.finished, other.seed)
+    np.testing.assert_allclose(found.log_probabilities, wanted.log_probabilities, rtol=0, atol=atol)
+    assert (found.candidate_ids[:, 0] == wanted.candidate_ids[:, 0]).all()
+
+
+def stepped(session: Session, tgt: torch.Tensor, size: int = VOCABULARY) -> torch.Tensor:
+    """The logits after every step of a session."""
+    logits = torch.empty(*tgt.shape, size)
+    for t in range(tgt.shape[1]):
+        out = torch.empty(len(tgt), size)
+        session.step(tgt[:, t], out)
+        logits[:, t] = out
+    return logits
 
 
 def greedy_by_hand(model: Transformer, source: list[int], limit: int) -> list[int]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -29,19 +31,17 @@ def small(seed: int) -> Transformer:
 
 
 def best_of_all(
-    model: Transformer, source: list[int], longest: int, alpha: float
-) -> tuple[list[int], float]:
-    """Every sequence that ends within `longest` ids, scored by the whole model."""
-    best: tuple[list[int], float] = ([], -math.inf)
+    model: Transformer, source: list[int], longest: int, alpha: float, prefix: Sequence[int] = ()
+) -> tuple[float, list[int]]:
+    """The best sequence that begins with `prefix` and ends within `longest` ids, each scored by the
+    whole model, and its score."""
+    best: tuple[float, list[int]] = (-math.inf, [])
     for length in range(longest):
         for words in itertools.product(range(4, WORDS), repeat=length):
-            ids = [*words, 2]
-            with torch.no_grad():
-                logits = model(torch.tensor([source]), torch.tensor([[1, *words]]))[0]
-            total = float(logits.double().log_softmax(-1)[range(len(ids)), ids].sum())
-            score = total / ((5 + len(ids)) / 6) ** alpha
-            if score > best[1]:
-                best = (ids, score)
+            for ids in ([*prefix, *words, 2], [*prefix, *words]):
+                if ids[-1:] == [2] and ids.count(2) == 1 and len(ids) <= longest:
+                    total = float(models.logs_of(model, source, ids)[range(len(ids)), ids].sum())
+                    best = max(best, (total / ((5 + len(ids)) / 6) ** alpha, ids))
     return best
 
 
@@ -49,7 +49,7 @@ def best_of_all(
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_beam_that_holds_everything_finds_the_best_of_all(seed: int, alpha: float) -> None:
     model, source = small(seed), [5, 4, 6, 2]
-    expected, score = best_of_all(model, source, 4, alpha)
+    score, expected = best_of_all(model, source, 4, alpha)
     options = Decoding(method="beam", beam_size=64, length_penalty=alpha, max_len=4)
     output = SequenceDecoder(model).run([source], options)[0]
     assert output.decoded.ids == expected
@@ -62,15 +62,10 @@ def test_a_beam_of_one_is_greedy() -> None:
     greedy = decoder.run(models.SOURCES, Decoding())
     beam = decoder.run(models.SOURCES, Decoding(method="beam", beam_size=1))
     for one, other in zip(greedy, beam, strict=True):
-        assert one.decoded.ids == other.decoded.ids
-        assert one.decoded.finished == other.decoded.finished
+        models.same_output(one, other)
         assert (one.decoded.candidate_ids == other.decoded.candidate_ids).all()
-        torch.testing.assert_close(
-            torch.tensor(one.decoded.candidate_probabilities),
-            torch.tensor(other.decoded.candidate_probabilities),
-            atol=1e-5,
-            rtol=0,
-        )
+        shares = one.decoded.candidate_probabilities, other.decoded.candidate_probabilities
+        np.testing.assert_allclose(*shares, atol=1e-5, rtol=0)
 
 
 def test_a_batch_equals_its_sentences_one_by_one() -> None:
@@ -126,22 +121,12 @@ def test_the_tree_holds_every_hypothesis_and_the_discarded_ones() -> None:
 def test_steps_show_what_the_best_way_saw() -> None:
     """Candidates of a step belong to the hypothesis that was returned, not to another row."""
     model = models.copier()
-    for source, output in zip(
-        models.SOURCES,
-        SequenceDecoder(model).run(models.SOURCES, Decoding(beam_size=4)),
-        strict=True,
-    ):
+    outputs = SequenceDecoder(model).run(models.SOURCES, Decoding(beam_size=4))
+    for source, output in zip(models.SOURCES, outputs, strict=True):
         done = output.decoded
-        with torch.no_grad():
-            logits = model(torch.tensor([source]), torch.tensor([[1, *done.ids[:-1]]]))[0]
-        logs = logits.log_softmax(dim=-1)
-        ids = torch.tensor(done.candidate_ids)
-        torch.testing.assert_close(
-            torch.tensor(done.candidate_probabilities),
-            logs.gather(1, ids).exp(),
-            atol=1e-4,
-            rtol=0,
-        )
+        logs, ids = models.logs_of(model, source, done.ids), torch.tensor(done.candidate_ids)
+        shares = logs.gather(1, ids).exp()
+        np.testing.assert_allclose(done.candidate_probabilities, shares, atol=1e-4, rtol=0)
         assert ids.shape == (len(done.ids), 8)
 
 

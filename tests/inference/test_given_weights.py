@@ -13,6 +13,7 @@ from transformer import Trace
 from transformer.analysis.attribution import flow, rollout
 from transformer.figures.words import word_labels
 from transformer.inference.given_weights import spelled
+from transformer.inference.trace import WEIGHTS
 
 SMALL: dict[str, Any] = {"vocab_size": 40, "attn_implementation": "eager"}
 SRC = ["▁a", "▁b", "c", "▁d", "</s>"]
@@ -40,11 +41,7 @@ def seq2seq(name: str, **changes: Any) -> Any:
             return transformers.MarianMTModel(config).eval()
         case _:
             small: dict[str, Any] = {"d_kv": 8, "d_ff": 16, "num_layers": 2, "num_heads": 2}
-            special: dict[str, Any] = {
-                "decoder_start_token_id": 0,
-                "pad_token_id": 0,
-                "eos_token_id": 2,
-            }
+            special = {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 2}
             config = transformers.T5Config(**SMALL, **small, **special, d_model=16)
             return transformers.T5ForConditionalGeneration(config).eval()
 
@@ -53,11 +50,7 @@ def seq2seq(name: str, **changes: Any) -> Any:
 @torch.no_grad()
 def test_an_encoder_decoders_weights_are_its_own(name: str) -> None:
     out = seq2seq(name)(input_ids=ids(5), decoder_input_ids=ids(4, 1), output_attentions=True)
-    theirs = {
-        "encoder": out.encoder_attentions,
-        "decoder": out.decoder_attentions,
-        "cross": out.cross_attentions,
-    }
+    theirs = {kind: out[f"{kind}_attentions"] for kind in WEIGHTS}
     trace = Trace.from_weights(SRC, TGT, **theirs)
     for kind, layers in theirs.items():
         for number, weights in enumerate(layers):
@@ -79,20 +72,13 @@ def test_what_generate_gives_a_token_at_a_time_is_one_pass(name: str) -> None:
     )  # fmt: skip
     read = out.sequences[:, :-1]
     tokens = [f"▁{one}" for one in read[0].tolist()]
-    steps = Trace.from_weights(
-        SRC, tokens, encoder=out.encoder_attentions, decoder=out.decoder_attentions,
-        cross=out.cross_attentions,
-    )  # fmt: skip
+    steps = Trace.from_weights(SRC, tokens, **{kind: out[f"{kind}_attentions"] for kind in WEIGHTS})
     whole = model(input_ids=ids(5), decoder_input_ids=read, output_attentions=True)
     for number in range(2):
-        for kind, layers in (
-            ("decoder", whole.decoder_attentions),
-            ("cross", whole.cross_attentions),
-        ):
+        for kind in ("decoder", "cross"):
+            theirs = whole[f"{kind}_attentions"][number][0].numpy()
             # Both are float32 softmaxes of sums of 16 products: rounding, and nothing else.
-            np.testing.assert_allclose(
-                steps.weights(kind, number), layers[number][0].numpy(), atol=1e-5
-            )
+            np.testing.assert_allclose(steps.weights(kind, number), theirs, atol=1e-5)
 
 
 @torch.no_grad()
@@ -100,11 +86,7 @@ def test_an_encoder_deeper_than_its_decoder() -> None:
     out = seq2seq("bart", encoder_layers=3, decoder_layers=1)(
         input_ids=ids(5), decoder_input_ids=ids(4, 1), output_attentions=True
     )
-    theirs = {
-        "encoder": out.encoder_attentions,
-        "decoder": out.decoder_attentions,
-        "cross": out.cross_attentions,
-    }
+    theirs = {kind: out[f"{kind}_attentions"] for kind in WEIGHTS}
     trace = Trace.from_json(Trace.from_weights(SRC, TGT, **theirs).to_json())
     assert trace.n_layers == 3
     assert {kind: trace.depth(kind) for kind in theirs} == {"encoder": 3, "decoder": 1, "cross": 1}

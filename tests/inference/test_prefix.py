@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.inference import models
-from tests.inference.test_beam import WORDS, small
-from tests.inference.test_greedy import LOOK
+from tests.inference.test_beam import best_of_all, small
 from tests.inference.test_speculative import with_draft
 from transformer.inference.decoding import Output, SequenceDecoder
 from transformer.inference.options import Decoding
 from transformer.inference.results import length_penalty
 from transformer.inference.weights import DecoderWeights, Exact, Int8
-from transformer.model.transformer import Transformer
 
 LIMIT = 12
 GREEDY, BEAM = Decoding(max_len=LIMIT), Decoding(max_len=LIMIT, beam_size=3)
@@ -35,21 +29,11 @@ ways = pytest.mark.parametrize("way", ["cached", "drafted", "hooked"])
 def decode(way: str, source: list[int], options: Decoding, prefix: list[int]) -> Output:
     """One output by one of the engines that a sentence can take."""
     model = models.copier()
-    drafting = way == "drafted"
-    decoder = (
-        with_draft(model, DecoderWeights(model, Int8, Exact))
-        if drafting
-        else SequenceDecoder(model)
-    )
-    hooks = LOOK if way == "hooked" else None
+    decoder = SequenceDecoder(model)
+    if way == "drafted":
+        decoder = with_draft(model, DecoderWeights(model, Int8, Exact))
+    hooks = models.LOOK if way == "hooked" else None
     return decoder.run([source], options, hooks, prefix=prefix)[0]
-
-
-def logs_of(model: Transformer, source: list[int], ids: list[int]) -> torch.Tensor:
-    """Log probabilities of every piece before each of `ids`, by one pass of the whole model."""
-    with torch.no_grad():
-        logits = model(torch.tensor([source]), torch.tensor([[1, *ids[:-1]]]))[0]
-    return logits.double().log_softmax(dim=-1)
 
 
 @ways
@@ -65,7 +49,7 @@ def test_greedy_goes_on_from_any_prefix(
         assert (done.ids, done.finished) == (prefix, True)
     assert done.finished == (done.ids[-1] == 2)
     assert done.finished or len(done.ids) == LIMIT
-    logs = logs_of(models.copier(), source, done.ids)
+    logs = models.logs_of(models.copier(), source, done.ids)
     taken = logs[range(len(done.ids)), done.ids]
     torch.testing.assert_close(torch.tensor(done.log_probabilities), taken, atol=1e-4, rtol=0)
     best, shares = torch.tensor(done.candidate_ids), torch.tensor(done.candidate_probabilities)
@@ -84,13 +68,7 @@ def test_a_prefix_that_would_come_anyway_changes_nothing(way: str, options: Deco
         free = decode(way, source, options, [])
         for cut in range(1, len(free.decoded.ids) + 1):
             output = decode(way, source, options, free.decoded.ids[:cut])
-            assert output.decoded.ids == free.decoded.ids
-            assert output.decoded.finished == free.decoded.finished
-            assert output.seed == free.seed
-            np.testing.assert_allclose(
-                output.decoded.log_probabilities, free.decoded.log_probabilities, atol=1e-4
-            )
-            assert (output.decoded.candidate_ids[:, 0] == free.decoded.candidate_ids[:, 0]).all()
+            models.same_output(output, free)
             confirmed += output.passed is not None
     assert (confirmed > 20) == (way == "drafted")
 
@@ -112,7 +90,7 @@ def test_the_ways_agree_and_repeat(options: Decoding, source: list[int], prefix:
     outputs += [decode(way, source, options, prefix).decoded for way in ("cached", "drafted")]
     if options.top_k == 1 or options == ONE:
         outputs.append(decode("cached", source, GREEDY, prefix).decoded)
-    logs = logs_of(models.copier(), source, outputs[0].ids)
+    logs = models.logs_of(models.copier(), source, outputs[0].ids)
     taken = logs[range(len(outputs[0].ids)), outputs[0].ids]
     for done in outputs:
         assert done.ids == outputs[0].ids
@@ -144,18 +122,12 @@ def test_a_beam_that_holds_everything_finds_the_best_that_begins_so(
     prefix: list[int], alpha: float
 ) -> None:
     model, source, longest = small(1), [5, 4, 6, 2], 4
-    best: tuple[float, list[int]] = (-math.inf, [])
-    for n in range(longest):
-        for some in itertools.product(range(4, WORDS), repeat=n):
-            for ids in ([*prefix, *some, 2], [*prefix, *some]):
-                if ids[-1] == 2 and ids.count(2) == 1 and len(ids) <= longest:
-                    total = float(logs_of(model, source, ids)[range(len(ids)), ids].sum())
-                    best = max(best, (total / ((5 + len(ids)) / 6) ** alpha, ids))
+    best, expected = best_of_all(model, source, longest, alpha, prefix)
     options = Decoding(method="beam", beam_size=64, length_penalty=alpha, max_len=longest)
     done = SequenceDecoder(model).run([source], options, prefix=prefix)[0].decoded
-    assert done.ids == best[1]
+    assert done.ids == expected
     score = done.log_probability / length_penalty(len(done.ids), alpha)
-    assert score == pytest.approx(best[0], abs=1e-5)
+    assert score == pytest.approx(best, abs=1e-5)
 
 
 @pytest.mark.parametrize("way", ["cached", "hooked"])
@@ -185,6 +157,6 @@ def test_the_tree_has_the_prefix_as_its_trunk(
     assert all(node.best for node in trunk)
     assert all(node.depth > len(prefix) for node in tree.nodes[len(trunk) :])
     assert (len(tree.nodes) == len(trunk)) == end
-    logs = logs_of(models.copier(), source, prefix)[range(len(prefix)), prefix]
+    logs = models.logs_of(models.copier(), source, prefix)[range(len(prefix)), prefix]
     told = [node.log_probability for node in trunk[1:]]
     torch.testing.assert_close(torch.tensor(told).double(), logs.cumsum(0), atol=1e-3, rtol=0)

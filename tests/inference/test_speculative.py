@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from tests.inference import models
-from tests.inference.test_greedy import many_sources
 from transformer.analysis.interventions.switching import switched_off
 from transformer.hooks import Hooks
 from transformer.inference.decoding import SequenceDecoder
@@ -30,18 +29,9 @@ def test_int8_drafts_change_nothing(options: Decoding) -> None:
     model = models.copier()
     plain, drafting = SequenceDecoder(model), with_draft(model, DecoderWeights(model, Int8, Exact))
     confirmed = 0
-    for source in many_sources(15):
+    for source in models.many_sources(15):
         expected, output = plain.run([source], options)[0], drafting.run([source], options)[0]
-        assert output.decoded.ids == expected.decoded.ids
-        assert output.decoded.finished == expected.decoded.finished
-        assert output.seed == expected.seed
-        assert (output.decoded.candidate_ids[:, 0] == expected.decoded.candidate_ids[:, 0]).all()
-        torch.testing.assert_close(
-            torch.tensor(output.decoded.log_probabilities),
-            torch.tensor(expected.decoded.log_probabilities),
-            atol=1e-4,
-            rtol=0,
-        )
+        models.same_output(output, expected)
         confirmed += output.passed is not None
     assert confirmed > 10, "most drafts are right after a correction or two"
 
@@ -57,7 +47,7 @@ def test_a_draft_that_is_often_wrong_is_corrected() -> None:
     real = drafting.logits
     drafting.logits = lambda *given: passes.append(1) or real(*given)  # type: ignore[method-assign]
     corrected = 0
-    for source in many_sources(8):
+    for source in models.many_sources(8):
         passes.clear()
         output = drafting.run([source], Decoding())[0]
         assert output.decoded.ids == plain.run([source], Decoding())[0].decoded.ids
@@ -69,7 +59,7 @@ def test_a_draft_of_another_model_is_given_up() -> None:
     model = models.copier()
     stranger = models.untrained(1, d_model=32, n_heads=4, d_ff=64)
     plain, drafting = SequenceDecoder(model), with_draft(model, DecoderWeights(stranger))
-    for source in many_sources(3):
+    for source in models.many_sources(3):
         output = drafting.run([source], Decoding())[0]
         assert output.passed is None
         assert output.decoded.ids == plain.run([source], Decoding())[0].decoded.ids
@@ -130,7 +120,7 @@ def test_a_torch_without_the_product_decodes_exactly(monkeypatch: pytest.MonkeyP
 
 
 def test_half_precision_batches_are_near() -> None:
-    model, sources = models.copier(), many_sources(40)
+    model, sources = models.copier(), models.many_sources(40)
     exact = SequenceDecoder(model).run(sources, Decoding(max_len=12))
     half = SequenceDecoder(model, "bf16").run(sources, Decoding(max_len=12))
     same = sum(a.decoded.ids == b.decoded.ids for a, b in zip(exact, half, strict=True))
@@ -145,7 +135,7 @@ def test_with_causal_hooks_a_draft_is_verified_through_them(kind: str, options: 
     real = decoder.logits
     decoder.logits = lambda *given: passes.append(1) or real(*given)  # type: ignore[method-assign]
     changed = 0
-    for number, source in enumerate(many_sources(8)):
+    for number, source in enumerate(models.many_sources(8)):
         off = switched_off(model.config, [(kind, number % 2, number % 4)])
         plain = Hooks({**off})  # as of anybody: the whole model at each step
         passes.clear()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from transformer.analysis.evidence.race_verdicts import (
+from transformer.analysis.evidence.verdicts import (
     ENOUGH,
     Claim,
     Measure,

@@ -47,6 +47,9 @@ def make_ids(*lengths: int, seed: int = 0, width: int | None = None) -> Tensor:
     return ids * keep
 
 
+SRC, TGT = make_ids(7, 4, 1, seed=1), make_ids(5, 2, 6, seed=2)  # (3, 7) and (3, 6)
+
+
 def capture(
     model: Transformer, src: Tensor, tgt: Tensor, names: Iterable[str] | None = None
 ) -> dict[str, Tensor]:

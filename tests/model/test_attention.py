@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional
 
-from tests.model.small import capture, make_config, make_ids, make_model
+from tests.model.small import SRC, TGT, capture, make_config, make_model
 from transformer.config import Score
 from transformer.hooks import Hooks
 from transformer.model.attention import (
@@ -25,7 +25,6 @@ from transformer.model.attention import (
 )
 
 SCORES: list[Score] = ["scaled_dot", "dot", "additive"]
-SRC, TGT = make_ids(7, 4, 1, seed=1), make_ids(5, 2, 6, seed=2)
 
 
 def score_by_hand(kind: Score, query: list[float], key: list[float], v: list[float]) -> float:

@@ -11,11 +11,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.model.small import capture, make_ids, make_model
+from tests.model.small import SRC, TGT, capture, make_model
 from transformer.hooks import HookPoint, Hooks
 from transformer.model import Transformer
 
-SRC, TGT = make_ids(7, 4, 1, seed=1), make_ids(5, 2, 6, seed=2)  # (3, 7) and (3, 6)
 ATTENTION = ["query", "key", "value", "scores", "weights", "heads", "output"]
 
 

@@ -8,15 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tests.model.small import capture, make_ids, make_model
+from tests.model.small import SRC, TGT, capture, make_ids, make_model
 from transformer.config import Positions, Score
 from transformer.hooks import Hooks
 from transformer.model import Transformer
-from transformer.model.masks import causal_mask, padding_mask, target_mask
+from transformer.model.attention import causal_mask, padding_mask, target_mask
 
 SCORES: list[Score] = ["scaled_dot", "dot", "additive"]
 POSITIONS: list[Positions] = ["sinusoidal", "learned", "none"]
-SRC, TGT = make_ids(7, 4, 1, seed=1), make_ids(5, 2, 6, seed=2)
 
 
 @given(

@@ -10,10 +10,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.model.small import make_config, make_ids, make_model
+from tests.model.small import SRC, TGT, make_config, make_model
 from transformer.model import Transformer
-
-SRC, TGT = make_ids(7, 4, 1, seed=1), make_ids(5, 2, 6, seed=2)
 
 
 def make_reference(**changes: Any) -> nn.Transformer:

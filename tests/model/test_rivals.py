@@ -1,4 +1,4 @@
-"""The layers of Table 1 against torch's own with copied weights, and against plain sums."""
+"""The layers of Table 1 and gated ones, against torch's own with copied weights and plain sums."""
 
 from __future__ import annotations
 
@@ -6,15 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from transformer.model.rivals import (
-    RIVALS,
-    Convolutional,
-    Recurrent,
-    RestrictedAttention,
-    RivalConfig,
-    SelfAttention,
-    stack,
-)
+from transformer.model import rivals
 
 
 def vectors(n: int, d: int = 6, batch: int = 2) -> Tensor:
@@ -22,16 +14,16 @@ def vectors(n: int, d: int = 6, batch: int = 2) -> Tensor:
     return torch.randn(batch, n, d, generator=generator, dtype=torch.float64)
 
 
-@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("name", rivals.RIVALS)
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_as_many_vectors_of_the_same_width_come_out(name: str, n: int) -> None:
-    layer = RIVALS[name](RivalConfig(6, k=5, r=5, n_heads=2)).double()
+    layer = rivals.RIVALS[name](rivals.RivalConfig(6, k=5, r=5, n_heads=2)).double()
     assert layer(vectors(n)).shape == (2, n, 6)
 
 
 @pytest.mark.parametrize("n_heads", [1, 3])
 def test_self_attention_is_torchs(n_heads: int) -> None:
-    ours = SelfAttention(RivalConfig(6, n_heads=n_heads)).double()
+    ours = rivals.SelfAttention(rivals.RivalConfig(6, n_heads=n_heads)).double()
     theirs = nn.MultiheadAttention(6, n_heads, bias=False, batch_first=True).double()
     with torch.no_grad():
         theirs.in_proj_weight.copy_(ours.attention.w_qkv)
@@ -41,7 +33,10 @@ def test_self_attention_is_torchs(n_heads: int) -> None:
 
 
 def test_the_recurrent_layer_is_torchs() -> None:
-    ours, theirs = Recurrent(RivalConfig(6)).double(), nn.RNN(6, 6, batch_first=True).double()
+    ours, theirs = (
+        rivals.Recurrent(rivals.RivalConfig(6)).double(),
+        nn.RNN(6, 6, batch_first=True).double(),
+    )
     with torch.no_grad():
         ours.b.normal_()
         theirs.weight_ih_l0.copy_(ours.w.T)
@@ -54,7 +49,7 @@ def test_the_recurrent_layer_is_torchs() -> None:
 
 @pytest.mark.parametrize(("k", "dilation"), [(1, 1), (3, 1), (5, 1), (3, 2), (3, 9), (5, 5)])
 def test_the_convolution_is_the_sum_over_its_taps(k: int, dilation: int) -> None:
-    ours = Convolutional(RivalConfig(6, k=k, dilation=dilation)).double()
+    ours = rivals.Convolutional(rivals.RivalConfig(6, k=k, dilation=dilation)).double()
     x = vectors(8)
     expected = ours.convolution.bias.expand_as(x).clone()
     for at in range(8):
@@ -68,8 +63,8 @@ def test_the_convolution_is_the_sum_over_its_taps(k: int, dilation: int) -> None
 @pytest.mark.parametrize("r", [1, 3, 7, 21])
 @pytest.mark.parametrize("n_heads", [1, 2])
 def test_restricted_attention_is_full_attention_under_a_band(r: int, n_heads: int) -> None:
-    config = RivalConfig(6, r=r, n_heads=n_heads)
-    ours, full = RestrictedAttention(config).double(), SelfAttention(config).double()
+    config = rivals.RivalConfig(6, r=r, n_heads=n_heads)
+    ours, full = rivals.RestrictedAttention(config).double(), rivals.SelfAttention(config).double()
     full.load_state_dict(ours.state_dict())
     x, at = vectors(9), torch.arange(9)
     band = (at[:, None] - at).abs() <= r // 2
@@ -77,7 +72,7 @@ def test_restricted_attention_is_full_attention_under_a_band(r: int, n_heads: in
 
 
 def test_restricted_attention_makes_no_matrix_of_all_pairs() -> None:
-    layer, largest = RestrictedAttention(RivalConfig(4, r=3)), 0
+    layer, largest = rivals.RestrictedAttention(rivals.RivalConfig(4, r=3)), 0
 
     def kept(tensor: Tensor) -> Tensor:
         nonlocal largest
@@ -90,19 +85,18 @@ def test_restricted_attention_makes_no_matrix_of_all_pairs() -> None:
     assert 0 < largest <= 500 * 4 * 3
 
 
-@pytest.mark.parametrize("name", RIVALS)
-def test_gradients_agree_with_finite_differences(name: str) -> None:
-    layer = RIVALS[name](RivalConfig(4, n_heads=2)).double()
+@pytest.mark.parametrize("layer", [*rivals.RIVALS.values(), *rivals.GATED.values()])
+def test_gradients_agree_with_finite_differences(layer: type[nn.Module]) -> None:
     x = vectors(5, d=4, batch=1).requires_grad_()
-    assert torch.autograd.gradcheck(layer, (x,))
+    assert torch.autograd.gradcheck(layer(rivals.RivalConfig(4, n_heads=2)).double(), (x,))
 
 
 def test_a_dilated_stack_spreads_by_powers() -> None:
     for k, dilations in ((3, [1, 2, 4, 8]), (5, [1, 3, 9, 27])):
-        layers = stack("dilated", RivalConfig(2, k=k), 4)
+        layers = rivals.stack("dilated", rivals.RivalConfig(2, k=k), 4)
         assert [layer.convolution.dilation[0] for layer in layers] == dilations
-    assert [type(layer) for layer in stack("restricted", RivalConfig(2), 2)] == (
-        [RestrictedAttention] * 2
+    assert [type(layer) for layer in rivals.stack("restricted", rivals.RivalConfig(2), 2)] == (
+        [rivals.RestrictedAttention] * 2
     )
 
 
@@ -117,9 +111,32 @@ def test_a_dilated_stack_spreads_by_powers() -> None:
 )
 def test_sizes_that_cannot_be_are_refused(sizes: dict[str, int], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        RivalConfig(**sizes)
+        rivals.RivalConfig(**sizes)
 
 
 def test_an_unknown_layer_is_refused() -> None:
     with pytest.raises(ValueError, match="There is no layer 'lstm'"):
-        stack("lstm", RivalConfig(4), 1)
+        rivals.stack("lstm", rivals.RivalConfig(4), 1)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(rivals.Lstm, nn.LSTM), (rivals.Gru, nn.GRU)])
+@pytest.mark.parametrize("n", [1, 9])
+def test_it_is_torchs(ours: type[rivals.Gated], theirs: type[nn.LSTM | nn.GRU], n: int) -> None:
+    mine, other = ours(rivals.RivalConfig(6)).double(), theirs(6, 6, batch_first=True).double()
+    with torch.no_grad():
+        mine.b.normal_()
+        other.weight_ih_l0.copy_(mine.w)
+        other.weight_hh_l0.copy_(mine.u)
+        other.bias_ih_l0.copy_(mine.b)
+        other.bias_hh_l0.zero_()
+    torch.testing.assert_close(mine(vectors(n)), other(vectors(n))[0])
+
+
+def test_an_lstm_begins_by_keeping_what_it_has() -> None:
+    assert rivals.Lstm(rivals.RivalConfig(4)).b.tolist() == [0] * 4 + [1] * 4 + [0] * 8
+
+
+def test_the_recurrent_matrices_begin_orthogonal() -> None:
+    for block in rivals.Gru(rivals.RivalConfig(5)).double().u.chunk(3):
+        eye = torch.eye(5, dtype=torch.float64)
+        torch.testing.assert_close(block @ block.T, eye, atol=1e-6, rtol=0)

@@ -8,13 +8,11 @@ import math
 import pytest
 import torch
 
-from tests.model.small import make_config, make_ids, make_model
+from tests.model.small import SRC, TGT, make_config, make_ids, make_model
 from transformer.config import ModelConfig
 from transformer.hooks import Hooks
 from transformer.model import Transformer
-from transformer.model.masks import padding_mask
-
-SRC, TGT = make_ids(7, 4, 1, seed=1), make_ids(5, 2, 6, seed=2)
+from transformer.model.attention import padding_mask
 
 
 def count(config: ModelConfig) -> int:

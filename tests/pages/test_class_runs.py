@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.class_visits import again, joined, opened, press, text, the_class, token, wall
 from tests.pages.conftest import Visit
-from transformer.analysis.evidence.race_verdicts import ENOUGH
+from transformer.analysis.evidence.verdicts import ENOUGH
 from transformer.jobs import JobError, Jobs
 from transformer.jobs.races import RACES
 from transformer.run_config import PairsRun

@@ -14,7 +14,7 @@ import pandas as pd
 
 from transformer.analysis.alignment.leaderboard import leaderboard
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.passes import Progress, silent
+from transformer.analysis.corpora.passes import Progress, part, silent
 from transformer.analysis.findings import FINDINGS, Published
 from transformer.analysis.importance.ablation import leave_one_out, measure_without
 from transformer.analysis.importance.by_gradient import BY, gradient_importances
@@ -23,9 +23,9 @@ from transformer.analysis.interventions.switching import Head, named_heads
 from transformer.analysis.roles.head_measures import measure_heads
 from transformer.analysis.roles.head_roles import RULES, head_roles
 from transformer.analysis.roles.known_heads import known_for
-from transformer.analysis.unchanged import load_unchanged
 from transformer.config import near
 from transformer.inference import Translator
+from transformer.inference.translator import load_unchanged
 from transformer.measures import MEASURES
 
 MAX_OFFSET = 16
@@ -178,18 +178,18 @@ def _without(
 
 def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
     """Each kind of heads pruned alone, the least important first, and by chance."""
-    orders = _orders(translator, corpus, _part(progress, 0, 0.1))
-    return kinds_pruned(translator, corpus, orders, progress=_part(progress, 0.1, 0.9)), {}
+    orders = _orders(translator, corpus, part(progress, 0, 0.1))
+    return kinds_pruned(translator, corpus, orders, progress=part(progress, 0.1, 0.9)), {}
 
 
 def _pruning(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
     """More and more heads off, the least important first, as many at a time as a layer has; a
     curve for each reading of importance."""
-    orders = _orders(translator, corpus, _part(progress, 0, 0.1))
+    orders = _orders(translator, corpus, part(progress, 0, 0.1))
     curves = []
     for n, (name, order) in enumerate(orders.items()):
         counts = range(0, len(order) + 1, translator.model.config.n_heads)
-        then = _part(progress, 0.1 + 0.45 * n, 0.45)
+        then = part(progress, 0.1 + 0.45 * n, 0.45)
         curve = pruning_curve(translator, corpus, order, counts=counts, progress=then)
         curve.insert(0, "order", name)
         curves.append(curve)
@@ -207,7 +207,7 @@ def _findings(translator: Translator, corpus: Corpus, progress: Progress) -> Mad
     """All published findings, a line each; "findings" has their figures."""
     rows, all_of = [], []
     for n, one in enumerate(FINDINGS.values()):
-        found = one.run(translator, corpus, _part(progress, n / len(FINDINGS), 1 / len(FINDINGS)))
+        found = one.run(translator, corpus, part(progress, n / len(FINDINGS), 1 / len(FINDINGS)))
         all_of.append({**one.about(), **found.to_dict()})
         rows.append({key: value for key, value in all_of[-1].items() if key != "figures"})
     return pd.DataFrame(rows), {"findings": all_of}
@@ -223,10 +223,6 @@ def _finding(published: Published) -> Callable[..., Made]:
         return table, {**published.about(), **summary}
 
     return made
-
-
-def _part(progress: Progress, start: float, share: float) -> Progress:
-    return lambda done, stage: progress(start + share * done, stage)
 
 
 REPORTS: dict[str, Callable[..., Made]] = {

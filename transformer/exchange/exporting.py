@@ -11,11 +11,9 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from transformer.checkpoint import CARD, CheckpointError, load_checkpoint, load_languages
+from transformer.checkpoint import CARD, CheckpointError, load_checkpoint, load_languages, read_card
 from transformer.config import ModelConfig
 from transformer.exchange import names
-from transformer.exchange.card import exported_card
-from transformer.exchange.channels import reordered, theirs_of_ours
 from transformer.exchange.folder import WEIGHTS
 from transformer.model import Transformer
 from transformer.text import Vocabulary
@@ -29,32 +27,23 @@ def export_marian(folder: str | os.PathLike[str], out: str | os.PathLike[str]) -
     """Write config.json, model.safetensors, the vocabulary's files and the card.
 
     Biases that the model has not are zeros. Padding, `<s>` and `<unk>` are barred from its outputs,
-    as they are here.
-
-    Raises:
-        CheckpointError: for a checkpoint that is none, a model that Marian's is not, or a folder
-            that is there already.
+    as they are here. Raises CheckpointError for a checkpoint that is none, a model that Marian's is
+    not, or a folder that is there already.
     """
     path, target = Path(folder), Path(out)
     model, vocabulary = load_checkpoint(path)
     _check(path, model.config)
     if target.exists():
         raise CheckpointError(f"{target} is there already; give a folder that is not")
-    languages = load_languages(path)
+    sides = zip(("source_lang", "target_lang"), load_languages(path) or (), strict=False)
+    tokenizer = {"tokenizer_class": "MarianTokenizer", "model_max_length": MOST, **dict(sides)}
     contents = {
         "config.json": _json(_config(model.config)),
         "generation_config.json": _json(_generation(model.config)),
         WEIGHTS: save(_theirs(model), metadata={"format": "pt"}),
         **_vocabulary(vocabulary),
-        "tokenizer_config.json": _json(
-            {"tokenizer_class": "MarianTokenizer", "model_max_length": MOST}
-            | (
-                dict(zip(("source_lang", "target_lang"), languages, strict=True))
-                if languages
-                else {}
-            )
-        ),
-        CARD: exported_card(path).encode(),
+        "tokenizer_config.json": _json(tokenizer),
+        CARD: read_card(path).encode(),
     }
     with new_folder(target) as made:
         for name, content in contents.items():
@@ -79,7 +68,7 @@ def _theirs(model: Transformer) -> dict[str, Tensor]:
         for name in [name for name in ours if name.endswith(("w_qkv", "w_o"))]:
             path, _, end = name.rpartition("w_")
             ours[f"{path}b_{end}"] = torch.zeros(3 * d if end == "qkv" else d)
-    moved = reordered(ours, theirs_of_ours(config.d_model).argsort())
+    moved = names.reordered(ours, names.theirs_of_ours(config.d_model).argsort())
     bias = moved.get("output_bias", torch.zeros(config.vocab_size))
     table = moved["embedding.weight"].contiguous()
     return {

@@ -1,17 +1,19 @@
-"""Reading a folder of `transformers` without running anything of it: JSON and safetensors."""
+"""Reading a folder of `transformers` without running anything of it: JSON, weights, its card."""
 
 from __future__ import annotations
 
 import json
 import pickle
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from transformer.checkpoint import DTYPES, CheckpointError
+from transformer.checkpoint import DTYPES, CheckpointError, open_weights, read_card
+from transformer.languages import Languages, checked, front_matter, of_card, of_name
 
 WEIGHTS, PICKLED, SHARDED = (
     "model.safetensors",
@@ -76,20 +78,14 @@ def read_weights(folder: Path, *, pickled: bool = False) -> dict[str, Tensor]:
             "max_shard_size='100GB'"
         )
     path = there(folder, WEIGHTS)
-    try:
-        with safe_open(path, framework="pt") as file:
-            kinds = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118
-            for name, kind in kinds.items():
-                if kind not in DTYPES:
-                    raise CheckpointError(
-                        f"{path}: {name} is of type {kind}; weights are {', '.join(DTYPES)}"
-                    )
-            return {name: file.get_tensor(name).float() for name in kinds}
-    except (SafetensorError, OSError) as error:
-        size = path.stat().st_size
-        raise CheckpointError(
-            f"{path} ({size} bytes) is cut off or is not a safetensors file: {error}"
-        ) from error
+    with open_weights(path) as file:
+        kinds = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118
+        for name, kind in kinds.items():
+            if kind not in DTYPES:
+                raise CheckpointError(
+                    f"{path}: {name} is of type {kind}; weights are {', '.join(DTYPES)}"
+                )
+        return {name: file.get_tensor(name).float() for name in kinds}
 
 
 def _read_pickled(path: Path) -> dict[str, Tensor]:
@@ -102,3 +98,57 @@ def _read_pickled(path: Path) -> dict[str, Tensor]:
     if not isinstance(found, dict) or not all(isinstance(t, Tensor) for t in found.values()):
         raise CheckpointError(f"{path} must hold tensors by name, and nothing else")
     return {name: tensor.float() for name, tensor in found.items()}
+
+
+_LICENCE = re.compile(r"^license\s*:\s*['\"]?([\w.+-]{1,64})['\"]?\s*$", re.MULTILINE)
+_REPOSITORY = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
+
+
+def imported_card(path: Path, said: Mapping[str, Any], languages: Languages | None) -> str:
+    """Front matter of ours, where the model is from, and the card that it came with.
+
+    Args:
+        said: its config.json, which may name where it was published.
+    """
+    theirs = read_card(path)
+    licence = _LICENCE.search(theirs)
+    known = languages or _languages(path, theirs)
+    head = front_matter(known).removesuffix("---\n\n") if known else "---\n"
+    if licence:
+        head += f"license: {licence[1]}\n"
+    name = said.get("_name_or_path")
+    named = isinstance(name, str) and _REPOSITORY.fullmatch(name)
+    lines = [
+        f"# {path.absolute().name}",
+        "A Marian model, imported by `python -m transformer import`. Its numbers are those of "
+        f"{f'`{name}`' if named else 'the folder it came from'}; nothing was trained here.",
+        f"Licence: {licence[1]}, as its card says." if licence else "Its card names no licence.",
+    ]
+    body = _body(theirs)
+    if body:
+        lines += ["## The card it came with", body]
+    return f"{head}---\n\n" + "\n\n".join(lines) + "\n"
+
+
+def _body(card: str) -> str:
+    """A card without its front matter."""
+    parts = re.split(r"^---\s*$", card, maxsplit=2, flags=re.MULTILINE)
+    whole = len(parts) == 3 and not parts[0].strip()
+    return (parts[2] if whole else card).strip()
+
+
+def _languages(path: Path, card: str) -> Languages | None:
+    """By the card, by its tokenizer, or by the end of the folder's name: "opus-mt-en-fr"."""
+    said = optional_json(path, "tokenizer_config.json")
+    ways: tuple[Callable[[], Languages | None], ...] = (
+        lambda: of_card(card),
+        lambda: checked([said["source_lang"], said["target_lang"]]),
+        lambda: of_name("-".join(path.absolute().name.split("-")[-2:])),
+    )
+    for find in ways:
+        try:
+            if found := find():
+                return found
+        except (ValueError, KeyError):  # many languages, or none
+            continue
+    return None

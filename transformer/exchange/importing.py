@@ -13,9 +13,7 @@ from torch import Tensor
 from transformer.checkpoint import CheckpointError, save_checkpoint
 from transformer.config import ModelConfig
 from transformer.exchange import names
-from transformer.exchange.card import imported_card
-from transformer.exchange.channels import reordered, theirs_of_ours
-from transformer.exchange.folder import optional_json, read_json, read_weights, there
+from transformer.exchange.folder import imported_card, optional_json, read_json, read_weights, there
 from transformer.exchange.marian_config import check, model_config
 from transformer.languages import Languages
 from transformer.model import Transformer
@@ -129,9 +127,9 @@ def _ours(weights: dict[str, Tensor], config: ModelConfig, start: int | None) ->
         table = torch.cat([table, table[start : start + 1]])
         bias = torch.cat([bias, bias.new_tensor([NEVER])])
     found |= {"embedding.weight": table, "output_bias": bias}
-    order = theirs_of_ours(config.d_model)
+    order = names.theirs_of_ours(config.d_model)
     _check_shapes(found, config)
-    return reordered(found, order)
+    return names.reordered(found, order)
 
 
 def _table(weights: Mapping[str, Tensor]) -> Tensor:
@@ -163,7 +161,7 @@ def _check_positions(name: str, weight: Tensor, config: ModelConfig) -> None:
     shape = [config.max_len, config.d_model]
     if list(weight.shape) != shape:
         raise CheckpointError(f"its {name} is {tuple(weight.shape)}, not {tuple(shape)}")
-    apart = (weight[:, theirs_of_ours(config.d_model)] - sinusoidal(*shape)).abs().max()
+    apart = (weight[:, names.theirs_of_ours(config.d_model)] - sinusoidal(*shape)).abs().max()
     if not apart < 1e-2:  # stored in bfloat16 they are 0.004 off
         raise CheckpointError(f"its {name} is up to {float(apart):.2g} off the sinusoids")
 

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 
 from transformer.config import ModelConfig
-from transformer.inference.greedy import Allowed
+from transformer.inference.choosing import Allowed
 from transformer.inference.options import Decoding
 from transformer.inference.results import BeamNode, BeamTree, NodeStatus, length_penalty
+from transformer.inference.sessions import Session
 from transformer.inference.step_logits import Decoded
-from transformer.inference.uncached import Session
 
 
 @dataclass
@@ -54,10 +54,7 @@ class Hypotheses:
         self.nodes, self.alive = [Node(None, 0, bos_id, 0.0, 0.0, 0.0, "kept")], [0]
 
     def expand(
-        self,
-        best: list[list[int]],
-        logs: list[list[float]],
-        given: tuple[int, float] | None = None,
+        self, best: list[list[int]], logs: list[list[float]], given: tuple[int, float] | None = None
     ) -> tuple[list[int], list[int]]:
         """Continue each living hypothesis by its candidates, falling by probability.
 
@@ -188,10 +185,8 @@ def beam_search(
     device: torch.device,
     prefix: Sequence[int] = (),
 ) -> list[Hypotheses]:
-    """Search all outputs side by side; the rows of `session` are the outputs, one each.
-
-    Each begins with `prefix`, the trunk of its tree, and is searched for from there on.
-    """
+    """Search all outputs side by side; the rows of `session` are the outputs, one each. Each begins
+    with `prefix`, the trunk of its tree, and is searched for from there on."""
     searches = [Hypotheses(limit, options, config.eos_id) for limit in limits]
     for one in searches:
         one.start(config.bos_id)
@@ -222,10 +217,8 @@ def _advance(
     logs: list[list[float]],
     given: list[tuple[int, float]],
 ) -> tuple[list[Hypotheses], list[int], list[int]]:
-    """Expand every search; the rows to go on from and the ids they read next.
-
-    `given` is empty, or has the only continuation of every row: its id and log probability.
-    """
+    """Expand every search; the rows to go on from and the ids they read next. `given` is empty, or
+    has the only continuation of every row: its id and log probability."""
     rows: list[int] = []
     tokens: list[int] = []
     still, first = [], 0

@@ -11,8 +11,16 @@ from torch import Tensor
 
 from transformer.hooks import Hooks
 from transformer.inference.beam import Hypotheses, beam_search
+from transformer.inference.choosing import (
+    Choose,
+    Prefixed,
+    Sampler,
+    forced,
+    greedy,
+    new_seed,
+    search,
+)
 from transformer.inference.engine import Engine
-from transformer.inference.greedy import Choose, Prefixed, forced, greedy, search
 from transformer.inference.options import (
     EXTRA_LENGTH,
     Decoding,
@@ -21,13 +29,11 @@ from transformer.inference.options import (
     output_limit,
     source_limit,
 )
-from transformer.inference.sampling import Sampler, new_seed
-from transformer.inference.single_output import SingleSession
-from transformer.inference.speculative import speculative
+from transformer.inference.sessions import PlainSession, Session
+from transformer.inference.speculative import SingleSession, speculative
 from transformer.inference.step_logits import Decoded
-from transformer.inference.uncached import PlainSession, Session
 from transformer.model import Transformer
-from transformer.model.masks import padding_mask
+from transformer.model.attention import padding_mask
 from transformer.text.padding import by_length, pad, shift_right
 
 MAX_ROWS = 128
@@ -49,10 +55,8 @@ class Memory:
 
 @dataclass(frozen=True)
 class Output:
-    """One decoded output, with the tree of its beam search or the seed of its sampling.
-
-    `passed` are the ids that one pass of the whole decoder was made over, if there was one.
-    """
+    """One decoded output, with the tree of its beam search or the seed of its sampling. `passed`
+    are the ids that one pass of the whole decoder was made over, if there was one."""
 
     decoded: Decoded
     search: Hypotheses | None = None
@@ -174,11 +178,7 @@ class SequenceDecoder:
         return self.model.project(states, hooks)
 
     def _forced(
-        self,
-        memory: Memory,
-        options: Decoding,
-        hooks: Hooks | None,
-        targets: Sequence[list[int]],
+        self, memory: Memory, options: Decoding, hooks: Hooks | None, targets: Sequence[list[int]]
     ) -> list[Output]:
         rows = self.logits(memory, targets, hooks)
         return [

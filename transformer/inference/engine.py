@@ -12,9 +12,8 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from transformer.inference.cache import CachedSession
-from transformer.inference.single_output import SingleSession
-from transformer.inference.uncached import Session
+from transformer.inference.sessions import CachedSession, Session
+from transformer.inference.speculative import SingleSession
 from transformer.inference.weights import Bf16, DecoderWeights, Exact, ExactCopy, Int8
 from transformer.model import Transformer
 
@@ -135,11 +134,8 @@ class Engine:
 
     @torch.inference_mode()
     def _ratio(self, one: Session, other: Session, rows: int) -> float:
-        """How long a step of `one` takes, in steps of `other`.
-
-        They take turns, and the quickest of each counts: another process may disturb some steps,
-        seldom all of one kind.
-        """
+        """How long a step of `one` takes, in steps of `other`. They take turns, and the quickest of
+        each counts: another process may disturb some steps, seldom all of one kind."""
         vocab, device = self.model.config.vocab_size, self.model.embedding.weight.device
         out = torch.empty(rows, vocab, device=device)
         ids = torch.full((rows,), vocab - 1, device=device)

@@ -26,11 +26,8 @@ def trace_parts(
     source: str,
     text: str,
 ) -> dict[str, Any]:
-    """The fields of a `Trace`, as `Trace.from_weights` takes what is given.
-
-    Raises:
-        ValueError: for weights that are none, or that do not fit the tokens or each other.
-    """
+    """The fields of a `Trace`, as `Trace.from_weights` takes what is given. Raises ValueError for
+    weights that are none, or that do not fit the tokens or each other."""
     if isinstance(src_tokens, str) or isinstance(tgt_tokens, str):
         raise ValueError("the tokens must be a list of words or pieces, not one text")
     src, tgt = spelled(src_tokens), spelled(tgt_tokens or ())

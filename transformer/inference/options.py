@@ -159,10 +159,8 @@ def check_prefix(ids: Sequence[int], limit: int, config: ModelConfig) -> None:
 
 
 def output_limit(n_source: int, config: ModelConfig, max_len: int | None) -> int:
-    """Most pieces of an output for a source of `n_source`.
-
-    Raises ValueError if `max_len` goes beyond the positions a model has learned.
-    """
+    """Most pieces of an output for a source of `n_source`. Raises ValueError if `max_len` goes
+    beyond the positions a model has learned."""
     table = config.max_len if config.positions == "learned" else None
     if max_len is None:
         wanted = n_source + EXTRA_LENGTH

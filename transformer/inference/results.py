@@ -204,8 +204,6 @@ _TUPLES = ("src_ids", "src_tokens", "ids", "tokens")
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """lp(Y) = ((5 + |Y|) / 6)^α (Wu et al. 2016, eq. 14); |Y| counts `</s>`.
-
-    The paper searches with α = 0.6 (section 6.1).
-    """
+    """lp(Y) = ((5 + |Y|) / 6)^α (Wu et al. 2016, eq. 14); |Y| counts `</s>`. The paper searches
+    with α = 0.6 (section 6.1)."""
     return float(((5 + length) / 6) ** alpha)

@@ -44,9 +44,7 @@ def read(
     logits: Float[Tensor, "n vocab"], chosen: list[int], config: ModelConfig, k: int
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.float32]]:
     """Log probabilities of `chosen` (n,), ids (n, k) and probabilities (n, k) of the candidates.
-
-    Probabilities are of the softmax over the whole vocabulary. Overwrites `logits`.
-    """
+    Probabilities are of the softmax over the whole vocabulary. Overwrites `logits`."""
     total = logits.logsumexp(dim=-1, keepdim=True)
     taken = logits.gather(1, torch.tensor(chosen, device=logits.device)[:, None]) - total
     banned = never_generated(config)

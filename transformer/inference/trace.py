@@ -145,20 +145,15 @@ class Trace(Mapping[str, Array]):
         head = None if head is None else int(operator.index(head))  # True is 1, never a mask
         if head is not None and not 0 <= head < len(weights):
             raise ValueError(f"there is no head {head}; the heads are 0 to {len(weights) - 1}")
-        heads = np.arange(len(weights)) if head is None else np.array([head])
+        weights = weights if head is None else weights[head][None]
         rows, columns = self.labels(kind)
-        h, i, j = (
-            grid.ravel()
-            for grid in np.meshgrid(
-                heads, np.arange(len(rows)), np.arange(len(columns)), indexing="ij"
-            )
-        )
+        h, i, j = np.indices(weights.shape).reshape(3, -1)
         table: dict[str, Any] = {} if head is not None else {"head": h}
         table |= {"query_position": i, "query_token": np.array(rows, dtype=object)[i]}
         if kind != "encoder":
             table["predicted_token"] = np.array(self.predicted_tokens, dtype=object)[i]
         table |= {"key_position": j, "key_token": np.array(columns, dtype=object)[j]}
-        table["weight"] = weights[h, i, j]
+        table["weight"] = weights.ravel()
         return pd.DataFrame(table)
 
     def explore(

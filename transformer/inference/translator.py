@@ -10,7 +10,7 @@ from typing import Unpack
 
 import torch
 
-from transformer.checkpoint import load_checkpoint
+from transformer.checkpoint import checkpoint_hash, load_checkpoint
 from transformer.device import choose_device
 from transformer.hooks import Hooks
 from transformer.inference.decoding import Output, SequenceDecoder
@@ -41,11 +41,9 @@ class Translator:
         best under `torch.no_grad()`; see `Engine` on edits through `.data`.
 
         `precision` is of batches: with "auto", eight sentences or more at once are computed with
-        bfloat16 products if that is faster here, and rounding may then exchange two nearly
-        equal words; "fp32" never does so. Single sentences and traces are always float32's.
-
-        Raises:
-            ValueError: if model and vocabulary do not fit, or the model is in training mode.
+        bfloat16 products if that is faster here, and rounding may then exchange two nearly equal
+        words; "fp32" never does so. Single sentences and traces are always float32's. Raises
+        ValueError if model and vocabulary do not fit, or the model is in training mode.
         """
         vocabulary.check(model.config)
         if model.training:
@@ -58,10 +56,7 @@ class Translator:
 
     @classmethod
     def load(
-        cls,
-        path: str | os.PathLike[str],
-        device: str = "auto",
-        precision: Precision = "auto",
+        cls, path: str | os.PathLike[str], device: str = "auto", precision: Precision = "auto"
     ) -> Translator:
         """From a checkpoint folder, to "cpu", "cuda", "mps" or the best there is ("auto").
 
@@ -107,10 +102,8 @@ class Translator:
         hooks: Hooks | None = None,
         **options: Unpack[DecodingOptions],
     ) -> list[Translation]:
-        """Translate many sentences side by side, in the order given; see `translate`.
-
-        Hooks see batches of sentences of like length, padded; a long list makes several.
-        """
+        """Translate many sentences side by side, in the order given; see `translate`. Hooks see
+        batches of sentences of like length, padded; a long list makes several."""
         return self._translate(list(texts), targets, hooks, _options(options, targets))
 
     def check(self, text: str, target: str | None = None) -> None:
@@ -132,13 +125,10 @@ class Translator:
     ) -> Trace:
         """Translate, or take `target`, and record every site in one pass over the output.
 
-        `prefix` and the options are those of `translate`.
-        The encoder runs once, and the decoder once more over the finished output. With `hooks`,
-        the trace shows the model with that intervention. Sites to record are all of
-        `model.hook_names`, or `names`.
-
-        Raises:
-            ValueError: as `translate`, and for a name that is no site.
+        `prefix` and the options are those of `translate`. The encoder runs once, and the decoder
+        once more over the finished output. With `hooks`, the trace shows the model with that
+        intervention. Sites to record are all of `model.hook_names`, or `names`. Raises ValueError
+        as `translate`, and for a name that is no site.
         """
         begin = _prefix(prefix, options, target)
         decoding = _options(options, target)
@@ -247,6 +237,14 @@ class Translator:
             tree=None if output.search is None else output.search.tree(pieces),
             search=None if hooks else output.search,
         )
+
+
+def load_unchanged(folder: str | os.PathLike[str], digest: str) -> Translator:
+    """The checkpoint that a computation was asked about, loaded where it still is that one. Raises
+    ValueError or OSError for a checkpoint that has another hash by now."""
+    if checkpoint_hash(Path(folder)) != digest:
+        raise ValueError(f"the checkpoint {Path(folder).name} has changed meanwhile; ask again")
+    return Translator.load(folder)
 
 
 def _options(options: DecodingOptions, targets: object) -> Decoding:

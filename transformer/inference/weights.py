@@ -93,8 +93,11 @@ class Bf16:
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         self.weight, self.bias = weight.detach().t().to(torch.bfloat16), _kept(bias)
 
+    def product(self, x: Tensor) -> Tensor:
+        return torch.mm(x, self.weight)
+
     def __call__(self, x: Tensor) -> Tensor:
-        product = torch.mm(x.to(torch.bfloat16), self.weight)
+        product = self.product(x.to(torch.bfloat16))
         return product if self.bias is None else product + self.bias
 
     def plus(self, base: Tensor, x: Tensor) -> Tensor:
@@ -104,7 +107,7 @@ class Bf16:
         out.copy_(self(x))
 
 
-class Int8:
+class Int8(Bf16):
     """Weights of eight bits with a scale an output, multiplied by bfloat16 rows."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
@@ -113,15 +116,8 @@ class Int8:
         self.weight = (weight.detach() / scale[:, None]).round().to(torch.int8)
         self.scale = scale.to(torch.bfloat16)
 
-    def __call__(self, x: Tensor) -> Tensor:
-        product = torch._weight_int8pack_mm(x.to(torch.bfloat16), self.weight, self.scale)
-        return product if self.bias is None else product + self.bias
-
-    def plus(self, base: Tensor, x: Tensor) -> Tensor:
-        return base + self(x)
-
-    def into(self, x: Tensor, out: Tensor) -> None:
-        out.copy_(self(x))
+    def product(self, x: Tensor) -> Tensor:
+        return torch._weight_int8pack_mm(x, self.weight, self.scale)
 
 
 @dataclass(frozen=True)
@@ -149,12 +145,7 @@ class LayerWeights:
     brings b_2 along.
     """
 
-    def __init__(
-        self,
-        layer: DecoderLayer,
-        wide: Kind,
-        small: Kind,
-    ) -> None:
+    def __init__(self, layer: DecoderLayer, wide: Kind, small: Kind) -> None:
         own, cross, ffn = layer.self_attn, layer.cross_attn, layer.ffn
         self.own_score: ScoreFunction = own.score
         self.cross_score: ScoreFunction = cross.score
@@ -178,12 +169,7 @@ class LayerWeights:
 class DecoderWeights:
     """All of a decoder in one kind of number. Never changed once built: threads share it."""
 
-    def __init__(
-        self,
-        model: Transformer,
-        wide: Kind = Exact,
-        small: Kind | None = None,
-    ) -> None:
+    def __init__(self, model: Transformer, wide: Kind = Exact, small: Kind | None = None) -> None:
         """`wide` makes the larger matrices, `small` the square ones (the same if left out)."""
         self.config = model.config
         self.layers = [

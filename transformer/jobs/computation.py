@@ -171,7 +171,7 @@ def of_dataset(
     given: dict[str, Any] = {"checkpoint": str(Path(checkpoint).resolve()), "hash": digest}
     given |= {"corpus": corpus.to_dict(), "heads": heads, "options": options}
     return Computation(
-        "transformer.analysis.dataset.job:compute",
+        "transformer.analysis.dataset.writing:compute",
         given,
         "dataset",
         (digest, corpus.name, corpus.hash, heads, sorted(options.items())),

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from transformer.analysis.evidence.race_verdicts import Outcome, Verdict, outcome, results, verdict
+from transformer.analysis.evidence.verdicts import Outcome, Verdict, outcome, results, verdict
 from transformer.jobs.errors import JobError
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo

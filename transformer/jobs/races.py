@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from transformer.analysis.evidence.race_verdicts import Claim, Measure
+from transformer.analysis.evidence.verdicts import Claim, Measure
 from transformer.config import near
 from transformer.run_config import RaceEntry, TrainingRun
 from transformer.training.recipe import describe

@@ -98,8 +98,7 @@ def checked(weights: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
             f"The weights go from {weights.min()} to {weights.max()}; "
             "attention weights lie within 0 and 1."
         )
-    found: npt.NDArray[np.float64] = np.minimum(weights, 1.0, dtype=np.float64)
-    return found
+    return np.asarray(np.minimum(weights, 1.0, dtype=np.float64))
 
 
 def column_of(column: int, count: int) -> int:

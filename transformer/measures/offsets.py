@@ -24,10 +24,8 @@ def positional(weights: Float[np.ndarray, "*heads query key"]) -> Float[np.ndarr
 
 
 def offset(weights: Float[np.ndarray, "*heads query key"]) -> Integer[np.ndarray, "*heads"]:
-    """The most common place of a row's greatest weight, j − i: −1 is the token before.
-
-    Of equally common ones the nearest to 0, then the smaller; of a row's equal weights the first.
-    """
+    """The most common place of a row's greatest weight, j − i: −1 is the token before. Of equally
+    common ones the nearest to 0, then the smaller; of a row's equal weights the first."""
     return _most_common(weights)[0]
 
 

@@ -1,4 +1,7 @@
-"""Attention (section 3.2): score functions, one attention, many heads."""
+"""Attention (section 3.2): masks, score functions, one attention, many heads.
+
+Masks are boolean, True = may attend (section 3.2.3).
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,32 @@ import math
 from typing import Literal
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
 from transformer.config import ModelConfig, Score
 from transformer.hooks import HookPoint, Hooks
+
+
+def padding_mask(ids: Int[Tensor, "batch length"], pad_id: int) -> Bool[Tensor, "batch 1 1 length"]:
+    """Every query may attend to every key that is not padding."""
+    return (ids != pad_id)[:, None, None, :]
+
+
+def causal_mask(
+    length: int, device: torch.device | str | None = None
+) -> Bool[Tensor, "length length"]:
+    """Position i may attend to positions up to and including i."""
+    return torch.ones(length, length, dtype=torch.bool, device=device).tril()
+
+
+def target_mask(
+    ids: Int[Tensor, "batch length"], pad_id: int
+) -> Bool[Tensor, "batch 1 length length"]:
+    """Neither padding nor a later position."""
+    return padding_mask(ids, pad_id) & causal_mask(ids.shape[1], ids.device)
+
 
 Heads = Float[Tensor, "batch heads length d_k"]
 Query = Float[Tensor, "batch heads query d_k"]
@@ -129,10 +152,8 @@ class MultiHeadAttention(nn.Module):
         mask: Bool[Tensor, "..."] | None,
         hooks: Hooks | None = None,
     ) -> Float[Tensor, "batch query d_model"]:
-        """`mask` broadcasts to (batch, heads, query, key), True = may attend; None = all may.
-
-        Each query needs at least one key it may attend to.
-        """
+        """`mask` broadcasts to (batch, heads, query, key), True = may attend; None = all may. Each
+        query needs at least one key it may attend to."""
         query, key, value = self.project(x, memory)
         query = self.hook_query(query, hooks)
         key = self.hook_key(key, hooks)

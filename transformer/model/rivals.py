@@ -1,4 +1,4 @@
-"""The four layers of the paper's Table 1 (section 4), each from n vectors of width d to as many."""
+"""The layers of Table 1 (section 4), and gated ones: from n vectors of width d to as many."""
 
 from __future__ import annotations
 
@@ -104,10 +104,8 @@ class Convolutional(nn.Module):
 
 
 class RestrictedAttention(nn.Module):
-    """Self-attention to the r positions around each alone, in r·n·d, not n²·d (section 4).
-
-    Its weights are those of `SelfAttention`, so that one can be loaded into the other.
-    """
+    """Self-attention to the r positions around each alone, in r·n·d, not n²·d (section 4). Its
+    weights are those of `SelfAttention`, so that one can be loaded into the other."""
 
     def __init__(self, config: RivalConfig) -> None:
         super().__init__()
@@ -151,9 +149,7 @@ def stack(name: str, config: RivalConfig, n_layers: int) -> list[nn.Module]:
     with m = (k+1)/2: 1, 2, 4 … for k = 3, as in ByteNet (Kalchbrenner et al. 2016). Written in base
     m, every distance is a sum of one tap a layer, all towards the same side. With kⁱ it would need
     both sides (63 = 81 − 27 + 9), and the way there may lead past the ends, where there is nothing.
-
-    Raises:
-        ValueError: for a name that there is not.
+    Raises ValueError for a name that there is not.
     """
     if name == "dilated":
         return [
@@ -163,3 +159,75 @@ def stack(name: str, config: RivalConfig, n_layers: int) -> list[nn.Module]:
     if name not in RIVALS:
         raise ValueError(f"There is no layer {name!r}; there is {', '.join(RIVALS)} and dilated.")
     return [RIVALS[name](config) for _ in range(n_layers)]
+
+
+class Gated(nn.Module):
+    """What LSTM and GRU (section 1) have: `blocks` matrices W that read x, as many U that read the
+    state, and b.
+
+    W reads all positions at once, and only U has to wait, as in `Recurrent`; both begin as there.
+    """
+
+    def __init__(self, config: RivalConfig, blocks: int = 1) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.empty(blocks * config.d, config.d))
+        self.u = nn.Parameter(torch.empty(blocks * config.d, config.d))
+        self.b = nn.Parameter(torch.zeros(blocks * config.d))
+        for w, u in zip(self.w.chunk(blocks), self.u.chunk(blocks), strict=True):
+            nn.init.xavier_uniform_(w)
+            nn.init.orthogonal_(u)
+
+    def read(self, x: Vectors) -> tuple[Tensor, ...]:
+        """x_t W + b of every position, one after the other."""
+        return functional.linear(x, self.w, self.b).unbind(dim=1)
+
+
+class Lstm(Gated):
+    """c_t = f ⊙ c_{t−1} + i ⊙ g, h_t = o ⊙ tanh(c_t): a memory that gates write and wipe.
+
+    i, f, o = σ(x_t W + h_{t−1} U + b) and g = tanh of the same (Hochreiter and Schmidhuber 1997;
+    the forget gate f is from Gers et al. 2000). b of f begins at 1: it keeps what it has.
+    """
+
+    def __init__(self, config: RivalConfig) -> None:
+        super().__init__(config, blocks=4)
+        with torch.no_grad():
+            self.b[config.d : 2 * config.d] = 1.0
+
+    def forward(self, x: Vectors) -> Vectors:
+        cell = state = torch.zeros_like(x[:, 0])
+        states = []
+        for step in self.read(x):
+            total = torch.addmm(step, state, self.u.T)
+            i, f, g, o = total.chunk(4, dim=-1)
+            cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+            state = o.sigmoid() * cell.tanh()
+            states.append(state)
+        return torch.stack(states, dim=1)
+
+
+class Gru(Gated):
+    """h_t = (1 − z) ⊙ n + z ⊙ h_{t−1}: one gate decides what is kept and what is new.
+
+    r, z = σ(x_t W + h_{t−1} U + b), n = tanh(x_t W_n + b_n + r ⊙ (h_{t−1} U_n)) (Cho et al. 2014,
+    where r stands inside the product; here, as in PyTorch, outside, which is one product a step).
+    """
+
+    def __init__(self, config: RivalConfig) -> None:
+        super().__init__(config, blocks=3)
+
+    def forward(self, x: Vectors) -> Vectors:
+        state = torch.zeros_like(x[:, 0])
+        states = []
+        for step in self.read(x):
+            for_r, for_z, for_n = step.chunk(3, dim=-1)
+            by_r, by_z, by_n = (state @ self.u.T).chunk(3, dim=-1)
+            reset, keep = (for_r + by_r).sigmoid(), (for_z + by_z).sigmoid()
+            new = torch.tanh(for_n + reset * by_n)
+            state = new + keep * (state - new)
+            states.append(state)
+        return torch.stack(states, dim=1)
+
+
+GATED: dict[str, type[Gated]] = {"lstm": Lstm, "gru": Gru}
+"""By the names that a `Tagger` takes, beside those of `stack`."""

@@ -10,8 +10,7 @@ from torch import Tensor, nn
 
 from transformer.config import ModelConfig
 from transformer.model.layers import AddAndNorm, AddPositions, FeedForward
-from transformer.model.recurrent import GATED
-from transformer.model.rivals import RivalConfig, stack
+from transformer.model.rivals import GATED, RivalConfig, stack
 from transformer.model.shapes import shapes_only
 
 
@@ -68,11 +67,8 @@ def count_weights(layer: str, config: ModelConfig, tags: int, *, k: int = 3, r: 
 def match_parameters(
     layer: str, config: ModelConfig, tags: int, weights: int, *, k: int = 3, r: int = 5
 ) -> ModelConfig:
-    """`config` with the d_ff that brings the number of weights nearest to `weights`.
-
-    Raises:
-        ValueError: if the layer alone has more than that.
-    """
+    """`config` with the d_ff that brings the number of weights nearest to `weights`. Raises
+    ValueError if the layer alone has more than that."""
     least = count_weights(layer, replace(config, d_ff=1), tags, k=k, r=r)
     each = config.n_layers * (2 * config.d_model + 1)  # weights of one more unit in every FFN
     d_ff = 1 + round((weights - least) / each)

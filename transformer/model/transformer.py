@@ -10,8 +10,8 @@ from torch.nn import functional
 from transformer.cancellation import check_cancelled
 from transformer.config import ModelConfig
 from transformer.hooks import HookPoint, Hooks
+from transformer.model.attention import padding_mask, target_mask
 from transformer.model.layers import Decoder, Encoder
-from transformer.model.masks import padding_mask, target_mask
 
 Ids = Int[Tensor, "batch length"]
 Mask = Bool[Tensor, "..."]
@@ -53,10 +53,8 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "batch tgt vocab"]:
         """Logits of the token after each target position; `tgt` starts with `<s>`.
 
-        Masks are True where attention is allowed and are made from `pad_id` when left out.
-
-        Raises:
-            ValueError: for a hook name the model does not have.
+        Masks are True where attention is allowed and are made from `pad_id` when left out. Raises
+        ValueError for a hook name the model does not have.
         """
         if src_mask is None:
             src_mask = padding_mask(src, self.config.pad_id)

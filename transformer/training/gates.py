@@ -24,8 +24,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.losses import batched, losses
-from transformer.analysis.corpora.passes import Pair, Progress, encoded, silent
+from transformer.analysis.corpora.passes import Pair, Progress, batched, encoded, losses, silent
 from transformer.analysis.importance.ablation import fold
 from transformer.analysis.interventions.switching import Head, all_heads, check_heads, site
 from transformer.hooks import HookFn, Hooks

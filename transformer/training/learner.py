@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from transformer.hooks import Hooks
 from transformer.model import Transformer
-from transformer.model.masks import padding_mask, target_mask
+from transformer.model.attention import padding_mask, target_mask
 from transformer.text.batching import Batch
 from transformer.training.distributed import World
 from transformer.training.loss import smoothed_cross_entropy

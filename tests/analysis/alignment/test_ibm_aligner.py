@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.special import digamma
 
+from transformer.analysis.alignment.baselines import NULL, learn, normaliser, prior
 from transformer.analysis.alignment.error_rate import alignment_error
-from transformer.analysis.alignment.ibm_aligner import NULL, learn, normaliser, prior
 from transformer.text import TASKS
 
 CORPUS = [

@@ -58,11 +58,7 @@ def built(sentence: Corpus) -> Translator:
     assert one.gold is not None
     d_k = 32
     config = ModelConfig(
-        vocab_size=len(vocabulary),
-        d_model=2 * d_k,
-        n_heads=2,
-        n_layers=1,
-        positions="none",
+        vocab_size=len(vocabulary), d_model=2 * d_k, n_heads=2, n_layers=1, positions="none"
     )
     with torch.random.fork_rng():
         torch.manual_seed(0)

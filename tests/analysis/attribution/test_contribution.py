@@ -13,6 +13,7 @@ from transformer.analysis.attribution.contribution import (
     Contribution,
     agreement,
     contribution,
+    rank_correlations,
 )
 from transformer.analysis.attribution.gradients import Gradients, gradients
 from transformer.inference.trace import Trace
@@ -106,3 +107,12 @@ def test_what_is_not_there_is_said(model: Transformer, trace: Trace) -> None:
         contribution(model, trace, "cross", 0, 4)
     with pytest.raises(ValueError, match="the layers are 0 to 1"):
         contribution(model, trace, "cross", 2, 0)
+
+
+def test_rank_correlations_are_scipys() -> None:
+    generator = np.random.default_rng(1)
+    a, b = generator.integers(0, 4, (2, 3, 7)).astype(float), generator.random((3, 7))
+    found = rank_correlations(a, b)
+    for i, j in np.ndindex(found.shape):
+        assert found[i, j] == pytest.approx(spearmanr(a[i, j], b[j]).statistic)
+    assert np.isnan(rank_correlations(np.ones((1, 1, 4)), b[:1, :4])).all()

@@ -7,49 +7,27 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.made import TARGET, TEXT, lively
+from tests.analysis.made import TARGET, TEXT, lively, passed
 from transformer.analysis.attribution.direct_logits import KINDS, direct_logits
-from transformer.config import ModelConfig
-from transformer.hooks import Hooks
+from transformer.hooks import HookFn
 from transformer.inference.trace import Trace
 from transformer.inference.translator import Translator
 from transformer.model import Transformer
 from transformer.text.vocabulary import Vocabulary
 
-OTHERS = {"biases": True, "activation": "swish", "output_bias": True, "scale_embedding": False}
 
-
-@pytest.fixture(scope="module", params=["paper", "others"])
-def translator(
-    request: pytest.FixtureRequest, tiny_model: Transformer, vocabulary: Vocabulary
-) -> Translator:
-    if request.param == "paper":
-        return Translator(lively(tiny_model), vocabulary)
-    config = ModelConfig(**{**tiny_model.config.to_dict(), **OTHERS})
-    with torch.random.fork_rng(devices=[]), torch.no_grad():
-        torch.manual_seed(4)
-        model = lively(Transformer(config).eval())
-        for name, weight in model.named_parameters():
-            if name.endswith(("b_o", "b_qkv")):
-                weight.normal_()
-    return Translator(model, vocabulary)
+@pytest.fixture(scope="module")
+def model(any_trace: tuple[Translator, Trace]) -> Transformer:
+    return any_trace[0].model
 
 
 @pytest.fixture(scope="module")
-def model(translator: Translator) -> Transformer:
-    return translator.model
+def trace(any_trace: tuple[Translator, Trace]) -> Trace:
+    return any_trace[1]
 
 
-@pytest.fixture(scope="module")
-def trace(translator: Translator) -> Trace:
-    return translator.trace(TEXT, TARGET)
-
-
-def logits(model: Transformer, trace: Trace, hooks: Hooks | None = None) -> Tensor:
-    src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
-    with torch.no_grad():
-        found: Tensor = model(src, tgt, hooks=hooks)[0].double()
-    return found
+def logits(model: Transformer, trace: Trace, hooks: dict[str, HookFn] | None = None) -> Tensor:
+    return passed(model, trace, hooks).double()
 
 
 @pytest.mark.parametrize("position", [0, 3])
@@ -82,14 +60,14 @@ def test_a_heads_way_is_the_slope_with_all_deviations_held(
         if n.startswith("decoder.layers") and n.endswith(("attn.hook_output", "ffn.hook_output"))
     ]
     kept: dict[str, Tensor] = {}
-    logits(exact, trace, Hooks({n: lambda x, n: kept.update({n: x}) for n in [*names, *writes]}))
+    logits(exact, trace, {n: lambda x, n: kept.update({n: x}) for n in [*names, *writes]})
 
     def value(kind: str, layer: int, head: int, by: float) -> float:
         own = f"decoder.layers.{layer}.{KINDS[kind]}"
         hooks = {n: lambda x, n: kept[n] for n in writes if n != f"{own}.hook_output"}
         hooks |= {n.replace("hook_sum", "hook_output"): frozen(n) for n in names}
         hooks[f"{own}.hook_heads"] = turned(head, by)
-        every = logits(exact, trace, Hooks({**hooks, **{n: last(n) for n in names}}))[position]
+        every = logits(exact, trace, {**hooks, **{n: last(n) for n in names}})[position]
         return float(every[trace.predicted_ids[position]] - every.mean())
 
     def last(name: str):  # type: ignore[no-untyped-def]
@@ -141,7 +119,7 @@ def test_what_goes_without_a_head_is_what_a_pass_without_it_says(
     found = direct_logits(model, trace, position)
     for kind, module in KINDS.items():
         name = f"decoder.layers.{layer}.{module}.hook_heads"
-        every = logits(model, trace, Hooks({name: off}))[position]
+        every = logits(model, trace, {name: off})[position]
         without = float(every[trace.predicted_ids[position]] - every.mean())
         assert found.without[kind][layer, head] == pytest.approx(without, abs=1e-4)
         assert found.removed(kind)[layer, head] == pytest.approx(found.value - without, abs=1e-4)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.made import KINDS, TARGET, TEXT, lively
+from tests.analysis.made import KINDS, TARGET, TEXT, lively, passed
 from transformer.analysis.attribution.gradients import EMBEDDINGS, Gradients, gradients
 from transformer.hooks import HookFn, Hooks
 from transformer.inference.trace import WEIGHTS, Trace
@@ -20,18 +20,8 @@ OFF = {"decoder.layers.0.self_attn.hook_heads": lambda heads, _: heads * 0}
 
 
 @pytest.fixture(scope="module")
-def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
-    return Translator(lively(tiny_model), vocabulary)
-
-
-@pytest.fixture(scope="module")
-def model(translator: Translator) -> Transformer:
-    return lively(translator.model).double()
-
-
-@pytest.fixture(scope="module")
-def trace(translator: Translator) -> Trace:
-    return translator.trace(TEXT, TARGET)
+def model(tiny_model: Transformer) -> Transformer:
+    return lively(tiny_model).double()
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +32,8 @@ def whole(model: Transformer, trace: Trace) -> Gradients:
 def log_probability(
     model: Transformer, trace: Trace, position: int | None, hooks: dict[str, HookFn]
 ) -> float:
-    with torch.no_grad():
-        src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
-        every = model(src, tgt, hooks=Hooks(hooks))[0].log_softmax(dim=-1)
-        each = every[range(len(trace.predicted_ids)), list(trace.predicted_ids)]
+    every = passed(model, trace, hooks).log_softmax(dim=-1)
+    each = every[range(len(trace.predicted_ids)), list(trace.predicted_ids)]
     return float(each.sum() if position is None else each[position])
 
 
@@ -107,9 +95,11 @@ def test_nothing_hangs_on_what_comes_later(model: Transformer, trace: Trace) -> 
     assert not np.triu(first.weights["decoder"], 1).any()
 
 
-def test_of_an_altered_model(model: Transformer, translator: Translator, trace: Trace) -> None:
+def test_of_an_altered_model(
+    model: Transformer, trace: Trace, tiny_model: Transformer, vocabulary: Vocabulary
+) -> None:
     """With the trace's hooks it is the altered model's; a weight put there counts as the weight."""
-    altered = translator.trace(TEXT, TARGET, hooks=Hooks(OFF))
+    altered = Translator(lively(tiny_model), vocabulary).trace(TEXT, TARGET, hooks=Hooks(OFF))
     found = gradients(model, altered, hooks=Hooks(OFF))
     assert found.log_probability == pytest.approx(altered.translation.log_probability, abs=1e-3)
     assert found.log_probability != pytest.approx(trace.translation.log_probability, abs=1e-3)

@@ -7,11 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.made import TARGET, TEXT, lively
-from transformer.analysis.attribution.gradients import EMBEDDINGS, gradients
+from tests.analysis.made import TARGET, TEXT, fresh, lively, passed
+from transformer.analysis.attribution.gradients import EMBEDDINGS, gradients, rival
 from transformer.analysis.attribution.integrated import integrated_gradients
-from transformer.analysis.attribution.rival import rival
-from transformer.config import ModelConfig
 from transformer.hooks import Hooks
 from transformer.inference.trace import Trace
 from transformer.inference.translator import Translator
@@ -24,10 +22,7 @@ POSITION = 3
 
 @pytest.fixture(scope="module", params=OTHERS, ids=["ours", "others"])
 def single(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Transformer:
-    config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), **request.param)
-    with torch.random.fork_rng():
-        torch.manual_seed(3)
-        return lively(Transformer(config))
+    return fresh(vocabulary, seed=1, **request.param).model
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +45,7 @@ def at(model: Transformer, trace: Trace, scale: list[float] | float, against: in
     """f with the words multiplied by `scale`, one for both sides or one for each."""
     scales = [scale, scale] if isinstance(scale, float) else scale
     hooks = {name: lambda x, _, s=s: x * s for name, s in zip(EMBEDDINGS, scales, strict=True)}
-    with torch.no_grad():
-        src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
-        logits = model(src, tgt, hooks=Hooks(hooks))[0, POSITION].log_softmax(dim=-1)
+    logits = passed(model, trace, hooks)[POSITION].log_softmax(dim=-1)
     low = 0.0 if against is None else float(logits[against])
     return float(logits[trace.predicted_ids[POSITION]]) - low
 

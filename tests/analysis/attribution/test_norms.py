@@ -50,16 +50,37 @@ def test_a_vector_is_the_key_through_both_matrices(
 
 @pytest.mark.parametrize(("kind", "layer"), CASES)
 def test_over_keys_and_heads_they_add_up_to_the_output(
-    model: Transformer, trace: Trace, kind: str, layer: int
+    any_trace: tuple[Translator, Trace], kind: str, layer: int
 ) -> None:
-    """Our attention has no biases, so nothing is left over."""
+    """The paper's attention has no biases, so nothing is left over; else b^O is."""
+    model, trace = any_trace[0].model, any_trace[1]
     module, site = norms.attention(model, trace, kind, layer)
-    assert {name for name, _ in module.named_parameters()} == {"w_qkv", "w_o"}
+    bias = 0.0 if module.b_o is None else norms.numbers(module.b_o)
+    assert model.config.biases == bool(np.abs(bias).max() > 0.1), "or nothing would be left over"
     weights, sent = trace.weights(kind, layer), norms.vectors(model, trace, kind, layer)
     total = np.einsum("hqk,hkd->qd", weights.astype(np.float64), sent)
-    np.testing.assert_allclose(total, trace[f"{site}.hook_output"], atol=1e-5)
+    np.testing.assert_allclose(total + bias, trace[f"{site}.hook_output"], atol=1e-5)
     parts = np.concatenate(list(norms.sums(model, trace, kind, layer)))
     np.testing.assert_allclose(parts.sum(axis=1), total, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_head_that_is_off_takes_its_vectors_away_and_no_bias(
+    any_trace: tuple[Translator, Trace], kind: str
+) -> None:
+    """Its mean value is not put in its place, and b^O stays."""
+    translator, trace = any_trace
+    _, site = norms.attention(translator.model, trace, kind, 0)
+    weights = trace.weights(kind, 0)[0].astype(float)
+    first = weights @ norms.vectors(translator.model, trace, kind, 0)[0]
+
+    def off(heads: torch.Tensor, name: str) -> torch.Tensor:
+        return torch.cat([torch.zeros_like(heads[:, :1]), heads[:, 1:]], dim=1)
+
+    without = translator.trace(TEXT, TARGET, hooks=Hooks({f"{site}.hook_heads": off}))
+    np.testing.assert_allclose(
+        without[f"{site}.hook_output"] + first, trace[f"{site}.hook_output"], atol=1e-5
+    )
 
 
 @pytest.mark.parametrize(("kind", "layer"), CASES)

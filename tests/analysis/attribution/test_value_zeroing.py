@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.made import KINDS, TARGET, TEXT, lively, without_values
-from transformer import Hooks, Translator
+from tests.analysis.made import KINDS, TARGET, TEXT, lively, passed, without_values
+from transformer import Translator
 from transformer.analysis.attribution import norms, value_zeroing
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.model import Transformer
@@ -30,8 +30,7 @@ def outputs(model: Transformer, trace: Trace, kind: str, layer: int, off: int | 
     hooks = {f"{stack}.layers.{layer}.ffn_norm.hook_output": lambda x, _: found.append(x[0])}
     if off is not None:
         hooks[WEIGHTS[kind].format(layer).replace("weights", "value")] = silence
-    with torch.no_grad():
-        model(torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids]), hooks=Hooks(hooks))
+    passed(model, trace, hooks)
     return found[0].double()
 
 
@@ -67,8 +66,7 @@ def test_the_residual_connection_is_missed_as_a_token_is(
         f"{site}_norm.hook_sum": lambda x, _: wrote,
         f"{kind}.layers.1.ffn_norm.hook_output": lambda x, _: seen.append(x[0]),
     }
-    with torch.no_grad():
-        model(torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids]), hooks=Hooks(hooks))
+    passed(model, trace, hooks)
     whole = outputs(model, trace, kind, 1, None)
     wanted = 1 - torch.cosine_similarity(whole, seen[0].double(), dim=-1)
     left = found - value_zeroing.scores(model, trace, kind, 1)

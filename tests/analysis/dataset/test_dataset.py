@@ -17,7 +17,7 @@ import pytest
 
 from transformer import Trace, Translator
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.dataset import ragged, tables, write_dataset
+from transformer.analysis.dataset import files, write_dataset
 from transformer.cancellation import cancelled_by
 from transformer.checkpoint import checkpoint_hash
 from transformer.inference.trace import WEIGHTS
@@ -89,7 +89,7 @@ def test_measures_are_a_line_a_head_of_each_sentence(made: Path, traces: list[Tr
                 rows = found[here & (found["sentence"] == number)]
                 assert rows["head"].tolist() == list(range(trace.n_heads))
                 wanted = of_trace(trace, kind, layer)
-                for name in tables.MEASURED:
+                for name in files.MEASURED:
                     if name in wanted:
                         assert rows[name].to_numpy() == pytest.approx(wanted[name], abs=1e-6)
                     else:
@@ -102,12 +102,12 @@ def test_weights_of_different_lengths_lie_end_to_end_without_padding(
     assert len({len(trace.src_tokens) for trace in traces}) == 3
     with np.load(made / "weights.npz", allow_pickle=False) as stored:
         kinds = {kind for kind, _, _ in HEADS}
-        assert set(stored.files) == {ragged.written(head) for head in HEADS} | {
+        assert set(stored.files) == {files.written(head) for head in HEADS} | {
             f"{kind}.{part}" for kind in kinds for part in ("offsets", "shapes")
         }
         for head in HEADS:
             kind, layer, at = head
-            flat = stored[ragged.written(head)]
+            flat = stored[files.written(head)]
             offsets, shapes = stored[f"{kind}.offsets"], stored[f"{kind}.shapes"]
             assert (offsets[0], offsets[-1]) == (0, len(flat))
             for number, trace in enumerate(traces):
@@ -153,9 +153,9 @@ def test_targets_are_forced_and_a_zip_holds_the_same(
 def test_tables_are_written_in_pieces(
     translator: Translator, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "ROWS", 1)
+    monkeypatch.setattr(files, "ROWS", 1)
     write_dataset(translator, CORPUS, tmp_path / "two", options={"max_len": 12})
-    for name in tables.SCHEMAS:
+    for name in files.SCHEMAS:
         pd.testing.assert_frame_equal(table(tmp_path / "two", name), table(made, name))
 
 

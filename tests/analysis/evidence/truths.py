@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from transformer import Translator
-from transformer.analysis.alignment.alignment_counts import AlignmentCounts
+from transformer.analysis.alignment.error_rate import AlignmentCounts
 from transformer.analysis.alignment.leaderboard import Leaderboard
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.corpora.passes import silent
@@ -24,7 +24,6 @@ from transformer.analysis.findings import FINDINGS, Finding, pruning_over_traini
 from transformer.analysis.findings import by_measure as by_measure_room
 from transformer.analysis.findings import faithful as faithful_room
 from transformer.analysis.findings import over_training as training_room
-from transformer.analysis.findings import positional as positional_room
 from transformer.analysis.findings import removal as removal_room
 from transformer.analysis.findings import word_alignment as words_room
 from transformer.analysis.importance.by_gradient import Importance
@@ -52,7 +51,7 @@ def positional(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
         np.array(best, dtype=np.int16)[None], place, size, size, np.repeat(np.arange(n), length)
     )
     found = SimpleNamespace(strongest_keys={"encoder": places})
-    patch.setattr(positional_room, "measure_heads", lambda *_: found)
+    patch.setattr(by_measure_room, "measure_heads", lambda *_: found)
 
 
 def rare(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:

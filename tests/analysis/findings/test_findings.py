@@ -9,25 +9,18 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from tests.analysis.altered import without_output
-from tests.analysis.shifted import quiet, shift_model
+from tests.analysis.made import shift_model, without_output
 from transformer import Translator
-from transformer.analysis.alignment.alignment_counts import AlignmentCounts
+from transformer.analysis.alignment.error_rate import AlignmentCounts
 from transformer.analysis.alignment.leaderboard import WAYS, Leaderboard, leaderboard
 from transformer.analysis.attribution import alti, value_zeroing
 from transformer.analysis.attribution.rollout import encoder, joint
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import silent
-from transformer.analysis.findings import (
-    FINDINGS,
-    blank_out,
-)
+from transformer.analysis.findings import FINDINGS, blank_out
 from transformer.analysis.findings import removal as removal_room
 from transformer.analysis.findings import word_alignment as words_room
-from transformer.analysis.findings.blanked import (
-    agreement,
-    blank_out_memory,
-)
+from transformer.analysis.findings.blanked import agreement, blank_out_memory
 from transformer.analysis.findings.by_measure import published
 from transformer.analysis.findings.finding import spread
 from transformer.analysis.reports import report
@@ -37,10 +30,9 @@ from transformer.text import Vocabulary
 
 
 def test_a_shift_head_is_positional_and_a_random_one_is_not(
-    tiny: Translator, vocabulary: Vocabulary, corpus: Corpus
+    translator: Translator, vocabulary: Vocabulary, corpus: Corpus
 ) -> None:
-    with quiet():
-        built = shift_model(vocabulary, (1, -2, 0))
+    built = shift_model(vocabulary, (1, -2, 0))
     found = FINDINGS["positional"].run(built, corpus)
     assert found.verdict == "holds"
     assert found.figures["positional"].tolist() == [True, True, False]  # itself does not count
@@ -48,34 +40,34 @@ def test_a_shift_head_is_positional_and_a_random_one_is_not(
     assert (
         found.reason == "2 of 3 encoder heads are positional: L0·H0 (+1, 100%), L0·H1 (−2, 100%)."
     )
-    random = FINDINGS["positional"].run(tiny, corpus)
+    random = FINDINGS["positional"].run(translator, corpus)
     assert random.verdict == "refuted"
     assert not random.figures["positional"].any()
 
 
 @pytest.mark.parametrize("name", FINDINGS)
-def test_a_few_sentences_test_nothing(tiny: Translator, corpus: Corpus, name: str) -> None:
-    found = FINDINGS[name].run(tiny, corpus.first(3))
+def test_a_few_sentences_test_nothing(translator: Translator, corpus: Corpus, name: str) -> None:
+    found = FINDINGS[name].run(translator, corpus.first(3))
     assert found.verdict == "can't be tested here"
     assert found.effect is None
     assert found.reason.endswith(".")
     assert found.figures.empty
 
 
-def test_a_measures_claim_is_put_to_its_heads(tiny: Translator, corpus: Corpus) -> None:
+def test_a_measures_claim_is_put_to_its_heads(translator: Translator, corpus: Corpus) -> None:
     """The figures are the measure's own, over the rows of all sentences that have one."""
     known = MEASURES["itself"]
     claim = PublishedClaim("A head of the second layer looks at itself.", "nobody", 0.99, layer=1)
-    found = published(known, claim).run(tiny, corpus)
-    table = measure_heads(tiny, corpus).table().query("kind == 'encoder' and layer == 1")
+    found = published(known, claim).run(translator, corpus)
+    table = measure_heads(translator, corpus).table().query("kind == 'encoder' and layer == 1")
     assert found.figures["share"].to_numpy() == pytest.approx(table["itself"].to_numpy(), abs=1e-6)
     assert found.verdict == "refuted"
     assert found.effect is not None
     assert found.effect.interval.value == pytest.approx(100 * table["itself"].max(), abs=1e-4)
-    every = published(known, replace(claim, layer=None, floor=0.0)).run(tiny, corpus)
+    every = published(known, replace(claim, layer=None, floor=0.0)).run(translator, corpus)
     assert every.verdict == "holds"
     assert len(every.figures) == 8
-    lacking = FINDINGS["rare"].run(tiny, corpus)  # of 320 pieces none is beyond 500
+    lacking = FINDINGS["rare"].run(translator, corpus)  # of 320 pieces none is beyond 500
     assert lacking.verdict == "can't be tested here"
     assert "none has a token beyond" in lacking.reason
 
@@ -87,23 +79,23 @@ def test_sentences_are_taken_evenly(corpus: Corpus) -> None:
     assert measured.most == 60
 
 
-def test_heads_that_write_nothing_are_not_missed(tiny: Translator, corpus: Corpus) -> None:
-    found = FINDINGS["single"].run(without_output(tiny), corpus)
+def test_heads_that_write_nothing_are_not_missed(translator: Translator, corpus: Corpus) -> None:
+    found = FINDINGS["single"].run(without_output(translator), corpus)
     assert found.verdict == "holds"
     assert (found.figures["growth"] == 0).all()
     assert len(found.figures) == 24
     assert (found.figures["missed"] == "no").all()
-    last = FINDINGS["last-cross"].run(without_output(tiny), corpus)
+    last = FINDINGS["last-cross"].run(without_output(translator), corpus)
     assert last.verdict == "refuted"
 
 
-def test_what_a_head_costs_is_a_share_of_the_loss(tiny: Translator, corpus: Corpus) -> None:
+def test_what_a_head_costs_is_a_share_of_the_loss(translator: Translator, corpus: Corpus) -> None:
     """A long sentence counts more than a short one."""
-    found = FINDINGS["single"].run(tiny, corpus)
+    found = FINDINGS["single"].run(translator, corpus)
     one = found.figures.iloc[-1]
     kind = {"encoder–decoder": "cross"}.get(one["kind"], one["kind"])
     whole, each = removal_room.losses(
-        tiny, corpus, [[(kind, int(one["layer"]), int(one["head"]))]], silent
+        translator, corpus, [[(kind, int(one["layer"]), int(one["head"]))]], silent
     )
     assert one["growth"] == pytest.approx(each.sum() / whole.sum() - 1, rel=1e-6)
     assert found.effect is not None
@@ -112,7 +104,7 @@ def test_what_a_head_costs_is_a_share_of_the_loss(tiny: Translator, corpus: Corp
 
 
 def test_the_best_of_each_side_is_named_with_its_errors(
-    tiny: Translator, monkeypatch: pytest.MonkeyPatch
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two layers whose aligners find one of four links a sentence, but for one that finds three."""
     n = 40
@@ -132,31 +124,31 @@ def test_the_best_of_each_side_is_named_with_its_errors(
 
     monkeypatch.setattr(words_room, "leaderboard", made)
     lines = Corpus.of_lines(["a b\tc d\t0-0"] * n, "x")
-    found = FINDINGS["norms-input"].run(tiny, lines)
+    found = FINDINGS["norms-input"].run(translator, lines)
     assert asked == [True], "Kobayashi's words that look at </s> have no link"
     assert found.verdict == "holds"
     # 3 of 4 found and 4 wanted are right: 1 - 2 · 3 / 8.
     assert "norms of layer 1 (input) with an error rate of 25.0%, against 75.0%" in found.reason
     line = found.figures.set_index(["by", "layer"]).loc[("norms, input", 1)]
     assert line["aer"] == pytest.approx(0.25)
-    other = FINDINGS["norms-output"].run(tiny, lines)
+    other = FINDINGS["norms-output"].run(translator, lines)
     assert other.verdict == "refuted"
     assert asked == [True, True]
-    assert FINDINGS["input-heads"].run(tiny, lines).verdict == "holds"
+    assert FINDINGS["input-heads"].run(translator, lines).verdict == "holds"
     assert asked[-1] is False
-    assert FINDINGS["input-layers"].run(tiny, lines).verdict == "refuted"
-    few = FINDINGS["alignment-statistical"].run(tiny, lines)
+    assert FINDINGS["input-layers"].run(translator, lines).verdict == "refuted"
+    few = FINDINGS["alignment-statistical"].run(translator, lines)
     assert few.verdict == "can't be tested here"
     assert "learn from 499 pairs" in few.reason
 
 
-def test_errors_of_a_drawn_corpus_are_those_of_its_sentences(tiny: Translator) -> None:
+def test_errors_of_a_drawn_corpus_are_those_of_its_sentences(translator: Translator) -> None:
     lines = [
         "She paints a boat.\tElle peint un bateau.\t0-0 1-1 2-2 3-3",
         "A pilot hides bread.\tUn pilote cache du pain.\t0-0 1-1 2-2 3-4 3?3",
     ]
-    both = leaderboard(tiny, Corpus.of_lines(lines, "x"))
-    twice = leaderboard(tiny, Corpus.of_lines([lines[0], lines[1], lines[1]], "x"))
+    both = leaderboard(translator, Corpus.of_lines(lines, "x"))
+    twice = leaderboard(translator, Corpus.of_lines([lines[0], lines[1], lines[1]], "x"))
     counts = both.counts.heads["norms", "input"][:, 1, 2]
     row = twice.table.query("by == 'norms' and to == 'input' and layer == 1 and head == 2")
     drawn = counts @ np.array([1.0, 2.0])
@@ -166,9 +158,9 @@ def test_errors_of_a_drawn_corpus_are_those_of_its_sentences(tiny: Translator) -
     assert 1 - right.values[0] == pytest.approx(row["aer"].item())
 
 
-def test_blank_out_is_a_token_replaced(tiny: Translator, corpus: Corpus) -> None:
-    trace = tiny.trace(corpus.sentences[0].source, corpus.sentences[0].target)
-    found = blank_out(tiny, trace)
+def test_blank_out_is_a_token_replaced(translator: Translator, corpus: Corpus) -> None:
+    trace = translator.trace(corpus.sentences[0].source, corpus.sentences[0].target)
+    found = blank_out(translator, trace)
     assert found.shape == (len(trace.predicted_ids), len(trace.src_ids) - 1)
     column, tgt = 2, torch.tensor([trace.tgt_ids])
     logs = []
@@ -176,63 +168,66 @@ def test_blank_out_is_a_token_replaced(tiny: Translator, corpus: Corpus) -> None
         for replaced in (False, True):
             ids = list(trace.src_ids)
             if replaced:
-                ids[column] = tiny.model.config.unk_id
-            logs.append(tiny.model(torch.tensor([ids]), tgt)[0].log_softmax(-1))
+                ids[column] = translator.model.config.unk_id
+            logs.append(translator.model(torch.tensor([ids]), tgt)[0].log_softmax(-1))
     rows = range(len(trace.predicted_ids))
     wanted = (logs[1] - logs[0])[rows, list(trace.predicted_ids)]
     np.testing.assert_allclose(found[:, column], wanted, atol=1e-5)
 
 
 def test_agreement_of_one_sentence_is_the_mean_over_its_tokens(
-    tiny: Translator, corpus: Corpus
+    translator: Translator, corpus: Corpus
 ) -> None:
     one = corpus.first(1)
-    trace = tiny.trace(one.sentences[0].source, one.sentences[0].target)
-    effect = np.abs(blank_out(tiny, trace))
+    trace = translator.trace(one.sentences[0].source, one.sentences[0].target)
+    effect = np.abs(blank_out(translator, trace))
     ways = (
         trace.weights("cross", 1).mean(axis=0),
         joint(trace).source[1],
-        alti.joint(tiny.model, trace).source[1],
-        value_zeroing.scores(tiny.model, trace, "cross", 1),
+        alti.joint(translator.model, trace).source[1],
+        value_zeroing.scores(translator.model, trace, "cross", 1),
     )
     wanted = [
         np.mean([spearmanr(a[:-1], b).statistic for a, b in zip(way, effect, strict=True)])
         for way in ways
     ]
-    np.testing.assert_allclose(agreement(tiny, one, silent)[0, :, 1], wanted, atol=1e-6)
+    np.testing.assert_allclose(agreement(translator, one, silent)[0, :, 1], wanted, atol=1e-6)
 
 
-def test_in_the_encoder_a_place_is_turned_by_the_others(tiny: Translator, corpus: Corpus) -> None:
+def test_in_the_encoder_a_place_is_turned_by_the_others(
+    translator: Translator, corpus: Corpus
+) -> None:
     one = corpus.first(1)
-    trace = tiny.trace(one.sentences[0].source, one.sentences[0].target)
-    found = blank_out_memory(tiny, trace)
+    trace = translator.trace(one.sentences[0].source, one.sentences[0].target)
+    found = blank_out_memory(translator, trace)
     n = len(trace.src_ids) - 1
     assert found.shape == (n, n)
     ids = list(trace.src_ids)
-    ids[2] = tiny.model.config.unk_id
+    ids[2] = translator.model.config.unk_id
     with torch.no_grad():
         states = [
-            tiny.model.encode(torch.tensor([row]))[0].double() for row in (ids, list(trace.src_ids))
+            translator.model.encode(torch.tensor([row]))[0].double()
+            for row in (ids, list(trace.src_ids))
         ]
     turned = 1 - torch.cosine_similarity(*states, dim=-1).numpy()
     np.testing.assert_allclose(found[:, 2], turned[:-1], rtol=1e-3, atol=1e-6)
     ways = (
         trace.weights("encoder", 1).mean(axis=0),
         encoder(trace)[1],
-        alti.encoder(tiny.model, trace)[1],
-        value_zeroing.scores(tiny.model, trace, "encoder", 1),
+        alti.encoder(translator.model, trace)[1],
+        value_zeroing.scores(translator.model, trace, "encoder", 1),
     )
     others = [[m for m in range(n) if m != row] for row in range(n)]
     wanted = [
         np.mean([spearmanr(way[row, o], found[row, o]).statistic for row, o in enumerate(others)])
         for way in ways
     ]
-    ranks = agreement(tiny, one, silent, "encoder")[0, :, 1]
+    ranks = agreement(translator, one, silent, "encoder")[0, :, 1]
     np.testing.assert_allclose(ranks, wanted, atol=1e-6)
 
 
-def test_a_report_holds_all_of_it(tiny: Translator, corpus: Corpus) -> None:
-    found = report(tiny, corpus, "finding-positional").to_dict()
+def test_a_report_holds_all_of_it(translator: Translator, corpus: Corpus) -> None:
+    found = report(translator, corpus, "finding-positional").to_dict()
     assert found["verdict"] == "refuted"
     assert found["unit"] == "% of the rows"
     assert found["low"] <= found["value"] <= found["high"] < found["floor"] == 90

@@ -8,29 +8,24 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.analysis.altered import without_output
+from tests.analysis.made import without_output
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.evidence.bootstrap import BleuCounts
-from transformer.analysis.findings import (
-    FINDINGS,
-    Untestable,
-    pruning_over_training,
-    saves_of,
-)
+from transformer.analysis.findings import FINDINGS, Untestable, pruning_over_training, saves_of
 from transformer.analysis.findings import over_training as training_room
-from transformer.analysis.findings.saves import SCORES, SavedScores, write_scores
+from transformer.analysis.findings.over_training import SCORES, SavedScores, write_scores
 from transformer.checkpoint import save_checkpoint
 from transformer.training.run import RunFolder
 from transformer.training.saving import LastWeights
 
 
 def test_tolerance_compares_the_first_and_the_last_checkpoint(
-    monkeypatch: pytest.MonkeyPatch, tiny: Translator, corpus: Corpus
+    monkeypatch: pytest.MonkeyPatch, translator: Translator, corpus: Corpus
 ) -> None:
     """One model translates as well without the heads; with the other half of the sentences are
     lost. They are told apart by how many weights are 0."""
-    calm = without_output(tiny)
+    calm = without_output(translator)
     asked: list[int] = []
 
     def bleu(translator: Translator, corpus: Corpus, references: list[str]) -> BleuCounts:
@@ -38,33 +33,35 @@ def test_tolerance_compares_the_first_and_the_last_checkpoint(
             int((p == 0).sum()) for n, p in translator.model.named_parameters() if "w_o" in n
         )
         asked.append(zeros)
-        weights = tiny.model.encoder.layers[0].self_attn.w_o.numel()
+        weights = translator.model.encoder.layers[0].self_attn.w_o.numel()
         # Of 24 heads 10 are gone: their columns of 24 / 4 attentions' W^O.
-        pruned = zeros == 10 * weights // tiny.model.config.n_heads
+        pruned = zeros == 10 * weights // translator.model.config.n_heads
         made = [*references[:6], *["x"] * 6] if pruned else references
         return BleuCounts(made, references)
 
     monkeypatch.setattr(training_room, "bleu_of", bleu)
-    found = pruning_over_training([(20, calm), (10, tiny)], corpus)
+    found = pruning_over_training([(20, calm), (10, translator)], corpus)
     assert len(set(asked)) == 3  # none, 10 heads, all
     assert found.verdict == "holds", found.reason
     assert found.figures["step"].tolist() == [10, 20]
     assert found.figures["kept"].iloc[1] == 1
     assert found.figures["kept"].iloc[0] < 0.7
-    assert pruning_over_training([(10, calm), (20, tiny)], corpus).verdict == "refuted"
+    assert pruning_over_training([(10, calm), (20, translator)], corpus).verdict == "refuted"
     with pytest.raises(Untestable, match="two are needed"):
-        pruning_over_training([(10, tiny)], corpus)
+        pruning_over_training([(10, translator)], corpus)
 
 
-def test_a_run_keeps_its_last_saves_and_early_ones(tiny: Translator, tmp_path: Path) -> None:
+def test_a_run_keeps_its_last_saves_and_early_ones(translator: Translator, tmp_path: Path) -> None:
     run = RunFolder(tmp_path / "run")
     last = LastWeights(run, 2)
-    models = {step: copy.deepcopy(tiny.model).requires_grad_(False) for step in range(10, 80, 10)}
+    models = {
+        step: copy.deepcopy(translator.model).requires_grad_(False) for step in range(10, 80, 10)
+    }
     for step, model in models.items():
         model.embedding.weight.mul_(1 + step / 100)
         last.add(model, step)
     assert len(last) == 2
-    last.save_mean(tiny.model.config, tiny.vocabulary, "# A run\n")
+    last.save_mean(translator.model.config, translator.vocabulary, "# A run\n")
     found = saves_of(run.path)
     assert [step for step, _ in found] == [10, 20, 40, 60, 70]
     for step, translator in found:
@@ -75,10 +72,10 @@ def test_a_run_keeps_its_last_saves_and_early_ones(tiny: Translator, tmp_path: P
 
 
 def test_a_checkpoint_brings_what_its_early_saves_scored(
-    tiny: Translator, corpus: Corpus, tmp_path: Path
+    translator: Translator, corpus: Corpus, tmp_path: Path
 ) -> None:
     folder = tmp_path / "model"
-    save_checkpoint(folder, tiny.model, tiny.vocabulary, "# Mine\n")
+    save_checkpoint(folder, translator.model, translator.vocabulary, "# Mine\n")
     tolerance = FINDINGS["tolerance"]
     found = tolerance.run(Translator.load(folder), corpus)
     assert found.verdict == "can't be tested here"

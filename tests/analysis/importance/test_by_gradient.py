@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 
+from tests.analysis.made import THREE, progress_is_told
 from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
-from transformer.analysis.corpora.losses import batched, losses
-from transformer.analysis.corpora.passes import encoded
+from transformer.analysis.corpora.passes import batched, encoded, losses
 from transformer.analysis.importance.by_gradient import (
     BY,
     Importance,
@@ -22,23 +23,13 @@ from transformer.analysis.importance.by_gradient import (
 from transformer.analysis.interventions.switching import all_heads, gated, site
 from transformer.hooks import Hooks
 
-SENTENCES = [
-    ("She paints.", "Elle peint."),
-    ("My aunt hides the lamp today.", "Ma tante cache la lampe aujourd'hui."),
-    ("A pilot sells books.", "Un pilote vend des livres."),
-]
 STEP = 1e-4
 
 
-@pytest.fixture(scope="module")
-def corpus() -> Corpus:
-    return Corpus("three", tuple(Sentence(*pair) for pair in SENTENCES))
-
-
-def test_slopes_are_finite_differences(translator: Translator, corpus: Corpus) -> None:
+def test_slopes_are_finite_differences(translator: Translator) -> None:
     """Of every head and of every sentence, in a batch with padding."""
     model = copy.deepcopy(translator.model).double()
-    (batch,) = batched(translator, encoded(translator, corpus))
+    (batch,) = batched(translator, encoded(translator, THREE))
     slopes = position_slopes(model, batch)
     biggest = 0.0
     for kind, layer, head in all_heads(model.config):
@@ -54,10 +45,10 @@ def test_slopes_are_finite_differences(translator: Translator, corpus: Corpus) -
     assert biggest > 1e-3
 
 
-def test_slopes_of_positions_are_finite_differences(translator: Translator, corpus: Corpus) -> None:
+def test_slopes_of_positions_are_finite_differences(translator: Translator) -> None:
     """One gate at one position, everywhere in the longest sentence; and none on padding."""
     model = copy.deepcopy(translator.model).double()
-    (batch,) = batched(translator, encoded(translator, corpus))
+    (batch,) = batched(translator, encoded(translator, THREE))
     slopes = position_slopes(model, batch)
     for kind, layer, head in (("encoder", 0, 1), ("decoder", 1, 0), ("cross", 1, 3)):
         name = site(kind, layer, "heads")
@@ -78,17 +69,15 @@ def test_slopes_of_positions_are_finite_differences(translator: Translator, corp
             assert (slopes[name][lengths <= at, head, at] == 0).all()
 
 
-def test_importance_is_the_mean_size_over_sentences_or_positions(
-    translator: Translator, corpus: Corpus
-) -> None:
+def test_importance_is_the_mean_size_over_sentences_or_positions(translator: Translator) -> None:
     """Both from the slopes of each sentence alone."""
     alone, n_tgt = [], []
-    for sentence in corpus.sentences:
+    for sentence in THREE.sentences:
         one = Corpus("one", (sentence,))
         (batch,) = batched(translator, encoded(translator, one))
         alone.append({n: s[0] for n, s in position_slopes(translator.model, batch).items()})
         n_tgt.append(int(batch.n_tgt[0]))
-    found = gradient_importances(translator, corpus)
+    found = gradient_importances(translator, THREE)
     for kind, values in found["sentence"].values.items():
         for layer, row in enumerate(values):
             name = site(kind, layer, "heads")
@@ -98,7 +87,7 @@ def test_importance_is_the_mean_size_over_sentences_or_positions(
             row = found["position"].values[kind][layer]
             np.testing.assert_allclose(row, every.mean(-1), rtol=1e-3, atol=1e-7)
     for by in BY:
-        again = gradient_importance(translator, corpus, by=by)
+        again = gradient_importance(translator, THREE, by=by)
         assert again.order() == found[by].order()
     assert found["sentence"].order() != found["position"].order()
 
@@ -123,14 +112,5 @@ def test_a_sentence_without_a_target_gets_the_models_own(translator: Translator)
     assert loss == pytest.approx(-wanted.log_probability, rel=1e-4)
 
 
-def test_it_can_be_ended(translator: Translator, corpus: Corpus) -> None:
-    shares: list[float] = []
-    gradient_importance(translator, corpus, progress=lambda share, stage: shares.append(share))
-    assert shares[-1] == 1
-    assert shares == sorted(shares)
-
-    def stop(share: float, stage: str) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        gradient_importance(translator, corpus, progress=stop)
+def test_it_can_be_ended(translator: Translator) -> None:
+    progress_is_told(partial(gradient_importance, translator, THREE))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from tests.analysis.altered import logits, with_gates
+from tests.analysis.made import THREE, logits, with_gates
 from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.importance.ablation import leave_one_out, measure_without, without_heads
@@ -22,23 +22,13 @@ from transformer.analysis.importance.pruning import (
 from transformer.analysis.interventions.switching import Head, all_heads
 
 ROOT = Path(__file__).resolve().parents[3]
-SENTENCES = [
-    ("She paints.", "Elle peint."),
-    ("She sells bread today.", "Elle vend du pain aujourd'hui."),
-    ("A pilot finds books.", "Un pilote trouve des livres."),
-]
 HEADS: list[Head] = [("encoder", 0, 1), ("decoder", 1, 0), ("cross", 1, 3)]
-
-
-@pytest.fixture(scope="module")
-def corpus() -> Corpus:
-    return Corpus("three", tuple(Sentence(*pair) for pair in SENTENCES))
 
 
 def loss_by_hand(translator: Translator) -> float:
     """Nats a target token, sentence by sentence, without padding."""
     total = tokens = 0.0
-    for source, target in SENTENCES:
+    for source, target in ((one.source, one.target) for one in THREE.sentences):
         ids = translator.vocabulary.encode(target)
         shares = logits(translator, source, ids).log_softmax(-1)
         total -= float(shares[range(len(ids)), ids].sum())
@@ -46,8 +36,8 @@ def loss_by_hand(translator: Translator) -> float:
     return total / tokens
 
 
-def test_each_head_alone(translator: Translator, corpus: Corpus) -> None:
-    found = leave_one_out(translator, corpus, HEADS)
+def test_each_head_alone(translator: Translator) -> None:
+    found = leave_one_out(translator, THREE, HEADS)
     assert found.loss == pytest.approx(loss_by_hand(translator), rel=1e-5)
     assert found.groups == tuple((head,) for head in HEADS)
     table = found.to_frame()
@@ -62,8 +52,8 @@ def test_each_head_alone(translator: Translator, corpus: Corpus) -> None:
     assert "bleu" not in table
 
 
-def test_all_heads_if_none_are_named(translator: Translator, corpus: Corpus) -> None:
-    found = leave_one_out(translator, corpus)
+def test_all_heads_if_none_are_named(translator: Translator) -> None:
+    found = leave_one_out(translator, THREE)
     assert found.groups == tuple((head,) for head in all_heads(translator.model.config))
 
 
@@ -101,9 +91,9 @@ def test_heads_gone_from_the_weights_are_heads_switched_off(translator: Translat
         without_heads(translator, [("cross", 9, 0)])
 
 
-def test_a_curve_takes_away_more_and_more(translator: Translator, corpus: Corpus) -> None:
+def test_a_curve_takes_away_more_and_more(translator: Translator) -> None:
     order = [HEADS[2], HEADS[0], HEADS[1]]
-    curve = pruning_curve(translator, corpus, order)
+    curve = pruning_curve(translator, THREE, order)
     assert curve.off.tolist() == [0, 1, 2, 3]
     for row in curve.itertuples():
         model = with_gates(translator.model, dict.fromkeys(order[: row.off], 0.0))
@@ -125,7 +115,7 @@ def test_a_curve_takes_away_more_and_more(translator: Translator, corpus: Corpus
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(1)
     with pytest.raises(ValueError, match="from 0 to 3"):
-        pruning_curve(translator, corpus, order, counts=[4])
+        pruning_curve(translator, THREE, order, counts=[4])
 
 
 def test_budgets_of_the_three_kinds() -> None:
@@ -152,19 +142,17 @@ def test_random_orders() -> None:
     assert one != heads
 
 
-def test_kinds_are_pruned_alone_in_order_and_by_chance(
-    translator: Translator, corpus: Corpus
-) -> None:
+def test_kinds_are_pruned_alone_in_order_and_by_chance(translator: Translator) -> None:
     """Every point is that of `measure_without` with the same heads."""
     order = random_order(all_heads(translator.model.config), 9)
     orders = {"one": order, "other": order[::-1]}
-    table = kinds_pruned(translator, corpus, orders, points=2, seeds=(4, 5))
+    table = kinds_pruned(translator, THREE, orders, points=2, seeds=(4, 5))
     assert table.groupby("kind", sort=False)["off"].unique().map(list).to_dict() == {
         kind: [0, 4, 8] for kind in ("encoder", "decoder", "cross")
     }
     own = [head for head in order if head[0] == "cross"]
     groups = [own[:4], own[::-1][:4], random_order(own, 4)[:4], random_order(own, 5)[:4]]
-    found = measure_without(translator, corpus, groups)
+    found = measure_without(translator, THREE, groups)
     losses = [found.loss + change.value for change in found.loss_changes]
     at = table.query("kind == 'cross' and off == 4").set_index("order")
     assert at.loc["one", "loss"] == pytest.approx(losses[0])

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from tests.analysis.made import MARIAN
 from tests.model.small import make_model
 from transformer.checkpoint import save_checkpoint
 from transformer.inference.trace import Trace
@@ -19,13 +20,7 @@ from transformer.text import Vocabulary
 KINDS: dict[str, dict[str, Any]] = {
     "scaled_dot": {"score": "scaled_dot", "positions": "sinusoidal", "n_layers": 2},
     "dot": {"score": "dot", "positions": "learned", "n_layers": 1},
-    "swish": {
-        "n_layers": 1,
-        "biases": True,
-        "activation": "swish",
-        "output_bias": True,
-        "scale_embedding": False,
-    },
+    "swish": {"n_layers": 1, **MARIAN},
     "gelu": {"n_layers": 1, "biases": True, "activation": "gelu", "output_bias": True},
     "additive": {"score": "additive", "positions": "none", "n_layers": 1},
 }

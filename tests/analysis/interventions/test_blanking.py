@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from tests.analysis.altered import logits
+from tests.analysis.made import logits, progress_is_told
 from transformer import Translator
 from transformer.analysis.interventions import blanking as module
 from transformer.analysis.interventions.blanking import Cells, blank_cells
@@ -92,15 +94,8 @@ def test_rank_correlations_by_hand() -> None:
 
 
 def test_progress_and_what_is_refused(translator: Translator, trace: Trace) -> None:
-    told: list[float] = []
-    blank_cells(translator, trace, HEADS[2], [0], progress=lambda share, stage: told.append(share))
+    told = progress_is_told(partial(blank_cells, translator, trace, HEADS[2], [0]))
     assert told == [0.0, 1.0]
-
-    def stop(share: float, stage: str) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        blank_cells(translator, trace, HEADS[2], [0], progress=stop)
     for head, queries, message in (
         (("cross", 0, 7), [0], "no head 7"),
         (("cross", 0, 0), [LENGTH], f"no position {LENGTH}"),

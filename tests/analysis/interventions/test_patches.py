@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.altered import logits
+from tests.analysis.made import logits
 from transformer import Hooks, Translator
 from transformer.analysis.interventions.patches import (
     blanked,

@@ -10,43 +10,26 @@ import pandas as pd
 import pytest
 import torch
 
-from tests.analysis.made import lively
+from tests.analysis.made import MARIAN, fresh, logits
 from transformer import Hooks, Translator
 from transformer.analysis.interventions import patching_sweep as module
 from transformer.analysis.interventions.patches import patched
 from transformer.analysis.interventions.patching_sweep import PatchingSweep, patching_sweep
-from transformer.config import ModelConfig
 from transformer.hooks import HookPoint
-from transformer.model import Transformer
 from transformer.text import Vocabulary
 
 CLEAN, CORRUPTED, AT = "She hides a boat.", "She rides a boat.", 5
 TARGETS = ("Elle cache.", "Elle vend.")
 SHAPES = {
     "the paper's": {},
-    "Marian's": {
-        "biases": True, "activation": "swish", "output_bias": True, "scale_embedding": False,
-    },
+    "Marian's": MARIAN,
     "additive": {"score": "additive", "positions": "learned"},
-}  # fmt: skip
-
-
-def made(vocabulary: Vocabulary, shape: str) -> Translator:
-    """A tiny model in which no bias is 0."""
-    with torch.random.fork_rng():
-        torch.manual_seed(3)
-        config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), **SHAPES[shape])
-        model = lively(Transformer(config))
-        with torch.no_grad():
-            for name, weight in model.named_parameters():
-                if "b_qkv" in name or "b_o" in name or name == "output_bias":
-                    weight.normal_(0, 0.3)
-    return Translator(model, vocabulary)
+}
 
 
 @pytest.fixture(scope="module", params=SHAPES)
 def translator(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Translator:
-    return made(vocabulary, request.param)
+    return fresh(vocabulary, **SHAPES[request.param])
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +42,8 @@ def difference(translator: Translator, text: str, hooks: Hooks | None = None) ->
     encode = translator.vocabulary.encode
     ids = [encode(target, target=True) for target in TARGETS]
     same = next(n for n, (a, b) in enumerate(zip(*ids, strict=False)) if a != b)
-    src = torch.tensor([encode(text)])
-    tgt = torch.tensor([[translator.model.config.bos_id, *ids[0][:same]]])
-    with torch.inference_mode():
-        logits = translator.model(src, tgt, hooks=hooks)[0, -1].double()
-    return float(logits[ids[0][same]] - logits[ids[1][same]])
+    last = logits(translator, text, ids[0][: same + 1], hooks=hooks)[-1].double()
+    return float(last[ids[0][same]] - last[ids[1][same]])
 
 
 def test_it_is_each_patch_by_hand(translator: Translator, found: PatchingSweep) -> None:
@@ -133,7 +113,7 @@ def test_every_site_has_its_lines(translator: Translator, found: PatchingSweep) 
 def test_small_batches_progress_and_an_end(
     vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    translator = made(vocabulary, "the paper's")
+    translator = fresh(vocabulary)
     whole = patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS)
     monkeypatch.setattr(module, "ROWS", 7 * len(whole.clean_tokens))
     told: list[float] = []
@@ -175,7 +155,7 @@ def test_it_goes_through_json(found: PatchingSweep) -> None:
 def test_what_is_refused(
     vocabulary: Vocabulary, clean: str, corrupted: str, targets: tuple[str, str], said: str
 ) -> None:
-    translator = made(vocabulary, "the paper's")
+    translator = fresh(vocabulary)
     with pytest.raises(ValueError, match=said) as caught:
         patching_sweep(translator, clean, corrupted, targets=targets)
     assert "\n" not in str(caught.value)
@@ -183,7 +163,7 @@ def test_what_is_refused(
 
 def test_a_difference_that_is_none_is_refused(vocabulary: Vocabulary) -> None:
     """A model whose decoder reads nothing of the source has nothing to bring back."""
-    translator = made(vocabulary, "the paper's")
+    translator = fresh(vocabulary)
     with torch.no_grad():
         for layer in translator.model.decoder.layers:
             layer.cross_attn.w_o.zero_()  # type: ignore[union-attr, operator]

@@ -6,19 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.altered import logits, with_gates
+from tests.analysis.made import logits, with_gates
 from transformer import Hooks, Translator
+from transformer.analysis.interventions import switching
 from transformer.analysis.interventions.patches import hidden
-from transformer.analysis.interventions.switching import (
-    KINDS,
-    all_heads,
-    check_heads,
-    gated,
-    switched_off,
-    to_mean,
-    together,
-    uniform,
-)
 
 TEXT = "My aunt hides the lamp today."
 SOME = [("encoder", 0, 1), ("encoder", 1, 3), ("decoder", 1, 0), ("cross", 0, 2), ("cross", 0, 3)]
@@ -26,25 +17,27 @@ SOME = [("encoder", 0, 1), ("encoder", 1, 3), ("decoder", 1, 0), ("cross", 0, 2)
 
 def test_every_head_once(translator: Translator) -> None:
     config = translator.model.config
-    heads = all_heads(config)
+    heads = switching.all_heads(config)
     assert len(set(heads)) == len(heads) == 3 * config.n_layers * config.n_heads
-    assert check_heads(config, [*heads, heads[0]]) == heads
+    assert switching.check_heads(config, [*heads, heads[0]]) == heads
 
 
 def test_gates_of_1_change_nothing_to_the_last_bit(translator: Translator) -> None:
     config = translator.model.config
     target = translator.vocabulary.encode("Ma tante cache la lampe.")
-    hooks = gated(config, dict.fromkeys(all_heads(config), 1.0))
+    hooks = switching.gated(config, dict.fromkeys(switching.all_heads(config), 1.0))
     assert len(hooks) == 3 * config.n_layers
     plain = logits(translator, TEXT, target)
     assert torch.equal(logits(translator, TEXT, target, hooks=hooks), plain)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", switching.KINDS)
 def test_a_gate_is_a_factor_of_the_head_in_w_o(translator: Translator, kind: str) -> None:
     gates = {(kind, 0, 1): 0.25, (kind, 0, 2): -1.0, (kind, 1, 3): 0.0}
     target = translator.vocabulary.encode("Un pilote vend des livres.")
-    by_hooks = logits(translator, TEXT, target, hooks=gated(translator.model.config, gates))
+    by_hooks = logits(
+        translator, TEXT, target, hooks=switching.gated(translator.model.config, gates)
+    )
     by_hand = Translator(with_gates(translator.model, gates), translator.vocabulary)
     torch.testing.assert_close(by_hooks, logits(by_hand, TEXT, target))
     assert not torch.allclose(by_hooks, logits(translator, TEXT, target))
@@ -55,7 +48,7 @@ def test_a_head_is_off_while_decoding_too(translator: Translator, beam_size: int
     by_hand = Translator(
         with_gates(translator.model, dict.fromkeys(SOME, 0.0)), translator.vocabulary
     )
-    off = switched_off(translator.model.config, SOME)
+    off = switching.switched_off(translator.model.config, SOME)
     options = {"max_len": 12, "beam_size": beam_size}
     found = translator.translate(TEXT, hooks=off, **options)
     wanted = by_hand.translate(TEXT, **options)
@@ -64,7 +57,7 @@ def test_a_head_is_off_while_decoding_too(translator: Translator, beam_size: int
 
 
 def test_uniform_looks_alike_at_all_it_may_look_at(translator: Translator) -> None:
-    hooks = uniform(translator.model.config, SOME)
+    hooks = switching.uniform(translator.model.config, SOME)
     before = translator.trace(TEXT, max_len=6)
     after = translator.trace(TEXT, before.predicted_ids, hooks=hooks)
     n_src, n_tgt = len(after.src_tokens), len(after.tgt_tokens)
@@ -84,19 +77,19 @@ def test_uniform_looks_alike_at_all_it_may_look_at(translator: Translator) -> No
 def test_uniform_leaves_padding_and_hidden_tokens_alone(translator: Translator) -> None:
     config, seen = translator.model.config, {}
     name = "encoder.layers.0.self_attn.hook_weights"
-    even = uniform(config, [("encoder", 0, 1)])
+    even = switching.uniform(config, [("encoder", 0, 1)])
     keep = Hooks({name: lambda x, name: seen.update({name: x.clone()})})
     short, long = (translator.vocabulary.encode(text) for text in ("She sells bread.", TEXT))
     padded = torch.tensor([short + [config.pad_id] * (len(long) - len(short)), long])
     with torch.no_grad():
-        translator.model.encode(padded, hooks=together(even, keep))
+        translator.model.encode(padded, hooks=switching.together(even, keep))
     wanted = torch.zeros(len(long))
     wanted[: len(short)] = 1 / len(short)
     torch.testing.assert_close(seen[name][0, 1], wanted.expand(len(long), -1))
 
     trace = translator.trace(TEXT, max_len=3)
     away = hidden(trace, [1, 2])
-    for both in (together(even, away), together(away, even)):
+    for both in (switching.together(even, away), switching.together(away, even)):
         row = translator.trace(TEXT, hooks=both, max_len=3).weights("encoder", 0)[1, 0]
         assert row[1] == row[2] == 0
         np.testing.assert_allclose(np.delete(row, [1, 2]), 1 / (len(row) - 2), atol=1e-6)
@@ -104,7 +97,7 @@ def test_uniform_leaves_padding_and_hidden_tokens_alone(translator: Translator) 
 
 def test_the_mean_is_over_all_positions_of_all_traces(translator: Translator) -> None:
     traces = [translator.trace(text, max_len=5) for text in (TEXT, "She paints.")]
-    hooks = to_mean(translator.model.config, [("cross", 1, 2)], traces)
+    hooks = switching.to_mean(translator.model.config, [("cross", 1, 2)], traces)
     name = "decoder.layers.1.cross_attn.hook_heads"
     after = translator.trace(TEXT, hooks=hooks, max_len=5)[name]
     rows = np.concatenate([trace[name][2] for trace in traces])
@@ -121,11 +114,11 @@ def test_together_runs_all_in_the_order_given() -> None:
 
     seen: list[float] = []
     looks = Hooks({"a": lambda x, name: seen.append(float(x))})
-    both = together(Hooks({"a": adds, "b": adds}), None, looks, Hooks({"a": doubles}))
+    both = switching.together(Hooks({"a": adds, "b": adds}), None, looks, Hooks({"a": doubles}))
     assert set(both) == {"a", "b"}
     assert float(both["a"](torch.tensor(3.0), "a")) == 8
     assert seen == [4.0]
-    assert len(together()) == 0
+    assert len(switching.together()) == 0
 
 
 @pytest.mark.parametrize(
@@ -138,15 +131,15 @@ def test_together_runs_all_in_the_order_given() -> None:
     ],
 )
 def test_a_head_that_is_not_there(translator: Translator, head: tuple, message: str) -> None:
-    for build in (switched_off, uniform):
+    for build in (switching.switched_off, switching.uniform):
         with pytest.raises(ValueError, match=message):
             build(translator.model.config, [head])
     with pytest.raises(ValueError, match="at least one trace"):
-        to_mean(translator.model.config, [("cross", 0, 0)], [])
+        switching.to_mean(translator.model.config, [("cross", 0, 0)], [])
 
 
 def test_several_are_causal_if_each_is(translator: Translator) -> None:
     config = translator.model.config
-    off, even = switched_off(config, SOME), uniform(config, SOME)
-    assert together(off, None, even).causal
-    assert not together(off, Hooks({**even})).causal
+    off, even = switching.switched_off(config, SOME), switching.uniform(config, SOME)
+    assert switching.together(off, None, even).causal
+    assert not switching.together(off, Hooks({**even})).causal

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
-from tests.analysis.positions.small_models import small
+from tests.analysis.made import small
 from transformer import Translator
 from transformer.analysis import positions
+from transformer.analysis.positions import apart, joined, moved, sentences
+from transformer.analysis.positions.extrapolation import lengths, places
+from transformer.checkpoint import checkpoint_hash
+from transformer.inference.results import Translation
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 
 TEXTS = ("The baker paints a boat.", "A pilot finds bread.", "She hides the lamp again.")
 TARGETS = ("Le boulanger peint un bateau.", "Un pilote trouve du pain.", "Elle cache la lampe.")
+PAIRS = list(zip(TEXTS, TARGETS, strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -23,12 +29,11 @@ def letters() -> Vocabulary:
 
 
 def test_moved_to_the_beginning_is_not_moved(translator: Translator) -> None:
-    pairs = list(zip(TEXTS, TARGETS, strict=True))
-    plain = [translator.translate(src, target=tgt) for src, tgt in pairs]
+    plain = [translator.translate(src, target=tgt) for src, tgt in PAIRS]
     pieces = sum(len(one.ids) for one in plain)
     wanted = sum(one.log_probability for one in plain) / pieces
-    assert positions.moved(translator, pairs, 0) == pytest.approx(wanted, rel=1e-4)
-    assert positions.moved(translator, pairs, 30) != pytest.approx(wanted, rel=1e-3)
+    assert positions.moved(translator, PAIRS, 0) == pytest.approx(wanted, rel=1e-4)
+    assert positions.moved(translator, PAIRS, 30) != pytest.approx(wanted, rel=1e-3)
 
 
 def test_moved_by_hand(vocabulary: Vocabulary) -> None:
@@ -39,27 +44,24 @@ def test_moved_by_hand(vocabulary: Vocabulary) -> None:
         for stack in (later.model.encoder, later.model.decoder):
             weight = stack.embed.positions.weight
             weight.copy_(weight.roll(-9, dims=0))
-    pair = [(TEXTS[0], TARGETS[0])]
-    assert positions.moved(translator, pair, 9) == pytest.approx(
-        positions.moved(later, pair, 0), rel=1e-4
-    )
+    at_9 = pytest.approx(positions.moved(later, PAIRS[:1], 0), rel=1e-4)
+    assert positions.moved(translator, PAIRS[:1], 9) == at_9
     with pytest.raises(ValueError, match="learned 40 positions"):
-        positions.moved(translator, pair, 35)
+        positions.moved(translator, PAIRS[:1], 35)
 
 
 def test_without_positions_no_place_is_far(vocabulary: Vocabulary) -> None:
     translator = small(vocabulary, positions="none")
-    pairs = list(zip(TEXTS, TARGETS, strict=True))
-    assert positions.moved(translator, pairs, 500) == positions.moved(translator, pairs, 0)
+    assert positions.moved(translator, PAIRS, 500) == positions.moved(translator, PAIRS, 0)
 
 
 def test_joined_texts_are_one_text(translator: Translator) -> None:
-    pieces, found = positions.joined(translator, list(zip(TEXTS[:2], TARGETS[:2], strict=True)))
+    pieces, found = positions.joined(translator, PAIRS[:2])
     whole = translator.translate(" ".join(TEXTS[:2]), target=" ".join(TARGETS[:2]))
     assert pieces == len(whole.src_ids)
     assert found == pytest.approx(whole.log_probability / len(whole.ids))
     with pytest.raises(ValueError, match="at most 512"):
-        positions.joined(translator, [(TEXTS[0], TARGETS[0])] * 200)
+        positions.joined(translator, PAIRS[:1] * 200)
 
 
 @pytest.mark.parametrize("task", positions.BEYOND)
@@ -71,15 +73,12 @@ def test_a_model_that_knows_nothing_gets_nothing_right(
     read: list[str] = []
     batch = translator.translate_batch
     monkeypatch.setattr(
-        translator, "translate_batch", lambda texts, **more: batch(read_into(read, texts), **more)
+        translator,
+        "translate_batch",
+        lambda texts, **more: read.extend(texts) or batch(texts, **more),
     )
     assert positions.by_length(translator, task, length, n=5) == positions.Right(length, 0.0)
     assert [len(text.split()) for text in read] == [length] * 5
-
-
-def read_into(read: list[str], texts: list[str]) -> list[str]:
-    read += texts
-    return texts
 
 
 def test_a_model_that_is_always_right_is_seen_to_be(
@@ -88,18 +87,15 @@ def test_a_model_that_is_always_right_is_seen_to_be(
     """What comes back is the source: right when the task is to copy, and wrong when to reverse."""
     translator = small(letters)
     done = translator.translate("a b c", target="a b c")
-    monkeypatch.setattr(
-        translator,
-        "translate_batch",
-        lambda texts, **_: [replace(done, text=text, finished=True) for text in texts],
-    )
+
+    def given_back(texts: list[str], **_: object) -> list[Translation]:
+        return [replace(done, text=text, finished=finished) for text in texts]
+
+    monkeypatch.setattr(translator, "translate_batch", given_back)
+    finished = True
     assert positions.by_length(translator, "copy", 12, n=7, letters=5).share == 1
     assert positions.by_length(translator, "reverse", 12, n=7, letters=26).share == 0
-    monkeypatch.setattr(
-        translator,
-        "translate_batch",
-        lambda texts, **_: [replace(done, text=text, finished=False) for text in texts],
-    )
+    finished = False
     assert positions.by_length(translator, "copy", 12, n=7).share == 0
 
 
@@ -138,8 +134,32 @@ def test_our_sentences_are_written_as_people_write() -> None:
 
 
 def test_texts_of_their_own_are_counted_from_the_first(translator: Translator) -> None:
-    pairs = list(zip(TEXTS, TARGETS, strict=True))
-    found = positions.apart(translator, pairs, (1, 3))
-    each = [translator.translate(src, target=tgt) for src, tgt in pairs]
+    found = positions.apart(translator, PAIRS, (1, 3))
+    each = [translator.translate(src, target=tgt) for src, tgt in PAIRS]
     assert found[0] == pytest.approx(each[0].log_probability / len(each[0].ids), rel=1e-4)
-    assert found[1] == pytest.approx(positions.moved(translator, pairs, 0), rel=1e-4)
+    assert found[1] == pytest.approx(positions.moved(translator, PAIRS, 0), rel=1e-4)
+
+
+def test_places_are_those_that_python_gives(checkpoints: Path) -> None:
+    folder, counts, shares = checkpoints / "tiny", [1, 2, 400], list[float]()
+    given = {"checkpoint": str(folder), "hash": checkpoint_hash(folder), "french": True}
+    given |= {"starts": [0, 7], "moved": 3, "counts": counts}
+    found = places(given, lambda share, stage: shares.append(share))
+    translator, pairs = Translator.load(folder), sentences(400)
+    assert found["moved"] == pytest.approx([moved(translator, pairs[:3], at) for at in (0, 7)])
+    for count, one in zip(counts[:2], found["joined"], strict=False):
+        assert one == pytest.approx(joined(translator, pairs[:count]))
+    assert "at most 512 can be translated at once" in found["joined"][2]
+    assert found["apart"] == pytest.approx(apart(translator, pairs, counts))
+    assert shares == sorted(shares)
+    assert max(shares) < 1
+
+
+@pytest.mark.parametrize("measure", [lengths, places])
+def test_another_checkpoint_by_now_is_refused(measure: object, checkpoints: Path) -> None:
+    folder = str(checkpoints / "tiny")
+    given = {"checkpoint": folder, "hash": "0", "models": [[folder, "0"]], "most": 1}
+    given |= {"starts": [0], "counts": [1]}
+    assert callable(measure)
+    with pytest.raises(ValueError, match="tiny has changed meanwhile; ask again"):
+        measure(given, lambda share, stage: None)

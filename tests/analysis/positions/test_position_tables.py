@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.positions.small_models import small
+from tests.analysis.made import small
 from transformer import Translator
 from transformer.analysis import positions
 from transformer.model import Transformer

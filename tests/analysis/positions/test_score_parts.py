@@ -5,28 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
+from tests.analysis.made import fresh
 from transformer import Hooks, Translator
 from transformer.analysis.positions.score_parts import BIASED, PARTS, ScoreParts, score_parts
-from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 
 TEXT = "The baker paints a boat."
 KINDS = ("encoder", "decoder")
-
-
-def small(vocabulary: Vocabulary, **more: object) -> Translator:
-    shape = {"d_model": 16, "n_heads": 2, "n_layers": 2, "d_ff": 16, "vocab_size": len(vocabulary)}
-    with torch.random.fork_rng():
-        torch.manual_seed(2)
-        model = Transformer(ModelConfig(**{**shape, **more}))  # type: ignore[arg-type]
-        if more.get("biases"):
-            for name, bias in model.named_parameters():
-                if name.endswith(("b_qkv", "b_o")):
-                    nn.init.normal_(bias)
-    return Translator(model.eval(), vocabulary)
 
 
 def made(parts: list[list[list[float]]], kind: str = "encoder") -> ScoreParts:
@@ -51,7 +38,7 @@ def made(parts: list[list[list[float]]], kind: str = "encoder") -> ScoreParts:
 def test_the_parts_sum_to_the_models_scores(
     vocabulary: Vocabulary, kind: str, more: dict[str, object]
 ) -> None:
-    translator = small(vocabulary, **more)
+    translator = fresh(vocabulary, **more)
     found = score_parts(translator.model, translator.trace(TEXT), kind)
     total = found.parts.sum(axis=0) + found.level
     np.testing.assert_allclose(total, found.scores, atol=1e-5, rtol=1e-5)
@@ -156,7 +143,7 @@ def test_the_table_says_who_looks_at_what(tiny_model: Transformer, vocabulary: V
 
 
 def test_what_cannot_be_split_says_why(vocabulary: Vocabulary, tiny_model: Transformer) -> None:
-    translator = small(vocabulary, score="additive")
+    translator = fresh(vocabulary, score="additive")
     with pytest.raises(ValueError, match="Additive scores cannot be split"):
         score_parts(translator.model, translator.trace(TEXT), "encoder")
     tiny = Translator(tiny_model, vocabulary)

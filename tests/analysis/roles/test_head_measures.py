@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pytest
 
-from tests.analysis.shifted import quiet, shift_model
+from tests.analysis.made import progress_is_told, shift_model
 from transformer import Translator, measures
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.roles import corpus_tokens as tokens
@@ -139,10 +140,8 @@ def test_rare_tokens(
     traces: list[Trace],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The highest id of a learned vocabulary, bytes before all; of symbols the least counted.
-
-    A sentence without one beyond the most frequent does not count (Voita et al.: 500).
-    """
+    """The highest id of a learned vocabulary, bytes before all; of symbols the least counted. A
+    sentence without one beyond the most frequent does not count (Voita et al.: 500)."""
     pieces = vocabulary.tokens(range(len(vocabulary)))
     measured = measure_heads(translator, corpus)
     assert not measured.rows["encoder"]["rare"].any()  # of 320 pieces none is beyond 500
@@ -180,8 +179,7 @@ def test_chance_is_what_even_heads_get(measured: HeadMeasures, traces: list[Trac
 
 
 def test_a_hand_built_shift_head_is_positional_through_and_through(vocabulary: Vocabulary) -> None:
-    with quiet():
-        translator = shift_model(vocabulary, (-1, 1, 0, -2))
+    translator = shift_model(vocabulary, (-1, 1, 0, -2))
     texts = ("The baker sells bread at night.", "She hides a boat.", "A pilot finds books today.")
     measured = measure_heads(translator, Corpus("x", tuple(Sentence(t, "Elle") for t in texts)))
     table = measured.table().query("kind == 'encoder'")
@@ -223,17 +221,8 @@ def test_missing_targets_are_the_models_own_greedy_translations(
 def test_progress_rises_to_the_end_and_an_error_in_it_ends_the_pass(
     translator: Translator, corpus: Corpus
 ) -> None:
-    told: list[float] = []
     bare = Corpus("x", tuple(Sentence(s.source, s.target) for s in corpus.sentences[:3]))
-    measure_heads(translator, bare, lambda share, stage: told.append(share))
-    assert told == sorted(told)
-    assert (told[0], told[-1]) == (0.0, 1.0)
-
-    def stop(share: float, stage: str) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        measure_heads(translator, bare, stop)
+    assert progress_is_told(partial(measure_heads, translator, bare))[0] == 0.0
 
 
 def test_a_sentence_that_is_too_long_is_named(translator: Translator) -> None:

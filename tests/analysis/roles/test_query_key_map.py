@@ -6,64 +6,35 @@ import json
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.analysis.made import lively
+from tests.analysis.made import MARIAN, THREE, fresh
 from transformer import Translator
-from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.interventions.switching import site
 from transformer.analysis.roles import query_key_map as module
-from transformer.analysis.roles.query_key_map import (
-    QueryKeyMap,
-    principal_plane,
-    query_key_map,
-)
-from transformer.config import ModelConfig
+from transformer.analysis.roles.query_key_map import QueryKeyMap, principal_plane, query_key_map
 from transformer.inference import Trace
-from transformer.model import Transformer
 from transformer.text import Vocabulary
 
-SENTENCES = (
-    Sentence("The baker sells the lamp again.", "Le boulanger vend la lampe encore."),
-    Sentence("She hides books.", "Elle cache des livres."),
-    Sentence("A pilot finds bread today.", "Un pilote trouve du pain aujourd'hui."),
-)
-CORPUS = Corpus("three", SENTENCES)
-SHAPES = {
-    "scaled_dot": {},
-    "dot": {"score": "dot"},
-    "Marian's": {"biases": True, "activation": "swish", "scale_embedding": False},
-}
-
-
-def made(vocabulary: Vocabulary, **shape: object) -> Translator:
-    with torch.random.fork_rng():
-        torch.manual_seed(3)
-        model = lively(Transformer(ModelConfig.preset("tiny", vocab_size=len(vocabulary), **shape)))
-        with torch.no_grad():
-            for name, weight in model.named_parameters():
-                if name.endswith("b_qkv"):
-                    weight.normal_(0, 0.5)  # a bias of the queries favours some keys everywhere
-    return Translator(model, vocabulary)
+SHAPES = {"scaled_dot": {}, "dot": {"score": "dot"}, "Marian's": MARIAN}
 
 
 @pytest.fixture(scope="module", params=SHAPES)
 def translator(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Translator:
-    return made(vocabulary, **SHAPES[request.param])
+    return fresh(vocabulary, **SHAPES[request.param])
 
 
 @pytest.fixture(scope="module")
 def traces(translator: Translator) -> list[Trace]:
-    return [translator.trace(one.source, one.target) for one in SENTENCES]
+    return [translator.trace(one.source, one.target) for one in THREE.sentences]
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_the_weights_are_those_of_the_trace(
     translator: Translator, traces: list[Trace], kind: str
 ) -> None:
-    found = query_key_map(translator, CORPUS, kind, 1, 2)
+    found = query_key_map(translator, THREE, kind, 1, 2)
     for number, trace in enumerate(traces):
         rows, columns = trace.labels(kind)
         assert (found.query_tokens[number], found.key_tokens[number]) == (rows, columns)
@@ -78,7 +49,7 @@ def test_the_weights_are_those_of_the_trace(
 
 def test_the_factor_is_the_best_there_is(translator: Translator) -> None:
     """Any other makes the part of the squared distances that is not q·k greater."""
-    found = query_key_map(translator, CORPUS, "encoder", 0, 1)
+    found = query_key_map(translator, THREE, "encoder", 0, 1)
     queries, keys = found.queries / found.factor, found.keys * found.factor
 
     def rest(factor: float) -> float:
@@ -88,7 +59,7 @@ def test_the_factor_is_the_best_there_is(translator: Translator) -> None:
 
 
 def test_agreement_by_hand(translator: Translator, traces: list[Trace]) -> None:
-    found = query_key_map(translator, CORPUS, "decoder", 0, 3)
+    found = query_key_map(translator, THREE, "decoder", 0, 3)
     scores, nearness = [], []
     start = 0
     for trace in traces:
@@ -135,17 +106,17 @@ def test_vectors_on_a_line_and_all_alike() -> None:
 def test_whole_sentences_as_far_as_there_is_room(
     vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    translator = made(vocabulary)
-    whole = query_key_map(translator, CORPUS, "encoder", 0, 0)
+    translator = fresh(vocabulary)
+    whole = query_key_map(translator, THREE, "encoder", 0, 0)
     monkeypatch.setattr(module, "POINTS", len(whole.points) - 1)
-    fewer = query_key_map(translator, CORPUS, "encoder", 0, 0)
+    fewer = query_key_map(translator, THREE, "encoder", 0, 0)
     assert fewer.query_tokens == whole.query_tokens[:2]
     monkeypatch.setattr(module, "POINTS", 1)
-    assert len(query_key_map(translator, CORPUS, "cross", 0, 0).query_tokens) == 1
+    assert len(query_key_map(translator, THREE, "cross", 0, 0).query_tokens) == 1
 
 
 def test_it_goes_through_json(translator: Translator) -> None:
-    found: QueryKeyMap = query_key_map(translator, CORPUS, "cross", 0, 1)
+    found: QueryKeyMap = query_key_map(translator, THREE, "cross", 0, 1)
     told = json.loads(json.dumps(found.to_dict()))
     assert len(told["points"]) == sum(
         len(one[side]) for one in told["sentences"] for side in ("queries", "keys")
@@ -157,7 +128,7 @@ def test_it_goes_through_json(translator: Translator) -> None:
 
 def test_what_is_refused(vocabulary: Vocabulary) -> None:
     with pytest.raises(ValueError, match="no head 9; the heads are 0 to 3"):
-        query_key_map(made(vocabulary), CORPUS, "encoder", 0, 9)
-    additive = made(vocabulary, score="additive")
+        query_key_map(fresh(vocabulary), THREE, "encoder", 0, 9)
+    additive = fresh(vocabulary, score="additive")
     with pytest.raises(ValueError, match="a map needs scores that are dot products"):
-        query_key_map(additive, CORPUS, "encoder", 0, 0)
+        query_key_map(additive, THREE, "encoder", 0, 0)

@@ -8,15 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from transformer.analysis.table1.paths import (
-    STACKS,
-    chain,
-    layers_needed,
-    lengths,
-    path_length,
-    receptive_field,
-    steps,
-)
+from transformer.analysis.table1 import paths
 from transformer.model.rivals import RIVALS, RivalConfig, stack
 
 
@@ -42,22 +34,22 @@ def by_walking(name: str, n: int, n_layers: int, k: int, r: int) -> list[set[int
     return found
 
 
-@pytest.mark.parametrize("name", STACKS)
+@pytest.mark.parametrize("name", paths.STACKS)
 @pytest.mark.parametrize(("n", "k", "r"), [(1, 3, 3), (12, 3, 5), (23, 5, 7), (9, 1, 1)])
 def test_gradients_reach_what_a_walk_over_offsets_reaches(
     name: str, n: int, k: int, r: int
 ) -> None:
-    found = receptive_field(name, n, 4, k, r)
+    found = paths.receptive_field(name, n, 4, k, r)
     assert [set(row.nonzero().flatten().tolist()) for row in found] == by_walking(name, n, 4, k, r)
 
 
-@pytest.mark.parametrize("name", STACKS)
+@pytest.mark.parametrize("name", paths.STACKS)
 @pytest.mark.parametrize(("n", "k", "r"), [(14, 3, 5), (11, 5, 3)])
 def test_a_changed_first_input_changes_the_last_output_from_that_depth_on(
     name: str, n: int, k: int, r: int
 ) -> None:
     """The layers run forward, twice: without gradients, and in the order that a model has."""
-    needed = int(layers_needed(name, n, k, r))
+    needed = int(paths.layers_needed(name, n, k, r))
     for depth in (needed - 1, needed):
         layers = [layer.double() for layer in stack(name, RivalConfig(4, k=k, r=r), depth)]
         one = torch.randn(1, n, 4, dtype=torch.float64)
@@ -68,16 +60,20 @@ def test_a_changed_first_input_changes_the_last_output_from_that_depth_on(
         assert bool((one[0, -1] != other[0, -1]).any()) == (depth == needed)
 
 
-@pytest.mark.parametrize("name", STACKS)
+@pytest.mark.parametrize("name", paths.STACKS)
 @pytest.mark.parametrize(("k", "r"), [(3, 3), (5, 9), (7, 5)])
 def test_the_formula_is_what_gradients_say(name: str, k: int, r: int) -> None:
     for n in (1, 2, 3, 8, 9, 27, 40):
-        assert layers_needed(name, n, k, r) == path_length(name, n, k, r)
+        assert paths.layers_needed(name, n, k, r) == paths.path_length(name, n, k, r)
 
 
 def test_a_kernel_of_one_position_never_gets_anywhere() -> None:
     for name in ("convolutional", "restricted", "dilated"):
-        assert layers_needed(name, 5, k=1, r=1) == path_length(name, 5, k=1, r=1) == math.inf
+        assert (
+            paths.layers_needed(name, 5, k=1, r=1)
+            == paths.path_length(name, 5, k=1, r=1)
+            == math.inf
+        )
 
 
 def test_powers_of_k_would_not_reach_every_place() -> None:
@@ -86,7 +82,7 @@ def test_powers_of_k_would_not_reach_every_place() -> None:
     for layer in reversed(range(8)):
         heard = {at + o * 3**layer for at in heard for o in (-1, 0, 1)} & set(range(64))
     assert 0 not in heard
-    assert path_length("dilated", 64, k=3) == 6
+    assert paths.path_length("dilated", 64, k=3) == 6
 
 
 def longest(node: Any) -> int:
@@ -98,12 +94,12 @@ def longest(node: Any) -> int:
 @pytest.mark.parametrize("name", RIVALS)
 def test_the_chain_is_the_longest_way_through_the_graph(name: str) -> None:
     out = RIVALS[name](RivalConfig(4))(torch.zeros(1, 4, 4, requires_grad=True))
-    assert chain(name, 4, r=5) == longest(out.grad_fn)
+    assert paths.chain(name, 4, r=5) == longest(out.grad_fn)
 
 
 def test_only_the_recurrent_chain_grows_with_the_sequence() -> None:
     for name in RIVALS:
-        grown = chain(name, 40) - chain(name, 10)
+        grown = paths.chain(name, 40) - paths.chain(name, 10)
         assert grown == (2 * 30 if name == "recurrent" else 0)  # one product, one tanh a step
 
 
@@ -115,21 +111,21 @@ def test_the_steps_of_a_recurrent_layer_are_its_tanhs_but_one() -> None:
         if node is not None and node not in seen:
             seen.add(node)
             waiting += [back for back, _ in node.next_functions]
-    assert steps(9) == sum("Tanh" in type(node).__name__ for node in seen) - 1 == 8
+    assert paths.steps(9) == sum("Tanh" in type(node).__name__ for node in seen) - 1 == 8
 
 
 def test_a_long_chain_needs_no_deep_stack_of_python() -> None:
-    assert chain("recurrent", 3000) > 6000
+    assert paths.chain("recurrent", 3000) > 6000
 
 
 def test_lengths_are_a_row_a_stack_and_length() -> None:
-    table = lengths((2, 9), k=3, r=5)
-    assert len(table) == 2 * len(STACKS)
+    table = paths.lengths((2, 9), k=3, r=5)
+    assert len(table) == 2 * len(paths.STACKS)
     assert table["measured"].tolist() == table["formula"].tolist()
     assert table["chain"].notna().sum() == 2 * len(RIVALS)
 
 
 def test_an_unknown_stack_is_refused() -> None:
-    for call in (receptive_field, layers_needed, path_length):
+    for call in (paths.receptive_field, paths.layers_needed, paths.path_length):
         with pytest.raises(ValueError, match="There is no"):
             call("lstm", 5, 1)

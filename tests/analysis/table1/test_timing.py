@@ -8,69 +8,59 @@ import numpy as np
 import pytest
 from scipy.stats import linregress
 
+from transformer.analysis.table1 import timing
 from transformer.analysis.table1.complexity import count
-from transformer.analysis.table1.timing import (
-    FITTED,
-    LENGTHS,
-    Timing,
-    compute,
-    frame,
-    measure,
-    memory,
-    slope,
-    slopes,
-)
 from transformer.model.rivals import RIVALS, RivalConfig
 
-LONG = [n for n in LENGTHS if n >= FITTED]
+LONG = [n for n in timing.LENGTHS if n >= timing.FITTED]
 
 
 def test_a_slope_and_its_error_are_scipys() -> None:
     n = np.array(LONG, float)
     seconds = 1e-7 * n**1.7 * np.array([1.1, 0.9, 1.05, 0.97, 1.02])[: len(n)]
-    found, wanted = slope(n, seconds), linregress(np.log(n), np.log(seconds))
+    found, wanted = timing.slope(n, seconds), linregress(np.log(n), np.log(seconds))
     assert found.slope == pytest.approx(wanted.slope)
     assert found.error == pytest.approx(wanted.stderr)
     assert found.lengths == len(n)
 
 
 def test_few_points_have_no_error() -> None:
-    two = slope(np.array([1.0, 4.0]), np.array([3.0, 48.0]))
+    two = timing.slope(np.array([1.0, 4.0]), np.array([3.0, 48.0]))
     assert two.slope == pytest.approx(2)
     assert math.isnan(two.error)
-    assert math.isnan(slope(np.array([8.0]), np.array([1.0])).slope)
+    assert math.isnan(timing.slope(np.array([8.0]), np.array([1.0])).slope)
 
 
 def test_slopes_leave_short_sequences_out() -> None:
     """A law for the long ones, and nonsense below."""
     timings = [
-        Timing(name, n, 1e-6 * n**power if n >= FITTED else 5.0, 1e-5 * n, n, 3)
+        timing.Timing(name, n, 1e-6 * n**power if n >= timing.FITTED else 5.0, 1e-5 * n, n, 3)
         for power, name in enumerate(RIVALS)
-        for n in LENGTHS
+        for n in timing.LENGTHS
     ]
-    found = slopes(timings)
+    found = timing.slopes(timings)
     for power, name in enumerate(RIVALS):
         assert found[name]["forward"].slope == pytest.approx(power)
         assert found[name]["backward"].slope == pytest.approx(1)
         assert found[name]["forward"].lengths == len(LONG)
-    assert len(frame(timings)) == len(timings)
+    assert len(timing.frame(timings)) == len(timings)
 
 
 def test_a_small_budget_ends_early() -> None:
-    found = list(measure(d=8, k=3, r=5, budget=0.05))
+    found = list(timing.measure(d=8, k=3, r=5, budget=0.05))
     assert {one.layer for one in found} <= set(RIVALS)
     assert found[0].layer == "self-attention"
-    assert found[0].n == LENGTHS[0]
-    assert found[0].products == count("self-attention", LENGTHS[0], 8).whole
+    assert found[0].n == timing.LENGTHS[0]
+    assert found[0].products == count("self-attention", timing.LENGTHS[0], 8).whole
     assert all(one.forward > 0 and one.backward > 0 and one.runs >= 3 for one in found)
-    assert len(found) < len(RIVALS) * len(LENGTHS)
+    assert len(found) < len(RIVALS) * len(timing.LENGTHS)
 
 
 def test_what_does_not_fit_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     config = RivalConfig(8, r=5)
-    room = memory("self-attention", 128, config)
+    room = timing.memory("self-attention", 128, config)
     monkeypatch.setattr("transformer.analysis.table1.timing.MEMORY", room)
-    longest = {one.layer: one.n for one in measure(d=8, r=5, budget=4.0)}
+    longest = {one.layer: one.n for one in timing.measure(d=8, r=5, budget=4.0)}
     assert longest["self-attention"] == 128 < longest["convolutional"]
 
 
@@ -81,7 +71,10 @@ def test_what_there_is_already_is_told_with_the_progress(monkeypatch: pytest.Mon
     def progress(share: float, stage: str, so_far: dict[str, list[object]]) -> None:
         told.append((share, stage, len(so_far["timings"])))
 
-    found = [Timing(**one) for one in compute({"d": 8, "budget": 0.001}, progress)["timings"]]
+    found = [
+        timing.Timing(**one)
+        for one in timing.compute({"d": 8, "budget": 0.001}, progress)["timings"]
+    ]
     assert found[0].layer == "self-attention"
-    assert told[0] == (1 / (len(LENGTHS) * len(RIVALS)), "measuring self-attention", 1)
+    assert told[0] == (1 / (len(timing.LENGTHS) * len(RIVALS)), "measuring self-attention", 1)
     assert [count for *_, count in told] == [*range(1, len(found) + 1)]

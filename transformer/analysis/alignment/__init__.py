@@ -1,7 +1,6 @@
 """Alignment: cross-attention read as links between words, and how wrong such links are.
 
-`error_rate` is the score, `leaderboard` every head over a corpus, `sentence_alignment` one
-sentence, `baselines` and `ibm_aligner` what attention must beat, `alignment_counts` what a
-bootstrap draws from.
+`error_rate` is the score, and what a bootstrap draws from; `leaderboard` every head over a corpus,
+`sentence_alignment` one sentence, `baselines` what attention must beat.
 It may not decide which head is an aligner: that is a role, or a finding.
 """

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from jaxtyping import Float
 
 from transformer.analysis.corpora.gold import Link
+from transformer.analysis.evidence.bootstrap import Drawn
 
 Weights = npt.NDArray[np.floating]
 
@@ -19,10 +21,7 @@ def alignment_error(
     """AER(S, P; A) = 1 - (|A∩S| + |A∩P|) / (|A| + |S|) (Och and Ney 2003, section 6).
 
     0 is best. `possible` links hold the sure ones too; left out, they are the sure ones, and the
-    rate is 1 - F₁.
-
-    Raises:
-        ValueError: if there is neither a link found nor a sure one.
+    rate is 1 - F₁. Raises ValueError if there is neither a link found nor a sure one.
     """
     a, s = set(found), set(sure)
     p = s | set(possible or ())
@@ -102,3 +101,37 @@ def attention_errors(
     layers = [rate(lambda w, k=k: w[k].mean(axis=0)) for k in range(n_layers)]
     heads = [[rate(lambda w, k=k, h=h: w[k, h]) for h in range(n_heads)] for k in range(n_layers)]
     return Errors(layers, np.array(heads))
+
+
+Counts = Float[np.ndarray, "3 sentence"]
+"""A row each: links found that are sure, that are possible, and all found; a column a sentence."""
+
+
+@dataclass(frozen=True, eq=False)
+class AlignmentCounts:
+    """Hits of every aligner.
+
+    Attributes:
+        heads: by way, as ("weights", "output"): the last of the heads is all of a layer together.
+        rivals: of those that need no model, by name: "diagonal"; "chance", what it gives on
+            average; "statistical".
+        n_sure: how many links are sure.
+    """
+
+    heads: Mapping[tuple[str, str], Float[np.ndarray, "3 layer head sentence"]]
+    rivals: Mapping[str, Counts]
+    n_sure: Float[np.ndarray, "sentence"]
+
+    def rates(self, counts: Counts) -> dict[str, float]:
+        """AER, precision and recall over all sentences (Och and Ney 2003, section 6)."""
+        (sure, possible, found), n_sure = counts.sum(axis=1), self.n_sure.sum()
+        return {
+            "aer": float(1 - (sure + possible) / (found + n_sure)) if found + n_sure else np.nan,
+            "precision": float(possible / found) if found else np.nan,
+            "recall": float(sure / n_sure) if n_sure else np.nan,
+        }
+
+    def drawn(self, aligners: Sequence[Counts]) -> Drawn:
+        """1 − AER of some aligners, of this corpus and of drawn ones: the greatest is the best."""
+        counts = np.stack(aligners)
+        return Drawn.rates(counts[:, :2].sum(axis=1), counts[:, 2] + self.n_sure)

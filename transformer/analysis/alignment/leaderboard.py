@@ -20,9 +20,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transformer.analysis.alignment.alignment_counts import AlignmentCounts
-from transformer.analysis.alignment.baselines import rivals, teaching
-from transformer.analysis.alignment.ibm_aligner import learn
+from transformer.analysis.alignment.baselines import learn, rivals, teaching
+from transformer.analysis.alignment.error_rate import AlignmentCounts
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Linked
 from transformer.analysis.corpora.passes import NumberedBatch, Progress, encoded, silent, watch
@@ -49,10 +48,9 @@ class Leaderboard:
     Attributes:
         table: a line an aligner and way, the lowest error first: "aligner" ("head"; "layer", all
             its heads together; "diagonal"; "chance", a source word drawn for each target word;
-            "statistical", learned from the sentences, see
-            `baselines.teaching`), "by", "to", "layer",
-            "head", "aer", "precision", "recall".
-        hits: what each counted sentence adds to these rates.
+            "statistical", learned from the sentences, see `baselines.teaching`), "by", "to",
+            "layer", "head", "aer", "precision", "recall".
+        counts: what each counted sentence adds to these rates.
         n_sentences: with gold links, and counted.
         n_taught: pairs of sentences that the statistical aligner learned from.
         left_out: numbers of the sentences whose gold words are not those of the text.

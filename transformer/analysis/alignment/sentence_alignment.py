@@ -48,11 +48,8 @@ class Aligned:
         return {(int(source), target) for target, source in enumerate(best)}
 
     def error(self, gold: Gold) -> float:
-        """AER of these links; see `error_rate.alignment_error`.
-
-        Raises:
-            ValueError: if `gold` counts other words.
-        """
+        """AER of these links; see `error_rate.alignment_error`. Raises ValueError if `gold` counts
+        other words."""
         if (gold.source_words, gold.target_words) != (self.source, self.target):
             raise ValueError("the gold links count other words than these; align with `gold=`")
         return alignment_error(self.links(), gold.sure, gold.possible)

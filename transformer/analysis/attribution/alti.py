@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 from jaxtyping import Float
 
 from transformer.analysis.attribution import norms
@@ -55,12 +54,8 @@ def joint(model: Transformer, trace: Trace) -> Relevance:
     `<s>`, in what each output token was predicted from.
     """
     across = _all(model, trace, "cross")
-    return roll_joint(
-        encoder(model, trace)[-1],
-        _all(model, trace, "decoder"),
-        across[..., :-1],
-        across[..., -1],
-    )
+    memory, within = encoder(model, trace)[-1], _all(model, trace, "decoder")
+    return roll_joint(memory, within, across[..., :-1], across[..., -1])
 
 
 def contributions(
@@ -84,17 +79,14 @@ def contributions(
     itself = np.arange(len(found)) if kind != "cross" else np.full(len(found), -1)
     nothing = ~found.any(axis=-1)
     found[nothing, itself[nothing]] = 1
-    shares: npt.NDArray[np.float64] = found / found.sum(axis=-1, keepdims=True)
-    return shares
+    return np.asarray(found / found.sum(axis=-1, keepdims=True))
 
 
 def transformed(
     model: Transformer, trace: Trace, kind: str, layer: int
 ) -> Iterator[Float[np.ndarray, "some inputs d_model"]]:
-    """T_i(x_j), some queries i after the other; over the inputs they add up to y_i − β.
-
-    Inputs as in `contributions`.
-    """
+    """T_i(x_j), some queries i after the other; over the inputs they add up to y_i − β. Inputs as
+    in `contributions`."""
     _, site = norms.attention(model, trace, kind, layer)
     norm = norms.add_and_norm(model, site).norm
     total = trace[f"{site}_norm.hook_sum"].astype(np.float64)

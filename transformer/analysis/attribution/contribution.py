@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from jaxtyping import Bool, Float
 
 from transformer.analysis.attribution.gradients import Gradients
 from transformer.analysis.attribution.norms import contributions
-from transformer.analysis.evidence.rank_correlation import rank_correlations
 from transformer.cancellation import check_cancelled
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.model import Transformer
@@ -137,3 +137,24 @@ def agreement(model: Transformer, trace: Trace) -> pd.DataFrame:
                 lines.append((kind, layer, head, found))
     table = pd.DataFrame(lines, columns=["kind", "layer", "head", "correlation"])
     return table.sort_values("correlation", kind="stable", ignore_index=True)
+
+
+def rank_correlations(
+    a: Float[np.ndarray, "*many row column"], b: Float[np.ndarray, "*rows column"]
+) -> Float[np.ndarray, "*many row"]:
+    """Spearman's of each row of `a` and that of `b`, which may be the same for many; equal values
+    share the mean of their ranks. NaN where a row is constant. Spearman 1904.
+    """
+    x, y = _centred_ranks(a), _centred_ranks(b)
+    with np.errstate(invalid="ignore"):
+        found: npt.NDArray[np.float64] = (x * y).sum(-1) / np.sqrt(
+            (x * x).sum(-1) * (y * y).sum(-1)
+        )
+    return found
+
+
+def _centred_ranks(values: Float[np.ndarray, "*rows column"]) -> Float[np.ndarray, "*rows column"]:
+    # By pandas, which the app has loaded anyway: scipy.stats takes half a second and 70 MB.
+    rows = pd.DataFrame(values.reshape(-1, values.shape[-1]))
+    ranks = rows.rank(axis=1).to_numpy().reshape(values.shape)
+    return np.asarray(ranks - ranks.mean(axis=-1, keepdims=True))

@@ -33,8 +33,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from transformer.analysis.attribution.gradients import output_position, rival
 from transformer.analysis.attribution.norms import add_and_norm, attention, numbers, same_model
-from transformer.analysis.attribution.rival import output_position, rival
 from transformer.hooks import Hooks
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
@@ -65,8 +65,7 @@ class DirectLogits:
     def heads(self, kind: str) -> Float[np.ndarray, "layers heads"]:
         """What every head of a kind, "decoder" or "cross", adds on the straight way."""
         lines = self.table[self.table["part"] == kind]
-        found: Numbers = lines["adds"].to_numpy(np.float64).reshape(self.without[kind].shape)
-        return found
+        return np.asarray(lines["adds"].to_numpy(np.float64).reshape(self.without[kind].shape))
 
     def removed(self, kind: str) -> Float[np.ndarray, "layers heads"]:
         """What goes when the head is taken away, all else following."""
@@ -90,7 +89,7 @@ def direct_logits(
 
     Args:
         trace: of this model without hooks, with all sites recorded.
-        against: a rival, as `rival.rival` takes one.
+        against: a rival, as `gradients.rival` takes one.
 
     Raises:
         ValueError: for a trace of another model, or a position or id that is not there.
@@ -100,9 +99,7 @@ def direct_logits(
     chosen = trace.predicted_ids[output_position(trace, position)]
     other = None if against is None else rival(trace, position, against)
     up, constant = _direction(model, chosen, other)
-    lines = [("bias", -1, -1, constant)]
-    for part, layer, head, adds in _down(model, trace, position, up):
-        lines.append((part, layer, head, adds))
+    lines = [("bias", -1, -1, constant), *_down(model, trace, position, up)]
     table = pd.DataFrame(lines[::-1], columns=["part", "layer", "head", "adds"])
     return DirectLogits(float(table["adds"].sum()), table, _without(model, trace, position, other))
 
@@ -174,9 +171,7 @@ def _without(
     for first in range(0, len(every), step):
         some = every[first : first + step]
         states = model.decode(
-            tgt.expand(len(some), -1),
-            memory.expand(len(some), -1, -1),
-            hooks=_off(some, position),
+            tgt.expand(len(some), -1), memory.expand(len(some), -1, -1), hooks=_off(some, position)
         )
         logits = model.project(states[:, -1:])[:, 0].double()
         other = logits.mean(dim=-1) if against is None else logits[:, against]

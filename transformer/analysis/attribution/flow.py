@@ -55,11 +55,8 @@ def encoder(
 ) -> Float[np.ndarray, "outputs src"]:
     """Flows between the encoder's outputs at `positions` (all if left out) and its tokens.
 
-    `heads` and `residual` are those of `rollout.encoder`.
-
-    Raises:
-        ValueError: for a position that is not there, other heads or residual, or weights that the
-            trace lacks.
+    `heads` and `residual` are those of `rollout.encoder`. Raises ValueError for a position that is
+    not there, other heads or residual, or weights that the trace lacks.
     """
     return _alone(kept(matrices(trace, "encoder", heads), residual), positions)
 

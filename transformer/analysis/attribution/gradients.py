@@ -5,10 +5,15 @@ following, the softmax below it not (a row then no longer sums to 1); times the 
 to first order, what the weight is worth. Gradient × embedding does the same for a token (Denil et
 al. 2014, "Extraction of Salient Sentences from Labelled Documents"; Simonyan et al. 2014 have the
 gradient alone). For attention weights: Serrano and Smith 2019 (https://arxiv.org/abs/1906.03731).
+
+Why this token, not another? Then the difference of two tokens' logits is explained, that of their
+log-probabilities, and not what both have in common: `rival` reads which other one is meant (Yin and
+Neubig 2022, https://arxiv.org/abs/2202.10419, section 3).
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -18,14 +23,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer.analysis.attribution.norms import same_model
-from transformer.analysis.attribution.rival import output_position, rival
 from transformer.hooks import Hooks
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.model import Transformer
 
 EMBEDDINGS = ("encoder.embed.hook_tokens", "decoder.embed.hook_tokens")
-
-
 Stacks = Float[np.ndarray, "layers heads query key"]
 
 
@@ -125,3 +127,40 @@ def _watched(
 
 def _sites(kind: str, n_layers: int) -> list[str]:
     return [WEIGHTS[kind].format(layer) for layer in range(n_layers)]
+
+
+def output_position(trace: Trace, position: int) -> int:
+    """`position`, if a token was written there. Raises ValueError if none was."""
+    n_tgt = len(trace.tgt_tokens)
+    if not 0 <= position < n_tgt:
+        raise ValueError(f"there is no position {position}; the positions are 0 to {n_tgt - 1}")
+    return position
+
+
+def rival(trace: Trace, position: int, against: int | str) -> int:
+    """The id of a token that might have stood in the place of `trace.predicted_tokens[position]`.
+
+    Args:
+        against: an id of the vocabulary, or a piece among the candidates of that step.
+
+    Raises:
+        ValueError: for an id that there is not, a piece that is no candidate, or the token itself.
+    """
+    chosen = trace.predicted_ids[output_position(trace, position)]
+    if isinstance(against, str):
+        candidates = trace.translation.steps[position].candidates
+        known = {candidate.token: candidate.id for candidate in candidates}
+        if against not in known:
+            raise ValueError(
+                f"{against!r} is none of the candidates {', '.join(map(repr, known))}; "
+                "of any other token give the id"
+            )
+        against = known[against]
+    against, last = operator.index(against), int(trace.config["vocab_size"]) - 1
+    if not 0 <= against <= last:
+        raise ValueError(f"there is no token {against}; the ids are 0 to {last}")
+    if against == chosen:
+        raise ValueError(
+            f"token {against} is the one that was written; give another one to hold it against"
+        )
+    return against

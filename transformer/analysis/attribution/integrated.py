@@ -20,9 +20,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer.analysis.attribution.gradients import EMBEDDINGS
+from transformer.analysis.attribution.gradients import EMBEDDINGS, output_position, rival
 from transformer.analysis.attribution.norms import same_model
-from transformer.analysis.attribution.rival import output_position, rival
 from transformer.hooks import Hooks
 from transformer.inference.trace import Trace
 from transformer.model import Transformer

@@ -74,8 +74,7 @@ def contributions(
 ) -> Float[np.ndarray, "heads query key"]:
     """‖α_ij f(x_j)‖ of every head, beside `trace.weights(kind, layer)`; errors as of `vectors`."""
     lengths = np.linalg.norm(vectors(model, trace, kind, layer), axis=-1)
-    norms: npt.NDArray[np.float32] = trace.weights(kind, layer) * lengths[:, None]
-    return norms
+    return np.asarray(trace.weights(kind, layer) * lengths[:, None])
 
 
 def summed_contributions(
@@ -125,8 +124,7 @@ def add_and_norm(model: Transformer, site: str) -> AddAndNorm:
 
 def numbers(weight: Tensor) -> npt.NDArray[Any]:
     """A copy of a parameter as an array, wherever the model lives."""
-    found: npt.NDArray[Any] = weight.detach().cpu().numpy()
-    return found
+    return np.asarray(weight.detach().cpu().numpy())
 
 
 def same_model(model: Transformer, trace: Trace) -> None:

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from jaxtyping import Float
 
 from transformer.inference.trace import Trace
@@ -47,8 +46,7 @@ class Relevance:
     @property
     def source_share(self) -> Float[np.ndarray, "layers tgt"]:
         """What of each position came from the source, 0 to 1; the rest from the target prefix."""
-        share: npt.NDArray[np.floating] = self.source.sum(axis=-1)
-        return share
+        return np.asarray(self.source.sum(axis=-1))
 
 
 def encoder(trace: Trace, heads: Heads = "mean", residual: float = 0.5) -> Stack:
@@ -92,16 +90,14 @@ def matrices(trace: Trace, kind: str, heads: Heads = "mean") -> Stack:
         raise ValueError(
             f'heads must be "mean", "max" or a head from 0 to {trace.n_heads - 1}, not {heads!r}'
         )
-    summed: Stack = one / one.sum(axis=-1, keepdims=True)
-    return summed
+    return np.asarray(one / one.sum(axis=-1, keepdims=True))
 
 
 def kept(layers: Stack, residual: float) -> Stack:
     """r·I + (1 − r)·A of every layer of self-attention; raises ValueError for another r."""
     if not 0 <= residual < 1:
         raise ValueError(f"residual must be at least 0 and below 1, not {residual}")
-    mixed: Stack = residual * np.eye(layers.shape[-1]) + (1 - residual) * layers
-    return mixed
+    return np.asarray(residual * np.eye(layers.shape[-1]) + (1 - residual) * layers)
 
 
 def roll(layers: Stack) -> Stack:

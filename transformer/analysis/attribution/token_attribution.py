@@ -21,9 +21,8 @@ import pandas as pd
 from jaxtyping import Float
 
 from transformer.analysis.attribution import alti, flow, rollout, value_zeroing
-from transformer.analysis.attribution.gradients import gradients
+from transformer.analysis.attribution.gradients import gradients, output_position, rival
 from transformer.analysis.attribution.integrated import Integrated, integrated_gradients
-from transformer.analysis.attribution.rival import output_position, rival
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
 

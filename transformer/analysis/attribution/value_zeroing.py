@@ -54,9 +54,7 @@ def _turns(
     model: Transformer, trace: Trace, kind: str, layer: int, other: np.ndarray | None = None
 ) -> Float[np.ndarray, "query keys"]:
     """`scores`, and in a last column that of missing `other`, (query, d_model), where it is given.
-
-    Errors as of `scores`.
-    """
+    Errors as of `scores`."""
     _, site = norms.attention(model, trace, kind, layer)
     norm, above = norms.add_and_norm(model, site).norm, _Above(model, trace, kind, layer)
     total = torch.from_numpy(trace[f"{site}_norm.hook_sum"].copy()).to(model.embedding.weight)
@@ -78,9 +76,7 @@ def _turns(
 
 def joint(model: Transformer, trace: Trace) -> Relevance:
     """How much each source and prefix token turns each decoder position, all layers multiplied.
-
-    Errors as of `scores`.
-    """
+    Errors as of `scores`."""
     encoder, within = (
         np.stack([_mixing(model, trace, kind, n) for n in range(trace.depth(kind))])
         for kind in ("encoder", "decoder")
@@ -98,15 +94,13 @@ def _mixing(
     """Scores of self-attention, and on the diagonal also that of the residual connection."""
     kept = trace[alti.before(kind, layer)]
     found = _turns(model, trace, kind, layer, kept).astype(np.float64)
-    mixed: Float[np.ndarray, "query query"] = found[:, :-1] + np.diag(found[:, -1])
-    return mixed
+    return np.asarray(found[:, :-1] + np.diag(found[:, -1]))
 
 
 class _Above:
     """The rest of the layer over one attention, position by position."""
 
     def __init__(self, model: Transformer, trace: Trace, kind: str, layer: int) -> None:
-        self.kind = kind
         self.layer = (model.encoder if kind == "encoder" else model.decoder).layers[layer]
         self.memory: Tensor | None = None
         if kind == "decoder":

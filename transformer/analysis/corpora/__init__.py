@@ -1,12 +1,11 @@
 """Corpora: the sentences that are measured over, and one pass of a model over all of them.
 
 `corpus` has sentences, translations and links; `own_sentences` those that come with this package,
-`gold` how words are linked, `passes` and `losses` what a model makes of them.
+`gold` how words are linked, `passes` what a model makes of them, and its losses.
 It may not know what is measured: a pass calls whoever asked for it.
 """
 
 from transformer.analysis.corpora.corpus import (
-    DEFAULT_SENTENCES,
     MAX_SENTENCES,
     NAMES,
     Corpus,
@@ -15,12 +14,4 @@ from transformer.analysis.corpora.corpus import (
     ours_for,
 )
 
-__all__ = [
-    "DEFAULT_SENTENCES",
-    "MAX_SENTENCES",
-    "NAMES",
-    "Corpus",
-    "Sentence",
-    "corpus_for",
-    "ours_for",
-]
+__all__ = ["MAX_SENTENCES", "NAMES", "Corpus", "Sentence", "corpus_for", "ours_for"]

@@ -116,10 +116,7 @@ class Corpus:
     @classmethod
     def of_run(cls, folder: str | os.PathLike[str], most: int = DEFAULT_SENTENCES) -> Corpus:
         """The first validation pairs of a training run, with gold links where its task has them.
-
-        Raises:
-            CorpusError: if the folder is no run, or its text is not prepared.
-        """
+        Raises CorpusError if the folder is no run, or its text is not prepared."""
         run = Path(folder)
         try:
             asked = parse(read_json(run / "config.json"))
@@ -167,11 +164,8 @@ class Corpus:
     def read(
         cls, path: str | os.PathLike[str], links: str | os.PathLike[str] | None = None
     ) -> Corpus:
-        """A file, .gz too, as `of_lines` takes it, and a file of its links if there is one.
-
-        Raises:
-            CorpusError: as `of_lines`, and for a file that is missing or no UTF-8.
-        """
+        """A file, .gz too, as `of_lines` takes it, and a file of its links if there is one. Raises
+        CorpusError as `of_lines`, and for a file that is missing or no UTF-8."""
         return cls.of_lines(
             read_lines(path), Path(path).name, None if links is None else read_lines(links)
         )

@@ -98,11 +98,8 @@ DIGITS = 6
 
 
 def parse_links(text: str) -> tuple[frozenset[Link], frozenset[Link]]:
-    """Sure and possible links of a line in Pharaoh's format; see `Corpus.of_lines`.
-
-    Raises:
-        ValueError: for a part that is no link.
-    """
+    """Sure and possible links of a line in Pharaoh's format; see `Corpus.of_lines`. Raises
+    ValueError for a part that is no link."""
     sure: set[Link] = set()
     possible: set[Link] = set()
     for part in text.split():
@@ -148,17 +145,12 @@ def pieces_linked(
     source_pieces: Sequence[str], target_pieces: Sequence[str], gold: Gold
 ) -> Bool[np.ndarray, "target source"] | None:
     """Whether the words of two pieces are surely linked; None if the texts are not those of `gold`.
-
-    Pieces as they are written, `</s>` last on both sides: it is linked to nothing.
-    """
-    source = words_of(source_pieces[:-1], gold.source_words)
-    target = words_of(target_pieces[:-1], gold.target_words)
-    if source is None or target is None:
+    Pieces as they are written, `</s>` last on both sides: it is linked to nothing."""
+    linked = Linked.of(source_pieces[:-1], target_pieces[:-1], gold)
+    if linked is None:
         return None
-    table = np.zeros((len(gold.target_words) + 1, len(gold.source_words) + 1), dtype=bool)
-    for src, tgt in gold.sure:
-        table[tgt, src] = True
-    return table[np.ix_([*target, -1], [*source, -1])]
+    table = np.pad(linked.sure, (0, 1))
+    return table[np.ix_([*linked.target, -1], [*linked.source, -1])]
 
 
 def _bytes(word: str) -> bytes:

@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.passes import Progress, silent
-from transformer.analysis.dataset.ragged import Ragged, written
-from transformer.analysis.dataset.tables import SCHEMAS, Tables
-from transformer.analysis.interventions.switching import Head, check_heads
+from transformer.analysis.corpora.passes import Progress, part, silent
+from transformer.analysis.dataset.files import SCHEMAS, Ragged, Tables, written
+from transformer.analysis.interventions.switching import Head, check_heads, named_heads
 from transformer.cancellation import check_cancelled
 from transformer.checkpoint import checkpoint_hash
 from transformer.inference import Decoding, Translator
 from transformer.inference.trace import WEIGHTS
+from transformer.inference.translator import load_unchanged
 from transformer.measures import MEASURES
 from transformer.text import CorpusError
 from transformer.text.files import write_json
@@ -30,6 +31,10 @@ FORMAT = 1
 ABOUT = "about.json"
 MOST_BYTES = 2**31
 """Of the weights before they are packed: 2 GB."""
+PAGE_BYTES = 2**27
+"""The same of a dataset that a page gives away: 134 MB."""
+SHOWN = 5
+"""Sentences that the page shows."""
 TRACED = 0.9
 """Share of the time that goes by before weights are packed."""
 
@@ -73,7 +78,7 @@ def write_dataset(
         write_json(made / ABOUT, about, indent=2)
         with Ragged(Path(beside), chosen, most_bytes) as weights, Tables(made) as tables:
             _trace(translator, corpus, options, (tables, weights), progress)
-            weights.finish(made, lambda share, at: progress(TRACED + (1 - TRACED) * share, at))
+            weights.finish(made, part(progress, TRACED, 1 - TRACED))
         if target.suffix == ".zip":
             made = _packed(made, Path(beside) / "dataset.zip")
         os.rename(made, target)
@@ -149,3 +154,37 @@ def _packed(folder: Path, file: Path) -> Path:
         for path in sorted(folder.iterdir()):
             packed.write(path, path.name)
     return file
+
+
+def compute(given: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """The same for a page, in a process of its own: a zip at `given["file"]`.
+
+    "files" has the bytes of each in it, "bytes" those of all, "first" the first sentences with
+    their translations.
+
+    Args:
+        given: "checkpoint", its folder; "hash"; "corpus", as `Corpus.to_dict`; "heads", as
+            `--heads`; "options", of decoding; "file".
+
+    Raises:
+        ValueError, OSError: for a checkpoint that is another by now, and as `write_dataset` does.
+    """
+    progress(0.0, "loading the model")
+    out = Path(given["file"])
+    translator = load_unchanged(given["checkpoint"], given["hash"])
+    out.unlink(missing_ok=True)  # of an earlier answer
+    write_dataset(
+        translator,
+        Corpus.from_dict(given["corpus"]),
+        out,
+        heads=named_heads(translator.model.config, given["heads"]),
+        options=given["options"],
+        progress=progress,
+        most_bytes=PAGE_BYTES,
+    )
+    with zipfile.ZipFile(out) as packed:
+        files = {info.filename: info.file_size for info in packed.infolist()}
+        with packed.open("translations.parquet") as table:
+            said = pd.read_parquet(table, columns=["source", "text"])
+    first = [[str(source), str(text)] for source, text in said.head(SHOWN).to_numpy()]
+    return {"files": files, "bytes": out.stat().st_size, "first": first}

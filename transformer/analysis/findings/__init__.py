@@ -9,56 +9,38 @@ first result on the first en-fr: `single` (the size of a cost, no more its signi
 what they say of that checkpoint is no blind test.
 """
 
+from transformer.analysis.findings import (
+    by_measure,
+    faithful,
+    over_training,
+    removal,
+    word_alignment,
+)
 from transformer.analysis.findings.blanked import blank_out
-from transformer.analysis.findings.by_measure import CLAIMED
-from transformer.analysis.findings.faithful import (
-    ALTI_PLUS,
-    DEPTH,
-    ENCODER_DEPTH,
-    ENCODER_ROLLOUT,
-    ROLLOUT,
-    VALUE_ZEROING,
-)
 from transformer.analysis.findings.finding import Finding, Published, Untestable
-from transformer.analysis.findings.over_training import (
-    TOLERANCE,
-    pruning_over_training,
-    saves_of,
-    scores_of,
-)
-from transformer.analysis.findings.positional import POSITIONAL_HEADS
-from transformer.analysis.findings.removal import FRAGILE_KIND, LAST_CROSS, SINGLE_HEADS
-from transformer.analysis.findings.saves import write_scores
-from transformer.analysis.findings.word_alignment import (
-    DIAGONAL,
-    INPUT_HEADS,
-    LOW_LAYERS,
-    NORMS_INPUT,
-    NORMS_OUTPUT,
-    STATISTICAL,
-)
+from transformer.analysis.findings.over_training import pruning_over_training, saves_of, scores_of
 
 FINDINGS: dict[str, Published] = {
     published.name: published
     for published in (
-        POSITIONAL_HEADS,
-        SINGLE_HEADS,
-        FRAGILE_KIND,
-        LAST_CROSS,
-        DIAGONAL,
-        STATISTICAL,
-        NORMS_INPUT,
-        NORMS_OUTPUT,
-        LOW_LAYERS,
-        INPUT_HEADS,
-        ENCODER_ROLLOUT,
-        ENCODER_DEPTH,
-        VALUE_ZEROING,
-        ROLLOUT,
-        DEPTH,
-        ALTI_PLUS,
-        TOLERANCE,
-        *CLAIMED,
+        by_measure.POSITIONAL_HEADS,
+        removal.SINGLE_HEADS,
+        removal.FRAGILE_KIND,
+        removal.LAST_CROSS,
+        word_alignment.DIAGONAL,
+        word_alignment.STATISTICAL,
+        word_alignment.NORMS_INPUT,
+        word_alignment.NORMS_OUTPUT,
+        word_alignment.LOW_LAYERS,
+        word_alignment.INPUT_HEADS,
+        faithful.ENCODER_ROLLOUT,
+        faithful.ENCODER_DEPTH,
+        faithful.VALUE_ZEROING,
+        faithful.ROLLOUT,
+        faithful.DEPTH,
+        faithful.ALTI_PLUS,
+        over_training.TOLERANCE,
+        *by_measure.CLAIMED,
     )
 }
 
@@ -71,5 +53,4 @@ __all__ = [
     "pruning_over_training",
     "saves_of",
     "scores_of",
-    "write_scores",
 ]

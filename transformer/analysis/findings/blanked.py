@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float
 
 from transformer.analysis.attribution import alti, rollout, value_zeroing
+from transformer.analysis.attribution.contribution import rank_correlations
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import Progress, encoded
-from transformer.analysis.evidence.rank_correlation import rank_correlations
 from transformer.analysis.interventions.blanking import LOGITS
 from transformer.inference import Translator
 from transformer.inference.trace import Trace
@@ -27,9 +27,7 @@ of, and the work grows with the square of more."""
 @torch.inference_mode()
 def blank_out(translator: Translator, trace: Trace) -> Float[np.ndarray, "target source"]:
     """How the log-probability of each output token changes, nats, with a source token as `<unk>`.
-
-    Given the output before it. The source's last token, `</s>`, is not blanked out: no column.
-    """
+    Given the output before it. The source's last token, `</s>`, is not blanked out: no column."""
     model, device = translator.model, translator.device
     tgt, wanted = (torch.tensor([i], device=device) for i in (trace.tgt_ids, trace.predicted_ids))
     parts = []
@@ -45,10 +43,8 @@ def blank_out(translator: Translator, trace: Trace) -> Float[np.ndarray, "target
 
 @torch.inference_mode()
 def blank_out_memory(translator: Translator, trace: Trace) -> Float[np.ndarray, "source source"]:
-    """1 − cos of each place of the memory as it is and with another source token as `<unk>`.
-
-    The encoder alone, as the published method has it; `</s>` has neither row nor column.
-    """
+    """1 − cos of each place of the memory as it is and with another source token as `<unk>`. The
+    encoder alone, as the published method has it; `</s>` has neither row nor column."""
     states = translator.model.encode(_blanked(translator, trace))[:, :-1].double()
     unit = torch.nn.functional.normalize(states, dim=-1)
     return np.asarray(((unit[:-1] - unit[-1]).square().sum(dim=-1) / 2).T.cpu().numpy())
@@ -78,12 +74,11 @@ def agreement(
         if not SHORTEST <= len(pair.src) - 1 <= LONGEST:
             continue
         trace = translator.trace(sentence.source, pair.out)
+        ways = _ways(translator, trace, where)[..., :-1]
         if where == "encoder":
-            effect, ways = blank_out_memory(translator, trace), _in_encoder(translator, trace)
-            effect, ways = _others(effect), _others(ways[..., :-1, :-1])
+            effect, ways = _others(blank_out_memory(translator, trace)), _others(ways[..., :-1, :])
         else:
             effect = np.abs(blank_out(translator, trace))
-            ways = _in_translation(translator, trace)[..., :-1]
         ranks = rank_correlations(ways, effect)
         if (kept := ~np.isnan(ranks).any(axis=(0, 1))).any():
             found.append(ranks[..., kept].mean(axis=-1))
@@ -92,28 +87,17 @@ def agreement(
     return np.stack(found) if found else np.zeros(shape)
 
 
-def _in_translation(
-    translator: Translator, trace: Trace
-) -> Float[np.ndarray, "method layer target source"]:
-    rolled = rollout.joint(trace).source, alti.joint(translator.model, trace).source
-    return np.stack(
-        [rollout.matrices(trace, "cross"), *rolled, _zeroed(translator, trace, "cross")]
-    )
-
-
-def _in_encoder(
-    translator: Translator, trace: Trace
-) -> Float[np.ndarray, "method layer source source"]:
-    rolled = rollout.encoder(trace), alti.encoder(translator.model, trace)
-    raw = rollout.matrices(trace, "encoder")
-    return np.stack([raw, *rolled, _zeroed(translator, trace, "encoder")])
-
-
-def _zeroed(
-    translator: Translator, trace: Trace, kind: str
-) -> Float[np.ndarray, "layer query key"]:
-    layers = range(trace.n_layers)
-    return np.stack([value_zeroing.scores(translator.model, trace, kind, n) for n in layers])
+def _ways(
+    translator: Translator, trace: Trace, where: Where
+) -> Float[np.ndarray, "method layer query source"]:
+    """Each of `METHODS`, up to each layer."""
+    model, kind = translator.model, "encoder" if where == "encoder" else "cross"
+    if where == "encoder":
+        rolled = rollout.encoder(trace), alti.encoder(model, trace)
+    else:
+        rolled = rollout.joint(trace).source, alti.joint(model, trace).source
+    zeroed = [value_zeroing.scores(model, trace, kind, n) for n in range(trace.n_layers)]
+    return np.stack([rollout.matrices(trace, kind), *rolled, np.stack(zeroed)])
 
 
 def _others(square: Float[np.ndarray, "*many n n"]) -> Float[np.ndarray, "*many n n-1"]:

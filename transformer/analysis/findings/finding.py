@@ -83,11 +83,8 @@ class Published:
     minutes: float
 
     def run(self, translator: Translator, corpus: Corpus, progress: Progress = silent) -> Finding:
-        """Measure, and say whether it holds on this checkpoint.
-
-        Raises:
-            ValueError: for a sentence of the corpus that is too long.
-        """
+        """Measure, and say whether it holds on this checkpoint. Raises ValueError for a sentence of
+        the corpus that is too long."""
         some = spread(corpus, self.most)
         try:
             return self.test(translator, some, progress)

@@ -9,17 +9,10 @@ import pandas as pd
 from jaxtyping import Float
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.losses import batched
-from transformer.analysis.corpora.passes import Progress, encoded
+from transformer.analysis.corpora.passes import Progress, batched, encoded, part
 from transformer.analysis.evidence.bootstrap import Drawn, lead
 from transformer.analysis.evidence.verdicts import Effect
-from transformer.analysis.findings.finding import (
-    Finding,
-    Published,
-    Untestable,
-    enough,
-    size,
-)
+from transformer.analysis.findings.finding import Finding, Published, Untestable, enough, size
 from transformer.analysis.importance.ablation import losses_without
 from transformer.analysis.importance.by_gradient import Importance, gradient_importance
 from transformer.analysis.interventions.switching import KINDS, Head, all_heads
@@ -105,7 +98,7 @@ def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Findin
                 at[kind] = len(groups)
             groups.append(own[: round(share * len(own))])
             lines.append((kind, share, len(groups[-1])))
-    found = growth(*losses(translator, corpus, groups, _second(progress)))
+    found = growth(*losses(translator, corpus, groups, part(progress, 0.2, 0.8)))
     table = _table(pd.DataFrame(lines, columns=["kind", "share", "off"]), found)
     table["kind"] = table["kind"].map(_NAMES)
     theirs = found[[at["encoder"], at["decoder"]]]
@@ -138,7 +131,7 @@ def _last_cross(translator: Translator, corpus: Corpus, progress: Progress) -> F
             kept = int(values[kind][layer].argmax())
             groups.append([(kind, layer, h) for h in range(config.n_heads) if h != kept])
             lines.append((kind, layer, kept))
-    found = growth(*losses(translator, corpus, groups, _second(progress)))
+    found = growth(*losses(translator, corpus, groups, part(progress, 0.2, 0.8)))
     table = _table(pd.DataFrame(lines, columns=["kind", "layer", "kept"]), found)
     last = lines.index(("cross", config.n_layers - 1, lines[-1][2]))
     others = np.arange(len(lines)) != last
@@ -164,14 +157,7 @@ def _last_cross(translator: Translator, corpus: Corpus, progress: Progress) -> F
 
 def _order(translator: Translator, corpus: Corpus, progress: Progress) -> Importance:
     """The gradient measure, a fifth of the work."""
-    found = gradient_importance(
-        translator, corpus, progress=lambda share, stage: progress(0.2 * share, stage)
-    )
-    return found.normalised()
-
-
-def _second(progress: Progress) -> Progress:
-    return lambda share, stage: progress(0.2 + 0.8 * share, stage)
+    return gradient_importance(translator, corpus, progress=part(progress, 0, 0.2)).normalised()
 
 
 _GROWTH = "loss grown by"

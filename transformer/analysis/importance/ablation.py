@@ -12,8 +12,16 @@ import torch
 from jaxtyping import Float
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.losses import batched, lengths, losses
-from transformer.analysis.corpora.passes import NumberedBatch, Progress, encoded, silent
+from transformer.analysis.corpora.passes import (
+    NumberedBatch,
+    Progress,
+    batched,
+    encoded,
+    lengths,
+    losses,
+    part,
+    silent,
+)
 from transformer.analysis.evidence.bootstrap import BleuCounts, Interval, draws, interval, mean_loss
 from transformer.analysis.interventions.switching import (
     Head,
@@ -24,8 +32,7 @@ from transformer.analysis.interventions.switching import (
 )
 from transformer.inference import Translator
 from transformer.model import Transformer
-from transformer.model.attention import MultiHeadAttention
-from transformer.model.masks import padding_mask
+from transformer.model.attention import MultiHeadAttention, padding_mask
 
 Group = tuple[Head, ...]
 
@@ -76,14 +83,13 @@ def leave_one_out(
     heads: Iterable[Head] | None = None,
     *,
     bleu: bool = False,
-    seed: int = 1,
     progress: Progress = silent,
 ) -> Ablation:
     """`measure_without` each of these heads alone; left out: of all heads of the model."""
     config = translator.model.config
     heads = all_heads(config) if heads is None else check_heads(config, heads)
     groups = [(head,) for head in heads]
-    return measure_without(translator, corpus, groups, bleu=bleu, seed=seed, progress=progress)
+    return measure_without(translator, corpus, groups, bleu=bleu, progress=progress)
 
 
 def measure_without(
@@ -92,26 +98,21 @@ def measure_without(
     groups: Sequence[Sequence[Head]],
     *,
     bleu: bool = False,
-    seed: int = 1,
     progress: Progress = silent,
 ) -> Ablation:
     """Switch off each group of heads in its turn and measure the corpus again.
 
     Args:
         bleu: translate the corpus each time as well, which takes several times as long.
-        seed: of the bootstrap's draws.
-        progress: as in `passes`; what it raises ends the work.
 
     Raises:
         ValueError: for a head that the model has not, or a text that is too long.
     """
     checked = tuple(tuple(check_heads(translator.model.config, group)) for group in groups)
     parts = batched(translator, encoded(translator, corpus, progress))
-    tokens, drawn = lengths(parts), draws(len(corpus), seed=seed)
+    tokens, drawn = lengths(parts), draws(len(corpus))
     share = 0.2 if bleu else 1.0  # of the time, about
-    whole, each = losses_without(
-        translator, parts, checked, lambda s, stage: progress(share * s, stage)
-    )
+    whole, each = losses_without(translator, parts, checked, part(progress, 0, share))
     base = mean_loss(whole, tokens, drawn)
     changes = tuple(
         interval((one - whole).sum() / tokens.sum(), mean_loss(one, tokens, drawn) - base)
@@ -119,9 +120,8 @@ def measure_without(
     )
     score, score_changes = None, None
     if bleu:
-        score, score_changes = _bleu_without(
-            translator, corpus, checked, drawn, lambda s, d: progress(share + (1 - share) * s, d)
-        )
+        then = part(progress, share, 1 - share)
+        score, score_changes = _bleu_without(translator, corpus, checked, drawn, then)
     progress(1.0, "measured")
     return Ablation(float(whole.sum() / tokens.sum()), score, checked, changes, score_changes)
 
@@ -184,10 +184,8 @@ def without_heads(translator: Translator, heads: Iterable[Head]) -> Translator:
     """A translator of its own in which these heads write nothing: their columns of W^O are 0.
 
     It translates as with `switched_off`, but many sentences at full speed: hooks need the whole
-    decoder at every step. The translator given, and its model, stay as they are.
-
-    Raises:
-        ValueError: for a head that the model has not.
+    decoder at every step. The translator given, and its model, stay as they are. Raises ValueError
+    for a head that the model has not.
     """
     checked = check_heads(translator.model.config, heads)
     model = copy.deepcopy(translator.model)

@@ -26,8 +26,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.losses import batched, losses
-from transformer.analysis.corpora.passes import NumberedBatch, Progress, encoded, silent
+from transformer.analysis.corpora.passes import (
+    NumberedBatch,
+    Progress,
+    batched,
+    encoded,
+    losses,
+    silent,
+)
 from transformer.analysis.interventions.switching import KINDS, Head, site
 from transformer.hooks import HookFn, Hooks
 from transformer.inference import Translator
@@ -89,11 +95,7 @@ def gradient_importances(
     summed within a position and no further (github.com/pmichel31415, as copies of it have it; an
     early one multiplies the two sums, over the dimensions, instead of summing products).
 
-    Args:
-        progress: as in `passes`; what it raises ends the work.
-
-    Raises:
-        ValueError: naming the sentence, for a text that is too long.
+    Raises ValueError naming the sentence, for a text that is too long.
     """
     done = 0
     sums: dict[By, dict[str, npt.NDArray[np.float64]]] = {by: {} for by in BY}
@@ -102,11 +104,7 @@ def gradient_importances(
         progress(done / len(corpus), "measuring")
         for name, slopes in position_slopes(translator.model, batch).items():
             whole = slopes.sum(dim=-1) / batch.n_tgt[:, None]
-            sizes: dict[By, Tensor] = {
-                "sentence": whole.abs(),
-                "position": slopes.abs().sum(dim=-1),
-            }
-            for by, each in sizes.items():
+            for by, each in zip(BY, (whole.abs(), slopes.abs().sum(dim=-1)), strict=True):
                 found = each.sum(dim=0).double().cpu().numpy()
                 sums[by][name] = found + sums[by].get(name, 0.0)
         for kind in KINDS:
@@ -132,12 +130,11 @@ def position_slopes(
     each; summed over t they are the slope of one gate for the whole sentence. Padding has slope 0:
     no loss depends on it.
     """
-    layers = range(model.config.n_layers)
     like, n_heads = model.embedding.weight, model.config.n_heads
     gates = {}
     for kind in KINDS:
         n_query = (batch.src if kind == "encoder" else batch.tgt_in).shape[1]
-        for layer in layers:
+        for layer in range(model.config.n_layers):
             gate = like.new_ones(len(batch.numbers), n_heads, n_query, 1)
             gates[site(kind, layer, "heads")] = gate.requires_grad_()
     with torch.enable_grad():

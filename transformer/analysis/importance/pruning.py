@@ -11,14 +11,14 @@ of importance, by their equation and by their program: see `by_gradient`.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.losses import batched, lengths
-from transformer.analysis.corpora.passes import Progress, encoded, silent
+from transformer.analysis.corpora.passes import Progress, batched, encoded, lengths, part, silent
 from transformer.analysis.evidence.bootstrap import draws, interval, mean_loss
 from transformer.analysis.importance.ablation import losses_without, measure_without
 from transformer.analysis.interventions.switching import KINDS, Head
@@ -66,14 +66,7 @@ def first_change(said: Callable[[int], str], most: int, step: int) -> int | None
     whole, low = said(0), 0
     for reached in [*range(step, most, step), most]:
         if said(reached) != whole:
-            high: int = reached
-            while high - low > 1:
-                middle = (low + high) // 2
-                if said(middle) == whole:
-                    low = middle
-                else:
-                    high = middle
-            return high
+            return bisect_left(range(reached), True, low + 1, key=lambda n: said(n) != whole)
         low = reached
     return None
 
@@ -90,7 +83,6 @@ def pruning_curve(
     *,
     counts: Collection[int] | None = None,
     bleu_at: Collection[int] = (),
-    seed: int = 1,
     progress: Progress = silent,
 ) -> pd.DataFrame:
     """Loss, and BLEU at some points, as more and more heads of `order` are off together.
@@ -100,8 +92,6 @@ def pruning_curve(
             `budgeted(order, {"cross": 48})`.
         counts: how many are off at each point; left out: 0, 1, 2 … all.
         bleu_at: the counts at which the corpus is translated as well; it takes longer.
-        seed: of the bootstrap's draws.
-        progress: as in `passes`; what it raises ends the work.
 
     Returns:
         The columns of `Ablation.to_frame`, a line a point in the order of `off`; `bleu` and its
@@ -114,24 +104,13 @@ def pruning_curve(
     if not points or points[0] < 0 or points[-1] > len(order):
         raise ValueError(f"the counts must be from 0 to {len(order)}, the heads of the order")
     share = 0.3 if bleu_at else 1.0  # of the time, about
-    losses = measure_without(
-        translator,
-        corpus,
-        [order[:count] for count in points],
-        seed=seed,
-        progress=lambda s, stage: progress(share * s, stage),
-    ).to_frame()
-    losses = losses.drop(columns=["kind", "layer", "head"], errors="ignore")
+    off = [order[:count] for count in points]
+    found = measure_without(translator, corpus, off, progress=part(progress, 0, share))
+    losses = found.to_frame().drop(columns=["kind", "layer", "head"], errors="ignore")
     if not bleu_at:
         return losses
-    scored = measure_without(
-        translator,
-        corpus,
-        [order[:count] for count in sorted(set(bleu_at))],
-        bleu=True,
-        seed=seed,
-        progress=lambda s, stage: progress(share + (1 - share) * s, stage),
-    ).to_frame()
+    off, then = [order[:n] for n in sorted(set(bleu_at))], part(progress, share, 1 - share)
+    scored = measure_without(translator, corpus, off, bleu=True, progress=then).to_frame()
     bleu = [name for name in scored.columns if str(name).startswith("bleu")]
     return losses.merge(scored[["off", *bleu]], on="off", how="left")
 
@@ -151,7 +130,6 @@ def kinds_pruned(
         orders: by name, of all heads, the first to go first; each kind's curve is of its own heads.
         points: of a curve, besides the one with all heads.
         seeds: of the random orders.
-        progress: as in `passes`; what it raises ends the work.
 
     Returns:
         A line a point: kind, order (its name, or "random"), off (how many heads), loss (nats a

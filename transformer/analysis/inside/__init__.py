@@ -16,13 +16,11 @@ from the one trace and the weights, and is held against the hook that follows it
 show a number that no weight, token or formula leads to.
 """
 
-from transformer.analysis.inside.batched import Batched, batched
-from transformer.analysis.inside.convolutions import Convolved, convolved
+from transformer.analysis.inside.asides import Batched, Convolved, batched, convolved
 from transformer.analysis.inside.latex import worked
-from transformer.analysis.inside.open_box import opened
+from transformer.analysis.inside.learning import shifted
+from transformer.analysis.inside.open_box import opened, snippet
 from transformer.analysis.inside.panels import Opened, Panel
-from transformer.analysis.inside.shifting import Shifted, shifted
-from transformer.analysis.inside.snippets import snippet
 from transformer.analysis.inside.walk import Box, boxes
 
 __all__ = [
@@ -31,7 +29,6 @@ __all__ = [
     "Convolved",
     "Opened",
     "Panel",
-    "Shifted",
     "batched",
     "boxes",
     "convolved",

@@ -7,15 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from transformer.analysis.inside.attention_scores import axes, of_head, pairs, site
-from transformer.analysis.inside.context import (
-    Axis,
-    Context,
-    array,
-    given,
-    learned,
-    program,
-    table,
-)
+from transformer.analysis.inside.context import Axis, Context, array, given, learned, program, table
 from transformer.analysis.inside.latex import number, plain, products, signed, summed
 from transformer.analysis.inside.panels import Panel
 
@@ -38,9 +30,7 @@ def mask(ctx: Context) -> list[Panel]:
         if not may[row, column]:
             why = rf"{column} > {row}"
         shown = rf"s'_{{{row},{column}}}" if may[row, column] else r"-\infty"
-        return [
-            rf"s''_{{{row},{column}}} = {shown}\quad ({why})",
-        ]
+        return [rf"s''_{{{row},{column}}} = {shown}\quad ({why})"]
 
     origin = source, f"{ctx.name}.scale"
     scaled = given(ctx, "scaled", "Scores", "s'", origin, *axes(ctx))
@@ -122,7 +112,7 @@ def concat(ctx: Context) -> list[Panel]:
         head, inner = divmod(column, d_k)
         return [
             rf"c_{{{row},{column}}} = \mathrm{{head}}^{{({head})}}_{{{row},{inner}}},\quad "
-            rf"{column} = {head} \cdot {d_k} + {inner}",
+            rf"{column} = {head} \cdot {d_k} + {inner}"
         ]
 
     lines = [f"heads = seen[{source!r}]", "c = torch.cat(tuple(heads), dim=-1)"]

@@ -157,8 +157,7 @@ class Context:
 
 def array(weight: Tensor | nn.Parameter) -> Array:
     """A weight in float64, on the CPU."""
-    found: Array = weight.detach().double().cpu().numpy()
-    return found
+    return np.asarray(weight.detach().double().cpu().numpy())
 
 
 def through(x: Array, weight: Tensor | nn.Parameter) -> Array:

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from transformer.analysis.inside.context import (
-    CodeOf,
-    Context,
-    array,
-    given,
-    learned,
-    program,
-    table,
-)
+from transformer.analysis.inside import context
 from transformer.analysis.inside.latex import Work, number, plain, signed
 from transformer.analysis.inside.panels import Array, Code, Panel
 
 
-def tokens(ctx: Context) -> list[Panel]:
+def tokens(ctx: context.Context) -> list[Panel]:
     """E[token], and the same × √d_model, unless the model has no such factor."""
     d_model, scaled = ctx.config.d_model, ctx.config.scale_embedding
     ids = np.array(ctx.trace.src_ids if ctx.ids == "src" else ctx.trace.tgt_ids)
     rows, columns = ctx.rows, ctx.model_axis
-    picked = array(ctx.model.embedding.weight[ids])
+    picked = context.array(ctx.model.embedding.weight[ids])
     found = ctx.held(picked * ctx.config.embedding_scale, ctx.box.site)
     pick = f"model.embedding.weight[{ctx.ids}[0]]"
 
@@ -35,15 +27,15 @@ def tokens(ctx: Context) -> list[Panel]:
         ]
 
     scale = f" * {d_model} ** 0.5" if scaled else ""
-    code = program([], [f"e = {pick}", f"t = e{scale}"], "t[{r}, {c}]")
+    code = context.program([], [f"e = {pick}", f"t = e{scale}"], "t[{r}, {c}]")
     title = f"Embeddings{' × √d_model' if scaled else ''}"
     return [
-        learned("e", "Rows of E", "E", picked, rows, columns, pick, "embedding.weight"),
-        table("t", title, "t", found, rows, columns, work, code),
+        context.learned("e", "Rows of E", "E", picked, rows, columns, pick, "embedding.weight"),
+        context.table("t", title, "t", found, rows, columns, work, code),
     ]
 
 
-def positions(ctx: Context) -> list[Panel]:
+def positions(ctx: context.Context) -> list[Panel]:
     """What is added, by the closed form, the learned table, or nothing."""
     rows, columns = ctx.rows, ctx.model_axis
     kind = ctx.config.positions
@@ -51,26 +43,25 @@ def positions(ctx: Context) -> list[Panel]:
     if kind == "sinusoidal":
         found = ctx.held(_waves(length, ctx.config.d_model), ctx.box.site)
         work, code = _by_wave(ctx.config.d_model, found)
-        pe = table("pe", "Positional encodings", "PE", found, rows, columns, work, code)
+        pe = context.table("pe", "Positional encodings", "PE", found, rows, columns, work, code)
         return [pe]
-    found = ctx.held(array(ctx.block.positions(length)), ctx.box.site)
-    code = program([], [f"pe = {ctx.expression()}.positions({length})"], "pe[{r}, {c}]")
+    found = ctx.held(context.array(ctx.block.positions(length)), ctx.box.site)
+    code = context.program([], [f"pe = {ctx.expression()}.positions({length})"], "pe[{r}, {c}]")
     learns = kind == "learned"
     title = "Learned positions" if learns else "No positions: zeros"
     origin = f"{ctx.path}.positions.weight" if learns else ""
     work = plain("PE", found)
-    return [table("pe", title, "PE", found, rows, columns, work, code, origin=origin)]
+    return [context.table("pe", title, "PE", found, rows, columns, work, code, origin=origin)]
 
 
 def _waves(length: int, d_model: int) -> Array:
     """Section 3.5, dimension by dimension: an even one is a sine, the next its cosine."""
     dimension = np.arange(d_model)
     angle = np.arange(length)[:, None] / 10000.0 ** ((dimension - dimension % 2) / d_model)
-    waves: Array = np.where(dimension % 2 == 0, np.sin(angle), np.cos(angle))
-    return waves
+    return np.asarray(np.where(dimension % 2 == 0, np.sin(angle), np.cos(angle)))
 
 
-def _by_wave(d_model: int, found: Array) -> tuple[Work, CodeOf]:
+def _by_wave(d_model: int, found: Array) -> tuple[Work, context.CodeOf]:
     def work(row: int, column: int) -> list[str]:
         wave, even = ("sin" if column % 2 == 0 else "cos"), column - column % 2
         angle = row / 10000 ** (even / d_model)
@@ -89,12 +80,12 @@ def _by_wave(d_model: int, found: Array) -> tuple[Work, CodeOf]:
     return work, code
 
 
-def added(ctx: Context) -> list[Panel]:
+def added(ctx: context.Context) -> list[Panel]:
     """Embedding plus position."""
     rows, columns = ctx.rows, ctx.model_axis
     sources = [(f"{ctx.path}.hook_{step}", f"{ctx.name}.{step}") for step in _PARTS]
     t, pe = (
-        given(ctx, name, title, symbol, source, rows, columns)
+        context.given(ctx, name, title, symbol, source, rows, columns)
         for (name, title, symbol), source in zip(_PARTS.values(), sources, strict=True)
     )
     found = ctx.held(t.values + pe.values, ctx.box.site)
@@ -107,8 +98,12 @@ def added(ctx: Context) -> list[Panel]:
         ]
 
     lines = [f"t = seen[{sources[0][0]!r}]", f"pe = seen[{sources[1][0]!r}]", "x = t + pe"]
-    code = program([site for site, _ in sources], lines, "x[{r}, {c}]")
-    return [t, pe, table("x", "What the first layer reads", "x", found, rows, columns, work, code)]
+    code = context.program([site for site, _ in sources], lines, "x[{r}, {c}]")
+    return [
+        t,
+        pe,
+        context.table("x", "What the first layer reads", "x", found, rows, columns, work, code),
+    ]
 
 
 _PARTS = {

@@ -30,9 +30,7 @@ STRONGEST = 16
 @dataclass(frozen=True)
 class Bend:
     """What stands between the two products: as a function, in LaTeX, and as a line of PyTorch.
-
-    `before` is what its argument is called; `kind` is of the numbers that come out.
-    """
+    `before` is what its argument is called; `kind` is of the numbers that come out."""
 
     function: Callable[[Array], Array]
     latex: str
@@ -115,10 +113,7 @@ def _live(ctx: Context, z: Array, lines: list[str]) -> Panel:
     live = counts[:, None] / z.shape[1]
 
     def work(row: int, column: int) -> list[str]:
-        return [
-            r"\frac{|\{u : a_u > 0\}|}{d_{ff}}",
-            rf"= \frac{{{counts[row]}}}{{{z.shape[1]}}}",
-        ]
+        return [r"\frac{|\{u : a_u > 0\}|}{d_{ff}}", rf"= \frac{{{counts[row]}}}{{{z.shape[1]}}}"]
 
     code = program([ctx.before[0]], lines, "(a[{r}] > 0).float().mean()")
     title, symbol = "Share of live units", r"\frac{|\{u : a_u > 0\}|}{d_{ff}}"
@@ -132,9 +127,7 @@ def _strongest(ctx: Context, a: Array, lines: list[str]) -> Panel:
     values = np.take_along_axis(a, units, axis=1)
 
     def work(row: int, column: int) -> list[str]:
-        return [
-            rf"a_{{{row},u}},\quad u = {units[row, column]}",
-        ]
+        return [rf"a_{{{row},u}},\quad u = {units[row, column]}"]
 
     def code(row: int, column: int) -> Code:
         return Code((ctx.before[0],), tuple(lines), f"a[{row}, {units[row, column]}]")

@@ -25,10 +25,8 @@ MAX_TERMS = 4
 def worked(panel: Panel, row: int, column: int) -> list[str]:
     """The number in this cell written out: a line with the symbols, then lines with the numbers.
 
-    The last line ends with the number itself. Lines are LaTeX without dollar signs.
-
-    Raises:
-        ValueError: for a cell that is not there.
+    The last line ends with the number itself. Lines are LaTeX without dollar signs. Raises
+    ValueError for a cell that is not there.
     """
     panel.check(row, column)
     value = panel.values[row, column]

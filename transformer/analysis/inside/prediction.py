@@ -79,10 +79,7 @@ def softmax(ctx: Context) -> list[Panel]:
     )
     code = _reading((_SITE,), (_READ, *_SHARES), "p", ids)
     shares = _ranked(ctx, "p", "Probabilities", "P", found, ids, work, code)
-    return [
-        replace(given, role="input", origin="output.logits"),
-        replace(shares, kind="share"),
-    ]
+    return [replace(given, role="input", origin="output.logits"), replace(shares, kind="share")]
 
 
 def choice(ctx: Context) -> list[Panel]:
@@ -103,10 +100,7 @@ def choice(ctx: Context) -> list[Panel]:
         ]
 
     def count(row: int, column: int) -> list[str]:
-        return [
-            r"\mathrm{rank} = 1 + |\{u : z_u > z_v\}|",
-            f"= 1 + {int(ranks[row, 0]) - 1}",
-        ]
+        return [r"\mathrm{rank} = 1 + |\{u : z_u > z_v\}|", f"= 1 + {int(ranks[row, 0]) - 1}"]
 
     code = _reading((_SITE,), (_READ, *_SHARES), "p", ids)
 
@@ -116,10 +110,7 @@ def choice(ctx: Context) -> list[Panel]:
     word = _ranked(ctx, "p", "The word taken", "P(y)", found, ids, work, code)
     rank = _ranked(ctx, "rank", "Its rank", r"\mathrm{rank}", ranks, ids, count, ranking)
     note = "1 is the most probable. Greedy decoding takes it, but never <pad>, <s> or <unk>."
-    return [
-        replace(rank, kind="count", role="step", note=note),
-        replace(word, kind="share"),
-    ]
+    return [replace(rank, kind="count", role="step", note=note), replace(word, kind="share")]
 
 
 def _highest(z: Array) -> tuple[Ids, Array]:

@@ -81,19 +81,9 @@ def norm(ctx: Context) -> list[Panel]:
             rf"= {signed(hat[row, column])} {scaled}",
         ]
 
-    def line(name: str, what: str) -> Panel:
-        symbol, values = {"weight": (r"\gamma", gain), "bias": (r"\beta", shift)}[name]
-        weight = f"{ctx.expression(path)}.norm.{name}"
-        return learned(
-            "gain" if name == "weight" else "shift",
-            what,
-            symbol,
-            values[None],
-            ONE,
-            ctx.model_axis,
-            f"{weight}[None]",
-            f"{path}.norm.{name}",
-        )
+    def line(name: str, title: str, symbol: str, values: Array, weight: str) -> Panel:
+        pick, origin = f"{ctx.expression(path)}.norm.{weight}[None]", f"{path}.norm.{weight}"
+        return learned(name, title, symbol, values[None], ONE, ctx.model_axis, pick, origin)
 
     def step(
         name: str, title: str, symbol: str, values: Array, columns: Axis, how: Work, upto: int
@@ -107,8 +97,8 @@ def norm(ctx: Context) -> list[Panel]:
         step("mean", "Mean", r"\mu", mean, ONE, _mean(r.values), 2),
         step("variance", "Variance", r"\sigma^2", variance, ONE, _variance(r.values), 3),
         step("hat", "Mean 0, variance 1", r"\hat{x}", hat, ctx.model_axis, upright, 4),
-        line("weight", "Gain γ"),
-        line("bias", "Shift β"),
+        line("gain", "Gain γ", r"\gamma", gain, "weight"),
+        line("shift", "Shift β", r"\beta", shift, "bias"),
         table("y", "Normed", "y", found, rows, ctx.model_axis, work, code),
     ]
 

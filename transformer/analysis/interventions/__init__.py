@@ -7,7 +7,6 @@ It may not touch the model: hooks are given for one call, and a cached model ser
 meanwhile.
 """
 
-from transformer.analysis.interventions.blanking import blank_cells
 from transformer.analysis.interventions.comparison import Comparison, compare
 from transformer.analysis.interventions.patches import hidden, painted, patched, without_pieces
 from transformer.analysis.interventions.switching import (
@@ -22,7 +21,6 @@ from transformer.analysis.interventions.switching import (
 __all__ = [
     "Comparison",
     "Head",
-    "blank_cells",
     "compare",
     "hidden",
     "painted",

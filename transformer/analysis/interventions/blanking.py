@@ -111,7 +111,6 @@ def blank_cells(
     Args:
         trace: of the sentence, by this translator; its values and weights recorded.
         queries: rows of the head; left out: all.
-        progress: as in `passes`; what it raises ends the work.
 
     Raises:
         ValueError: for a head or query that is not there, or a trace of another model.

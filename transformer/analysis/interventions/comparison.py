@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Unpack
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from jaxtyping import Float
 
@@ -79,11 +78,9 @@ class Comparison:
     def attention_rows(self, kind: str) -> Float[np.ndarray, "layers heads query"]:
         """How far each row of attention moved: total variation, ½ Σ_j |a_ij − b_ij|, 0 to 1.
 
-        It is the share of a row's weight that now lies on other keys.
-
-        Raises:
-            ValueError: for another kind, weights that were not recorded, or attention to a source
-                whose tokens are no longer the same.
+        It is the share of a row's weight that now lies on other keys. Raises ValueError for another
+        kind, weights that were not recorded, or attention to a source whose tokens are no longer
+        the same.
         """
         if kind != "decoder" and self.original.src_ids != self.forced.src_ids:
             raise ValueError(
@@ -95,13 +92,11 @@ class Comparison:
             np.stack([trace.weights(kind, layer) for layer in layers])
             for trace in (self.original, self.forced)
         )
-        moved: npt.NDArray[np.float32] = np.abs(after - before).sum(axis=-1) / 2
-        return moved
+        return np.asarray(np.abs(after - before).sum(axis=-1) / 2)
 
     def attention(self, kind: str) -> Float[np.ndarray, "layers heads"]:
         """The mean of `attention_rows` over the queries: how far each head moved."""
-        moved: npt.NDArray[np.float32] = self.attention_rows(kind).mean(axis=-1)
-        return moved
+        return np.asarray(self.attention_rows(kind).mean(axis=-1))
 
 
 def compare(

@@ -56,11 +56,8 @@ def painted(trace: Trace, head: Head, query: int, weights: Sequence[float]) -> H
 
 
 def blanked(trace: Trace, head: Head, query: int, key: int, *, renormalise: bool = False) -> Hooks:
-    """One weight set to 0; see `blanking.blank_cells` for what the two ways mean.
-
-    Raises:
-        ValueError: for a head, a query or a key that is not there.
-    """
+    """One weight set to 0; see `blanking.blank_cells` for what the two ways mean. Raises ValueError
+    for a head, a query or a key that is not there."""
     check_place(trace, head, query)
     kind, layer, number = head
     n_keys = query + 1 if kind == "decoder" else len(trace.src_tokens)
@@ -182,10 +179,8 @@ def hidden(trace: Trace, positions: Iterable[int]) -> Hooks:
     """Source tokens that nobody can look at: their keys masked in every encoder and cross head.
 
     The others keep their places, which they lose if the token is really taken out of the text
-    (`without_pieces`).
-
-    Raises:
-        ValueError: for a position outside the source, or if no token would be left.
+    (`without_pieces`). Raises ValueError for a position outside the source, or if no token would be
+    left.
     """
     config = ModelConfig.from_dict(trace.config)
     away = sorted(set(positions))
@@ -212,10 +207,8 @@ def without_pieces(translator: Translator, text: str, positions: Iterable[int]) 
     """The text with these source pieces taken out; what follows moves up.
 
     The rest is a text like any other and is cut into pieces anew: what was left of a word may be
-    cut differently.
-
-    Raises:
-        ValueError: for a position outside the text (`</s>` is no part of it), or nothing left.
+    cut differently. Raises ValueError for a position outside the text (`</s>` is no part of it), or
+    nothing left.
     """
     ids = translator.vocabulary.encode(text)[:-1]
     away = set(positions)

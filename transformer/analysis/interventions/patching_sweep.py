@@ -31,9 +31,9 @@ from torch import Tensor
 
 from transformer.analysis.corpora.passes import Progress, silent
 from transformer.analysis.interventions.switching import KINDS, site
-from transformer.analysis.unchanged import load_unchanged
-from transformer.hooks import HookFn, Hooks
+from transformer.hooks import Hooks
 from transformer.inference import Translator
+from transformer.inference.translator import load_unchanged
 from transformer.model import Transformer
 
 Part = Literal["stream", "attention", "ffn", "heads"]
@@ -128,7 +128,6 @@ def patching_sweep(
 
     Args:
         targets: translations of both to take the answers from; left out: the model's own, greedy.
-        progress: as in `passes`; what it raises ends the work.
 
     Raises:
         ValueError: as `Translator.translate`, and for sentences of other lengths or the same one,
@@ -146,7 +145,7 @@ def patching_sweep(
     run = _Run(translator.model, sources[1], prefix, answers)
     patches = list(_patches(translator.model, len(sources[0]), len(prefix)))
     kept: dict[str, Tensor] = {}
-    watch = Hooks({one.site: _keep(kept) for one in patches})
+    watch = Hooks({one.site: lambda x, name: kept.update({name: x[0]}) for one in patches})
     before = replace(run, source=sources[0]).difference(1, watch)[0]
     after = run.difference(1)[0]
     if abs(before - after) < LEAST:
@@ -266,13 +265,6 @@ class _Run:
         at_once = max(1, min(ROWS // longest, LOGITS // self.model.config.vocab_size))
         for start in range(0, len(patches), at_once):
             yield start, patches[start : start + at_once]
-
-
-def _keep(kept: dict[str, Tensor]) -> HookFn:
-    def keep(x: Tensor, name: str) -> None:
-        kept[name] = x[0]
-
-    return keep
 
 
 def _put(patches: Sequence[SitePatch], clean: Mapping[str, Tensor]) -> Hooks:

@@ -90,10 +90,8 @@ def _chain(functions: list[HookFn]) -> HookFn:
 def gated(config: ModelConfig, gates: Mapping[Head, float]) -> Hooks:
     """Each of these heads' outputs multiplied by its gate ξ (Michel et al. 2019, section 2.3).
 
-    A gate of 0 is a head switched off; with 1 nothing changes, to the last bit.
-
-    Raises:
-        ValueError: for a head that the model has not.
+    A gate of 0 is a head switched off; with 1 nothing changes, to the last bit. Raises ValueError
+    for a head that the model has not.
     """
     check_heads(config, gates)
     functions: dict[str, HookFn] = {}
@@ -110,11 +108,8 @@ def gated(config: ModelConfig, gates: Mapping[Head, float]) -> Hooks:
 
 
 def switched_off(config: ModelConfig, heads: Iterable[Head]) -> Hooks:
-    """These heads write nothing: their outputs are 0 where W^O reads them.
-
-    Raises:
-        ValueError: for a head that the model has not.
-    """
+    """These heads write nothing: their outputs are 0 where W^O reads them. Raises ValueError for a
+    head that the model has not."""
     return gated(config, dict.fromkeys(heads, 0.0))
 
 
@@ -122,9 +117,7 @@ def uniform(config: ModelConfig, heads: Iterable[Head]) -> Hooks:
     """These heads look at every key that they may look at alike.
 
     Done to the scores, all made 0, so that the mask and hidden tokens (−∞) stay what they are.
-
-    Raises:
-        ValueError: for a head that the model has not.
+    Raises ValueError for a head that the model has not.
     """
     functions: dict[str, HookFn] = {}
     for kind, layer, numbers in _by_attention(config, heads):
@@ -143,10 +136,8 @@ def to_mean(config: ModelConfig, heads: Iterable[Head], traces: Iterable[Trace])
 
     It takes away what a head tells of this position and keeps its constant part, which the layers
     above have learned to expect; 0 takes away both. The mean is over all positions of all traces,
-    so it is one vector a head and carries nothing of the future into the decoder.
-
-    Raises:
-        ValueError: for a head that the model has not, no trace, or traces without the outputs.
+    so it is one vector a head and carries nothing of the future into the decoder. Raises ValueError
+    for a head that the model has not, no trace, or traces without the outputs.
     """
     known = list(traces)
     if not known:

@@ -26,13 +26,13 @@ from transformer.analysis.positions.formula import (
     sinusoidal,
     wavelengths,
 )
-from transformer.analysis.positions.order import Reordered, reordered
 from transformer.analysis.positions.tables import (
     SIDES,
     STACKS,
-    Fit,
+    Reordered,
     added,
     noise_like,
+    reordered,
     sinusoid_fit,
     table,
 )
@@ -41,7 +41,6 @@ __all__ = [
     "BEYOND",
     "SIDES",
     "STACKS",
-    "Fit",
     "Reordered",
     "Right",
     "added",

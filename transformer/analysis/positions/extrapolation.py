@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import random
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import lru_cache
+from typing import Any
 
 from torch import Tensor
 
+from transformer.analysis.corpora.own_sentences import drawn
 from transformer.config import near
 from transformer.hooks import Hooks
 from transformer.inference import Translator
+from transformer.inference.translator import load_unchanged
 from transformer.text.tasks import TASKS, Example
 
 BEYOND = tuple(name for name, task in TASKS.items() if "longest" in task.options)
@@ -51,20 +53,20 @@ def by_length(
     if task not in BEYOND:
         known = ", ".join(BEYOND)
         raise ValueError(f"{task!r} has no lengths: choose one of {known}{near(task, BEYOND)}")
-    drawn = _of_length(task, length, n, seed, options)
+    asked = _of_length(task, length, n, seed, options)
     config = translator.model.config
     most = length + 1 + EXTRA_SYMBOLS  # `</s>` counts too
     if config.positions == "learned":
         most = min(most, config.max_len)
     try:
         found = translator.translate_batch(
-            [one.src for one in drawn], method="greedy", max_len=most, candidates=1
+            [one.src for one in asked], method="greedy", max_len=most, candidates=1
         )
     except ValueError as error:
         return Right(length, None, str(error))
     right = sum(
         out.finished and out.text.split() == one.tgt.split()
-        for out, one in zip(found, drawn, strict=True)
+        for out, one in zip(found, asked, strict=True)
     )
     return Right(length, right / n)
 
@@ -78,26 +80,17 @@ def _of_length(name: str, length: int, n: int, seed: int, options: dict[str, int
 
 
 @lru_cache(maxsize=8)
-def sentences(n: int, seed: int = 1) -> tuple[Pair, ...]:
+def sentences(n: int) -> tuple[Pair, ...]:
     """`n` English sentences of our own grammar with their translations, written as people write."""
-    drawn = TASKS["french"].pairs(n, seed)
-    return tuple((_tidy(one.src, ".?'"), _tidy(one.tgt, ".'")) for one in drawn)
-
-
-def _tidy(symbols: str, close: str) -> str:
-    """Symbols between blanks as a sentence; French keeps the blank before its question mark."""
-    text = re.sub(rf" (?=[{close}])|(?<=') ", "", symbols)
-    return text[0].upper() + text[1:]
+    return tuple((source, target) for source, target, _ in drawn(n))
 
 
 def moved(translator: Translator, pairs: Sequence[Pair], start: int) -> float:
     """Log-probability (nats a target piece) of translations when both sides' positions begin at
     `start` instead of 0; everything else stays as it is.
 
-    To a model that went by distances alone it would be the same for every start.
-
-    Raises:
-        ValueError: past the last position that a model has learned.
+    To a model that went by distances alone it would be the same for every start. Raises ValueError
+    past the last position that a model has learned.
     """
     model = translator.model
 
@@ -114,12 +107,9 @@ def moved(translator: Translator, pairs: Sequence[Pair], start: int) -> float:
 
 
 def joined(translator: Translator, pairs: Sequence[Pair]) -> tuple[int, float]:
-    """The pairs joined to one long text: its source pieces, `</s>` counted, and the
-    log-probability (nats a target piece) of its translation.
-
-    Raises:
-        ValueError: if it has more than 512 pieces, or more than the model has positions.
-    """
+    """The pairs joined to one long text: its source pieces, `</s>` counted, and the log-probability
+    (nats a target piece) of its translation. Raises ValueError if it has more than 512 pieces, or
+    more than the model has positions."""
     source, target = (" ".join(side) for side in zip(*pairs, strict=True))
     found = translator.translate(source, target=target, candidates=1)
     return len(found.src_ids), found.log_probability / len(found.ids)
@@ -135,3 +125,72 @@ def apart(translator: Translator, pairs: Sequence[Pair], counts: Sequence[int]) 
         totals.append(totals[-1] + one.log_probability)
         pieces.append(pieces[-1] + len(one.ids))
     return [totals[count] / pieces[count] for count in counts]
+
+
+Progress = Callable[[float, str], object]
+
+
+def lengths(given: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """`by_length` of each model: "right", a list a model with a `Right` a length, from 1 on.
+
+    Args:
+        given: "models", a folder and a hash each; "task"; its "options" but `longest`; "most", the
+            greatest length; "each", sequences of a length.
+
+    Raises:
+        ValueError, OSError: for a checkpoint that is another by now, and as `by_length` does.
+    """
+    right, models, most = [], given["models"], given["most"]
+    for at, (folder, digest) in enumerate(models):
+        progress(at / len(models), "loading the model")
+        translator, row = load_unchanged(folder, digest), []
+        for length in range(1, most + 1):
+            progress((at + (length - 1) / most) / len(models), "measuring every length")
+            found = by_length(translator, given["task"], length, given["each"], **given["options"])
+            row.append(asdict(found))
+        right.append(row)
+    return {"right": right}
+
+
+def places(given: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """`moved` to each start, `joined` and `apart` for each count; a sentence in place of what the
+    model refuses.
+
+    Args:
+        given: "checkpoint", its folder; "hash"; "starts"; "moved", how many sentences are;
+            "counts", of those that are joined; "french", whether our translations are ones that
+            the model could write, or its own stand in for them.
+
+    Raises:
+        ValueError, OSError: for a checkpoint that is another by now.
+    """
+    progress(0.0, "loading the model")
+    translator = load_unchanged(given["checkpoint"], given["hash"])
+    starts, counts = given["starts"], given["counts"]
+    pairs = sentences(max(counts))
+    if not given["french"]:
+        progress(0.0, "translating")
+        pairs = _translated(translator, pairs)
+    found: dict[str, Any] = {"moved": [], "joined": []}
+    for at, start in enumerate(starts):
+        progress(0.7 * at / len(starts), "moving sentences")
+        found["moved"].append(_or_why(moved, translator, pairs[: given["moved"]], start))
+    for at, count in enumerate(counts):
+        progress(0.7 + 0.2 * at / len(counts), "joining sentences")
+        found["joined"].append(_or_why(joined, translator, pairs[:count]))
+    progress(0.9, "taking them one by one")
+    return {**found, "apart": apart(translator, pairs, counts)}
+
+
+def _translated(translator: Translator, pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:
+    """The model's own translations in place of ours."""
+    sources = [source for source, _ in pairs]
+    found = translator.translate_batch(sources, method="greedy", candidates=1)
+    return tuple((one.source, one.text or one.source) for one in found)  # some text there must be
+
+
+def _or_why(measure: Callable[..., Any], *given: Any) -> Any:
+    try:
+        return measure(*given)
+    except ValueError as error:
+        return str(error)

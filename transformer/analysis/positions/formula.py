@@ -25,10 +25,8 @@ def wavelengths(d_model: int) -> Float[np.ndarray, " pairs"]:
 
 
 def sinusoidal(length: int, d_model: int, start: int = 0) -> Table:
-    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same angle.
-
-    In float64, to look at errors; `transformer.model.positions` is what models add.
-    """
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same angle. In
+    float64, to look at errors; `transformer.model.positions` is what models add."""
     return _table(length, d_model, start, cosine_ahead=0)
 
 
@@ -51,21 +49,14 @@ def by_distance(d_model: int, k: int | npt.NDArray[np.integer]) -> Float[np.ndar
     """PE(p) · PE(p + k) in closed form: Σ_i cos(ω_i k), whatever p is.
 
     sin(ωp)·sin(ω(p+k)) + cos(ωp)·cos(ω(p+k)) = cos(ωk), summed over the pairs; d_model/2 at k = 0.
-
-    Raises:
-        ValueError: for an odd d_model, whose last sine has no cosine.
+    Raises ValueError for an odd d_model, whose last sine has no cosine.
     """
     return np.asarray(np.cos(np.multiply.outer(k, _frequencies(d_model))).sum(axis=-1))
 
 
 def distances(table: Table, most: int) -> pd.DataFrame:
-    """Dot products of rows k apart, over all p: a row for each k from 0 to `most`.
-
-    Columns: k, mean, least, most.
-
-    Raises:
-        ValueError: if the table has no two rows that are `most` apart.
-    """
+    """Dot products of rows k apart, over all p: a row for each k from 0 to `most`. Columns: k,
+    mean, least, most. Raises ValueError if the table has no two rows that are `most` apart."""
     if not 0 <= most < len(table):
         raise ValueError(f"no rows of {len(table)} are {most} apart; {len(table) - 1} is the most")
     products = np.asarray(table, np.float64) @ np.asarray(table, np.float64).T
@@ -84,9 +75,7 @@ def shift_matrix(k: int, d_model: int) -> Float[np.ndarray, "d_model d_model"]:
     """M_k with PE(pos + k) = M_k · PE(pos) for every pos (section 3.5).
 
     Each pair turns by the angle ω_i k: a block (cos, sin; −sin, cos) on the diagonal, 0 elsewhere.
-
-    Raises:
-        ValueError: for an odd d_model, whose last sine has no cosine to turn with.
+    Raises ValueError for an odd d_model, whose last sine has no cosine to turn with.
     """
     angle = k * _frequencies(d_model)
     found = np.zeros((d_model, d_model))
@@ -97,11 +86,8 @@ def shift_matrix(k: int, d_model: int) -> Float[np.ndarray, "d_model d_model"]:
 
 
 def shift_errors(table: Table, k: int) -> Float[np.ndarray, " rows"]:
-    """Largest |PE(pos + k) − M_k·PE(pos)| of each pos whose other end is in the table too.
-
-    Raises:
-        ValueError: if none is, and for an odd d_model.
-    """
+    """Largest |PE(pos + k) − M_k·PE(pos)| of each pos whose other end is in the table too. Raises
+    ValueError if none is, and for an odd d_model."""
     here, there = _shifted(table, k)
     apart = np.abs(here @ shift_matrix(k, table.shape[1]).T - there)
     return np.asarray(apart.max(axis=1))
@@ -116,10 +102,7 @@ def pair_lengths(table: Table) -> Float[np.ndarray, "length pairs"]:
 def pair_residuals(table: Table, k: int) -> Float[np.ndarray, " pairs"]:
     """What even the best 2×2 matrix of each pair leaves of pos → pos + k: the largest error of a
     number over all pos. The matrix is that of least squares, any matrix, not only a rotation.
-
-    Raises:
-        ValueError: if fewer than three positions have both ends: two points fit any two.
-    """
+    Raises ValueError if fewer than three positions have both ends: two points fit any two."""
     here, there = _shifted(table, k)
     if len(here) < 3:
         raise ValueError(f"{len(here)} positions are too few to fit a 2×2 matrix; take 3 or more")
@@ -128,11 +111,8 @@ def pair_residuals(table: Table, k: int) -> Float[np.ndarray, " pairs"]:
 
 
 def map_residual(table: Table, k: int) -> float:
-    """The same for one d_model × d_model matrix of any kind.
-
-    Raises:
-        ValueError: if there are not more positions than dimensions: then something always fits.
-    """
+    """The same for one d_model × d_model matrix of any kind. Raises ValueError if there are not
+    more positions than dimensions: then something always fits."""
     here, there = _shifted(table, k)
     if len(here) <= table.shape[1]:
         raise ValueError(

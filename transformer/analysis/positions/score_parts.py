@@ -66,9 +66,7 @@ class ScoreParts:
 
     def centred(self) -> Float[np.ndarray, "parts heads length length"]:
         """The parts without each row's mean over the allowed keys, NaN where none is allowed.
-
-        Softmax does not see what is added to a whole row, so only this is of consequence.
-        """
+        Softmax does not see what is added to a whole row, so only this is of consequence."""
         shown = np.where(self.allowed, self.parts, np.nan)
         return np.asarray(shown - np.nanmean(shown, axis=-1, keepdims=True))
 
@@ -86,8 +84,7 @@ class ScoreParts:
     def alone(self) -> Float[np.ndarray, "parts heads length length"]:
         """Where softmax of each part alone would look; rows sum to 1."""
         shown = np.where(self.allowed, self.parts, -np.inf)
-        grown = np.exp(shown - shown.max(axis=-1, keepdims=True))
-        return np.asarray(grown / grown.sum(axis=-1, keepdims=True))
+        return torch.from_numpy(shown).softmax(dim=-1).numpy()
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each head: the shares of `names`, then `place` and `word`: what its look at

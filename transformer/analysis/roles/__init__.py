@@ -1,7 +1,6 @@
 """Roles: every head measured over a corpus, and by which published rule it gets a name.
 
-`head_measures` applies `transformer.measures`, with `corpus_tokens`, `syntax` and
-`strongest_keys` for what these need to know; `head_roles` names heads, `known_heads` picks the
-clearest.
+`head_measures` applies `transformer.measures`, with `corpus_tokens` and `strongest_keys` for what
+these need to know; `head_roles` names heads, `known_heads` picks the clearest.
 It may not define a measure (that is a module of `transformer.measures`), nor change a head.
 """

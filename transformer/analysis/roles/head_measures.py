@@ -21,12 +21,12 @@ from transformer.analysis.corpora.passes import (
     Pair,
     Progress,
     encoded,
+    part,
     silent,
     watch,
 )
-from transformer.analysis.roles.corpus_tokens import Tokens
+from transformer.analysis.roles.corpus_tokens import WITHIN, Tokens, best_offset
 from transformer.analysis.roles.strongest_keys import Numbers, StrongestKeys
-from transformer.analysis.roles.syntax import WITHIN, best_offset
 from transformer.hooks import Hooks
 from transformer.inference import Translator
 from transformer.inference.trace import WEIGHTS
@@ -48,8 +48,8 @@ class HeadMeasures:
             NaN where a sentence has no row that counts.
         rows: by kind and measure how many rows of each sentence count.
         chance: by kind and measure what a head would get that looks everywhere alike.
-        best_offsets: by measure of `syntax.WITHIN` the offset that finds what the encoder's rows
-            look for most often, and how often it does; none for a measure without a row.
+        best_offsets: by measure of `WITHIN` the offset that finds what the encoder's rows look for
+            most often, and how often it does; none for a measure without a row.
         strongest_keys: by kind where the rows have their greatest weight.
     """
 
@@ -84,8 +84,7 @@ class HeadMeasures:
         most common offset over the corpus. NaN where no row counts."""
         one = MEASURES[measure]
         if not isinstance(one, OffsetShare):
-            values: Numbers = self.values[kind][measure][layer, head].astype(np.float64)
-            return values
+            return np.asarray(self.values[kind][measure][layer, head].astype(np.float64))
         places, turned = self.strongest_keys[kind], one.backwards
         offset, _, _ = places.constant(layer, head, backwards=turned)
         shares, rows = places.by_sentence(layer, head, offset, len(self.corpus), backwards=turned)
@@ -94,10 +93,8 @@ class HeadMeasures:
     def strongest(
         self, kind: str, layer: int, head: int, measure: str, n: int = 10
     ) -> list[tuple[int, float]]:
-        """The sentences (numbers from 0) where the measure is greatest, with its value there.
-
-        Of equal ones the longer sentence comes first: fewer rows agree more easily.
-        """
+        """The sentences (numbers from 0) where the measure is greatest, with its value there. Of
+        equal ones the longer sentence comes first: fewer rows agree more easily."""
         found = self.sentence_values(kind, layer, head, measure)
         lengths = np.array([len(pair.src) + len(pair.out) for pair in self.pairs])
         order = np.lexsort((-lengths, -np.round(found, 4)))  # NaN sorts last
@@ -115,14 +112,12 @@ def measure_heads(
 ) -> HeadMeasures:
     """All measures of all heads of all three kinds, in one pass over the corpus.
 
-    Targets that the corpus does not give are the model's own greedy translations.
-
-    Raises:
-        ValueError: for a sentence that is too long.
+    Targets that the corpus does not give are the model's own greedy translations. Raises ValueError
+    for a sentence that is too long.
     """
     n_missing = sum(not sentence.target for sentence in corpus.sentences)
     share = 0.6 * n_missing / len(corpus)  # of the time, roughly
-    pairs = encoded(translator, corpus, lambda done, stage: progress(share * done, stage))
+    pairs = encoded(translator, corpus, part(progress, 0, share))
     tokens = Tokens.of(translator.vocabulary, corpus, pairs)
     made = _Collected(translator, pairs)
 
@@ -135,7 +130,7 @@ def measure_heads(
                 functions[site.format(layer)] = made.keep(rows, layer, batch.numbers)
         return Hooks(functions)
 
-    watch(translator, pairs, hooks, lambda done, what: progress(share + (1 - share) * done, what))
+    watch(translator, pairs, hooks, part(progress, share, 1 - share))
     return made.finished(corpus, tokens)
 
 

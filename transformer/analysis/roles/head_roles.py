@@ -13,8 +13,8 @@ from typing import Any
 
 import pandas as pd
 
+from transformer.analysis.roles.corpus_tokens import MARGIN, MIN_ROWS, RELATIONS, WITHIN
 from transformer.analysis.roles.head_measures import HeadMeasures
-from transformer.analysis.roles.syntax import MARGIN, MIN_ROWS, RELATIONS, WITHIN
 from transformer.figures import roles
 from transformer.figures.roles import LEAST_ROWS, NONE, POSITIONAL, SINK, Role
 from transformer.measures.grammar import PIECES

@@ -8,7 +8,7 @@ import pandas as pd
 
 from transformer.analysis.alignment.leaderboard import leaderboard
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.passes import Progress, silent
+from transformer.analysis.corpora.passes import Progress, part, silent
 from transformer.analysis.roles.head_measures import HeadMeasures, measure_heads
 from transformer.analysis.roles.head_roles import WITHIN_TEXTS
 from transformer.inference import Translator
@@ -25,12 +25,10 @@ def known_for(translator: Translator, corpus: Corpus, progress: Progress = silen
     the third. A line is missing where the corpus has nothing to tell it by: links of a grammar, or
     gold alignments.
     """
-    measured = measure_heads(translator, corpus, lambda done, stage: progress(0.6 * done, stage))
+    measured = measure_heads(translator, corpus, part(progress, 0, 0.6))
     lines = [_positional(measured), *_verb(measured)]
     if any(sentence.gold is not None for sentence in corpus.sentences):
-        board = leaderboard(
-            translator, corpus, lambda done, stage: progress(0.6 + 0.4 * done, stage)
-        ).table
+        board = leaderboard(translator, corpus, part(progress, 0.6, 0.4)).table
         best = board[board["aligner"] == "head"].iloc[0]
         diagonal = float(board.loc[board["aligner"] == "diagonal", "aer"].iloc[0])
         way = f"aligns words, by {best['by']} at its {best['to']}: alignment error"
@@ -47,13 +45,8 @@ def _positional(measured: HeadMeasures) -> Line:
     table = table[(table["kind"] == "encoder") & (table["offset"] != 0)]
     best = table.nlargest(1, "positional").iloc[0]
     place = ("encoder", int(best["layer"]), int(best["head"]))
-    return (
-        "looks at one offset",
-        *place,
-        float(best["positional"]),
-        float(best["offset"]),
-        "offset",
-    )
+    shares = float(best["positional"]), float(best["offset"])
+    return ("looks at one offset", *place, *shares, "offset")
 
 
 def _verb(measured: HeadMeasures) -> Iterator[Line]:

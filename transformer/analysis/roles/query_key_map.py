@@ -36,9 +36,9 @@ from transformer.analysis.corpora.passes import (
     watch,
 )
 from transformer.analysis.interventions.switching import check_heads, site
-from transformer.analysis.unchanged import load_unchanged
-from transformer.hooks import HookFn, Hooks
+from transformer.hooks import Hooks
 from transformer.inference import Translator
+from transformer.inference.translator import load_unchanged
 
 POINTS = 3000
 """Most points of one map: more are slow to draw and hide each other."""
@@ -90,8 +90,7 @@ class QueryKeyMap:
         if self.kind == "decoder":  # nobody sees what comes later (section 3.2.3)
             scores[np.triu_indices(len(scores), 1)] = -np.inf
         grown = np.exp(scores - scores.max(axis=1, keepdims=True))
-        found: npt.NDArray[np.float64] = grown / grown.sum(axis=1, keepdims=True)
-        return found
+        return np.asarray(grown / grown.sum(axis=1, keepdims=True))
 
     def agreement(self) -> tuple[float, float]:
         """How well nearness tells attention: the correlation of scores with minus the squared
@@ -128,10 +127,7 @@ class QueryKeyMap:
             sum(map(len, tokens[:sentence])) for tokens in (self.query_tokens, self.key_tokens)
         ]
         n_query, n_key = len(self.query_tokens[sentence]), len(self.key_tokens[sentence])
-        return (
-            queries[starts[0] : starts[0] + n_query],
-            keys[starts[1] : starts[1] + n_key],
-        )
+        return (queries[starts[0] : starts[0] + n_query], keys[starts[1] : starts[1] + n_key])
 
     def to_dict(self) -> dict[str, Any]:
         """What is drawn, as JSON can hold it: "points", "explained", "agreement", "sentences" with
@@ -159,11 +155,8 @@ def query_key_map(
     *,
     progress: Progress = silent,
 ) -> QueryKeyMap:
-    """Map one head over the first sentences of `corpus`, whole ones, up to `POINTS` points.
-
-    Raises:
-        ValueError: for a head that is not there, or a model whose scores are no dot products.
-    """
+    """Map one head over the first sentences of `corpus`, whole ones, up to `POINTS` points. Raises
+    ValueError for a head that is not there, or a model whose scores are no dot products."""
     config = translator.model.config
     check_heads(config, [(kind, layer, head)])
     if config.score == "additive":
@@ -176,9 +169,6 @@ def query_key_map(
     names = {site(kind, layer, what): what for what in ("query", "key")}
 
     def hooks(batch: NumberedBatch) -> Hooks:
-        return Hooks(dict.fromkeys(names, _keep(batch)))
-
-    def _keep(batch: NumberedBatch) -> HookFn:
         def keep(x: Tensor, name: str) -> None:
             of_source = kind == "encoder" or (kind == "cross" and names[name] == "key")
             lengths = (batch.n_src if of_source else batch.n_tgt).tolist()
@@ -186,7 +176,7 @@ def query_key_map(
                 vectors = x[row, head, :length].double().cpu().numpy()
                 found.setdefault(number, {})[names[name]] = vectors
 
-        return keep
+        return Hooks(dict.fromkeys(names, keep))
 
     watch(translator, pairs, hooks, progress)
     ordered = [found[number] for number in range(len(pairs))]
@@ -233,9 +223,7 @@ def principal_plane(
     vectors: Vectors,
 ) -> tuple[Float[np.ndarray, "point 2"], Float[np.ndarray, "2"]]:
     """Vectors on the two axes of their greatest variance, and its share along each (Pearson 1901).
-
-    Of each axis's two directions the one is taken whose largest component is above 0.
-    """
+    Of each axis's two directions the one is taken whose largest component is above 0."""
     centred = vectors - vectors.mean(axis=0)
     variances, axes = np.linalg.eigh(centred.T @ centred / len(centred))  # rising
     axes, variances = axes[:, ::-1][:, :2], np.clip(variances[::-1], 0, None)
@@ -269,8 +257,7 @@ def _tokens(
 
 
 def _squares(queries: Queries, keys: Keys) -> Float[np.ndarray, "query key"]:
-    apart: npt.NDArray[np.float64] = np.square(queries[:, None] - keys[None]).sum(axis=-1)
-    return apart
+    return np.asarray(np.square(queries[:, None] - keys[None]).sum(axis=-1))
 
 
 def _correlation(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> float:

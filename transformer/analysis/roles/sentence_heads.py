@@ -95,8 +95,7 @@ def word_before(
 ) -> Float[np.ndarray, "heads row"]:
     """The weight of every word on the one before; of words alone, with no sign between them."""
     rows = _after_a_word(labels)
-    found: Float[np.ndarray, "heads row"] = weights[:, rows, [row - 1 for row in rows]]
-    return found
+    return np.asarray(weights[:, rows, [row - 1 for row in rows]])
 
 
 def _aligns(trace: Attended) -> StandsOut | None:

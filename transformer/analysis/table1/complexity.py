@@ -19,10 +19,8 @@ from transformer.model.rivals import RIVALS, RivalConfig
 
 @dataclass(frozen=True)
 class Order:
-    """One row of Table 1: its three formulas as text, and their values without O(·)'s constant.
-
-    The functions take n, d, k and r.
-    """
+    """One row of Table 1: its three formulas as text, and their values without O(·)'s constant. The
+    functions take n, d, k and r."""
 
     complexity: str
     sequential: str
@@ -63,23 +61,15 @@ TABLE_1: Mapping[str, Order] = MappingProxyType(
 
 def separable(n: int, d: int, k: int) -> int:
     """k·n·d + n·d² multiplications of a separable convolution (section 4, last paragraph but one).
-
-    With k = n that is what self-attention and a position-wise feed-forward layer take together.
-    """
+    With k = n that is what self-attention and a position-wise feed-forward layer take together."""
     return k * n * d + n * d**2
 
 
 def formulas(n: int, d: int, k: int, r: int) -> pd.DataFrame:
     """Table 1 evaluated: a row a layer; columns "cost", "steps" (sequential) and "path"."""
-    rows = {
-        name: {
-            "cost": order.cost(n, d, k, r),
-            "steps": order.steps(n, d, k, r),
-            "path": order.length(n, d, k, r),
-        }
-        for name, order in TABLE_1.items()
-    }
-    return pd.DataFrame.from_dict(rows, orient="index").astype(float).rename_axis("layer")
+    made = [(one.cost, one.steps, one.length) for one in TABLE_1.values()]
+    rows = [[float(of(n, d, k, r)) for of in each] for each in made]
+    return pd.DataFrame(rows, pd.Index(list(TABLE_1), name="layer"), ["cost", "steps", "path"])
 
 
 def crossing(one: str, other: str, d: int, k: int, r: int) -> float:
@@ -133,10 +123,8 @@ def count(layer: str, n: int, d: int, k: int = 3, r: int = 15) -> Count:
 
     What is counted is what PyTorch's own FLOP counter has a formula for (matrix products and
     convolutions; two FLOPs are one multiplication with its addition), each credited to the weight
-    it reads. Softmax, tanh, scaling and biases, which grow with n² or n·d, are not.
-
-    Raises:
-        ValueError: for sizes that cannot be, or a layer that there is not.
+    it reads. Softmax, tanh, scaling and biases, which grow with n² or n·d, are not. Raises
+    ValueError for sizes that cannot be, or a layer that there is not.
     """
     if layer not in RIVALS:
         raise ValueError(f"There is no layer {layer!r}; there is {', '.join(RIVALS)}.")

@@ -51,10 +51,8 @@ def receptive_field(
 
 
 def layers_needed(name: str, n: int, k: int = 3, r: int = 15) -> float:
-    """The fewest layers after which the last of n positions hears of the first, measured.
-
-    Infinite where no number of layers helps, NaN where `MOST_LAYERS` are not enough to tell.
-    """
+    """The fewest layers after which the last of n positions hears of the first, measured. Infinite
+    where no number of layers helps, NaN where `MOST_LAYERS` are not enough to tell."""
     if n == 1:
         return 0
     wanted = path_length(name, n, k, r)
@@ -72,10 +70,7 @@ def path_length(name: str, n: int, k: int = 3, r: int = 15) -> float:
     side: ⌈(n−1) / ((w−1)/2)⌉ layers, about 2n/w for the paper's n/k and n/r. Dilations 1, m, m² …
     with m = (k+1)/2 carry m^L − 1 in L layers: ⌈log_m n⌉ for the paper's log_k n, which is that of
     a kernel that looks to one side alone. A recurrent layer is one layer, whose n−1 steps follow
-    each other; see `steps`.
-
-    Raises:
-        ValueError: for a name that there is not.
+    each other; see `steps`. Raises ValueError for a name that there is not.
     """
     if name not in STACKS:
         raise ValueError(f"There is no stack of {name!r}; there is {', '.join(STACKS)}.")
@@ -107,10 +102,8 @@ def chain(name: str, n: int, k: int = 3, r: int = 15) -> int:
 
 
 def steps(n: int) -> int:
-    """Steps of a recurrent layer between the first input and the last output, from its graph.
-
-    Its chain for n positions is that for one, and a product and a tanh for each step more.
-    """
+    """Steps of a recurrent layer between the first input and the last output, from its graph. Its
+    chain for n positions is that for one, and a product and a tanh for each step more."""
     return (chain("recurrent", n) - chain("recurrent", 1)) // 2
 
 

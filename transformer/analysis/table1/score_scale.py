@@ -17,13 +17,9 @@ from jaxtyping import Float
 
 from transformer.cancellation import check_cancelled
 from transformer.config import Score
-from transformer.inference import Trace
+from transformer.inference.trace import WEIGHTS, Trace
 
-KINDS: dict[Score, str] = {
-    "scaled_dot": "q·k / √d_k",
-    "dot": "q·k",
-    "additive": "v·tanh(q + k)",
-}
+KINDS: dict[Score, str] = {"scaled_dot": "q·k / √d_k", "dot": "q·k", "additive": "v·tanh(q + k)"}
 """The score functions of `model.attention.ScoreFunction`, as they are written."""
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 KEYS = 32  # of a row, about a sentence
@@ -59,10 +55,7 @@ def draw(d_k: int, *, keys: int = KEYS, rows: int = ROWS, seed: int = 1) -> dict
     """Queries and keys with independent components of mean 0 and variance 1, by every score.
 
     All three score the same queries and keys. The v of "additive" is drawn for each row as a new
-    layer draws it, evenly from -1/√d_k to 1/√d_k.
-
-    Raises:
-        ValueError: for a size below 1.
+    layer draws it, evenly from -1/√d_k to 1/√d_k. Raises ValueError for a size below 1.
     """
     if min(d_k, keys, rows) < 1:
         raise ValueError(f"d_k, keys and rows must be at least 1, not {d_k}, {keys} and {rows}")
@@ -96,10 +89,8 @@ def softmax(scores: Float[np.ndarray, "*rows keys"]) -> Float[np.ndarray, "*rows
 
 
 def jacobian(weights: Float[np.ndarray, "*rows keys"]) -> Float[np.ndarray, "*rows"]:
-    """‖∂w/∂s‖ of a softmax with these weights: of the matrix diag(w) - w wᵀ (Frobenius norm).
-
-    Its square is Σ w² - 2 Σ w³ + (Σ w²)². At most ½, with two weights of ½; 0 with one of 1.
-    """
+    """‖∂w/∂s‖ of a softmax with these weights: of the matrix diag(w) - w wᵀ (Frobenius norm). Its
+    square is Σ w² - 2 Σ w³ + (Σ w²)². At most ½, with two weights of ½; 0 with one of 1."""
     w = np.asarray(weights, np.float64)
     others = w.sum(axis=-1, keepdims=True) - w  # 1 - w, exact enough where w is nearly 1
     squares = w**2
@@ -122,10 +113,7 @@ def measure(
     closed form; "largest", mean of the greatest weight; "entropy", mean, bits; "jacobian", median
     of the norm of the softmax's Jacobian; "still", share of rows with less than `STILL`;
     "gradient", median of the gradient's norm at q, with "gradient_low" and "gradient_high", its
-    quartiles, and "gradient_mean".
-
-    Raises:
-        ValueError: as `draw`.
+    quartiles, and "gradient_mean". Raises ValueError as `draw`.
     """
     lines = []
     for d_k in widths:
@@ -187,11 +175,12 @@ def heads(trace: Trace) -> pd.DataFrame:
         ValueError: if no scores were recorded.
     """
     root = math.sqrt(trace.config["d_model"] / trace.n_heads)
-    factors = (root, 1.0, 1 / root) if _has_scale(trace) else (1.0, 1 / root, 1 / root**2)
+    scaled = trace.config.get("score", "scaled_dot") == "scaled_dot"
+    factors = (root, 1.0, 1 / root) if scaled else (1.0, 1 / root, 1 / root**2)
     lines = []
-    for kind, site in SITES.items():
+    for kind, site in WEIGHTS.items():
         for layer in range(trace.n_layers):
-            if (name := site.format(layer)) not in trace:
+            if (name := site.format(layer).replace("weights", "scores")) not in trace:
                 continue
             scores = _allowed(trace[name].astype(np.float64), causal=kind == "decoder")
             for version, factor in zip(VERSIONS, factors, strict=True):
@@ -203,18 +192,6 @@ def heads(trace: Trace) -> pd.DataFrame:
     if not lines:
         raise ValueError("this trace was recorded without scores: ask for the sites hook_scores")
     return pd.DataFrame(lines)
-
-
-SITES = {
-    "encoder": "encoder.layers.{}.self_attn.hook_scores",
-    "decoder": "decoder.layers.{}.self_attn.hook_scores",
-    "cross": "decoder.layers.{}.cross_attn.hook_scores",
-}
-"""Where the scores of each kind of attention are found in a trace."""
-
-
-def _has_scale(trace: Trace) -> bool:
-    return bool(trace.config.get("score", "scaled_dot") == "scaled_dot")
 
 
 def _allowed(

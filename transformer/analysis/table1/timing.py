@@ -73,17 +73,13 @@ def measure(d: int = 64, k: int = 3, r: int = 15, budget: float = BUDGET) -> Ite
     For a process with one thread (`torch.set_num_threads(1)`): the seconds of several would be
     added up. Each is repeated for its share of the budget, at least three times after one that does
     not count. A layer goes no further when its next length would not fit into what is left, or not
-    into `MEMORY`; all end when a busy machine has let `PATIENCE` times the budget pass.
-
-    Raises:
-        ValueError: for sizes that cannot be.
+    into `MEMORY`; all end when a busy machine has let `PATIENCE` times the budget pass. Raises
+    ValueError for sizes that cannot be.
     """
     config = RivalConfig(d, k=k, r=r)
     layers = {name: RIVALS[name](config) for name in RIVALS}
     share = budget / (len(LENGTHS) * len(layers))
-    last = dict.fromkeys(
-        layers, 0.0
-    )  # seconds of the last pass; infinite: it went as far as it can
+    last = dict.fromkeys(layers, 0.0)  # of its last pass; infinite: it went as far as it can
     began, deadline = time.process_time(), time.perf_counter() + PATIENCE * budget
     for n in LENGTHS:
         for name, layer in layers.items():

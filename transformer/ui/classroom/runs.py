@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from transformer.analysis.evidence.race_verdicts import ENOUGH
+from transformer.analysis.evidence.verdicts import ENOUGH
 from transformer.classroom import Classroom
 from transformer.figures.film import clearest_head
 from transformer.figures.wall import Card, thinned, wall_data

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.inside.regularisation import MANY, Dropped, Smoothed, dropped, smoothed
+from transformer.analysis.inside.learning import MANY, Dropped, Smoothed, dropped, smoothed
 from transformer.figures.positions import Curve, lines, table
 from transformer.figures.results import two_distributions
 from transformer.inference import Trace

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.dataset.job import MOST_BYTES
+from transformer.analysis.dataset.writing import PAGE_BYTES
 from transformer.analysis.interventions.switching import named_heads
 from transformer.figures.naming import file_name
 from transformer.figures.state import KINDS
@@ -108,7 +108,7 @@ def _heads(model: Model) -> str:
         list(names),
         format_func=names.__getitem__,
         placeholder="No head: tables alone",
-        help=f"At most {MOST_BYTES / 1e6:.0f} MB of weights: some 300 sentences of 25 pieces, if "
+        help=f"At most {PAGE_BYTES / 1e6:.0f} MB of weights: some 300 sentences of 25 pieces, if "
         "all heads of the checkpoint en-fr are kept. Measures are of all heads always.",
         **follows("traced", asked, lambda chosen: state.change(traced=",".join(chosen))),
     )

@@ -10,8 +10,8 @@ import streamlit as st
 from transformer import measures
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import MAX_OFFSET
+from transformer.analysis.roles.corpus_tokens import RELATIONS
 from transformer.analysis.roles.head_roles import RESTS_ON, RULES, HeadRole
-from transformer.analysis.roles.syntax import RELATIONS
 from transformer.figures.offsets import offsets
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import LETTERS

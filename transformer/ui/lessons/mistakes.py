@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transformer.analysis import positions
-from transformer.analysis.inside import misprints
+from transformer.analysis.inside.asides import keys_by_the_query_matrix
 from transformer.figures.explorer_sides import ExplorerData
 from transformer.figures.naming import head_name
 from transformer.ui.lessons.lesson import Looked, Option, Question, percent, pieces
@@ -88,7 +88,7 @@ def missing_row(looked: Looked) -> Question:
 
 
 def keys(looked: Looked) -> Question:
-    found = misprints.keys_by_the_query_matrix(looked.model.translator.model, looked.trace, 0)
+    found = keys_by_the_query_matrix(looked.model.translator.model, looked.trace, 0)
     right, wrong = found.own_place
     return Question(
         options=(

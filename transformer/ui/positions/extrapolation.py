@@ -99,7 +99,7 @@ def _question(task: str, same: list[PositionModel], most: int) -> Computation:
     }
     folders = [str(one.path.resolve()) for one in same]
     return Computation(
-        "transformer.analysis.positions.extrapolation_job:lengths",
+        "transformer.analysis.positions.extrapolation:lengths",
         {**given, "models": [*zip(folders, hashes, strict=True)]},
         known_by=(hashes, given),
     )
@@ -167,7 +167,7 @@ def _far_question(model: Model) -> Computation:
     }
     folder = str(models.checkpoints()[model.name].resolve())
     return Computation(
-        "transformer.analysis.positions.extrapolation_job:places",
+        "transformer.analysis.positions.extrapolation:places",
         {**given, "checkpoint": folder, "hash": model.hash},
         known_by=(model.hash, given),
     )

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from transformer.analysis.evidence.race_verdicts import RULE, Verdict
+from transformer.analysis.evidence.verdicts import RULE, Verdict
 from transformer.figures.race_curves import race_curves
 from transformer.jobs import Jobs, RunInfo
 from transformer.jobs.race_runs import (

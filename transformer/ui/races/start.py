@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.analysis.evidence.race_verdicts import ENOUGH
+from transformer.analysis.evidence.verdicts import ENOUGH
 from transformer.jobs import Jobs
 from transformer.jobs.race_runs import RaceRun, race_runs, submit_race
 from transformer.jobs.races import RACES, Race

@@ -1,7 +1,10 @@
-"""The two other ways to say it: the network as convolutions, and an attention over a batch."""
+"""Beside the boxes: the network as convolutions, an attention over a batch, K W^Q for K W^K."""
 
 from __future__ import annotations
 
+import copy
+
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -9,7 +12,9 @@ from torch import nn
 from tests.model.small import make_model
 from transformer import Translator
 from transformer.analysis.inside import batched, convolved
-from transformer.analysis.inside.convolutions import by_convolution
+from transformer.analysis.inside.asides import by_convolution, keys_by_the_query_matrix
+from transformer.config import ModelConfig
+from transformer.model import Transformer
 from transformer.model.layers import FeedForward
 from transformer.text import Vocabulary
 
@@ -64,17 +69,6 @@ def test_the_convolution_is_torchs_own_module(translator: Translator) -> None:
         torch.testing.assert_close(mine, ffn(x[None])[0], rtol=1e-4, atol=1e-5)
 
 
-def test_a_kernel_of_three_would_be_another_function(translator: Translator) -> None:
-    """So the test above can fail."""
-    ffn = translator.model.get_submodule("encoder.layers.0.ffn")
-    assert isinstance(ffn, FeedForward)
-    x = torch.randn(4, translator.model.config.d_model)
-    wide = torch.nn.functional.pad(ffn.w_1.weight.detach()[:, :, None], (1, 1), value=0.1)
-    with torch.no_grad():
-        other = torch.nn.functional.conv1d(x.T[None], wide, padding=1)[0].T
-        assert (other - x @ ffn.w_1.weight.T).abs().max() > 0.01
-
-
 def test_only_a_feed_forward_network_can_be_asked(translator: Translator) -> None:
     trace = translator.trace(TEXT, TARGET)
     with pytest.raises(ValueError, match="feed-forward"):
@@ -122,3 +116,40 @@ def test_a_sentence_alone_has_no_padding(translator: Translator) -> None:
 def test_pairs_are_needed(translator: Translator) -> None:
     with pytest.raises(ValueError, match="0 sentences and 0"):
         batched(translator, [], [], ATTENTIONS[0])
+
+
+def with_one_matrix(model: Transformer, layer: int) -> Transformer:
+    """A copy in which W^K of this encoder layer is W^Q."""
+    shared = copy.deepcopy(model)
+    attention = shared.encoder.layers[layer].self_attn
+    with torch.no_grad():
+        attention.w_k.copy_(attention.w_q)  # type: ignore[union-attr, operator]
+    return shared
+
+
+@pytest.mark.parametrize("score", ["scaled_dot", "dot", "additive"])
+@pytest.mark.parametrize("layer", [0, 1])
+def test_it_is_what_a_model_with_that_matrix_for_both_does(
+    vocabulary: Vocabulary, score: str, layer: int
+) -> None:
+    config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), score=score)
+    model = Transformer(config).eval()
+    trace = Translator(model, vocabulary).trace(TEXT, "Elle cache.")
+    found = keys_by_the_query_matrix(model, trace, layer)
+    other = Translator(with_one_matrix(model, layer), vocabulary).trace(TEXT, "Elle cache.")
+    np.testing.assert_allclose(found.wrong, other.weights("encoder", layer), atol=1e-5)
+    np.testing.assert_allclose(found.right, trace.weights("encoder", layer), atol=1e-5)
+    scores = other[f"encoder.layers.{layer}.self_attn.hook_scores"]
+    assert np.abs(scores - scores.swapaxes(1, 2)).max() < 1e-4
+    assert found.wrong_lopsided < 1e-4 < found.right_lopsided
+    assert 0 < found.moved < 1
+
+
+def test_where_the_matrices_are_the_same_nothing_is_moved(
+    tiny_model: Transformer, vocabulary: Vocabulary
+) -> None:
+    shared = with_one_matrix(tiny_model, 0)
+    trace = Translator(shared, vocabulary).trace(TEXT, "Elle cache.")
+    found = keys_by_the_query_matrix(shared, trace, 0)
+    assert found.moved < 1e-5
+    assert found.own_place[0] == pytest.approx(found.own_place[1], abs=1e-5)

@@ -7,20 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.analysis.shifted import quiet, shift_model
+from tests.analysis.made import shift_model
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Gold, words_of
+from transformer.analysis.roles import corpus_tokens
 from transformer.analysis.roles.head_measures import HeadMeasures, measure_heads
 from transformer.analysis.roles.head_roles import WITHIN_TEXTS, head_roles
-from transformer.analysis.roles.syntax import (
-    MARGIN,
-    MIN_ROWS,
-    RELATIONS,
-    WITHIN,
-    best_offset,
-    tables,
-)
 from transformer.measures import MEASURES, grammar
 from transformer.text import TASKS, Vocabulary
 
@@ -40,7 +33,7 @@ def cells(table: np.ndarray) -> set[tuple[int, int]]:
 
 
 def test_every_piece_of_a_word_looks_for_any_piece_of_the_other() -> None:
-    found = tables(PIECES, GOLD)
+    found = corpus_tokens.tables(PIECES, GOLD)
     assert {name: cells(table) for name, table in found.items()} == {
         "verb_subject": {(1, 0), (2, 0)},
         "subject_verb": {(0, 1), (0, 2)},
@@ -50,17 +43,17 @@ def test_every_piece_of_a_word_looks_for_any_piece_of_the_other() -> None:
         "adjective_noun": {(3, 4), (3, 5)},
         "pieces": {(1, 2), (2, 1), (4, 5), (5, 4)},
     }
-    assert tables(PIECES, None).keys() == {"pieces"}
-    assert tables(("▁She", "▁lies", ".", "</s>"), GOLD) == {}  # not the gold's words
+    assert corpus_tokens.tables(PIECES, None).keys() == {"pieces"}
+    assert corpus_tokens.tables(("▁She", "▁lies", ".", "</s>"), GOLD) == {}  # not the gold's words
 
 
 def test_the_best_offset_is_the_commonest() -> None:
-    found = tables(PIECES, GOLD)
+    found = corpus_tokens.tables(PIECES, GOLD)
     # Of two rows both are hit at +3; of the pieces, either side hits two of four, −1 first.
-    assert best_offset([found], "verb_object") == (3, 1.0, 2)
-    assert best_offset([found, {}, found], "pieces") == (-1, 0.5, 8)
-    assert best_offset([found], "verb_subject") == (-1, 0.5, 2)
-    offset, share, rows = best_offset([found], "verb_adverb")
+    assert corpus_tokens.best_offset([found], "verb_object") == (3, 1.0, 2)
+    assert corpus_tokens.best_offset([found, {}, found], "pieces") == (-1, 0.5, 8)
+    assert corpus_tokens.best_offset([found], "verb_subject") == (-1, 0.5, 2)
+    offset, share, rows = corpus_tokens.best_offset([found], "verb_adverb")
     assert (offset, rows) == (0, 0)
     assert np.isnan(share)
 
@@ -68,8 +61,7 @@ def test_the_best_offset_is_the_commonest() -> None:
 @pytest.fixture(scope="module")
 def measured(vocabulary: Vocabulary) -> HeadMeasures:
     """Four heads that count places, over the grammar."""
-    with quiet():
-        translator = shift_model(vocabulary, (-1, 1, 2, -3))
+    translator = shift_model(vocabulary, (-1, 1, 2, -3))
     return measure_heads(translator, Corpus("grammar", Corpus.bundled(120).sentences[48:]))
 
 
@@ -77,7 +69,7 @@ def test_heads_that_count_places_get_what_their_offset_gets(
     measured: HeadMeasures, vocabulary: Vocabulary
 ) -> None:
     """Every sentence by hand, with the offset's own hits; and none of them is syntactic."""
-    for name, (relation, down) in RELATIONS.items():
+    for name, (relation, down) in corpus_tokens.RELATIONS.items():
         for head, offset in enumerate((-1, 1, 2, -3)):
             hits, rows = 0, 0
             for sentence, pair in zip(measured.corpus.sentences, measured.pairs, strict=True):
@@ -112,8 +104,8 @@ def test_heads_that_count_places_get_what_their_offset_gets(
 def test_a_head_is_syntactic_from_ten_points_above_the_best_offset(measured: HeadMeasures) -> None:
     """Heads painted a little below and a little above; too few rows never do."""
     name = "verb_subject"
-    assert measured.rows["encoder"][name].sum() >= MIN_ROWS
-    least = measured.best_offsets[name][1] + MARGIN
+    assert measured.rows["encoder"][name].sum() >= corpus_tokens.MIN_ROWS
+    least = measured.best_offsets[name][1] + corpus_tokens.MARGIN
     for share, met in ((least - 0.005, False), (least, True), (1.0, True)):
         values = {kind: dict(named) for kind, named in measured.values.items()}
         painted = np.full_like(values["encoder"][name], np.nan)
@@ -128,22 +120,22 @@ def test_a_head_is_syntactic_from_ten_points_above_the_best_offset(measured: Hea
             assert role.share == pytest.approx(share)
         few = {kind: dict(named) for kind, named in measured.rows.items()}
         few["encoder"][name] = np.zeros_like(few["encoder"][name])
-        few["encoder"][name][0] = MIN_ROWS - 1
+        few["encoder"][name][0] = corpus_tokens.MIN_ROWS - 1
         scarce = next(c for c in head_roles(replace(changed, rows=few)) if c.kind == "encoder")
         assert "syntactic" not in {role.group for role in scarce.met}
 
 
 def test_every_relation_is_a_measure_of_the_grammar() -> None:
-    assert {*WITHIN} == WITHIN_TEXTS.keys()
-    assert {*WITHIN} <= MEASURES.keys()
+    assert {*corpus_tokens.WITHIN} == WITHIN_TEXTS.keys()
+    assert {*corpus_tokens.WITHIN} <= MEASURES.keys()
     said = {name for e in TASKS["french"].pairs(300, 3) for name, _, _ in e.dependencies}
-    assert {relation for relation, _ in RELATIONS.values()} == said
-    assert RELATIONS.keys() == grammar.RELATIONS.keys()
+    assert {relation for relation, _ in corpus_tokens.RELATIONS.values()} == said
+    assert corpus_tokens.RELATIONS.keys() == grammar.RELATIONS.keys()
 
 
 def test_an_untrained_model_is_measured_too(translator: Translator) -> None:
     found = measure_heads(translator, Corpus.bundled(60))
     table = found.table()
-    assert table.query("kind != 'encoder'")[list(WITHIN)].isna().all(axis=None)
+    assert table.query("kind != 'encoder'")[list(corpus_tokens.WITHIN)].isna().all(axis=None)
     shares = table.query("kind == 'encoder'")[["verb_subject", "pieces"]].to_numpy()
     assert ((shares >= 0) & (shares <= 1)).all()

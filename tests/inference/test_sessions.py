@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import torch
 
 from tests.inference import models
-from transformer.inference.cache import BLOCK, CachedSession
-from transformer.inference.single_output import SingleSession
-from transformer.inference.uncached import PlainSession
+from transformer.inference.sessions import BLOCK, CachedSession, PlainSession, Session
+from transformer.inference.speculative import SingleSession
 from transformer.inference.weights import Bf16, DecoderWeights, Exact, ExactCopy, Int8
-from transformer.model.masks import padding_mask
-from transformer.model.transformer import Transformer
+from transformer.model.attention import padding_mask
 
 SCORES = ["scaled_dot", "dot", "additive"]
 POSITIONS = ["sinusoidal", "learned", "none"]
@@ -26,18 +22,9 @@ def targets(length: int, rows: int = 3) -> torch.Tensor:
     return words
 
 
-def stepped(session: Any, tgt: torch.Tensor) -> torch.Tensor:
-    logits = torch.empty(*tgt.shape, models.VOCABULARY)
-    for t in range(tgt.shape[1]):
-        out = torch.empty(len(tgt), models.VOCABULARY)
-        session.step(tgt[:, t], out)
-        logits[:, t] = out
-    return logits
-
-
-@torch.inference_mode()
-def whole(model: Transformer, src: torch.Tensor, tgt: torch.Tensor) -> torch.Tensor:
-    return model(src, tgt)
+def says(session: Session, tgt: torch.Tensor, expected: torch.Tensor) -> None:
+    """At every step these logits."""
+    torch.testing.assert_close(models.stepped(session, tgt), expected, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
@@ -48,7 +35,7 @@ def test_a_padded_batch_equals_the_whole_model(score: str, positions: str) -> No
     model = models.untrained(score=score, positions=positions)
     tgt, mask = targets(2 * BLOCK + 3), padding_mask(SRC, 0)
     session = CachedSession(DecoderWeights(model), model.encode(SRC, mask), mask, tgt.shape[1])
-    torch.testing.assert_close(stepped(session, tgt), whole(model, SRC, tgt), atol=1e-5, rtol=0)
+    says(session, tgt, model(SRC, tgt))
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
@@ -59,7 +46,7 @@ def test_one_row_folded_equals_the_whole_model(kind: type, score: str, positions
     model = models.untrained(score=score, positions=positions)
     src, tgt = SRC[1:2], targets(70, rows=1)
     session = SingleSession(DecoderWeights(model, kind), model.encode(src), 70)
-    torch.testing.assert_close(stepped(session, tgt), whole(model, src, tgt), atol=1e-5, rtol=0)
+    says(session, tgt, model(src, tgt))
 
 
 @pytest.mark.parametrize("src_length", [1, 12, 13, 16, 17, 40])
@@ -70,11 +57,9 @@ def test_sources_of_any_length(src_length: int) -> None:
     src = torch.randint(4, models.VOCABULARY, (2, src_length))
     tgt, mask = targets(5, rows=2), padding_mask(src, 0)
     session = CachedSession(DecoderWeights(model), model.encode(src), mask, 5)
-    torch.testing.assert_close(stepped(session, tgt), whole(model, src, tgt), atol=1e-5, rtol=0)
+    says(session, tgt, model(src, tgt))
     one = SingleSession(DecoderWeights(model), model.encode(src[:1]), 5)
-    torch.testing.assert_close(
-        stepped(one, tgt[:1]), whole(model, src[:1], tgt[:1]), atol=1e-5, rtol=0
-    )
+    says(one, tgt[:1], model(src[:1], tgt[:1]))
 
 
 @pytest.mark.parametrize("rows", [[2, 0], [1, 1, 0, 2], [0, 0, 0], [2]])
@@ -86,11 +71,11 @@ def test_selected_rows_go_on_as_if_they_had_been_alone(rows: list[int]) -> None:
     memory = model.encode(SRC, mask)
     cached = CachedSession(DecoderWeights(model), memory, mask, 18)
     plain = PlainSession(model, memory, mask)
-    expected = whole(model, SRC[rows], torch.cat([first[rows], more], dim=1))[:, 9:]
+    expected = model(SRC[rows], torch.cat([first[rows], more], dim=1))[:, 9:]
     for session in (cached, plain):
-        stepped(session, first)
+        models.stepped(session, first)
         session.select(rows)
-        torch.testing.assert_close(stepped(session, more), expected, atol=1e-5, rtol=0)
+        says(session, more, expected)
 
 
 @torch.inference_mode()
@@ -105,12 +90,12 @@ def test_rows_are_chosen_again_and_again() -> None:
     choices = [[0, 0, 1, 1, 2, 2], [1, 0, 3, 3, 4, 5], [0, 1, 3, 2, 4, 5], [5, 3, 0], [2, 2], [1]]
     for rows in choices:
         tgt = targets(7, cached.rows)
-        torch.testing.assert_close(stepped(cached, tgt), stepped(plain, tgt), atol=1e-5, rtol=0)
+        says(cached, tgt, models.stepped(plain, tgt))
         for session in (cached, plain):
             session.select(rows)
         assert cached.rows == len(rows)
     tgt = targets(7, 1)
-    torch.testing.assert_close(stepped(cached, tgt), stepped(plain, tgt), atol=1e-5, rtol=0)
+    says(cached, tgt, models.stepped(plain, tgt))
 
 
 @torch.inference_mode()
@@ -118,11 +103,9 @@ def test_rewinding_forgets_what_came_after() -> None:
     model = models.untrained()
     src, tgt = SRC[1:2], targets(12, rows=1)
     session = SingleSession(DecoderWeights(model), model.encode(src), 20)
-    stepped(session, torch.cat([tgt[:, :7], targets(5, rows=1)], dim=1))
+    models.stepped(session, torch.cat([tgt[:, :7], targets(5, rows=1)], dim=1))
     session.rewind(7)
-    torch.testing.assert_close(
-        stepped(session, tgt[:, 7:]), whole(model, src, tgt)[:, 7:], atol=1e-5, rtol=0
-    )
+    says(session, tgt[:, 7:], model(src, tgt)[:, 7:])
     with pytest.raises(ValueError, match="one row"):
         session.select([0, 0])
 
@@ -133,9 +116,9 @@ def test_fewer_bits_come_near(kind: type, error: float) -> None:
     """Not the same numbers, but the same matrices: within a few hundredths of the spread."""
     model = models.untrained(d_model=64, n_heads=4, d_ff=128)
     src, tgt = SRC[1:2], targets(20, rows=1)
-    exact = whole(model, src, tgt)
+    exact = model(src, tgt)
     memory, mask = model.encode(src), padding_mask(src, 0)
     weights = DecoderWeights(model, kind, Exact if kind is Int8 else None)
     for session in (SingleSession(weights, memory, 20), CachedSession(weights, memory, mask, 20)):
-        off = (stepped(session, tgt) - exact).square().mean().sqrt() / exact.std()
+        off = (models.stepped(session, tgt) - exact).square().mean().sqrt() / exact.std()
         assert 0 < off < error

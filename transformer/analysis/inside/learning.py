@@ -1,18 +1,19 @@
-"""What section 5.4 does to a model that learns, on real numbers: dropout and label smoothing."""
+"""What training makes of one sentence: outputs shifted right, dropout and label smoothing."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import torch
 from torch.nn import functional
 
-from transformer.inference import Trace
+from transformer.inference import Trace, Translator
 from transformer.inference.trace import Array
 from transformer.model import Transformer
-from transformer.model.dropout import Dropout, byte_mask
-from transformer.model.layers import AddAndNorm
+from transformer.model.layers import AddAndNorm, Dropout, byte_mask
 
 MANY = 256
 """Masks that `Dropped.mean_apart` is a mean over."""
@@ -20,7 +21,7 @@ MANY = 256
 
 @dataclass(frozen=True, eq=False)
 class Dropped:
-    """LayerNorm(x + Dropout(Sublayer(x))) at one position.
+    """LayerNorm(x + Dropout(Sublayer(x))) at one position (section 5.4).
 
     Attributes:
         stream: (d_model,), x: what went into the sublayer, and goes around it.
@@ -162,3 +163,48 @@ def smoothed(trace: Trace, row: int, *, smoothing: float) -> Smoothed:
     target = np.full(len(said), smoothing / len(said))
     target[gold] += 1 - smoothing
     return Smoothed(target=target, said=said, gold=gold, smoothing=smoothing)
+
+
+@dataclass(frozen=True, eq=False)
+class Shifted:
+    """One pair as training sees it: outputs shifted right by one (sections 3 and 3.1).
+
+    Attributes:
+        source: the tokens the encoder reads.
+        table: a row a step t, from 1: "reads" (the decoder's input so far, a tuple that begins
+            with `<s>`), "target" (the token it should say), "probability" (that it gives it),
+            "loss" (−ln of it, nats), "guess" (what it would say) and "guess_probability".
+        total, mean: of the losses, nats; the mean is what training reports without smoothing.
+    """
+
+    source: tuple[str, ...]
+    table: pd.DataFrame
+    total: float
+    mean: float
+
+
+def shifted(translator: Translator, source: str, target: str | Sequence[int]) -> Shifted:
+    """All steps of one pair at once, as in training: the right tokens go in, whatever it says.
+
+    Args:
+        target: text, or ids.
+
+    Raises:
+        ValueError: for an empty or too long source or target.
+    """
+    trace = translator.trace(source, target, names=["hook_logits"])
+    log_p = torch.tensor(trace["hook_logits"]).double().log_softmax(-1).numpy()
+    rows, guesses = np.arange(len(log_p)), log_p.argmax(axis=1)
+    losses = -log_p[rows, list(trace.predicted_ids)]
+    table = pd.DataFrame(
+        {
+            "reads": [trace.tgt_tokens[: t + 1] for t in rows],
+            "target": trace.predicted_tokens,
+            "probability": np.exp(-losses),
+            "loss": losses,
+            "guess": translator.vocabulary.tokens(guesses),
+            "guess_probability": np.exp(log_p[rows, guesses]),
+        },
+        index=pd.RangeIndex(1, len(rows) + 1, name="t"),
+    )
+    return Shifted(trace.src_tokens, table, float(losses.sum()), float(losses.mean()))

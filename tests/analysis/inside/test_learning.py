@@ -1,13 +1,16 @@
-"""Dropout of one row and a smoothed target, against the model's own layers and torch's loss."""
+"""Dropout of one row, a smoothed target, training's table: against the layers and torch's loss."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import torch
+from torch.nn import functional
 
+from tests.model.small import make_model
 from transformer import Translator
-from transformer.analysis.inside.regularisation import dropped, smoothed
+from transformer.analysis.inside import shifted
+from transformer.analysis.inside.learning import dropped, smoothed
 from transformer.inference import Trace
 from transformer.model import Transformer
 from transformer.model.layers import AddAndNorm
@@ -99,3 +102,56 @@ def test_what_cannot_be_is_said(
         dropped(tiny_model, trace, BLOCK, row, p=p, seed=1)
     with pytest.raises(ValueError, match=problem):
         smoothed(trace, row, smoothing=p)
+
+
+@pytest.fixture(scope="module")
+def translator(vocabulary: Vocabulary) -> Translator:
+    model = make_model(dtype=torch.float32, vocab_size=len(vocabulary), max_len=64)
+    return Translator(model, vocabulary)
+
+
+def test_losses_are_torchs_cross_entropy(translator: Translator) -> None:
+    found = shifted(translator, TEXT, TARGET)
+    encode, config = translator.vocabulary.encode, translator.model.config
+    src, gold = torch.tensor([encode(TEXT)]), torch.tensor(encode(TARGET))
+    tgt = torch.cat([torch.tensor([config.bos_id]), gold[:-1]])
+    logits = translator.model(src, tgt[None])[0]
+    losses = functional.cross_entropy(logits, gold, reduction="none").detach()
+    np.testing.assert_allclose(found.table["loss"], losses, rtol=1e-4)
+    assert found.mean == pytest.approx(functional.cross_entropy(logits, gold).item(), rel=1e-5)
+    assert found.total == pytest.approx(losses.sum().item(), rel=1e-5)
+    np.testing.assert_allclose(found.table["probability"], losses.neg().exp(), rtol=1e-4)
+    guesses = logits.softmax(-1).max(-1)
+    np.testing.assert_allclose(found.table["guess_probability"], guesses.values.detach(), rtol=1e-4)
+    assert list(found.table["guess"]) == translator.vocabulary.tokens(guesses.indices)
+
+
+def test_a_step_reads_what_stands_before_its_target(translator: Translator) -> None:
+    found = shifted(translator, TEXT, TARGET)
+    tokens = translator.vocabulary.tokens(translator.vocabulary.encode(TARGET))
+    assert list(found.table["target"]) == tokens
+    assert tokens[-1] == "</s>"
+    assert list(found.table.index) == list(range(1, len(tokens) + 1))
+    for t, reads in zip(found.table.index, found.table["reads"], strict=True):
+        assert reads == ("<s>", *tokens[: t - 1])
+    assert found.source[-1] == "</s>"
+
+
+def test_all_steps_at_once_are_the_steps_one_by_one(translator: Translator) -> None:
+    """The mask on the future is what lets training ask every step in one pass."""
+    found = shifted(translator, TEXT, TARGET)
+    model, config = translator.model, translator.model.config
+    src = torch.tensor([translator.vocabulary.encode(TEXT)])
+    gold = translator.vocabulary.encode(TARGET)
+    for t, loss in zip(found.table.index, found.table["loss"], strict=True):
+        tgt = torch.tensor([[config.bos_id, *gold[: t - 1]]])
+        with torch.no_grad():
+            alone = model(src, tgt)[0, -1].log_softmax(-1)[gold[t - 1]]
+        assert -alone.item() == pytest.approx(loss, rel=1e-4)
+
+
+def test_nothing_to_learn_from_is_said(translator: Translator) -> None:
+    with pytest.raises(ValueError, match="no text to translate"):
+        shifted(translator, " ", TARGET)
+    with pytest.raises(ValueError, match="no translation to force"):
+        shifted(translator, TEXT, "")

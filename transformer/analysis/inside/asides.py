@@ -1,0 +1,254 @@
+"""What stands beside the boxes: a batch's shapes, the FFN as convolutions, a misprint.
+
+Whoever writes Q as (B, h, L, d_k) means B sentences side by side, the shorter ones padded (section
+3.2). Everywhere else in this app B is 1, and left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional
+
+from transformer.analysis.inside.context import array
+from transformer.analysis.inside.panels import Array
+from transformer.hooks import Hooks
+from transformer.inference import Trace, Translator
+from transformer.model import Transformer
+from transformer.model.attention import MultiHeadAttention, padding_mask, target_mask
+from transformer.model.layers import FeedForward
+from transformer.text.padding import pad, shift_right
+
+
+@dataclass(frozen=True)
+class ShapeStep:
+    """One tensor of the attention: what it is, its axes by name, and what they were."""
+
+    what: str
+    axes: tuple[str, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def written(self) -> str:
+        """ "(B, h, L, d_k) = (3, 8, 11, 32)"."""
+        return f"({', '.join(self.axes)}) = ({', '.join(map(str, self.shape))})"
+
+
+@dataclass(frozen=True, eq=False)
+class Batched:
+    """One attention over several sentences.
+
+    Attributes:
+        tokens: of each sentence's keys, padding included: B rows of S.
+        steps: in the order of equation 1.
+        on_padding: greatest weight that any query gives to a key that is padding.
+        apart: greatest difference between the attention's output for the first sentence alone
+            and in the batch.
+        padding: share of all places of the keys that are padding.
+    """
+
+    tokens: tuple[tuple[str, ...], ...]
+    steps: tuple[ShapeStep, ...]
+    on_padding: float
+    apart: float
+    padding: float
+
+
+_SITES = ("query", "key", "value", "scores", "weights", "heads", "output")
+
+
+def batched(
+    translator: Translator, sources: Sequence[str], targets: Sequence[str], attention: str
+) -> Batched:
+    """Run these pairs as training runs them, side by side, and look at one attention's tensors.
+
+    Args:
+        attention: "decoder.layers.0.cross_attn".
+
+    Raises:
+        ValueError: for no pairs, sides of unequal number, or an attention that there is not.
+    """
+    if not sources or len(sources) != len(targets):
+        raise ValueError(f"there are {len(sources)} sentences and {len(targets)} translations")
+    config, encode = translator.model.config, translator.vocabulary.encode
+    src = pad([encode(text) for text in sources], config.pad_id)
+    # The last piece is only ever a target.
+    outputs = [encode(text, target=True) for text in targets]
+    tgt = pad(shift_right(outputs, config.bos_id), config.pad_id)
+    of_source = attention.startswith("encoder") or attention.endswith("cross_attn")
+    rows, keys = tgt if attention.startswith("decoder") else src, src if of_source else tgt
+    mask = padding_mask(src, config.pad_id) if of_source else target_mask(tgt, config.pad_id)
+    seen = _run(translator, src, tgt, attention)
+    first = [int((side[0] != config.pad_id).sum()) for side in (src, tgt, rows)]
+    alone = _run(translator, src[:1, : first[0]], tgt[:1, : first[1]], attention)
+    empty = keys == config.pad_id
+    return Batched(
+        tokens=tuple(tuple(translator.vocabulary.tokens(row)) for row in keys.tolist()),
+        steps=_steps(seen, mask),
+        on_padding=float((seen["weights"] * empty[:, None, None, :]).max()),
+        apart=float((seen["output"][:1, : first[2]] - alone["output"]).abs().max()),
+        padding=float(empty.float().mean()),
+    )
+
+
+def _run(translator: Translator, src: Tensor, tgt: Tensor, attention: str) -> dict[str, Tensor]:
+    """What the hooks of one attention saw."""
+    seen: dict[str, Tensor] = {}
+
+    def keep(found: Tensor, name: str) -> None:
+        seen[name.rpartition("hook_")[2]] = found.cpu()
+
+    hooks = Hooks({f"{attention}.hook_{site}": keep for site in _SITES})
+    with torch.inference_mode():
+        translator.model(src.to(translator.device), tgt.to(translator.device), hooks=hooks)
+    return seen
+
+
+def _steps(seen: dict[str, Tensor], mask: Tensor) -> tuple[ShapeStep, ...]:
+    """L is the length of the queries' side, S that of the keys'."""
+    by_head, scores = ("B", "h", "L", "d_k"), ("B", "h", "L", "S")
+    values = ("B", "h", "S", "d_v")
+    joined = seen["heads"].transpose(1, 2).flatten(-2)
+    found = (
+        ("Q, split into heads", by_head, seen["query"]),
+        ("Kᵀ, the last two axes changed round", ("B", "h", "d_k", "S"), seen["key"].mT),
+        ("QKᵀ / √d_k", scores, seen["scores"]),
+        ("the mask, one for all heads", ("B", "1", "1 or L", "S"), mask),
+        ("softmax over the last axis", scores, seen["weights"]),
+        ("V, split into heads", values, seen["value"]),
+        ("weights · V", ("B", "h", "L", "d_v"), seen["heads"]),
+        ("Concat: the heads side by side", ("B", "L", "h · d_v"), joined),
+        ("times W^O", ("B", "L", "d_model"), seen["output"]),
+    )
+    return tuple(ShapeStep(what, axes, tuple(tensor.shape)) for what, axes, tensor in found)
+
+
+Rows = Float[Tensor, "length d_model"]
+
+
+@dataclass(frozen=True, eq=False)
+class Convolved:
+    """One feed-forward network over one sentence, as two products and as two convolutions of
+    kernel 1 (section 3.3).
+
+    Attributes:
+        linear: (length, d_model), max(0, x W_1 + b_1) W_2 + b_2, as the model had it (or its own
+            activation for the max).
+        convolved: the same by two `conv1d` with the same weights.
+        kernels: shapes of the two kernels, (out, in, 1).
+        apart: greatest difference between the two.
+        alone: greatest change of any row when it is convolved without its neighbours.
+    """
+
+    linear: Array
+    convolved: Array
+    kernels: tuple[tuple[int, ...], tuple[int, ...]]
+    apart: float
+    alone: float
+
+
+def convolved(model: Transformer, trace: Trace, block: str) -> Convolved:
+    """Put what a block's network read through two convolutions, all of it and row by row.
+
+    Args:
+        trace: of this model, with the norms and the network's output of that layer.
+        block: "encoder.layers.0.ffn".
+
+    Raises:
+        KeyError: if the trace was recorded without them.
+        ValueError: for a block that is no feed-forward network.
+    """
+    ffn = model.get_submodule(block)
+    if not isinstance(ffn, FeedForward):
+        raise ValueError(f"{block} is a {type(ffn).__name__}; this is about feed-forward networks")
+    before = "cross_attn" if block.startswith("decoder") else "self_attn"
+    site = block.removesuffix("ffn") + f"{before}_norm.hook_output"
+    x = torch.tensor(trace[site], device=ffn.w_1.weight.device)
+    with torch.no_grad():
+        whole = by_convolution(ffn, x)
+        alone = torch.cat([by_convolution(ffn, row[None]) for row in x])
+    linear = trace[f"{block}.hook_output"].astype("float64")
+    return Convolved(
+        linear=linear,
+        convolved=array(whole),
+        kernels=(tuple(_kernel(ffn.w_1).shape), tuple(_kernel(ffn.w_2).shape)),
+        apart=float(abs(linear - array(whole)).max()),
+        alone=float((whole - alone).abs().max()),
+    )
+
+
+def by_convolution(ffn: FeedForward, x: Rows) -> Rows:
+    """conv1d, activation, conv1d: channels are the dimensions, and the kernel sees one position."""
+    hidden = ffn.activation(functional.conv1d(x.T[None], _kernel(ffn.w_1), ffn.w_1.bias))
+    return functional.conv1d(hidden, _kernel(ffn.w_2), ffn.w_2.bias)[0].T
+
+
+def _kernel(linear: torch.nn.Linear) -> Float[Tensor, "out in 1"]:
+    """A product's matrix as a kernel of one position: the same numbers, an axis more."""
+    return linear.weight[:, :, None]
+
+
+@dataclass(frozen=True, eq=False)
+class SharedMatrix:
+    """An encoder layer whose keys are made with W^Q, as some notes have it, beside the layer as it
+    is.
+
+    Attributes:
+        right, wrong: weights (n_heads, query, key), by x W^K and by x W^Q.
+        right_lopsided, wrong_lopsided: the greatest difference between the score of two places
+            and that of the same two the other way round.
+    """
+
+    right: Array
+    wrong: Array
+    right_lopsided: float
+    wrong_lopsided: float
+
+    @property
+    def moved(self) -> float:
+        """Mean over heads and rows of the weight that lies on other keys than it should."""
+        return float(np.abs(self.right - self.wrong).sum(-1).mean() / 2)
+
+    @property
+    def own_place(self) -> tuple[float, float]:
+        """Mean weight of a place on itself, right and wrong."""
+        right, wrong = (
+            float(np.diagonal(weights, axis1=1, axis2=2).mean())
+            for weights in (self.right, self.wrong)
+        )
+        return right, wrong
+
+
+def keys_by_the_query_matrix(model: Transformer, trace: Trace, layer: int) -> SharedMatrix:
+    """head_i = Attention(Q W_i^Q, K W_i^Q, V W_i^V), where section 3.2.2 has K W_i^K.
+
+    In self-attention Q and K are the same rows, so every key becomes its own query: the scores of
+    two places are then the same both ways, whatever was learned.
+
+    Args:
+        trace: of this model, with queries and scores of the encoder's layer.
+
+    Raises:
+        KeyError: if they were not recorded.
+    """
+    site = f"encoder.layers.{layer}.self_attn."
+    query = torch.tensor(trace[f"{site}hook_query"], device=model.embedding.weight.device)[None]
+    attention: MultiHeadAttention = model.get_submodule(site[:-1])  # type: ignore[assignment]
+    with torch.no_grad():
+        wrong = attention.score(query, query)[0].cpu().double()
+    right = torch.tensor(trace[f"{site}hook_scores"]).double()
+    return SharedMatrix(
+        right=right.softmax(-1).numpy(),
+        wrong=wrong.softmax(-1).numpy(),
+        right_lopsided=_lopsided(right),
+        wrong_lopsided=_lopsided(wrong),
+    )
+
+
+def _lopsided(scores: torch.Tensor) -> float:
+    return float((scores - scores.transpose(-1, -2)).abs().max())
