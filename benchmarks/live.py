@@ -67,9 +67,9 @@ def row(name: str, found: list[dict[str, Any]]) -> str:
 
 def run_ours(task: str, seed: int) -> dict[str, Any]:
     """Seconds of training (looks counted) until the first look at which the goal is met."""
-    from transformer.training.command import train_run
     from transformer.training.recipe import describe
     from transformer.training.run import RunFolder
+    from transformer.training.train_folder import train_run
 
     with tempfile.TemporaryDirectory() as folder:
         run = RunFolder(Path(folder) / task)
@@ -96,10 +96,10 @@ def run_peer(seed: int) -> dict[str, Any]:
     from transformer.model.positions import sinusoidal
     from transformer.text.batching import make_batch
     from transformer.training.data import TrainingPairs, epoch_plan, prepare
-    from transformer.training.fitted_vocabulary import fitted_vocabulary
     from transformer.training.recipe import describe
     from transformer.training.run import RunFolder
     from transformer.training.schedule import learning_rate
+    from transformer.training.train_folder import fitted_vocabulary
 
     asked = describe("reverse", settings={"seed": seed})
     shape, config = asked.model, asked.training

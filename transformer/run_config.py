@@ -162,12 +162,8 @@ KINDS: dict[str, type[RunConfig]] = {
 
 
 def parse(values: Mapping[str, Any]) -> RunConfig:
-    """The inverse of `to_dict`.
-
-    Raises:
-        ValueError: for a kind or a field that there is not, one that is missing, or a value that
-            cannot be; the sentence names it.
-    """
+    """The inverse of `to_dict`. Raises ValueError for a kind or a field that there is not, one that
+    is missing, or a value that cannot be; the sentence names it."""
     kind = values.get("kind", _kind_of_untagged(values))
     if not isinstance(kind, str) or kind not in KINDS:
         hint = near(str(kind), KINDS)

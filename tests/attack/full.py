@@ -14,12 +14,11 @@ from typing import Any
 
 from tests.attack.door import Attack, forked
 from tests.attack.hostile import told
-from tests.attack.models import small_checkpoint
-from tests.attack.training import STEPS, config, fresh, sound, undisturbed, whole
+from tests.attack.training import STEPS, config, fresh, small_checkpoint, sound, undisturbed, whole
 from tests.checkpoint.models import files, tiny
-from tests.jobs.conftest import Still
+from tests.jobs.conftest import still_jobs
 from transformer.checkpoint import load_checkpoint, save_checkpoint
-from transformer.jobs import Computation, Computing, JobError, Jobs, Limits
+from transformer.jobs import Computation, Computing, JobError, Limits
 from transformer.training.train_folder import train_run
 
 SIZE = 8 * 2**20  # bytes of the small disk
@@ -169,7 +168,7 @@ def a_queue(chance: random.Random, small: Disk, vocabulary: Any) -> None:
 
     def act() -> int:
         """Runs put in line, until there is no more room."""
-        jobs = Jobs(root, Limits(disk_free=1), executor=lambda queue, limits: Still())
+        jobs = still_jobs(root, disk_free=1)
         for number in range(10**6):
             try:
                 jobs.submit(config(), f"ann{number}", {"x.tsv": b"a\tb\n" * 1000})
@@ -180,7 +179,7 @@ def a_queue(chance: random.Random, small: Disk, vocabulary: Any) -> None:
                 return number
         return 0
 
-    jobs = Jobs(root, Limits(disk_free=1), executor=lambda queue, limits: Still())
+    jobs = still_jobs(root, disk_free=1)
     with small.full(chance.randrange(100_000)) as most:
         ended = forked(act, PATIENCE, file=most)
         assert not ended.error, ended.error

@@ -22,10 +22,9 @@ from benchmarks.browser import served
 from benchmarks.sessions import Session
 from tests.attack.backmsg import Ids, payload
 from tests.attack.door import Attack
-from tests.attack.models import small_checkpoint
-from tests.attack.training import config, losses
-from tests.jobs.conftest import Still
-from transformer.jobs import Jobs, Limits
+from tests.attack.training import config, losses, small_checkpoint
+from tests.jobs.conftest import still_jobs
+from transformer.jobs import Jobs
 from transformer.ui.server.class_news import PATH
 from transformer.ui.server.visitor import COOKIE, new_id
 
@@ -40,7 +39,7 @@ def opened(folder: Path) -> Iterator[Attack]:
     """The app with a tiny model, one long run, and a visitor who only looks."""
     small_checkpoint(folder / "checkpoints")
     root = folder / "runs"
-    looking = Jobs(root, Limits(disk_free=1), executor=lambda queue, limits: Still())
+    looking = still_jobs(root, disk_free=1)
     run = looking.submit(config(10**8, save_every=10**6), "somebody")
     log = folder / "server.log"
     with served(folder / "checkpoints", log=log, HEADS_UP_RUNS=str(root)) as (address, process):

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from tests.attack.__main__ import attacked
-from tests.attack.doors import DOORS
+from tests.attack.__main__ import DOORS, attacked
 
 SECONDS = 30.0  # at most, once the door is open
 ANYWHERE = (

@@ -1,7 +1,8 @@
-"""Real runs that are short, and what must be true of one whenever it is looked at."""
+"""A small model, and real runs that are short: what must be true of one at every look."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from functools import cache
@@ -9,9 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from transformer.checkpoint import load_checkpoint
+from tests.checkpoint.models import tiny
+from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.jobs.folder import JobFolder
+from transformer.languages import front_matter
 from transformer.run_config import TrainingRun
+from transformer.text import Vocabulary
+from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
 from transformer.training.train_folder import train_run
 
@@ -80,3 +85,13 @@ def whole(run: JobFolder, steps: int = STEPS) -> None:
 def _first(found: list[float], expected: list[float]) -> int:
     pairs = zip(found, expected, strict=False)
     return next((n for n, (one, other) in enumerate(pairs, 1) if one != other), -1)
+
+
+def small_checkpoint(folder: Path) -> Path:
+    """`tiny` in `folder`, which is a folder of checkpoints as the app wants it; its path."""
+    pairs = [(pair.src, pair.tgt) for pair in TASKS["french"].pairs(200, seed=1)]
+    vocabulary = Vocabulary.train(itertools.chain.from_iterable(pairs), 320)
+    made = folder / "tiny"
+    card = f"{front_matter(('en', 'fr'))}# A tiny model\n"
+    save_checkpoint(made, tiny(len(vocabulary)).eval(), vocabulary, card)
+    return made

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Shell
 from transformer import Trace, Translator
-from transformer.cli.output import result
+from transformer.cli.options import result
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "The baker sells bread."

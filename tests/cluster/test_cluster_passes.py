@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.machines import Machines
+from benchmarks.cluster import Machines
 from tests.jobs.asking import CORPUS, PATIENCE, half_way, question, until
 from transformer.checkpoint import checkpoint_hash
 from transformer.cluster import ClusterLane, Connection, for_lanes

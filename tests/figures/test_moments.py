@@ -14,8 +14,8 @@ from tests.model.small import make_config
 from transformer.figures.moments import MATRICES, moments_data, moments_page
 from transformer.model import Transformer
 from transformer.training.distributed import World
+from transformer.training.evaluation_callback import Moments
 from transformer.training.learner import Learner
-from transformer.training.moments import Moments
 
 
 def update(rows: int = 3, columns: int = 4, t: int = 7) -> dict[str, Any]:

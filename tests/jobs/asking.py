@@ -11,7 +11,7 @@ from transformer.jobs import Computation, Computing, Limits, Standing
 from transformer.jobs.computation import LANES
 from transformer.jobs.results import ended
 
-FUNCTION = "tests.jobs.computed:compute"
+FUNCTION = "tests.jobs.standin:compute"
 PATIENCE = 180.0  # seconds, for a machine whose host gives it little; what is there is seen at once
 CORPUS = Corpus.of_lines(["one", "two"], "mine")
 MOST = LANES["corpus"].of_a_visitor

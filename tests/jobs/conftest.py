@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -92,14 +93,15 @@ class Still:
         pass
 
 
+def still_jobs(root: Path, shipped: Path | None = None, **limits: Any) -> Jobs:
+    """Jobs over this folder whose runs wait for ever."""
+    return Jobs(root, Limits(**limits), executor=lambda queue, limits: Still(), shipped=shipped)
+
+
 @pytest.fixture
 def still(tmp_path: Path) -> MakeStill:
-    """`still(queued=3)`: jobs whose runs wait for ever."""
-
-    def make(**limits: Any) -> Jobs:
-        return Jobs(tmp_path / "runs", Limits(**limits), executor=lambda queue, limits: Still())
-
-    return make
+    """`still(queued=3)`: such jobs over a folder of the test's own."""
+    return functools.partial(still_jobs, tmp_path / "runs")
 
 
 def places(jobs: Jobs) -> dict[str, int | None]:

@@ -19,8 +19,8 @@ import pytest
 
 from tests.jobs.conftest import PATIENCE, STANDIN, MakeJobs, MakeStill, asked, until, warm
 from transformer.jobs import Jobs, Limits, claims, worker
+from transformer.jobs.claims import ANY
 from transformer.jobs.folder import JobFolder
-from transformer.jobs.places import ANY
 from transformer.jobs.queue import Queue
 
 ROOT = Path(__file__).resolve().parents[2]

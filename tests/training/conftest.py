@@ -14,8 +14,7 @@ from transformer.text import Vocabulary
 from transformer.training.data import Prepared, TrainingPairs, prepare
 from transformer.training.distributed import World
 from transformer.training.evaluator import ProbeSet
-from transformer.training.progress import load_progress
-from transformer.training.run import RunFolder
+from transformer.training.run import RunFolder, load_progress
 from transformer.training.trainer import Report, Trainer
 from transformer.training.translation_task import Card, TranslationTask
 

@@ -17,9 +17,8 @@ from transformer.checkpoint import load_checkpoint, load_languages
 from transformer.cli import main
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.run_config import FilesRun
-from transformer.training.command import model_card
-from transformer.training.progress import Progress
-from transformer.training.run import RunFolder
+from transformer.training.run import Progress, RunFolder
+from transformer.training.start import model_card
 
 Train = Callable[..., tuple[int, str]]
 

@@ -13,10 +13,10 @@ from tests.training.conftest import losses
 from transformer.inference import Translator
 from transformer.text.files import write_json
 from transformer.training import start as start_module
-from transformer.training.command import train_run
 from transformer.training.errors import TrainingError, as_training_error
 from transformer.training.recipe import describe
 from transformer.training.run import RunError, RunFolder
+from transformer.training.train_folder import train_run
 
 SMALL: dict[str, Any] = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32} | {
     "steps": 6,

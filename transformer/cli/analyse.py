@@ -6,13 +6,11 @@ import argparse
 import json
 from typing import Any
 
-from transformer.analysis.corpora import NAMES, corpus_for
+from transformer.analysis.corpora import NAMES, Corpus, corpus_for
 from transformer.analysis.findings import FINDINGS
 from transformer.analysis.findings.beside_checkpoint import keep
 from transformer.analysis.reports import OPTIONS, REPORTS, report
-from transformer.cli.corpus import given_corpus
-from transformer.cli.options import add_device
-from transformer.cli.output import result
+from transformer.cli.options import add_device, result
 from transformer.cli.progress import progress_bar
 from transformer.inference import Translator
 from transformer.text.files import atomic_path
@@ -61,7 +59,9 @@ def _analyse(options: argparse.Namespace) -> int:
             raise ValueError(f"--{name} is for --what {' or '.join(fitting)}, not {options.what}")
     if options.keep and options.what != "findings":
         raise ValueError(f"--keep is for --what findings, not {options.what}")
-    given = given_corpus(options.corpus, options.links)
+    given = None
+    if options.corpus is not None:
+        given = Corpus.named(options.corpus) or Corpus.read(options.corpus, options.links)
     translator = Translator.load(options.checkpoint, options.device)
     corpus = given or corpus_for(options.checkpoint, translator.vocabulary)
     if options.sentences is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from transformer.cli.output import result
+from transformer.cli.options import result
 from transformer.exchange import import_folder
 from transformer.languages import checked
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.checkpoint import checkpoint_hash, load_checkpoint, load_languages
-from transformer.cli.output import result
+from transformer.cli.options import result
 from transformer.languages import called
 
 

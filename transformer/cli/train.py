@@ -11,9 +11,10 @@ from transformer.cli.options import PAIRS, add_device, add_pairs, check_pairs
 from transformer.config import OF_OTHERS, PRESETS, ModelConfig, TrainingConfig
 from transformer.languages import checked
 from transformer.run_config import MAX_PIECES, FilesRun
-from transformer.training.command import claim, train_command, train_run
+from transformer.training.command import claim, train_command
 from transformer.training.recipe import describe
 from transformer.training.run import RunFolder
+from transformer.training.train_folder import train_run
 
 # Ids are the vocabulary's, and what only models of others have is not trained here.
 NOT_OURS = {"vocab_size", "pad_id", "bos_id", "eos_id", "unk_id", *OF_OTHERS}

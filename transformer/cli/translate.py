@@ -10,8 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from transformer.cli.options import add_decoding, decoding_options
-from transformer.cli.output import result
+from transformer.cli.options import add_decoding, decoding_options, result
 from transformer.house import HOUSE
 from transformer.inference import Decoding, Trace, Translation, Translator
 from transformer.text.files import atomic_path

@@ -131,10 +131,8 @@ class Connection:
     async def workers(self) -> dict[str, int]:
         """Addresses of the workers that may be asked, and for how many runs each has places.
 
-        Those that offer none, or run another version of Heads Up, are left alone.
-
-        Raises:
-            LostError: if the scheduler does not answer.
+        Those that offer none, or run another version of Heads Up, are left alone. Raises LostError
+        if the scheduler does not answer.
         """
         try:
             found = await self._identity()
@@ -171,11 +169,8 @@ class Connection:
         return int(about["places"])
 
     async def call(self, worker: str, function: Callable[..., Any], *given: Any) -> Any:
-        """What one of `host`'s functions answers there.
-
-        Raises:
-            LostError: if the worker does not answer, or refuses.
-        """
+        """What one of `host`'s functions answers there. Raises LostError if the worker does not
+        answer, or refuses."""
         client = await self.client()
         asked = asyncio.ensure_future(
             client.run(function, *given, workers=[worker], on_error="return")
@@ -207,8 +202,7 @@ class Connection:
         Args:
             place: whether it takes one of the worker's places, and waits until one is free.
 
-        Raises:
-            LostError: if the worker does not answer.
+        Raises LostError if the worker does not answer.
         """
         client, visit = await self.client(), secrets.token_hex(8)
         task = client.submit(

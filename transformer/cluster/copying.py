@@ -29,9 +29,8 @@ async def send(
     Args:
         under: the folder of the visit that they go to, if not its own.
 
-    Raises:
-        LostError: if the worker does not answer; OSError, which it is, for a file that may not be
-            copied.
+    Raises LostError if the worker does not answer; OSError, which it is, for a file that may not be
+    copied.
     """
     files = listing(folder, host.OURS)
     check(files, folder)
@@ -63,11 +62,9 @@ class Mirror:
         """Make home like what is there now.
 
         What a save needs comes before it: the lines of its steps first, its own file last. A file
-        that changes meanwhile is left for the next time, and so is all that comes after it.
-
-        Raises:
-            LostError: if the worker does not answer; OSError, which it is, for a file that may not
-                be copied or written.
+        that changes meanwhile is left for the next time, and so is all that comes after it. Raises
+        LostError if the worker does not answer; OSError, which it is, for a file that may not be
+        copied or written.
         """
         check(there, self._home)
         for name in sorted(there, key=_turn):

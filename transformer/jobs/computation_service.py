@@ -19,13 +19,11 @@ from typing import Any, Self
 
 from transformer.jobs.computation import LANES, Computation, Lane, lane_of
 from transformer.jobs.errors import JobError, sentence
-from transformer.jobs.executors import LaneExecutor
 from transformer.jobs.lane_queue import Asked
 from transformer.jobs.lane_thread import LaneThread
-from transformer.jobs.latest import Last, Latest
 from transformer.jobs.limits import Limits
-from transformer.jobs.processes import LaneProcess
-from transformer.jobs.results import FAILED, PROGRESS, RESULT, Standing, clear, read
+from transformer.jobs.processes import LaneExecutor, LaneProcess
+from transformer.jobs.results import FAILED, PROGRESS, RESULT, Last, Latest, Standing, clear, read
 from transformer.jobs.shares import Who
 
 FOLDER = ".results"
@@ -54,8 +52,7 @@ class Computing:
             limits: how long a pass may take, how much memory, and how it gives way to the app.
             executor: makes what computes, one for each lane.
 
-        Raises:
-            JobError: if the folder cannot be made or written to.
+        Raises JobError if the folder cannot be made or written to.
         """
         self._folder = Path(root).resolve() / FOLDER
         with sentence("the folder of results cannot be used"):
@@ -75,8 +72,7 @@ class Computing:
             visitor, address: who asks, and may cancel, and where from.
             anew: forget the result that there is.
 
-        Raises:
-            JobError: if too many are waiting, of all, of this visitor or of this address.
+        Raises JobError if too many are waiting, of all, of this visitor or of this address.
         """
         key, lane = what.key, self._lanes[what.lane]
         with lane.guard:

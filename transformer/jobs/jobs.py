@@ -9,12 +9,11 @@ from typing import Self
 
 from transformer.house import kept_or
 from transformer.jobs import claims
-from transformer.jobs.archive import archive
 from transformer.jobs.errors import JobError, sentence
-from transformer.jobs.executors import RunExecutor
-from transformer.jobs.folder import JobFolder
+from transformer.jobs.folder import JobFolder, archive
 from transformer.jobs.info import RunInfo
 from transformer.jobs.limits import Limits
+from transformer.jobs.processes import RunExecutor
 from transformer.jobs.queue import Queue
 from transformer.jobs.shares import Who
 from transformer.jobs.shipped import find, infos
@@ -24,7 +23,7 @@ from transformer.run_config import TrainingRun
 FOLDER = "HEADS_UP_RUNS"
 """Environment variable: the folder of the runs, instead of `runs/` beside the app, or in
 `.heads-up/` of the user's home where it is installed."""
-TRAINER = "transformer.training.command:train_run"
+TRAINER = "transformer.training.train_folder:train_run"
 
 
 def runs_folder() -> Path:
@@ -56,8 +55,7 @@ class Jobs:
             executor: makes another executor than processes of this machine.
             shipped: a folder of runs that came with the app, if there is one.
 
-        Raises:
-            JobError: if the folder cannot be made or written to.
+        Raises JobError if the folder cannot be made or written to.
         """
         self.limits = limits
         self._shipped = Path(shipped) if shipped else None
@@ -104,8 +102,7 @@ class Jobs:
             once: where the same is computed already, or waits to be, that run is the owner's too,
                 and nothing is put in line.
 
-        Raises:
-            JobError: when a limit is passed, with both numbers, or a file is wrong.
+        Raises JobError when a limit is passed, with both numbers, or a file is wrong.
         """
         who = Who(owner, address)
         [name] = self._queue.add([config], who, files or {}, self.limits, first=first, once=once)
@@ -125,8 +122,7 @@ class Jobs:
         Args:
             dealt: for each run the visitor whose it is, if it is not the one who asks.
 
-        Raises:
-            JobError: as `submit`.
+        Raises JobError as `submit`.
         """
         names = self._queue.add(configs, Who(owner, address), {}, self.limits, dealt=dealt)
         self._go()
@@ -151,11 +147,8 @@ class Jobs:
         raise JobError(f"there is no run {name!r}; it may have been deleted")
 
     def folder(self, name: str) -> JobFolder:
-        """The run's files, to read: of the queue's, or else of those that came with the app.
-
-        Raises:
-            JobError: if there is none of this name.
-        """
+        """The run's files, to read: of the queue's, or else of those that came with the app. Raises
+        JobError if there is none of this name."""
         try:
             return self._queue.folder(name)
         except JobError:

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from transformer.jobs.computation import Lane
 from transformer.jobs.errors import JobError
-from transformer.jobs.executors import LaneExecutor
 from transformer.jobs.lane_queue import Asked, Line
-from transformer.jobs.latest import Latest
 from transformer.jobs.limits import Limits
+from transformer.jobs.processes import LaneExecutor
 from transformer.jobs.results import (
     ASK,
     FAILED,
@@ -20,6 +19,7 @@ from transformer.jobs.results import (
     NO_ROOM,
     PROGRESS,
     RESULT,
+    Latest,
     clear,
     ended,
     forget,

@@ -50,10 +50,7 @@ def read_json(path: Path) -> dict[str, Any]:
 def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give an empty folder beside `path`, and rename it to `path` once the block ends well.
 
-    On any error nothing of it stays.
-
-    Raises:
-        FileExistsError: if there is something at `path`.
+    On any error nothing of it stays. Raises FileExistsError if there is something at `path`.
     """
     final = Path(path)
     if final.exists() or final.is_symlink():

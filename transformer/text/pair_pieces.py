@@ -32,8 +32,7 @@ class PairPieces:
             pieces: by id, with `<pad>`, `</s>` and `<unk>` among them.
             start: id of what the decoder reads first.
 
-        Raises:
-            ValueError: for a model or a list that is none.
+        Raises ValueError for a model or a list that is none.
         """
         self._source, self._target = (
             processor(source, "The source's"),

@@ -22,7 +22,7 @@ from transformer.inference.trace import WEIGHTS
 from transformer.model import Transformer
 from transformer.run_config import INSPECT
 from transformer.text import Vocabulary
-from transformer.text.padding import by_length, pad, shift_right
+from transformer.text.batching import by_length, pad, shift_right
 from transformer.training.snapshots import Snapshot
 
 EXAMPLES = 8  # translated again at every look

@@ -87,10 +87,7 @@ class AlreadyLockedError(OSError):
 @contextmanager
 def signed(path: Path) -> Iterator[None]:
     """Hold the lock on `path`, which says this process's number from then on, for people to read.
-
-    Raises:
-        AlreadyLockedError: if another process holds it.
-    """
+    Raises AlreadyLockedError if another process holds it."""
     file = attempt(path)
     if file is None:
         raise AlreadyLockedError(path.read_text("utf-8") or "(unknown)")

@@ -9,11 +9,9 @@ from contextlib import contextmanager
 import torch
 
 from transformer.config import TrainingConfig
-from transformer.training.control_file import NAP, ControlFile
+from transformer.training.control_file import NAP, ControlFile, StopSignal
 from transformer.training.distributed import World
-from transformer.training.progress import Progress
-from transformer.training.run import RunFolder
-from transformer.training.termination import StopSignal
+from transformer.training.run import Progress, RunFolder
 
 
 class RunControl:

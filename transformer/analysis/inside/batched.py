@@ -15,7 +15,7 @@ from torch import Tensor
 from transformer.hooks import Hooks
 from transformer.inference import Translator
 from transformer.model.masks import padding_mask, target_mask
-from transformer.text.padding import pad, shift_right
+from transformer.text.batching import pad, shift_right
 
 
 @dataclass(frozen=True)

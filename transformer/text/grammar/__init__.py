@@ -1,6 +1,6 @@
 """A small English→French grammar of our own, with gold word alignments, and who depends on whom."""
 
-from transformer.text.grammar.dependencies import RELATIONS, Dependency, dependencies
+from transformer.text.grammar.clauses import RELATIONS, Dependency, dependencies
 from transformer.text.grammar.phrases import links
 from transformer.text.grammar.sentences import count_sentences, kinds
 
