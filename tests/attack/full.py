@@ -6,7 +6,6 @@ import contextlib
 import random
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from tests.attack.door import Attack, forked
 from tests.attack.hostile import told
 from tests.attack.training import STEPS, config, fresh, small_checkpoint, sound, undisturbed, whole
 from tests.checkpoint.models import files, tiny
+from tests.jobs.asking import wait_for
 from tests.jobs.conftest import still_jobs
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.jobs import Computation, Computing, JobError, Limits
@@ -155,11 +155,8 @@ def measured(given: Mapping[str, Any], progress: Callable[..., None]) -> dict[st
 
 def settled(computing: Computing, key: str) -> Any:
     """How the pass stands once it waits and runs no longer."""
-    deadline = time.monotonic() + PATIENCE
-    while (found := computing.look(key, "ann")).live:
-        assert time.monotonic() < deadline, found
-        time.sleep(0.02)
-    return found
+    wait_for(lambda: not computing.look(key, "ann").live, lambda: computing.look(key))
+    return computing.look(key, "ann")
 
 
 def a_queue(chance: random.Random, small: Disk, vocabulary: Any) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Shell
+from tests.cli.conftest import Shell, refused
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings import FINDINGS
@@ -18,7 +18,7 @@ from transformer.analysis.findings.beside_checkpoint import kept
 from transformer.analysis.reports import REPORTS
 from transformer.analysis.roles.head_measures import measure_heads
 from transformer.checkpoint import checkpoint_hash
-from transformer.cli.progress import progress_bar
+from transformer.training.console import progress_bar
 
 
 @pytest.fixture
@@ -90,8 +90,9 @@ def test_sentences_of_ours_by_their_name(shell: Shell, checkpoint: Path, tmp_pat
     found = json.loads(shell("analyse", checkpoint, *words).out)
     assert found["corpus"]["hash"] == Corpus.linked("fr").hash
     assert found["counted"] == len(Corpus.linked("fr"))
-    refused = shell("analyse", checkpoint, *words, "--links", tmp_path)
-    assert "--links needs the --corpus, a file" in refused.err
+    refused(
+        shell("analyse", checkpoint, *words, "--links", tmp_path), "--links needs the --corpus, a"
+    )
     assert "linked-fr, linked-de" in " ".join(shell("analyse", "--help").out.split())
 
 
@@ -125,11 +126,7 @@ def test_refusals_are_one_sentence(
     (tmp_path / "PLAIN").write_text("She paints.\n")
     (tmp_path / "BLANK").write_text("She paints.\n\nShe sells.\n")
     given = [tmp_path / word if word in ("PLAIN", "BLANK") else word for word in words]
-    said = shell("analyse", checkpoint, *given)
-    assert (said.status, said.out) == (1, "")
-    assert said.err.startswith("error: ")
-    assert says in said.err
-    assert said.err.count("\n") == 1
+    refused(shell("analyse", checkpoint, *given), says)
 
 
 def test_a_long_call_says_how_far_it_is_and_what_is_left(
@@ -177,6 +174,4 @@ def test_findings_are_kept_beside_the_checkpoint_if_asked(
     read = kept(folder, checkpoint_hash(folder), FINDINGS)
     assert [*read] == [one["finding"] for one in found] == [*FINDINGS]
     assert [one.result["reason"] for one in read.values()] == [one["reason"] for one in found]
-    refused = shell("analyse", folder, "--keep")
-    assert refused.status == 1
-    assert "--keep is for --what findings, not heads" in refused.err
+    refused(shell("analyse", folder, "--keep"), "--keep is for --what findings, not heads")

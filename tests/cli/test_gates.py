@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.cli.conftest import Shell
+from tests.cli.conftest import Shell, refused
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.checkpoint import load_languages
@@ -55,10 +55,7 @@ def test_rounded_gates_over_sentences_of_ours(
 def test_what_cannot_be_is_said_before_anything_is_learned(
     shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
 ) -> None:
-    there = shell("gates", checkpoint, tmp_path, "--penalty", "1")
-    assert there.status == 1
-    assert "exists already" in there.err
-    low = shell("gates", checkpoint, tmp_path / "new", "--penalty", "-1", "--corpus", corpus)
-    assert low.status == 1
-    assert "penalty -1.0" in low.err
+    refused(shell("gates", checkpoint, tmp_path, "--penalty", "1"), "exists already")
+    low = ("--penalty", "-1", "--corpus", corpus)
+    refused(shell("gates", checkpoint, tmp_path / "new", *low), "penalty -1.0")
     assert not (tmp_path / "new").exists()

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.cli.conftest import Shell
+from tests.cli.conftest import Shell, refused
 from transformer import Trace, Translator
 from transformer.cli.options import result
 
@@ -91,12 +91,7 @@ def test_refuses_in_one_sentence(
     shell: Shell, checkpoint: Path, words: list[str], stdin: bytes, says: str
 ) -> None:
     given = words if "--checkpoint" in words else [*words, "--checkpoint", str(checkpoint)]
-    said = shell("translate", *given, stdin=stdin)
-    assert said.status == 1
-    assert said.out == ""
-    assert said.err.startswith("error: ")
-    assert says in said.err
-    assert said.err.count("\n") == 1
+    refused(shell("translate", *given, stdin=stdin), says)
 
 
 def test_a_trace_that_cannot_be_written_leaves_nothing(

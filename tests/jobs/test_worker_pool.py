@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +16,8 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.jobs.conftest import PATIENCE, STANDIN, MakeJobs, MakeStill, asked, until, warm
+from tests.jobs.asking import PATIENCE, wait_for
+from tests.jobs.conftest import STANDIN, MakeJobs, MakeStill, asked, until, warm
 from transformer.jobs import Jobs, Limits, claims, worker
 from transformer.jobs.claims import ANY
 from transformer.jobs.folder import JobFolder
@@ -284,9 +284,6 @@ def test_a_second_worker_comes_when_a_run_waits_and_both_train(
 def test_a_trainer_that_is_not_there_is_trouble_not_silence(make_jobs: MakeJobs) -> None:
     jobs = make_jobs(trainer="tests.jobs.nowhere:train")
     name = jobs.submit(asked(), "ann")
-    deadline = time.monotonic() + PATIENCE
-    while not jobs.startup_error():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for(jobs.startup_error)
     assert jobs.startup_error() == "no worker starts; the app's terminal says why"
     assert jobs.run(name).status == "queued"

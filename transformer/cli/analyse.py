@@ -11,9 +11,9 @@ from transformer.analysis.findings import FINDINGS
 from transformer.analysis.findings.beside_checkpoint import keep
 from transformer.analysis.reports import OPTIONS, REPORTS, report
 from transformer.cli.options import add_device, result
-from transformer.cli.progress import progress_bar
 from transformer.inference import Translator
 from transformer.text.files import atomic_path
+from transformer.training.console import progress_bar
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,10 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="everything")
     parser.add_argument("--output", metavar="FILE", help="write there, not to standard output")
     add_device(parser)
-    parser.set_defaults(run_command=_analyse)
 
 
-def _analyse(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     if options.sentences is not None and options.sentences < 1:
         raise ValueError(f"--sentences must be at least 1, not {options.sentences}")
     if options.links and (not options.corpus or options.corpus in NAMES):

@@ -25,10 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--output", metavar="FILE", help="keep the translations, one a line")
     add_decoding(parser)
-    parser.set_defaults(run_command=_evaluate)
 
 
-def _evaluate(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     if options.batch < 1:
         raise ValueError(f"--batch must be at least 1, not {options.batch}")
     check_pairs(options.pairs)

@@ -11,9 +11,9 @@ from transformer.analysis.corpora import Corpus, corpus_for
 from transformer.analysis.interventions.switching import KINDS
 from transformer.checkpoint import load_languages, save_checkpoint
 from transformer.cli.options import add_device, result
-from transformer.cli.progress import progress_bar
 from transformer.inference import Translator
 from transformer.languages import front_matter
+from transformer.training.console import progress_bar
 from transformer.training.gates import LearnedGates, learn_gates
 
 
@@ -34,10 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpus", metavar="FILE", help="as in analyse")
     parser.add_argument("--json", action="store_true", help="every head's gate")
     add_device(parser)
-    parser.set_defaults(run_command=_gates)
 
 
-def _gates(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     target = Path(options.folder)
     if target.exists():
         raise ValueError(f"{target} exists already; name a new folder")

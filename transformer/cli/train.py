@@ -67,7 +67,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shape = parser.add_argument_group("model (over the preset)")
     _add_fields(shape, ModelConfig, skip=NOT_OURS)
     _add_fields(parser.add_argument_group("training"), TrainingConfig, skip=set())
-    parser.set_defaults(run_command=_train)
 
 
 def _add_fields(
@@ -90,7 +89,7 @@ def _given(
     return {n: getattr(options, n) for n in names if getattr(options, n, None) is not None}
 
 
-def _train(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     if options.task is not None:
         return _train_task(options)
     if not options.train:

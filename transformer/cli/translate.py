@@ -28,10 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="a JSON object a line, with all steps")
     parser.add_argument("--trace", metavar="FILE", help="keep every tensor: FILE.npz or FILE.json")
     add_decoding(parser)
-    parser.set_defaults(run_command=_translate)
 
 
-def _translate(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     if options.text is None and (options.trace or options.target is not None):
         raise ValueError("--trace and --target need the text as an argument, not standard input")
     if options.trace and Path(options.trace).suffix not in (".npz", ".json"):

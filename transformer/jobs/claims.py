@@ -22,7 +22,7 @@ from transformer.training.run import RunError, Status
 
 @dataclass(frozen=True)
 class Places:
-    """What the workers of one machine have for their runs.
+    """What the workers of one machine have for runs that train at the same time.
 
     Attributes:
         cores: of all of them together.

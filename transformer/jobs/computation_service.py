@@ -13,9 +13,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from transformer.jobs.computation import LANES, Computation, Lane, lane_of
 from transformer.jobs.errors import JobError, sentence
@@ -30,7 +30,7 @@ FOLDER = ".results"
 DEFAULTS = Limits()
 
 
-class Computing:
+class Computing(AbstractContextManager["Computing"]):
     """The computations of one folder, for all sessions of one server; every method is safe in any
     thread.
 
@@ -163,9 +163,6 @@ class Computing:
         """End what is running; of that nothing stays but what comes in parts."""
         for lane in self._lanes.values():
             lane.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

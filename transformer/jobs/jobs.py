@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Self
 
 from transformer.house import kept_or
 from transformer.jobs import claims
@@ -31,7 +31,7 @@ def runs_folder() -> Path:
     return kept_or(FOLDER, "runs")
 
 
-class Jobs:
+class Jobs(AbstractContextManager["Jobs"]):
     """The runs of one folder, for all sessions of one server; every method is safe in any thread.
 
     Anyone may look at a run that is shared (`RunInfo.seen_by`: it is for the page to ask), whoever
@@ -76,9 +76,6 @@ class Jobs:
     def close(self) -> None:
         """End the workers; a run that was training is saved and waits in line again."""
         self._executor.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -146,7 +146,7 @@ def batch_plan(
     seed: int,
     epoch: int,
 ) -> list[Indices]:
-    """Split the pairs into batches of similar length: every index once, batches in random order.
+    """Split the pairs into batches of similar length (section 5.1): every index once, in any order.
 
     A batch of n pairs is padded to n * (longest source + longest target) ids, and this is at most
     `batch_tokens`; a single pair longer than that stands alone. The plan depends on `seed` and

@@ -241,8 +241,8 @@ class Progress:
 
 
 def load_progress(run: RunFolder) -> Progress:
-    """Where the run stood when it was last saved; the very start if it never was. Raises RunError
-    if the file is cut off or is none of ours."""
+    """Where the run stood when it was last saved, read without torch; the very start if it never
+    was. Raises RunError if the file is cut off or is none of ours."""
     if not run.resume_path.is_file():
         return Progress()
     try:
