@@ -22,10 +22,8 @@ SAVE_EVERY = 5
 
 
 def train(path: Path) -> Status:
-    """Takes the options' "steps" of "nap" milliseconds; saves at every fifth and at the end.
-
-    Every start is a line in starts.txt. Of a task that breaks, something happens at step 3.
-    """
+    """Takes the options' "steps" of "nap" milliseconds; saves at every fifth and at the end. Every
+    start is a line in starts.txt. Of a task that breaks, something happens at step 3."""
     run = RunFolder(path)
     config = run.config()
     assert isinstance(config, TaskRun)

@@ -76,10 +76,8 @@ def numbers(choices: Any, there: set[str]) -> list[int]:
 
 
 def said_in(kind: Kind, english: str, known: dict[int, list[int]]) -> list[tuple[int, str]]:
-    """Every sentence of a kind that is this English one: its number and its French.
-
-    `known` keeps what `numbers` found for lists that kinds share.
-    """
+    """Every sentence of a kind that is this English one: its number and its French. `known` keeps
+    what `numbers` found for lists that kinds share."""
     there = set(english.split())
     for name, signs in (("future", {"going"}), ("can", {"can", "cannot"}), ("must", {"must"})):
         if (kind.fields.get("mode") == name) != bool(signs & there):

@@ -17,10 +17,8 @@ from transformer.training.run import RunFolder
 
 
 def test_it_learns_to_reverse(tmp_path: Path) -> None:
-    """Four of eight words at random, to be said backwards, in pairs that it has not seen.
-
-    Who does not read the source cannot do better than ln 8 nats for each word and 0 for `</s>`.
-    """
+    """Four of eight words at random, to be said backwards, in pairs that it has not seen. Who does
+    not read the source cannot do better than ln 8 nats for each word and 0 for `</s>`."""
     words = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen"]
     rows = list(itertools.product(words, repeat=4))
     random.Random(1).shuffle(rows)

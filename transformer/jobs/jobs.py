@@ -175,23 +175,17 @@ class Jobs(AbstractContextManager["Jobs"]):
 
     def put_first(self, name: str, owner: str) -> None:
         """Before all in line that are not first already; for a page to offer to whom it trusts.
-
-        Raises JobError.
-        """
+        Raises JobError."""
         self._queue.put_first(name, owner)
 
     def share(self, name: str, owner: str, shared: bool) -> None:
-        """Let others see one's own run, its sentences and its model, or no longer.
-
-        A run on pairs of its owner's is private at first. Raises JobError.
-        """
+        """Let others see one's own run, its sentences and its model, or no longer. A run on pairs
+        of its owner's is private at first. Raises JobError."""
         self._queue.share(name, owner, shared)
 
     def resume(self, name: str, owner: str) -> None:
-        """Go on with one's own run that paused, failed or was stopped, from its last save.
-
-        It stands in line where it stood, before all that came later. Raises JobError.
-        """
+        """Go on with one's own run that paused, failed or was stopped, from its last save. It
+        stands in line where it stood, before all that came later. Raises JobError."""
         self._refuse_shipped(name)
         self._queue.resume(name, owner)
         self._go()

@@ -143,9 +143,7 @@ def bound_memory(most: int) -> bool:
 
 def bound_processor(seconds: int) -> bool:
     """Let this process compute for `seconds` from now on, all threads together; then it is ended.
-
-    True where the system holds it.
-    """
+    True where the system holds it."""
     if sys.platform == "win32":
         return False
     import resource

@@ -110,10 +110,8 @@ def hold(folder: Path) -> BinaryIO | None:
 
 
 def forget(folders: list[Path], kept: int, new: Path | None = None) -> None:
-    """Remove all of these that have ended but the `kept` that were looked at last.
-
-    What was looked at in the future, before the clock was put back, goes first; `new` stays.
-    """
+    """Remove all of these that have ended but the `kept` that were looked at last. What was looked
+    at in the future, before the clock was put back, goes first; `new` stays."""
     now = time.time()
     ends = [
         path

@@ -27,10 +27,8 @@ def pad(
 
 
 def shift_right(rows: Sequence[Sequence[int]], bos_id: int) -> list[list[int]]:
-    """What the decoder reads where it should write `rows`: `<s>` first, without the last id.
-
-    The outputs "offset by one position" (section 3.1).
-    """
+    """What the decoder reads where it should write `rows`: `<s>` first, without the last id. The
+    outputs "offset by one position" (section 3.1)."""
     return [[bos_id, *row[:-1]] for row in rows]
 
 
@@ -69,10 +67,8 @@ class Batch:
 def make_batch(
     store: Pairs, indices: Iterable[SupportsIndex], *, pad_id: int, bos_id: int
 ) -> Batch:
-    """Read these pairs from the store, or from an epoch drawn from stores, and pad them.
-
-    Raises ValueError for no indices, IndexError for one outside the store.
-    """
+    """Read these pairs from the store, or from an epoch drawn from stores, and pad them. Raises
+    ValueError for no indices, IndexError for one outside the store."""
     pairs = [store.pair(index.__index__()) for index in indices]
     if not pairs:
         raise ValueError("0 pairs make no batch; give at least 1 index.")

@@ -115,11 +115,8 @@ class Start:
 
     @torch.no_grad()
     def model_for(self, vocabulary: Vocabulary) -> Transformer:
-        """The model for a run's vocabulary: itself, or a new one with all its weights.
-
-        Of another vocabulary the pieces that both have keep their vectors; the others begin at
-        random.
-        """
+        """The model for a run's vocabulary: itself, or a new one with all its weights. Of another
+        vocabulary the pieces that both have keep their vectors; the others begin at random."""
         if vocabulary.sha256 == self.vocabulary.sha256:
             return self.model
         model = Transformer(replace(self.model.config, vocab_size=len(vocabulary)))

@@ -106,10 +106,8 @@ def task_named(name: str) -> Task:
 
 
 def task_sizes(task: Task, options: Mapping[str, int]) -> tuple[int, int]:
-    """How many training and validation pairs; left out, 20,000 and 500, or what the task has.
-
-    A task with few examples keeps a tenth of them for validation.
-    """
+    """How many training and validation pairs; left out, 20,000 and 500, or what the task has. A
+    task with few examples keeps a tenth of them for validation."""
     own = {k: v for k, v in options.items() if k not in PAIRS_OF_A_TASK}
     there = task.count(**own)
     n_valid = options.get("n_valid", min(PAIRS_OF_A_TASK["n_valid"], there // 10))
@@ -235,10 +233,8 @@ def epoch_plan(
 def batches_from(
     data: Prepared, config: TrainingConfig, progress: Progress
 ) -> Iterator[tuple[EncodedPairs, npt.NDArray[np.int64]]]:
-    """An epoch and which of its pairs are the next batch, from where the run stands.
-
-    Who takes a batch counts `progress.batch` up; the epoch is counted here.
-    """
+    """An epoch and which of its pairs are the next batch, from where the run stands. Who takes a
+    batch counts `progress.batch` up; the epoch is counted here."""
     while True:
         epoch = data.epoch(config, progress.epoch)
         plan = epoch_plan(epoch, config.batch_tokens, config.seed, progress.epoch)

@@ -147,10 +147,8 @@ class Evaluator:
     def _errors(
         self, order: list[int], weights: list[npt.NDArray[np.floating]]
     ) -> dict[str, object]:
-        """AER over the sentences that have a piece for each word, as gold links count words.
-
-        Of the first 128 pairs alone: to count links takes longer than the pass itself.
-        """
+        """AER over the sentences that have a piece for each word, as gold links count words. Of the
+        first 128 pairs alone: to count links takes longer than the pass itself."""
         gold = self.probe_set.gold
         words = {n: tuple(len(side.split()) for side in self.probe_set.valid[n]) for n in order}
         fits = [

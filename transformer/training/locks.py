@@ -44,10 +44,8 @@ def exclusive(path: Path) -> Iterator[None]:
 
 
 def attempt(path: Path) -> BinaryIO | None:
-    """The lock on `path`, held until the file is closed; None if someone else has it.
-
-    Raises OSError, for one if its folder is gone.
-    """
+    """The lock on `path`, held until the file is closed; None if someone else has it. Raises
+    OSError, for one if its folder is gone."""
     return _if_free(path.open("ab"))
 
 

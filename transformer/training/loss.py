@@ -167,11 +167,8 @@ class AttentionPrice:
 def spread(
     weights: Float[Tensor, "batch heads query key"], queries: Bool[Tensor, "batch query"]
 ) -> Float[Tensor, ""]:
-    """1 - Σ α² of a row: the chance that two keys drawn from it differ (Simpson 1949).
-
-    0 for a row at rest on one key, 1 - 1/n for an even row of n. The mean over heads and all true
-    `queries`.
-    """
+    """1 - Σ α² of a row: the chance that two keys drawn from it differ (Simpson 1949). 0 for a row
+    at rest on one key, 1 - 1/n for an even row of n. The mean over heads and all true `queries`."""
     rows = 1 - _squares(weights)
     return rows.movedim(1, 2)[queries].mean()
 

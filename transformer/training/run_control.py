@@ -70,10 +70,8 @@ class RunControl:
         self.stopped, self.paused, self.save = bool(stopped), bool(paused), bool(save)
 
     def wait(self, act: Callable[[], None]) -> None:
-        """Until nobody wants the pause any more; it does not count as time of training.
-
-        `act` is called after each nap, for wishes that come in a pause.
-        """
+        """Until nobody wants the pause any more; it does not count as time of training. `act` is
+        called after each nap, for wishes that come in a pause."""
         while self.paused:
             if self.world.is_main:
                 time.sleep(NAP)
