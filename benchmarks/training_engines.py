@@ -68,11 +68,7 @@ def whole_cross_entropy(
     """PyTorch's own loss over all logits at once, in float32 as autocast has it."""
     logits = functional.linear(states, weight).flatten(0, 1).float()
     loss = functional.cross_entropy(
-        logits,
-        target.flatten(),
-        ignore_index=pad_id,
-        label_smoothing=smoothing,
-        reduction="sum",
+        logits, target.flatten(), ignore_index=pad_id, label_smoothing=smoothing, reduction="sum"
     )
     return loss, loss.detach()
 

@@ -9,15 +9,7 @@ import pytest
 from tests.attack.__main__ import DOORS, attacked
 
 SECONDS = 30.0  # at most, once the door is open
-SIMPLE = {
-    "texts",
-    "links",
-    "checkpoints",
-    "classes",
-    "folders of others",
-    "traces",
-    "run folders",
-}
+SIMPLE = {"texts", "links", "checkpoints", "classes", "folders of others", "traces", "run folders"}
 
 
 @pytest.mark.parametrize("name", DOORS)

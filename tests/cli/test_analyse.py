@@ -55,11 +55,7 @@ def test_everything_as_json(shell: Shell, checkpoint: Path, corpus: Path, what: 
     assert said.status == 0
     found = json.loads(said.out)
     assert found["what"] == what
-    assert found["corpus"] == {
-        "name": "mine.tsv",
-        "hash": Corpus.read(corpus).hash,
-        "sentences": 2,
-    }
+    assert found["corpus"] == {"name": "mine.tsv", "hash": Corpus.read(corpus).hash, "sentences": 2}
     again = rows(shell("analyse", checkpoint, "--what", what, "--corpus", corpus).out)
     assert [set(line) for line in found["table"]] == [set(line) for line in again]
 

@@ -34,10 +34,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     run.path.mkdir()
     settings = {"steps": 12, "d_model": 16, "d_ff": 16, "n_heads": 2, "n_layers": 1}
     config = describe(
-        "reverse",
-        settings=settings,
-        options={"n_train": 200, "n_valid": 20},
-        title="Reverse",
+        "reverse", settings=settings, options={"n_train": 200, "n_valid": 20}, title="Reverse"
     )
     run.write_config(replace(config, owner=OWNER, created=1.5e9))
     assert train_run(run.path) == "finished"

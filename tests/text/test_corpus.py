@@ -193,8 +193,7 @@ def test_references_of_one_source_are_gathered_in_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", " ", "\t\n", "\u200b", "\u200d\u2060\ufeff", "\x00\x1b\x9b", "\u202e \u3000"],
+    "text", ["", " ", "\t\n", "\u200b", "\u200d\u2060\ufeff", "\x00\x1b\x9b", "\u202e \u3000"]
 )
 def test_nothing_to_be_seen_is_blank(text: str) -> None:
     assert is_blank(text)

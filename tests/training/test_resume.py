@@ -61,9 +61,7 @@ def test_after_kill_9_the_same_command_goes_on(table: Path, tmp_path: Path) -> N
     }
     killed = runs["killed"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "transformer", *commands["killed"]],
-        cwd=ROOT,
-        stderr=subprocess.PIPE,
+        [sys.executable, "-m", "transformer", *commands["killed"]], cwd=ROOT, stderr=subprocess.PIPE
     )
     try:
         deadline = time.monotonic() + 120

@@ -70,9 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_fields(
-    group: argparse._ArgumentGroup,
-    config: type[ModelConfig] | type[TrainingConfig],
-    skip: set[str],
+    group: argparse._ArgumentGroup, config: type[ModelConfig] | type[TrainingConfig], skip: set[str]
 ) -> None:
     """An option for every field, under the field's own name; left out means its default."""
     kinds = {"int": int, "float": float}

@@ -99,10 +99,7 @@ class Connection:
             return None
         ca, certificate, key = (str(Path(self._keys) / name) for name in KEYS)
         return Security(
-            tls_ca_file=ca,
-            tls_client_cert=certificate,
-            tls_client_key=key,
-            require_encryption=True,
+            tls_ca_file=ca, tls_client_cert=certificate, tls_client_key=key, require_encryption=True
         )
 
     async def _drop(self) -> None:

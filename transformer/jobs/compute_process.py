@@ -21,16 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.jobs.processes import bound_memory, bound_processor
-from transformer.jobs.results import (
-    ASK,
-    FAILED,
-    FAILURE,
-    LACKING,
-    NO_ROOM,
-    PROGRESS,
-    RESULT,
-    read,
-)
+from transformer.jobs.results import ASK, FAILED, FAILURE, LACKING, NO_ROOM, PROGRESS, RESULT, read
 from transformer.text.files import write_json
 from transformer.training.errors import out_of_memory
 

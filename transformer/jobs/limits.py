@@ -21,10 +21,7 @@ from transformer.run_config import TaskRun, TrainingRun
 FILE = "HEADS_UP_LIMITS"
 """Environment variable: the operator's file, instead of `limits.toml` beside the app."""
 
-CONTAINER = (
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-)
+CONTAINER = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 """Where Linux tells a container its memory: control groups of the second kind, and of the first."""
 ROOM_FOR_TWO = 4_000_000_000
 """Bytes of memory of a machine that trains two runs at once unasked."""

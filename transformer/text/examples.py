@@ -112,10 +112,7 @@ def _sizes(count: int, join: float, random: np.random.Generator) -> npt.NDArray[
 
 
 def _within(
-    sizes: npt.NDArray[np.int64],
-    src: Lengths,
-    tgt: Lengths,
-    max_len: int,
+    sizes: npt.NDArray[np.int64], src: Lengths, tgt: Lengths, max_len: int
 ) -> npt.NDArray[np.int64]:
     """`sizes`, with every group that is longer than `max_len` on a side taken apart."""
     firsts = np.cumsum(sizes) - sizes
@@ -183,10 +180,7 @@ def _by_length(
 
 
 def _cut(
-    order: Indices,
-    src: npt.NDArray[np.integer],
-    tgt: npt.NDArray[np.integer],
-    batch_tokens: int,
+    order: Indices, src: npt.NDArray[np.integer], tgt: npt.NDArray[np.integer], batch_tokens: int
 ) -> list[Indices]:
     """Cut the order into the longest runs that fit; Python works once a batch, not once a pair."""
     batches = []

@@ -12,14 +12,7 @@ import numpy.typing as npt
 
 from transformer.analysis.corpora.gold import Link
 from transformer.config import TrainingConfig
-from transformer.text import (
-    CorpusError,
-    Examples,
-    TokenStore,
-    Vocabulary,
-    batch_plan,
-    read_pairs,
-)
+from transformer.text import CorpusError, Examples, TokenStore, Vocabulary, batch_plan, read_pairs
 from transformer.text import Pairs as EncodedPairs
 from transformer.text.tasks import TASKS, Task, split
 from transformer.training.run import Progress, RunFolder

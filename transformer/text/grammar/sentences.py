@@ -31,13 +31,7 @@ from transformer.text.grammar.patterns import (
     shapes,
     ways,
 )
-from transformer.text.grammar.phrases import (
-    DEFINITE,
-    SINGULAR,
-    NounPhrases,
-    OwnedPhrases,
-    Words,
-)
+from transformer.text.grammar.phrases import DEFINITE, SINGULAR, NounPhrases, OwnedPhrases, Words
 
 Sides = tuple[Words, Words]
 LEVELS = (1, 2, 3)  # statements; adjectives, owners and "not"; everything
@@ -94,10 +88,7 @@ def _kinds() -> Iterator[tuple[int, Kind]]:
                 for way in _fitting(pattern.ways or SAY_OR_ASK, subject):
                     weight = pattern.weight * subject.weight * what.weight * way.weight
                     rest = (pattern.verbs, pattern.places, what.choices, way.fields, weight)
-                    yield (
-                        max(subject.level, what.level, way.level),
-                        Kind(subject.choices, *rest),
-                    )
+                    yield (max(subject.level, what.level, way.level), Kind(subject.choices, *rest))
     for nouns, adjectives in IT_IS:
         for what in shapes(nouns, adjectives, SINGULAR):
             for way in ways("", "whether", modes=False)[:4]:
