@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -109,10 +110,7 @@ def test_a_trace_that_cannot_be_written_leaves_nothing(
 def test_too_little_memory_is_a_sentence(
     shell: Shell, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def without(*_: object, **__: object) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(Translator, "translate", without)
+    monkeypatch.setattr(Translator, "translate", Mock(side_effect=MemoryError))
     said = shell("translate", TEXT, "--checkpoint", checkpoint)
     assert (said.status, said.err) == (1, "error: there is not enough memory for it\n")
 

@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -120,10 +121,6 @@ def test_what_fails_says_why_and_can_be_asked_for_again(computing: Computing, as
     assert computing.look(fails).status == "running"
 
 
-def full(*_: object) -> None:
-    raise OSError(28, "No space left on device", "/srv/runs/x")
-
-
 def test_the_process_of_a_full_disk_is_understood(tmp_path: Path) -> None:
     with Computing(tmp_path) as computing:
         key = computing.ask(question(tmp_path, "full"), visitor="me")
@@ -195,6 +192,7 @@ def test_a_full_disk_is_said_even_if_it_takes_no_word(
     computing: Computing, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
+        full = Mock(side_effect=OSError(28, "No space left on device", "/srv/runs/x"))
         patched.setattr("transformer.jobs.lane_thread.write_json", full)
         key = ask("words")
         assert until(computing, key, "failed").reason == (

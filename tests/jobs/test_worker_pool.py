@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -246,11 +247,8 @@ def test_thirty_press_train_at_once_in_two_apps(make_jobs: MakeJobs) -> None:
             asked(title=f"visitor {n}", steps=n % 3 + 1), f"visitor-{n}", {"mine.txt": b"%d" % n}
         )
 
-    threads = [threading.Thread(target=press, args=(n,)) for n in range(30)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(30) as pool:
+        assert len([*pool.map(press, range(30))]) == 30
     assert len(set(names.values())) == 30
     places = sorted(info.place for info in apps[0].runs() if info.place)
     assert places == [*range(1, len(places) + 1)]

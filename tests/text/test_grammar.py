@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from transformer.text import TASKS, Example
-from transformer.text.grammar import count_sentences, kinds
 from transformer.text.grammar.clauses import Place, Pronoun
 from transformer.text.grammar.phrases import NounPhrases, OwnedPhrases, links
-from transformer.text.grammar.sentences import Kind
+from transformer.text.grammar.sentences import Kind, count_sentences, kinds
 from transformer.text.grammar.verbs import Verb, conjugate
 from transformer.text.grammar.words import Adjective
 

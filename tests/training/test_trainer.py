@@ -10,6 +10,7 @@ import os
 import signal
 import time
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -186,10 +187,7 @@ def test_a_full_disk_fails_the_run_and_keeps_the_last_save(make_trainer: MakeTra
 
 
 def test_any_other_error_is_kept_as_the_reason(make_trainer: MakeTrainer) -> None:
-    def fail(line: dict[str, Any]) -> None:
-        raise RuntimeError("CUDA out of memory")
-
-    trainer = make_trainer(report=fail)
+    trainer = make_trainer(report=Mock(side_effect=RuntimeError("CUDA out of memory")))
     with pytest.raises(RuntimeError, match="out of memory"):
         trainer.train()
     assert trainer.run.state()["status"] == "failed"

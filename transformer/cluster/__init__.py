@@ -22,8 +22,6 @@ from transformer.jobs.limits import Limits
 from transformer.jobs.processes import LaneExecutor, LaneProcess, RunExecutor
 from transformer.jobs.queue import Queue
 
-__all__ = ["ClusterLane", "ClusterRuns", "Connection", "for_lanes", "for_runs"]
-
 
 def for_runs(trainer: str) -> Callable[[Queue, Limits], RunExecutor]:
     """What makes the executor of `Jobs`; `trainer` is "module:function" on the other machines."""

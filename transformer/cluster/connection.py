@@ -148,7 +148,12 @@ class Connection:
         for address in offered:
             if address not in known:
                 try:
-                    known[address] = await self._introduce(address)
+                    about = await self.call(address, host.about)
+                    if about["code"] != fingerprint():
+                        raise LostError(
+                            f"the worker {address} runs another version of Heads Up or torch"
+                        )
+                    known[address] = int(about["places"])
                 except LostError as error:
                     refused = str(error)
         self._places = known
@@ -158,12 +163,6 @@ class Connection:
                 f'the cluster has no worker with --resources "{host.PLACE}=1" yet'
             )
         return known
-
-    async def _introduce(self, address: str) -> int:
-        about = await self.call(address, host.about)
-        if about["code"] != fingerprint():
-            raise LostError(f"the worker {address} runs another version of Heads Up or torch")
-        return int(about["places"])
 
     async def call(self, worker: str, function: Callable[..., Any], *given: Any) -> Any:
         """What one of `host`'s functions answers there. Raises LostError if the worker does not

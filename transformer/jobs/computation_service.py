@@ -115,12 +115,9 @@ class Computing(AbstractContextManager["Computing"]):
         if asked is not None and not asked.cancelled:
             if place:
                 return Standing(key, "waiting", place=place, mine=mine)
-            progress, stage = (
-                float(reported.get("progress", 0.0)),
-                str(reported.get("stage", "starting")),
-            )
+            done, stage = reported.get("progress", 0.0), reported.get("stage", "starting")
             so_far = reported.get("so_far", {})
-            return Standing(key, "running", progress, stage, mine=mine, so_far=so_far)
+            return Standing(key, "running", float(done), str(stage), mine=mine, so_far=so_far)
         failed = read(folder / FAILED)
         so_far = failed.get("so_far") or reported.get("so_far") or {}  # its process still ends
         if reason := unwritten or str(failed.get("reason", "")):

@@ -34,10 +34,8 @@ class PairPieces:
 
         Raises ValueError for a model or a list that is none.
         """
-        self._source, self._target = (
-            processor(source, "The source's"),
-            processor(target, "The target's"),
-        )
+        self._source = processor(source, "The source's")
+        self._target = processor(target, "The target's")
         self._ids = {piece: id for id, piece in reversed([*enumerate(pieces)])}
         for name in (PAD, END, UNKNOWN):
             if name not in self._ids:

@@ -57,8 +57,13 @@ def train_run(path: str | os.PathLike[str], *, verbose: bool = False) -> Status:
         TrainingError: if not even the state could be written, as on a full disk; it has the reason.
     """
     run = RunFolder(path)
-    asked = _asked(run)
-    _forget_old_stop(run)
+    asked = run.config()
+    if not isinstance(asked, TrainingRun):
+        raise RunError(f"{run.path.name} keeps what was seen of a training; it cannot be trained")
+    with suppress(RunError):  # a stop that ended it before does not end it again; a new one does
+        ended = run.state()["status"] in ("cancelled", "failed", "finished")
+        if ended and run.control().command == "stop":
+            run.write_control(command="run")
     try:
         if isinstance(asked, LayerRun):
             return train_layers(run, asked, verbose=verbose)
@@ -79,22 +84,6 @@ def train_run(path: str | os.PathLike[str], *, verbose: bool = False) -> Status:
             return "failed"
         _say_failed(run, f"{type(error).__name__}: {error}")
         raise
-
-
-def _asked(run: RunFolder) -> TrainingRun:
-    """Raises RunError for a config.json that is wrong, or of what cannot be trained."""
-    asked = run.config()
-    if not isinstance(asked, TrainingRun):
-        raise RunError(f"{run.path.name} keeps what was seen of a training; it cannot be trained")
-    return asked
-
-
-def _forget_old_stop(run: RunFolder) -> None:
-    """A wish to stop that ended this run before does not end it again; one that came since does."""
-    with suppress(RunError):
-        ended = run.state()["status"] in ("cancelled", "failed", "finished")
-        if ended and run.control().command == "stop":
-            run.write_control(command="run")
 
 
 def _say_failed(run: RunFolder, reason: str) -> bool:

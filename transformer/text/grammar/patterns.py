@@ -102,14 +102,9 @@ _ENCLOSED = shapes(w.INSIDE, w.OF_PLACES, DEFINITE)
 _ANYWHERE = shapes((*w.INSIDE, *w.OUTSIDE), w.OF_PLACES, DEFINITE)
 _OBJECTS = tuple(Shape((name,), 0.15) for name in c.OBJECTS)
 WHO = Shape((c.WHO,), 0.2, 3)
-_AROUND = tuple(
-    c.Place(*pair)
-    for pair in (
-        ("behind", "derrière"),
-        ("in front of", "devant"),
-        ("near", "près de"),
-        ("next to", "à côté de"),
-    )
+_AROUND = (
+    *(c.Place("behind", "derrière"), c.Place("in front of", "devant")),
+    *(c.Place("near", "près de"), c.Place("next to", "à côté de")),
 )
 _UPON = (c.Place("on", "sur"), c.Place("under", "sous"))
 _FURNITURE = tuple(noun for noun in w.THINGS if noun.english[0] in ("table", "chair", "box", "bag"))

@@ -14,23 +14,10 @@ from math import prod
 from random import Random
 
 from transformer.text.grammar import clauses as c
+from transformer.text.grammar import patterns as p
 from transformer.text.grammar import verbs as v
 from transformer.text.grammar import words as w
 from transformer.text.grammar.clauses import BE_FORMS
-from transformer.text.grammar.patterns import (
-    ANIMALS,
-    IT_IS,
-    PATTERNS,
-    PERSONS,
-    SAY_OR_ASK,
-    WHO,
-    Choices,
-    Pattern,
-    Shape,
-    Way,
-    shapes,
-    ways,
-)
 from transformer.text.grammar.phrases import DEFINITE, SINGULAR, NounPhrases, OwnedPhrases, Words
 
 Sides = tuple[Words, Words]
@@ -41,10 +28,10 @@ LEVELS = (1, 2, 3)  # statements; adjectives, owners and "not"; everything
 class Kind:
     """Sentences of one kind: a subject, a verb, a place and what it acts on, said in one way."""
 
-    subjects: Choices
-    verbs: Choices
-    places: Choices
-    whats: Choices
+    subjects: p.Choices
+    verbs: p.Choices
+    places: p.Choices
+    whats: p.Choices
     fields: dict[str, str]
     weight: float
     size: int = field(init=False)
@@ -53,7 +40,7 @@ class Kind:
         object.__setattr__(self, "size", prod(len(choices) for choices in self._lists))
 
     @property
-    def _lists(self) -> tuple[Choices, ...]:
+    def _lists(self) -> tuple[p.Choices, ...]:
         return (self.subjects, self.verbs, self.places, self.whats)
 
     def sentence(self, number: int) -> Sides:
@@ -82,35 +69,35 @@ class Kind:
 def _kinds() -> Iterator[tuple[int, Kind]]:
     """Every kind with the level from which on it is met."""
     nothing = (None,)
-    for pattern in PATTERNS:
+    for pattern in p.PATTERNS:
         for what in pattern.whats:
             for subject in _split(pattern, what):
-                for way in _fitting(pattern.ways or SAY_OR_ASK, subject):
+                for way in _fitting(pattern.ways or p.SAY_OR_ASK, subject):
                     weight = pattern.weight * subject.weight * what.weight * way.weight
                     rest = (pattern.verbs, pattern.places, what.choices, way.fields, weight)
                     yield (max(subject.level, what.level, way.level), Kind(subject.choices, *rest))
-    for nouns, adjectives in IT_IS:
-        for what in shapes(nouns, adjectives, SINGULAR):
-            for way in ways("", "whether", modes=False)[:4]:
+    for nouns, adjectives in p.IT_IS:
+        for what in p.shapes(nouns, adjectives, SINGULAR):
+            for way in p.ways("", "whether", modes=False)[:4]:
                 weight = 0.2 * way.weight
                 yield (
                     max(what.level, way.level),
                     Kind((c.IT,), (v.BE,), nothing, what.choices, way.fields, weight),
                 )
-    for subject in (*PERSONS, *ANIMALS, *shapes(w.THINGS, w.OF_THINGS, DEFINITE)):
+    for subject in (*p.PERSONS, *p.ANIMALS, *p.shapes(w.THINGS, w.OF_THINGS, DEFINITE)):
         yield 3, Kind(subject.choices, nothing, nothing, nothing, {}, 0.1 * subject.weight)
 
 
-def _fitting(ways: tuple[Way, ...], subject: Shape) -> Iterator[Way]:
+def _fitting(ways: tuple[p.Way, ...], subject: p.Shape) -> Iterator[p.Way]:
     """The ways that go with a subject: "who" asks by itself."""
     for way in ways:
         if subject.choices[0] is not c.WHO or not way.fields["question"]:
             yield way
 
 
-def _split(pattern: Pattern, what: Shape) -> Iterator[Shape]:
+def _split(pattern: p.Pattern, what: p.Shape) -> Iterator[p.Shape]:
     """The subjects, "who" among them, without those that would be their own object."""
-    for shape in (*pattern.subjects, *((WHO,) if pattern.who else ())):
+    for shape in (*pattern.subjects, *((p.WHO,) if pattern.who else ())):
         choices, named = shape.choices, what.choices[0]
         if isinstance(named, str) and isinstance(choices[0], c.Pronoun):
             choices = tuple(
