@@ -20,8 +20,8 @@ from websockets.sync.client import connect
 
 from benchmarks.browser import served
 from benchmarks.sessions import Session
-from tests.attack.backmsg import Ids, payload
 from tests.attack.door import Attack
+from tests.attack.hostile import Ids, payload
 from tests.attack.training import config, losses, small_checkpoint
 from tests.jobs.asking import wait_for
 from tests.jobs.conftest import still_jobs

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,6 @@ from tests.training.conftest import KilledError, MakeTrainer, at, kill, losses
 from transformer.training import control_file as control_module
 from transformer.training.control_file import Control, ControlFile
 from transformer.training.run import RunFolder
-
-Say = Callable[[dict[str, Any]], None]
 
 
 @pytest.fixture(autouse=True)

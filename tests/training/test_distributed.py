@@ -98,9 +98,8 @@ def test_each_process_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> N
     pretend_torchrun(monkeypatch, world=4, local=2, rank=1, gpus=2)
     assert own_device(cuda) == torch.device("cuda", 1)
     assert own_device(torch.device("cpu")) == torch.device("cpu")
-    pretend_torchrun(
-        monkeypatch, world=2, local=1, rank=0, gpus=3
-    )  # two machines, one process each
+    # Two machines, one process each.
+    pretend_torchrun(monkeypatch, world=2, local=1, rank=0, gpus=3)
     assert own_device(cuda) == torch.device("cuda", 0)
     assert own_device(torch.device("cuda", 2)) == torch.device("cuda", 2)
 

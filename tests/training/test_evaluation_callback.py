@@ -6,15 +6,14 @@ import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from tests.training.conftest import QUICK, SMALL, losses, trainer_of, translation
+from tests.training.conftest import SMALL, MakeTrainer, losses, translation
 from transformer.checkpoint import load_checkpoint
-from transformer.config import ModelConfig, TrainingConfig
+from transformer.config import ModelConfig
 from transformer.inference import Translator
 from transformer.inference.trace import WEIGHTS
 from transformer.model import Transformer
@@ -30,16 +29,6 @@ def probe_set(pairs: list[tuple[str, str]]) -> ProbeSet:
     return ProbeSet(probes=pairs[:2], valid=pairs[2:12], language=True)
 
 
-def make(folder: Path, data: Prepared, probe_set: ProbeSet | None, **config: Any) -> Trainer:
-    return trainer_of(
-        RunFolder(folder),
-        ModelConfig(vocab_size=len(data.vocabulary), **SMALL),
-        TrainingConfig(**(QUICK | config)),
-        data,
-        probe_set=probe_set,
-    )
-
-
 def generous(trainer: Trainer) -> Trainer:
     """With a clock that stands still for looks, so that none has to wait."""
     callback = translation(trainer).callback
@@ -49,10 +38,10 @@ def generous(trainer: Trainer) -> Trainer:
 
 
 def test_what_is_seen_is_what_the_translator_says(
-    tmp_path: Path, data: Prepared, probe_set: ProbeSet
+    make_trainer: MakeTrainer, data: Prepared, probe_set: ProbeSet
 ) -> None:
     """The last snapshot, examples and figures, against the checkpoint's own traces."""
-    trainer = generous(make(tmp_path, data, probe_set, steps=12, average=1))
+    trainer = generous(make_trainer(probe_set=probe_set, steps=12, average=1))
     trainer.train()
     run = trainer.run
     translator = Translator(trainer.learner.model.eval(), data.vocabulary, "fp32")
@@ -92,16 +81,16 @@ def test_what_is_seen_is_what_the_translator_says(
 
 
 def test_looks_change_nothing_that_is_learned(
-    tmp_path: Path, data: Prepared, probe_set: ProbeSet
+    make_trainer: MakeTrainer, probe_set: ProbeSet
 ) -> None:
     """Nor does being stopped between them."""
-    alone = make(tmp_path / "alone", data, None)
+    alone = make_trainer("alone")
     alone.train()
-    seen = generous(make(tmp_path / "seen", data, probe_set))
+    seen = generous(make_trainer("seen", probe_set=probe_set))
     seen.train()
-    first = generous(make(tmp_path / "again", data, probe_set, steps=7))
+    first = generous(make_trainer("again", probe_set=probe_set, steps=7))
     first.train()
-    again = generous(make(tmp_path / "again", data, probe_set))
+    again = generous(make_trainer("again", probe_set=probe_set))
     again.train()
     steps = [[one for one in losses(t.run) if one[0] > 0] for t in (alone, seen, again)]
     assert steps[0] == steps[1] == steps[2]
@@ -112,8 +101,8 @@ def test_looks_change_nothing_that_is_learned(
 
 
 @pytest.fixture
-def callback(tmp_path: Path, data: Prepared, probe_set: ProbeSet) -> EvaluationCallback:
-    found = translation(make(tmp_path, data, probe_set, steps=100)).callback
+def callback(make_trainer: MakeTrainer, probe_set: ProbeSet) -> EvaluationCallback:
+    found = translation(make_trainer(probe_set=probe_set, steps=100)).callback
     assert found is not None
     return found
 
@@ -167,13 +156,13 @@ def test_looks_keep_to_their_share_of_the_time(callback: EvaluationCallback) -> 
 
 
 def test_neither_a_slow_first_look_nor_cheap_measuring_starves_the_film(
-    tmp_path: Path, data: Prepared, probe_set: ProbeSet, callback: EvaluationCallback
+    make_trainer: MakeTrainer, probe_set: ProbeSet, callback: EvaluationCallback
 ) -> None:
     """The first takes 5 s, cold and on a busy machine; each later one 0.05 s."""
     paced = Paced(callback, see=0.05, measure=0.0, first=5.0)
     assert [*paced.looks(1000, 0.1)]
     assert len(paced.seen) > 20  # what the first took is paid back after some 30 s of 100
-    other = translation(make(tmp_path / "other", data, probe_set)).callback
+    other = translation(make_trainer("other", probe_set=probe_set)).callback
     assert other is not None
     paced = Paced(other, see=1.0, measure=0.1)
     assert [*paced.looks(2000, 0.05)]
@@ -181,9 +170,9 @@ def test_neither_a_slow_first_look_nor_cheap_measuring_starves_the_film(
 
 
 def test_what_a_resumed_run_will_see_again_is_forgotten(
-    tmp_path: Path, data: Prepared, probe_set: ProbeSet
+    make_trainer: MakeTrainer, probe_set: ProbeSet
 ) -> None:
-    trainer = generous(make(tmp_path, data, probe_set))
+    trainer = generous(make_trainer(probe_set=probe_set))
     trainer.train()
     assert max(trainer.run.snapshots()) == 12
     trainer.run.forget_seen(5)
@@ -192,12 +181,12 @@ def test_what_a_resumed_run_will_see_again_is_forgotten(
 
 
 def test_reading_survives_what_is_half_written(
-    tmp_path: Path, data: Prepared, probe_set: ProbeSet
+    tmp_path: Path, make_trainer: MakeTrainer, probe_set: ProbeSet
 ) -> None:
     run = RunFolder(tmp_path / "none")
     assert (run.snapshots(), run.snapshot(3), run.labels()) == ([], {}, [])
     assert (run.examples(), run.inspect(), run.metrics()) == ([], {}, [])
-    trainer = generous(make(tmp_path / "run", data, probe_set, steps=2))
+    trainer = generous(make_trainer(probe_set=probe_set, steps=2))
     trainer.train()
     run = trainer.run
     whole = run.examples()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 from unittest.mock import Mock
 
@@ -43,20 +44,11 @@ def ours(states: Tensor, weight: Tensor, target: Tensor, smoothing: float) -> Fo
 def torchs(states: Tensor, weight: Tensor, target: Tensor, smoothing: float) -> Found:
     leaves = states.clone().requires_grad_(), weight.clone().requires_grad_()
     logits = (leaves[0] @ leaves[1].T).flatten(0, 1)
-
-    def cross_entropy(label_smoothing: float) -> Tensor:
-        return functional.cross_entropy(
-            logits,
-            target.flatten(),
-            ignore_index=PAD,
-            reduction="sum",
-            label_smoothing=label_smoothing,
-        )
-
-    smoothed = cross_entropy(smoothing)
-    return Found(
-        smoothed.detach(), cross_entropy(0.0).detach(), *torch.autograd.grad(smoothed, leaves)
+    cross_entropy = partial(
+        functional.cross_entropy, logits, target.flatten(), ignore_index=PAD, reduction="sum"
     )
+    smoothed, plain = cross_entropy(label_smoothing=smoothing), cross_entropy().detach()
+    return Found(smoothed.detach(), plain, *torch.autograd.grad(smoothed, leaves))
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
@@ -68,6 +60,25 @@ def test_equals_torch_in_float64(
     data = inputs(7, 5)
     for mine, other in zip(ours(*data, smoothing), torchs(*data, smoothing), strict=True):
         torch.testing.assert_close(mine, other, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_a_bias_of_the_logits_too(smoothing: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As models of others have one: it is a weight of a state that is always 1."""
+    monkeypatch.setattr(loss, "SLICE_ROWS", 4)
+    states, weight, target = inputs(7, 5, d_model=9)
+    states[..., 8] = 1
+    other = torchs(states, weight, target, smoothing)
+    leaves = [
+        part.clone().requires_grad_() for part in (states[..., :8], weight[:, :8], weight[:, 8])
+    ]
+    mine, plain = smoothed_cross_entropy(
+        *leaves[:2], target, smoothing=smoothing, pad_id=PAD, bias=leaves[2]
+    )
+    found = (mine, plain, *torch.autograd.grad(mine, leaves))
+    by_state, by_weight = other.grad_states[..., :8], other.grad_weight
+    expected = (other.smoothed, other.plain, by_state, by_weight[:, :8], by_weight[:, 8])
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
@@ -200,27 +211,3 @@ def test_second_derivatives_are_refused() -> None:
     (gradient,) = torch.autograd.grad(smoothed * factor, leaf, create_graph=True)
     with pytest.raises(RuntimeError, match="twice"):
         gradient.sum().backward()
-
-
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_a_bias_of_the_logits_too(smoothing: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As models of others have one."""
-    monkeypatch.setattr(loss, "SLICE_ROWS", 4)
-    target = torch.randint(1, 13, (7, 5)) * (torch.rand(7, 5) < 0.7)
-    leaves = [
-        torch.randn(shape, dtype=torch.float64).requires_grad_()
-        for shape in ((7, 5, 8), (13, 8), (13,))
-    ]
-    states, weight, bias = leaves
-    mine, _ = smoothed_cross_entropy(
-        states, weight, target, smoothing=smoothing, pad_id=0, bias=bias
-    )
-    logits = (states @ weight.T + bias).flatten(0, 1)
-    its = functional.cross_entropy(
-        logits, target.flatten(), ignore_index=0, reduction="sum", label_smoothing=smoothing
-    )
-    torch.testing.assert_close(mine, its)
-    for found, expected in zip(
-        torch.autograd.grad(mine, leaves), torch.autograd.grad(its, leaves), strict=True
-    ):
-        torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
