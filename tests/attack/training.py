@@ -64,10 +64,9 @@ def sound(run: JobFolder, asked: TrainingRun) -> None:
     saved = run.saved_step()
     assert not run.resume_path.exists() or saved > 0, "the save cannot be read"
     assert saved <= trained, f"saved at {saved}, but {trained} lines of metrics"
-    for line in (
-        run.metrics_path.read_bytes().split(b"\n")[:-1] if run.metrics_path.exists() else ()
-    ):
-        json.loads(line)
+    if run.metrics_path.exists():
+        for line in run.metrics_path.read_bytes().split(b"\n")[:-1]:
+            json.loads(line)
     if run.checkpoint_path.exists():
         load_checkpoint(run.checkpoint_path)
 
@@ -76,15 +75,12 @@ def whole(run: JobFolder, steps: int = STEPS) -> None:
     """A finished run, the same as if nobody had disturbed it."""
     expected, weights = undisturbed(steps)
     found = losses(run)
-    assert found == expected, f"another loss than undisturbed from step {_first(found, expected)}"
+    both = enumerate(zip(found, expected, strict=False), 1)
+    first = next((step for step, (one, other) in both if one != other), -1)
+    assert found == expected, f"another loss than undisturbed from step {first}"
     assert (run.checkpoint_path / "model.safetensors").read_bytes() == weights
     left = [path.name for path in run.path.rglob(".*tmp*")]
     assert not left, f"left half written: {left}"
-
-
-def _first(found: list[float], expected: list[float]) -> int:
-    pairs = zip(found, expected, strict=False)
-    return next((n for n, (one, other) in enumerate(pairs, 1) if one != other), -1)
 
 
 def small_checkpoint(folder: Path) -> Path:
