@@ -117,7 +117,7 @@ def early_save(
     _write(run.path / "config.json", _film(checkpoint, probes, model.config).to_dict())
     evaluator = Evaluator(model, vocabulary, ProbeSet(probes=probes, valid=probes))
     write_snapshot(run, step, evaluator.attention(), evaluator.labels())
-    looked = {"step": step, "examples": evaluator.examples()}
+    looked: dict[str, Any] = {"step": step, "examples": evaluator.examples()}
     for path, lines, line in (
         (run.examples_path, run.examples(), looked),
         (run.metrics_path, run.metrics(), {"step": step, **figures}),
