@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import os
 import statistics
 import subprocess
 import sys
@@ -26,15 +25,11 @@ import numpy as np
 
 from benchmarks.browser import ROOT, served
 from benchmarks.sessions import Session
+from transformer.jobs.limits import cores
 
 AIM = 3.0
 BURN = "while True: pass"
 _NUMBERS = itertools.count(11)
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

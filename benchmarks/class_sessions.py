@@ -19,10 +19,8 @@ from transformer.ui.server.class_news import PATH
 from transformer.ui.server.visitor import new_id
 
 TOKEN = "a token for the benchmark"
-QUIET, SPREAD = (
-    0.15,
-    3.0,
-)  # seconds: as explorer.js waits before it reports a head that it was led to
+# Seconds, as explorer.js waits before it reports a head that it was led to.
+QUIET, SPREAD = 0.15, 3.0
 
 
 class Teacher:
@@ -33,9 +31,8 @@ class Teacher:
         self.session.fill("Token", TOKEN)
         self.session.click("Open a class")
         lines = self.session.text.splitlines()
-        self.code = next(line for line in lines if len(line) == 7 and line[3] == " ").replace(
-            " ", ""
-        )
+        code = next(line for line in lines if len(line) == 7 and line[3] == " ")
+        self.code = code.replace(" ", "")
         self.params: dict[str, str] = {}
 
     def go(self, page: str, **params: object) -> float:

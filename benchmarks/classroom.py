@@ -76,9 +76,8 @@ def join(browser: Browser, address: str, code: str) -> Page:
 
 def press(what: Locator) -> float:
     """A click, and when it was made: seconds since 1970."""
-    return (
-        float(what.evaluate("(node) => { const at = Date.now(); node.click(); return at; }")) / 1e3
-    )
+    at = what.evaluate("(node) => { const at = Date.now(); node.click(); return at; }")
+    return float(at) / 1e3
 
 
 class Watched:

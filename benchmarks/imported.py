@@ -31,20 +31,7 @@ from transformer.inference import Translator
 from transformer.inference.options import Decoding
 
 PIECES, TOKENS = 58_101, 20
-WORDS = [
-    "the",
-    "baker",
-    "paints",
-    "a",
-    "boat",
-    "today",
-    "and",
-    "she",
-    "sells",
-    "bread",
-    "at",
-    "night",
-]
+TEXT = "the baker paints a boat today and she sells bread at night"
 
 
 def made(folder: Path) -> MarianMTModel:
@@ -70,7 +57,7 @@ def made(folder: Path) -> MarianMTModel:
     model.save_pretrained(folder)
     written = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter([" ".join(WORDS)] * 3),
+        sentence_iterator=iter([TEXT] * 3),
         model_writer=written,
         vocab_size=30,
         hard_vocab_limit=False,
@@ -127,7 +114,7 @@ def peak(folder: Path) -> int:
     lines = (
         "from pathlib import Path",
         "from transformer.inference import Translator",
-        f"Translator.load({str(folder)!r}, 'cpu').trace({' '.join(WORDS)!r}, max_len={TOKENS})",
+        f"Translator.load({str(folder)!r}, 'cpu').trace({TEXT!r}, max_len={TOKENS})",
         # Not ru_maxrss, which a process begins with at the height of the one that started it.
         "print(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0])",
     )
@@ -170,8 +157,7 @@ def main() -> None:
     print(f"a process with it and one trace takes at most {most / 2**20:,.0f} MiB")
     for rows in (1, 32):
         print(f"{rows} sentences, tokens/s: {beside(translator, model, rows, rounds)}")
-    text = " ".join(WORDS)
-    traced = [seconds(lambda: translator.trace(text, max_len=TOKENS)) for _ in range(rounds)]
+    traced = [seconds(lambda: translator.trace(TEXT, max_len=TOKENS)) for _ in range(rounds)]
     print(f"a trace of {TOKENS} pieces with all sites: {statistics.median(traced):.2f} s")
 
 

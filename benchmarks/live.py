@@ -67,9 +67,9 @@ def row(name: str, found: list[dict[str, Any]]) -> str:
 
 def run_ours(task: str, seed: int) -> dict[str, Any]:
     """Seconds of training (looks counted) until the first look at which the goal is met."""
-    from transformer.training.command import train_run
     from transformer.training.recipe import describe
     from transformer.training.run import RunFolder
+    from transformer.training.train_folder import train_run
 
     with tempfile.TemporaryDirectory() as folder:
         run = RunFolder(Path(folder) / task)
@@ -93,52 +93,25 @@ def run_peer(seed: int) -> dict[str, Any]:
     import torch
     from torch import nn
 
-    from transformer.model.positions import sinusoidal
+    from benchmarks.training_engines import Peer
     from transformer.text.batching import make_batch
     from transformer.training.data import TrainingPairs, epoch_plan, prepare
-    from transformer.training.fitted_vocabulary import fitted_vocabulary
     from transformer.training.recipe import describe
     from transformer.training.run import RunFolder
     from transformer.training.schedule import learning_rate
+    from transformer.training.train_folder import fitted_vocabulary
 
     asked = describe("reverse", settings={"seed": seed})
     shape, config = asked.model, asked.training
     torch.manual_seed(seed)
-
-    class Peer(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.embedding = nn.Embedding(shape.vocab_size, shape.d_model)
-            nn.init.normal_(self.embedding.weight, std=shape.d_model**-0.5)
-            layers, width = shape.n_layers, shape.d_ff
-            self.stacks = nn.Transformer(
-                shape.d_model, shape.n_heads, layers, layers, width, 0.0, batch_first=True
-            )
-            self.stacks.encoder.enable_nested_tensor = False  # a prototype, and it warns
-            self.register_buffer("table", sinusoidal(64, shape.d_model))
-
-        def forward(self, src: torch.Tensor, tgt: torch.Tensor) -> torch.Tensor:
-            sides = [
-                self.embedding(ids) * shape.d_model**0.5 + self.table[: ids.shape[1]]
-                for ids in (src, tgt)
-            ]
-            future = nn.Transformer.generate_square_subsequent_mask(tgt.shape[1])
-            hidden = torch.where(src == shape.pad_id, -torch.inf, 0.0)
-            states = self.stacks(
-                *sides,
-                tgt_mask=future,
-                src_key_padding_mask=hidden,
-                memory_key_padding_mask=hidden,
-                tgt_is_causal=True,
-            )
-            return nn.functional.linear(states, self.embedding.weight)
+    torch.backends.mha.set_fastpath_enabled(False)  # a prototype, and it warns
 
     with tempfile.TemporaryDirectory() as folder:
         run = RunFolder(folder)
         corpus = TrainingPairs.of_task("reverse", asked.options, seed)
         fitted_vocabulary(corpus, 0).save(run.vocabulary_path)
         data = prepare(run, corpus, vocab_size=shape.vocab_size, max_len=128)
-        model = Peer()
+        model = Peer(shape, 64)
         adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
         ids = {"pad_id": shape.pad_id, "bos_id": shape.bos_id}
         held_out = make_batch(data.valid, range(128), **ids)

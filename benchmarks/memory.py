@@ -34,17 +34,7 @@ VISITS: list[tuple[str, dict[str, str]]] = [
     ("pages/inside.py", {"section": "training"}),
 ]
 WORDS = (
-    "the",
-    "a",
-    "cat",
-    "student",
-    "house",
-    "sees",
-    "finds",
-    "old",
-    "red",
-    "we",
-    "they",
+    *("the", "a", "cat", "student", "house", "sees", "finds", "old", "red", "we", "they"),
     "never",
 )
 

@@ -27,6 +27,7 @@ from transformer.run_config import FilesRun
 from transformer.text import Vocabulary, read_pairs
 from transformer.text.files import atomic_path
 from transformer.training.command import train_command
+from transformer.training.quality import evaluate
 from transformer.training.run import RunFolder
 
 PUBLISHED = 41.02  # Wu et al. 2021, Transformer-Tiny, text alone, test2016 En-De
@@ -78,17 +79,10 @@ def prepare(folder: Path, run: RunFolder) -> dict[str, Path]:
 
 def bleu(run: RunFolder, table: Path, beam: int = 5) -> BLEUScore:
     """BLEU of the run's checkpoint over a table of tokenised pairs."""
+    sources, targets = zip(*read_pairs(table), strict=True)
     translator = Translator.load(run.checkpoint_path)
-    pairs = list(read_pairs(table))
-    order = sorted(range(len(pairs)), key=lambda number: len(pairs[number][0]))
-    found = [""] * len(pairs)
-    for start in range(0, len(order), 32):
-        part = order[start : start + 32]
-        texts = translator.translate_batch([pairs[n][0] for n in part], beam_size=beam)
-        for number, translation in zip(part, texts, strict=True):
-            found[number] = translation.text
-    counted = BLEU(tokenize="none", force=True)
-    return counted.corpus_score(found, [[target for _, target in pairs]])
+    _, found = evaluate(translator, sources, [[target] for target in targets], beam_size=beam)
+    return BLEU(tokenize="none", force=True).corpus_score(found, [targets])
 
 
 def main() -> None:

@@ -95,10 +95,7 @@ def run_ctranslate(translator: ctranslate2.Translator, tokens: int, beam_size: i
     def run(sources: list[list[int]]) -> Any:
         pieces = [[f"t{max(id, 2)}" for id in row[:-1]] + ["</s>"] for row in sources]
         return translator.translate_batch(
-            pieces,
-            beam_size=beam_size,
-            min_decoding_length=tokens,
-            max_decoding_length=tokens,
+            pieces, beam_size=beam_size, min_decoding_length=tokens, max_decoding_length=tokens
         )
 
     return run

@@ -97,11 +97,8 @@ class Session:
         self.widgets[element.id] = WidgetState(id=element.id, string_value=text)
 
     def _receive(self) -> None:
-        """Take messages until the script has run to its end; the page is what they say.
-
-        Raises:
-            RuntimeError: if the script raised.
-        """
+        """Take messages until the script has run to its end; the page is what they say. Raises
+        RuntimeError if the script raised."""
         texts: list[str] = []
         while True:
             written = self.socket.recv(timeout=120)

@@ -63,16 +63,12 @@ def plain_dropout(self: Dropout, x: Tensor) -> Tensor:
 
 
 def whole_cross_entropy(
-    states: Tensor, weight: Tensor, target: Tensor, *, smoothing: float, pad_id: int
+    states: Tensor, weight: Tensor, target: Tensor, *, smoothing: float, pad_id: int, bias: None
 ) -> tuple[Tensor, Tensor]:
     """PyTorch's own loss over all logits at once, in float32 as autocast has it."""
     logits = functional.linear(states, weight).flatten(0, 1).float()
     loss = functional.cross_entropy(
-        logits,
-        target.flatten(),
-        ignore_index=pad_id,
-        label_smoothing=smoothing,
-        reduction="sum",
+        logits, target.flatten(), ignore_index=pad_id, label_smoothing=smoothing, reduction="sum"
     )
     return loss, loss.detach()
 
@@ -106,14 +102,17 @@ def ours() -> dict[str, Step]:
 class Peer(nn.Module):
     """`nn.Transformer` with what it leaves to its user: embedding, positions, tied output."""
 
-    def __init__(self, dropout: float = 0.1, paper: bool = False) -> None:
+    def __init__(self, shape: ModelConfig, longest: int, paper: bool = False) -> None:
         """`paper`: no dropout on attention weights and inside the FFN, where the paper has none."""
         super().__init__()
-        self.embedding = nn.Embedding(VOCABULARY, 256)
-        nn.init.normal_(self.embedding.weight, std=256**-0.5)
-        self.dropout = nn.Dropout(dropout)
-        self.body = nn.Transformer(256, 8, 6, 6, 1024, dropout, batch_first=True)
-        self.register_buffer("positions", sinusoidal(LENGTH, 256))
+        d, layers, rate = shape.d_model, shape.n_layers, shape.dropout
+        self.embedding = nn.Embedding(shape.vocab_size, d)
+        nn.init.normal_(self.embedding.weight, std=d**-0.5)
+        self.dropout = nn.Dropout(rate)
+        self.body = nn.Transformer(
+            d, shape.n_heads, layers, layers, shape.d_ff, rate, batch_first=True
+        )
+        self.register_buffer("positions", sinusoidal(longest, d))
         for layer in self.body.modules() if paper else ():
             if isinstance(layer, nn.MultiheadAttention):
                 layer.dropout = 0.0
@@ -121,15 +120,16 @@ class Peer(nn.Module):
                 layer.dropout.p = 0.0
 
     def embed(self, ids: Tensor) -> Tensor:
-        embedded: Tensor = self.dropout(self.embedding(ids) * 16 + self.positions)
-        return embedded
+        scale = self.embedding.embedding_dim**0.5
+        embedded: Tensor = self.embedding(ids) * scale + self.positions[: ids.shape[1]]
+        return self.dropout(embedded)
 
-    def forward(self, batch: Batch) -> Tensor:
-        src_padding, tgt_padding = batch.src == 0, batch.tgt_in == 0
-        future = torch.ones(LENGTH, LENGTH, dtype=torch.bool).triu(1)
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        src_padding, tgt_padding = src == 0, tgt == 0
+        future = torch.ones(tgt.shape[1], tgt.shape[1], dtype=torch.bool).triu(1)
         states = self.body(
-            self.embed(batch.src),
-            self.embed(batch.tgt_in),
+            self.embed(src),
+            self.embed(tgt),
             tgt_mask=future,
             src_key_padding_mask=src_padding,
             tgt_key_padding_mask=tgt_padding,
@@ -141,13 +141,14 @@ class Peer(nn.Module):
 
 def peer_step(bf16: bool, paper: bool = False) -> Step:
     """The usual way: autocast, cross-entropy, clipping, fused Adam."""
-    model, batch = Peer(paper=paper).train(), random_batch()
+    shape = ModelConfig.preset("small", vocab_size=VOCABULARY)
+    model, batch = Peer(shape, LENGTH, paper).train(), random_batch()
     adam = torch.optim.Adam(model.parameters(), lr=RATE, betas=(0.9, 0.98), eps=1e-9, fused=True)
 
     def step() -> float:
         adam.zero_grad()
         with torch.autocast("cpu", torch.bfloat16) if bf16 else nullcontext():
-            logits = model(batch)
+            logits = model(batch.src, batch.tgt_in)
             loss = functional.cross_entropy(
                 logits.flatten(0, 1),
                 batch.tgt_out.flatten(),

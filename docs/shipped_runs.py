@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import tempfile
 import time
@@ -31,15 +32,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from transformer import Translator  # noqa: E402
+from transformer.analysis import findings  # noqa: E402
 from transformer.analysis.corpora import corpus_for  # noqa: E402
-from transformer.analysis.findings import FINDINGS  # noqa: E402
 from transformer.analysis.findings.finding import spread  # noqa: E402
-from transformer.analysis.findings.over_training import (  # noqa: E402
-    SCORES,
-    saves_of,
-    scores_of,
-    write_scores,
-)
+from transformer.analysis.findings.over_training import SCORES, write_scores  # noqa: E402
 from transformer.jobs import Jobs, Limits, shipped_race  # noqa: E402
 from transformer.jobs.make_shipped import early_save, pack  # noqa: E402
 from transformer.jobs.race_runs import by_distance, race_runs, submit_race  # noqa: E402
@@ -52,9 +48,8 @@ from transformer.training.train_folder import train_run  # noqa: E402
 from transformer.ui.training.draft import probes  # noqa: E402
 
 RUNS = ROOT / "checkpoints" / "runs"
-evaluation_callback.GRACE = float(
-    "inf"
-)  # no look waits for its price: the film is what these are made for
+# No look waits for its price: the film is what these are made for.
+evaluation_callback.GRACE = math.inf
 
 
 def toy(task: str) -> Path:
@@ -72,7 +67,8 @@ def toy(task: str) -> Path:
 def pruned(run: Path, checkpoint: Path) -> None:
     """BLEU of a run's saves with all heads and without some, on 60 sentences of the corpus."""
     corpus = corpus_for(checkpoint, Translator.load(checkpoint).vocabulary)
-    scores = scores_of(saves_of(run), spread(corpus, FINDINGS["tolerance"].most))
+    some = spread(corpus, findings.FINDINGS["tolerance"].most)
+    scores = findings.scores_of(findings.saves_of(run), some)
     write_scores(checkpoint / SCORES, scores)
     for one in scores:
         print(f"step {one.step}: BLEU {one.whole.score:.1f}, pruned {one.pruned.score:.1f}")

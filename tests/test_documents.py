@@ -1,18 +1,20 @@
-"""README and docs keep their word: examples run, the map is the house, links lead somewhere."""
+"""README, docs and notebooks keep their word: they run, links lead somewhere, the map is true."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from tests.test_floors import FLOORS
+from transformer.exchange import export_marian
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -130,3 +132,20 @@ def test_the_readme_shows_the_floors_that_the_tests_hold() -> None:
     assert shown == {room: FLOORS[room] for room in shown}
     assert len(shown) >= 10
     assert [*shown.values()] == sorted(shown.values(), reverse=True)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
+def test_a_notebook_runs_from_top_to_bottom(
+    path: Path, checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a small model in the place of a large one."""
+    monkeypatch.chdir(tmp_path)
+    export_marian(checkpoints / "tiny", "theirs")
+    space: dict[str, Any] = {}
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    for number, cell in enumerate(cells):
+        if cell["cell_type"] == "code":
+            assert not cell["outputs"], "a notebook is committed without what it printed"
+            exec(compile("".join(cell["source"]), f"{path.name}, cell {number}", "exec"), space)
+    assert {"figure.html", "view.html", "weights.csv"} <= {one.name for one in tmp_path.iterdir()}
+    assert len(space["lost"]) == space["trace"].n_heads

@@ -89,10 +89,7 @@ def test_the_runs_that_came_with_the_app_are_read() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (
-            {"kind": "tusk"},
-            "one of task, pairs, files, layer, film, not 'tusk'; did you mean",
-        ),
+        ({"kind": "tusk"}, "one of task, pairs, files, layer, film, not 'tusk'; did you mean"),
         ({"kind": ["task"]}, "a run's kind must be one of"),
         ({"kind": "pairs"}, "the data of a run of pairs has no 'task'"),
         ({"data": {"task": "copy", "pairs": "pairs.tsv"}}, "has no 'pairs'"),
@@ -100,20 +97,11 @@ def test_the_runs_that_came_with_the_app_are_read() -> None:
         ({"data": "copy"}, "data must be an object, not 'copy'"),
         ({"data": {}}, "a run needs a value for 'task'"),
         ({"data": {"task": 3}}, "task must be a text, not 3"),
-        (
-            {"data": {"task": "copy", "options": {"n_train": "9"}}},
-            "n_train must be a whole",
-        ),
-        (
-            {"data": {"task": "copy", "options": {"n_train": True}}},
-            "n_train must be a whole",
-        ),
+        ({"data": {"task": "copy", "options": {"n_train": "9"}}}, "n_train must be a whole"),
+        ({"data": {"task": "copy", "options": {"n_train": True}}}, "n_train must be a whole"),
         ({"task": "copy"}, "'task' of a run of task stands under 'data'"),
         ({"model": None}, "model must be an object, not None"),
-        (
-            {"model": {**SHAPE.to_dict(), "d_modle": 7}},
-            "has no field 'd_modle'; did you mean",
-        ),
+        ({"model": {**SHAPE.to_dict(), "d_modle": 7}}, "has no field 'd_modle'; did you mean"),
         ({"model": {**SHAPE.to_dict(), "n_heads": 3}}, "must be a multiple of n_heads 3"),
         ({"training": {"steps": 0}}, "steps must be at least 1, not 0"),
         ({"training": {"learning_rate": float("nan")}}, "must be a finite number"),

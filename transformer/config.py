@@ -193,7 +193,7 @@ class TrainingConfig(_Record):
         label_smoothing: ε_ls (0.1).
         join: share of the examples that are two to four random pairs end to end (paper: none).
         blur_price: λ of λ·(1 - Σ α²) in the loss, nats, for the rows of attention in the mean:
-            it makes heads choose (paper: none; `sharpness.py`).
+            it makes heads choose (paper: none; `loss.AttentionPrice`).
         likeness_price: λ of λ·Σ ᾱ² in the loss, nats, for the mean row ᾱ of each head: it sends
             different queries to different keys (paper: none).
         clip_norm: largest gradient norm; 0 means no clipping.

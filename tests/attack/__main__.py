@@ -19,14 +19,33 @@ import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 
-os.environ.setdefault(
-    "OMP_NUM_THREADS", "1"
-)  # read when torch is first imported; `forked` needs it
+# Read when torch is first imported; `forked` needs it.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch
 
-from tests.attack.door import Attack, Door
-from tests.attack.doors import DOORS
+from tests.attack import classes, clock, full, given, kills, memory, messages, typed, uploads
+from tests.attack.door import Attack, Door, simple
+
+DOORS: dict[str, Door] = {
+    "texts": simple(given.texts, share=0.5),
+    "links": simple(given.links, share=0.5),
+    "checkpoints": simple(given.checkpoints, share=0.5),
+    "folders of others": simple(given.folders_of_others),
+    "classes": simple(classes.classes),
+    "traces": simple(given.traces, share=0.5),
+    "run folders": simple(given.runs, share=0.5),
+    "uploads": Door(uploads.opened, rounds=40),
+    "messages": Door(messages.opened, share=2.0, rounds=15),
+    "command line": Door(typed.commands, share=2.0, rounds=10),
+    "calls": Door(typed.calls, share=0.5),
+    "trainers killed": Door(kills.trainers, share=6.0, rounds=4),
+    "servers killed": Door(kills.servers, share=4.0, rounds=1),
+    "two servers": Door(kills.two_servers, share=2.0, rounds=2),
+    "a full disk": Door(full.opened, share=2.0, rounds=4),
+    "no memory left": Door(memory.opened, rounds=5),
+    "a clock put back": Door(clock.opened, rounds=20),
+}
 
 
 @dataclass

@@ -29,7 +29,8 @@ def classes(chance: random.Random, folder: Path) -> None:
             told(error)
         _holds(found)
     found.close()
-    _is_empty(found)
+    assert not len(found)
+    assert not any(found.of(visitor) for visitor in VISITORS)
 
 
 def _act(chance: random.Random, found: Classes) -> None:
@@ -81,8 +82,3 @@ def _holds(found: Classes) -> None:
             assert len(one.name) <= NAME_LENGTH
             assert "<script>" not in plain(one.label)
     assert not found.of("")
-
-
-def _is_empty(found: Classes) -> None:
-    assert not len(found)
-    assert not any(found.of(visitor) for visitor in VISITORS)

@@ -14,9 +14,9 @@ from unittest.mock import patch
 
 from tests.attack.door import Attack, forked
 from tests.attack.training import STEPS, config, fresh, undisturbed, whole
-from tests.jobs.conftest import Still
+from tests.jobs.conftest import still_jobs
 from transformer.analysis.corpora import Corpus
-from transformer.jobs import Computing, Jobs, Limits, claims
+from transformer.jobs import Computing, Limits, claims
 from transformer.jobs.computation import of_report
 from transformer.jobs.info import in_line
 from transformer.jobs.queue import Queue
@@ -64,7 +64,7 @@ def opened(folder: Path) -> Iterator[Attack]:
 def the_queue(chance: random.Random, folder: Path) -> None:
     """First come, first served; the newest is shown first; a run is claimed once."""
     root = folder / "runs"
-    jobs = Jobs(root, Limits(disk_free=1), executor=lambda queue, limits: Still())
+    jobs = still_jobs(root, disk_free=1)
     queue = Queue(root)
     names = [jobs.submit(config(), f"ann{n}") for n in range(chance.randint(1, 5))]
     shown = [info.name for info in jobs.runs()]

@@ -6,7 +6,6 @@ import contextlib
 import random
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,12 +13,12 @@ from typing import Any
 
 from tests.attack.door import Attack, forked
 from tests.attack.hostile import told
-from tests.attack.models import small_checkpoint
-from tests.attack.training import STEPS, config, fresh, sound, undisturbed, whole
+from tests.attack.training import STEPS, config, fresh, small_checkpoint, sound, undisturbed, whole
 from tests.checkpoint.models import files, tiny
-from tests.jobs.conftest import Still
+from tests.jobs.asking import wait_for
+from tests.jobs.conftest import still_jobs
 from transformer.checkpoint import load_checkpoint, save_checkpoint
-from transformer.jobs import Computation, Computing, JobError, Jobs, Limits
+from transformer.jobs import Computation, Computing, JobError, Limits
 from transformer.training.train_folder import train_run
 
 SIZE = 8 * 2**20  # bytes of the small disk
@@ -156,11 +155,8 @@ def measured(given: Mapping[str, Any], progress: Callable[..., None]) -> dict[st
 
 def settled(computing: Computing, key: str) -> Any:
     """How the pass stands once it waits and runs no longer."""
-    deadline = time.monotonic() + PATIENCE
-    while (found := computing.look(key, "ann")).live:
-        assert time.monotonic() < deadline, found
-        time.sleep(0.02)
-    return found
+    wait_for(lambda: not computing.look(key, "ann").live, lambda: computing.look(key))
+    return computing.look(key, "ann")
 
 
 def a_queue(chance: random.Random, small: Disk, vocabulary: Any) -> None:
@@ -169,7 +165,7 @@ def a_queue(chance: random.Random, small: Disk, vocabulary: Any) -> None:
 
     def act() -> int:
         """Runs put in line, until there is no more room."""
-        jobs = Jobs(root, Limits(disk_free=1), executor=lambda queue, limits: Still())
+        jobs = still_jobs(root, disk_free=1)
         for number in range(10**6):
             try:
                 jobs.submit(config(), f"ann{number}", {"x.tsv": b"a\tb\n" * 1000})
@@ -180,7 +176,7 @@ def a_queue(chance: random.Random, small: Disk, vocabulary: Any) -> None:
                 return number
         return 0
 
-    jobs = Jobs(root, Limits(disk_free=1), executor=lambda queue, limits: Still())
+    jobs = still_jobs(root, disk_free=1)
     with small.full(chance.randrange(100_000)) as most:
         ended = forked(act, PATIENCE, file=most)
         assert not ended.error, ended.error

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tests.attack.hostile import spoil, text, told
-from tests.attack.models import small_checkpoint
+from tests.attack.training import small_checkpoint
 from tests.checkpoint.models import tiny
 from transformer import Trace
 from transformer.analysis.corpora import Corpus

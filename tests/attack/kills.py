@@ -1,4 +1,4 @@
-"""`kill -9`, at moments nobody chose: of who trains, and of worker and server."""
+"""`kill -9`, at moments nobody chose: of who trains, of worker and server, of one of two."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ import psutil
 
 from tests.attack.door import Attack, forked
 from tests.attack.training import STEPS, config, fresh, losses, sound, undisturbed, whole
-from tests.jobs.conftest import Still
-from transformer.jobs import Jobs, Limits
+from tests.jobs.conftest import STANDIN, asked, still_jobs
+from transformer.jobs import Jobs
 from transformer.jobs.folder import JobFolder
 from transformer.run_config import TrainingRun
 from transformer.training.train_folder import train_run
@@ -62,7 +62,7 @@ def trainers(folder: Path) -> Iterator[Attack]:
 def servers(folder: Path) -> Iterator[Attack]:
     """Worker, server or both are killed while a real worker trains."""
     root = folder / "runs"
-    looking = Jobs(root, Limits(disk_free=1), executor=lambda queue, limits: Still())
+    looking = still_jobs(root, disk_free=1)
     apps: list[App] = []
     finished, killed = 0, {"worker": 0, "server": 0, "both": 0}
     name = ""
@@ -163,3 +163,57 @@ class App:
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe:
                 pipe.close()
+
+
+@contextmanager
+def two_servers(folder: Path) -> Iterator[Attack]:
+    """Two over one folder of runs, stopped, killed and started again meanwhile. Each input is a few
+    runs, half by each; a trainer that only writes steps takes them: it is the servers that are
+    tried."""
+    root = folder / "runs"
+    looking = still_jobs(root, disk_free=1)
+    apps = [App(root, STANDIN), App(root, STANDIN)]
+    trained, kills = 0, 0
+
+    def once(chance: random.Random) -> None:
+        nonlocal trained, kills
+        wanted: dict[str, int] = {}
+        for number in range(chance.randint(2, 8)):
+            steps = chance.choice((1, 5, 30))
+            config = asked(steps=steps, nap=chance.choice((0.0, 0.01)), title=f"run {number}")
+            name = apps[number % 2].submit(config, f"visitor {number}")
+            assert name, "it was not put in line"
+            wanted[name] = steps
+        killed = chance.random() < 0.2
+        if killed:
+            time.sleep(chance.random())
+            which = chance.randrange(2)
+            apps[which].kill(chance.choice(("server", "worker", "both")))
+            kills += 1
+            if apps[which].process.poll() is not None:
+                apps[which] = App(root, STANDIN)
+        for number, (name, steps) in enumerate(wanted.items()):
+            ended(looking, name, f"visitor {number}", killed)
+            folder = looking.folder(name)
+            taken = [line["step"] for line in folder.metrics()]
+            assert taken == [*range(1, steps + 1)], f"steps missing or doubled: {taken}"
+            starts = (folder.path / "starts.txt").read_text().split()
+            assert killed or len(starts) == 1, f"{name} was begun {len(starts)} times"
+            looking.delete(name, f"visitor {number}")
+            trained += 1
+
+    yield Attack(once, lambda: f"{trained} runs, none twice; {kills} kills")
+    for app in apps:
+        app.close()
+
+
+def ended(looking: Jobs, name: str, owner: str, killed: bool) -> None:
+    """Wait until the run is finished; one whose worker was killed is resumed."""
+    deadline = time.monotonic() + PATIENCE
+    while (info := looking.run(name)).status != "finished":
+        assert time.monotonic() < deadline, f"no end in {PATIENCE} s: {info}"
+        if info.status == "failed":
+            assert killed, info.reason
+            assert "worker" in info.reason, info.reason
+            looking.resume(name, owner)
+        time.sleep(0.02)

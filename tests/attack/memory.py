@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.attack.door import Attack, Ended, forked
-from tests.attack.models import small_checkpoint
-from tests.attack.training import STEPS, config, fresh, losses, undisturbed
+from tests.attack.training import STEPS, config, fresh, losses, small_checkpoint, undisturbed
 from tests.attack.typed import typed
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import report

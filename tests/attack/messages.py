@@ -20,18 +20,23 @@ from websockets.sync.client import connect
 
 from benchmarks.browser import served
 from benchmarks.sessions import Session
-from tests.attack.backmsg import Ids, payload
 from tests.attack.door import Attack
-from tests.attack.models import small_checkpoint
-from tests.attack.training import config, losses
-from tests.jobs.conftest import Still
-from transformer.jobs import Jobs, Limits
+from tests.attack.hostile import Ids, payload
+from tests.attack.training import config, losses, small_checkpoint
+from tests.jobs.asking import wait_for
+from tests.jobs.conftest import still_jobs
+from transformer.jobs import Jobs
 from transformer.ui.server.class_news import PATH
 from transformer.ui.server.visitor import COOKIE, new_id
 
 LONGEST = 5.0  # seconds that anybody else may be kept waiting
 EVERY = 25  # inputs between two looks whether the run goes on
 WAYS = ("/_stcore/stream", "/_stcore/x", "/", PATH, f"/x{PATH}")
+PATHS = (
+    *("/_stcore/upload_file/x/y", "/_stcore/upload_file/../../x", "/media/../../etc/passwd"),
+    *("/_stcore/host-config", "/_stcore/metrics", "/component/x/../../../etc/passwd"),
+    *("/static/%2e%2e/%2e%2e/etc/passwd", "/%00", "/" + "a" * 5000, "/_stcore/script-health"),
+)
 REFUSED = (OSError, WebSocketException, TimeoutError, http.client.HTTPException)
 
 
@@ -40,7 +45,7 @@ def opened(folder: Path) -> Iterator[Attack]:
     """The app with a tiny model, one long run, and a visitor who only looks."""
     small_checkpoint(folder / "checkpoints")
     root = folder / "runs"
-    looking = Jobs(root, Limits(disk_free=1), executor=lambda queue, limits: Still())
+    looking = still_jobs(root, disk_free=1)
     run = looking.submit(config(10**8, save_every=10**6), "somebody")
     log = folder / "server.log"
     with served(folder / "checkpoints", log=log, HEADS_UP_RUNS=str(root)) as (address, process):
@@ -110,12 +115,11 @@ class Server:
         assert self._workers, "the server has no worker"
         assert self._found() == self._workers, "the worker was replaced"
         folder = self._looking.folder(self._run)
-        before, deadline = folder.last_step(), time.monotonic() + 60
-        while folder.last_step() <= before:
-            assert time.monotonic() < deadline, (
-                f"training stands still: {self._looking.run(self._run)}"
-            )
-            time.sleep(0.05)
+        before = folder.last_step()
+        wait_for(
+            lambda: folder.last_step() > before,
+            lambda: f"training stands still: {self._looking.run(self._run)}",
+        )
         losses(folder)
 
 
@@ -196,22 +200,7 @@ def ask(chance: random.Random, address: str, ids: Ids) -> None:
     """HTTP: paths that climb, files put where no session asked for them, methods that there are
     not."""
     where = urlsplit(address)
-    path = chance.choice(
-        (
-            *(
-                "/_stcore/upload_file/x/y",
-                "/_stcore/upload_file/../../x",
-                "/media/../../etc/passwd",
-            ),
-            *("/_stcore/host-config", "/_stcore/metrics", "/component/x/../../../etc/passwd"),
-            *(
-                "/static/%2e%2e/%2e%2e/etc/passwd",
-                "/%00",
-                "/" + "a" * 5000,
-                "/_stcore/script-health",
-            ),
-        )
-    )
+    path = chance.choice(PATHS)
     connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=60)
     try:
         method = chance.choice(("GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "X"))

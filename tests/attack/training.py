@@ -1,7 +1,8 @@
-"""Real runs that are short, and what must be true of one whenever it is looked at."""
+"""A small model, and real runs that are short: what must be true of one at every look."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from functools import cache
@@ -9,9 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from transformer.checkpoint import load_checkpoint
+from tests.checkpoint.models import tiny
+from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.jobs.folder import JobFolder
+from transformer.languages import front_matter
 from transformer.run_config import TrainingRun
+from transformer.text import Vocabulary
+from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
 from transformer.training.train_folder import train_run
 
@@ -59,10 +64,9 @@ def sound(run: JobFolder, asked: TrainingRun) -> None:
     saved = run.saved_step()
     assert not run.resume_path.exists() or saved > 0, "the save cannot be read"
     assert saved <= trained, f"saved at {saved}, but {trained} lines of metrics"
-    for line in (
-        run.metrics_path.read_bytes().split(b"\n")[:-1] if run.metrics_path.exists() else ()
-    ):
-        json.loads(line)
+    if run.metrics_path.exists():
+        for line in run.metrics_path.read_bytes().split(b"\n")[:-1]:
+            json.loads(line)
     if run.checkpoint_path.exists():
         load_checkpoint(run.checkpoint_path)
 
@@ -71,12 +75,19 @@ def whole(run: JobFolder, steps: int = STEPS) -> None:
     """A finished run, the same as if nobody had disturbed it."""
     expected, weights = undisturbed(steps)
     found = losses(run)
-    assert found == expected, f"another loss than undisturbed from step {_first(found, expected)}"
+    both = enumerate(zip(found, expected, strict=False), 1)
+    first = next((step for step, (one, other) in both if one != other), -1)
+    assert found == expected, f"another loss than undisturbed from step {first}"
     assert (run.checkpoint_path / "model.safetensors").read_bytes() == weights
     left = [path.name for path in run.path.rglob(".*tmp*")]
     assert not left, f"left half written: {left}"
 
 
-def _first(found: list[float], expected: list[float]) -> int:
-    pairs = zip(found, expected, strict=False)
-    return next((n for n, (one, other) in enumerate(pairs, 1) if one != other), -1)
+def small_checkpoint(folder: Path) -> Path:
+    """`tiny` in `folder`, which is a folder of checkpoints as the app wants it; its path."""
+    pairs = [(pair.src, pair.tgt) for pair in TASKS["french"].pairs(200, seed=1)]
+    vocabulary = Vocabulary.train(itertools.chain.from_iterable(pairs), 320)
+    made = folder / "tiny"
+    card = f"{front_matter(('en', 'fr'))}# A tiny model\n"
+    save_checkpoint(made, tiny(len(vocabulary)).eval(), vocabulary, card)
+    return made

@@ -15,7 +15,7 @@ import torch
 
 from tests.attack.door import Attack, forked
 from tests.attack.hostile import BITS, VALUES, spoil, text, told
-from tests.attack.models import small_checkpoint
+from tests.attack.training import small_checkpoint
 from tests.leaks import changes, model_state
 from transformer import Hooks, Trace, Translator
 from transformer.analysis.interventions.patching_sweep import patching_sweep

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from tests.attack.door import Attack
 from tests.attack.hostile import BITS, text, told
-from tests.jobs.conftest import Still
+from tests.jobs.conftest import still_jobs
 from transformer.analysis.corpora import Corpus
-from transformer.jobs import Jobs, Limits
+from transformer.jobs import Jobs
 from transformer.text.corpus import read_pairs
 from transformer.training.estimate import workload
 from transformer.training.recipe import PAIRS_FILE, describe
@@ -59,7 +59,7 @@ def cell(chance: random.Random) -> str:
 def opened(folder: Path) -> Iterator[Attack]:
     """The page's functions, the shell's, and the queue that keeps files beside a run."""
     longest = 0.0
-    jobs = Jobs(folder / "runs", Limits(disk_free=1), executor=lambda queue, limits: Still())
+    jobs = still_jobs(folder / "runs", disk_free=1)
 
     def once(chance: random.Random) -> None:
         nonlocal longest

@@ -25,6 +25,14 @@ class Result(NamedTuple):
 Shell = Callable[..., Result]
 
 
+def refused(said: Result, says: str) -> None:
+    """With one sentence, and nothing else."""
+    assert (said.status, said.out) == (1, "")
+    assert said.err.startswith("error: ")
+    assert says in said.err
+    assert said.err.count("\n") == 1
+
+
 @pytest.fixture(scope="session")
 def checkpoint(
     tmp_path_factory: pytest.TempPathFactory, tiny_model: Transformer, vocabulary: Vocabulary

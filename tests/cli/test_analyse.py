@@ -1,3 +1,5 @@
+"""`analyse` and `gates`: what heads do over a corpus, and which of them are needed."""
+
 from __future__ import annotations
 
 import csv
@@ -9,16 +11,18 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
-from tests.cli.conftest import Shell
+from tests.cli.conftest import Shell, refused
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings import FINDINGS
 from transformer.analysis.findings.beside_checkpoint import kept
 from transformer.analysis.reports import REPORTS
 from transformer.analysis.roles.head_measures import measure_heads
-from transformer.checkpoint import checkpoint_hash
-from transformer.cli.progress import progress_bar
+from transformer.checkpoint import checkpoint_hash, load_languages
+from transformer.training.console import progress_bar
+from transformer.training.gates import learn_gates
 
 
 @pytest.fixture
@@ -55,11 +59,7 @@ def test_everything_as_json(shell: Shell, checkpoint: Path, corpus: Path, what: 
     assert said.status == 0
     found = json.loads(said.out)
     assert found["what"] == what
-    assert found["corpus"] == {
-        "name": "mine.tsv",
-        "hash": Corpus.read(corpus).hash,
-        "sentences": 2,
-    }
+    assert found["corpus"] == {"name": "mine.tsv", "hash": Corpus.read(corpus).hash, "sentences": 2}
     again = rows(shell("analyse", checkpoint, "--what", what, "--corpus", corpus).out)
     assert [set(line) for line in found["table"]] == [set(line) for line in again]
 
@@ -90,8 +90,9 @@ def test_sentences_of_ours_by_their_name(shell: Shell, checkpoint: Path, tmp_pat
     found = json.loads(shell("analyse", checkpoint, *words).out)
     assert found["corpus"]["hash"] == Corpus.linked("fr").hash
     assert found["counted"] == len(Corpus.linked("fr"))
-    refused = shell("analyse", checkpoint, *words, "--links", tmp_path)
-    assert "--links needs the --corpus, a file" in refused.err
+    refused(
+        shell("analyse", checkpoint, *words, "--links", tmp_path), "--links needs the --corpus, a"
+    )
     assert "linked-fr, linked-de" in " ".join(shell("analyse", "--help").out.split())
 
 
@@ -125,11 +126,7 @@ def test_refusals_are_one_sentence(
     (tmp_path / "PLAIN").write_text("She paints.\n")
     (tmp_path / "BLANK").write_text("She paints.\n\nShe sells.\n")
     given = [tmp_path / word if word in ("PLAIN", "BLANK") else word for word in words]
-    said = shell("analyse", checkpoint, *given)
-    assert (said.status, said.out) == (1, "")
-    assert said.err.startswith("error: ")
-    assert says in said.err
-    assert said.err.count("\n") == 1
+    refused(shell("analyse", checkpoint, *given), says)
 
 
 def test_a_long_call_says_how_far_it_is_and_what_is_left(
@@ -177,6 +174,44 @@ def test_findings_are_kept_beside_the_checkpoint_if_asked(
     read = kept(folder, checkpoint_hash(folder), FINDINGS)
     assert [*read] == [one["finding"] for one in found] == [*FINDINGS]
     assert [one.result["reason"] for one in read.values()] == [one["reason"] for one in found]
-    refused = shell("analyse", folder, "--keep")
-    assert refused.status == 1
-    assert "--keep is for --what findings, not heads" in refused.err
+    refused(shell("analyse", folder, "--keep"), "--keep is for --what findings, not heads")
+
+
+def test_the_checkpoint_it_writes_is_what_the_function_learns(
+    shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
+) -> None:
+    checkpoint = shutil.copytree(checkpoint, tmp_path / "en-de")
+    asked = ("--corpus", corpus, "--penalty", "1", "--steps", "30", "--device", "cpu")
+    said = shell("gates", checkpoint, tmp_path / "new", *asked, "--json")
+    assert (said.status, said.err) == (0, "")
+    translator = Translator.load(checkpoint, "cpu")
+    wanted = learn_gates(translator, Corpus.read(corpus), penalty=1.0, steps=30)
+    gates = [line["gate"] for line in json.loads(said.out)]
+    assert gates == pytest.approx(wanted.gates)
+    new = Translator.load(tmp_path / "new", "cpu").model.state_dict()
+    for name, weight in wanted.translator.model.state_dict().items():
+        torch.testing.assert_close(new[name], weight)
+    card = (tmp_path / "new" / "README.md").read_text()
+    assert f"{len(wanted.survivors)} of {len(wanted.heads)} heads stay" in card
+    assert load_languages(tmp_path / "new") == ("en", "de")
+
+
+def test_rounded_gates_over_sentences_of_ours(
+    shell: Shell, checkpoint: Path, tmp_path: Path
+) -> None:
+    asked = ("--corpus", "linked-de", "--penalty", "0.5", "--steps", "3", "--round", "--json")
+    said = shell("gates", checkpoint, tmp_path / "new", *asked)
+    assert (said.status, said.err) == (0, "")
+    assert {line["gate"] for line in json.loads(said.out)} <= {0.0, 1.0}
+    card = (tmp_path / "new" / "README.md").read_text()
+    assert "3 steps over 70 sentences" in card
+    assert "rounded to 0 or 1" in card
+
+
+def test_what_cannot_be_is_said_before_anything_is_learned(
+    shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
+) -> None:
+    refused(shell("gates", checkpoint, tmp_path, "--penalty", "1"), "exists already")
+    low = ("--penalty", "-1", "--corpus", corpus)
+    refused(shell("gates", checkpoint, tmp_path / "new", *low), "penalty -1.0")
+    assert not (tmp_path / "new").exists()

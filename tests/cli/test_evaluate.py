@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
-from tests.cli.conftest import Shell
+from tests.cli.conftest import Shell, refused
 from transformer import Translator
 from transformer.training.quality import joined
 
@@ -66,18 +66,14 @@ def test_refuses_a_wrong_file(
     path = tmp_path / "wrong.tsv"
     path.write_bytes(content)
     said = shell("evaluate", checkpoint, path)
-    assert (said.status, said.out) == (1, "")
-    assert said.err.startswith("error: ")
-    assert says in said.err
+    refused(said, says)
     assert str(path) in said.err
 
 
 def test_refuses_missing_things(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
     assert "no file" in shell("evaluate", checkpoint, tmp_path / "none.tsv").err
     assert "is a folder" in shell("evaluate", checkpoint, tmp_path).err
-    three = shell("evaluate", checkpoint, "a", "b", "c")
-    assert three.status == 1
-    assert "not 3 files" in three.err
+    refused(shell("evaluate", checkpoint, "a", "b", "c"), "not 3 files")
     assert "--batch must be at least 1" in shell("evaluate", checkpoint, "a", "--batch", 0).err
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Shell
+from tests.cli.conftest import Shell, refused
 from transformer.model.transformer import Transformer
 
 
@@ -41,10 +41,8 @@ def test_lists_every_hook(shell: Shell, checkpoint: Path, tiny_model: Transforme
 
 
 def test_refuses_what_is_none(shell: Shell, tmp_path: Path) -> None:
-    assert shell("inspect", tmp_path / "none").err.startswith("error: there is no checkpoint")
-    said = shell("inspect", tmp_path)
-    assert said.status == 1
-    assert "has no config.json; it holds nothing" in said.err
+    refused(shell("inspect", tmp_path / "none"), "error: there is no checkpoint")
+    refused(shell("inspect", tmp_path), "has no config.json; it holds nothing")
 
 
 @pytest.mark.parametrize("words", [[], ["transalte"], ["translate", "--beam", "many"]])

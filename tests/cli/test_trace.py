@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.cli.conftest import Shell
+from tests.cli.conftest import Shell, refused
 from transformer import Translator
 
 LINES = ["She paints.", "The baker sells the lamp again."]
@@ -70,18 +70,12 @@ def test_refusals_are_one_sentence_and_leave_nothing(
 ) -> None:
     sentences.write_bytes(content)
     out = sentences.with_name("out.zip")
-    said = shell("trace", sentences, out, "--checkpoint", checkpoint, *words)
-    assert (said.status, said.out) == (1, "")
-    assert said.err.startswith("error: ")
-    assert says in said.err
-    assert said.err.count("\n") == 1
+    refused(shell("trace", sentences, out, "--checkpoint", checkpoint, *words), says)
     assert [path.name for path in sentences.parent.iterdir()] == ["mine.txt"]
 
 
 def test_what_is_there_is_left_alone(shell: Shell, checkpoint: Path, sentences: Path) -> None:
-    said = shell("trace", sentences, sentences, "--checkpoint", checkpoint)
-    assert said.status == 1
-    assert "is there already" in said.err
+    refused(shell("trace", sentences, sentences, "--checkpoint", checkpoint), "is there already")
     assert sentences.read_text().split("\n")[:2] == LINES
 
 
@@ -89,6 +83,5 @@ def test_a_name_that_no_disk_takes_is_not_repeated_whole(
     shell: Shell, checkpoint: Path, sentences: Path
 ) -> None:
     said = shell("trace", sentences, "x" * 3000, "--checkpoint", checkpoint)
-    assert said.status == 1
-    assert said.err.startswith("error: ")
+    refused(said, "x" * 100)
     assert len(said.err) < 1100

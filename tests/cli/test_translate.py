@@ -4,13 +4,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
-from tests.cli.conftest import Shell
+from tests.cli.conftest import Shell, refused
 from transformer import Trace, Translator
-from transformer.cli.output import result
+from transformer.cli.options import result
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "The baker sells bread."
@@ -91,12 +92,7 @@ def test_refuses_in_one_sentence(
     shell: Shell, checkpoint: Path, words: list[str], stdin: bytes, says: str
 ) -> None:
     given = words if "--checkpoint" in words else [*words, "--checkpoint", str(checkpoint)]
-    said = shell("translate", *given, stdin=stdin)
-    assert said.status == 1
-    assert said.out == ""
-    assert said.err.startswith("error: ")
-    assert says in said.err
-    assert said.err.count("\n") == 1
+    refused(shell("translate", *given, stdin=stdin), says)
 
 
 def test_a_trace_that_cannot_be_written_leaves_nothing(
@@ -114,10 +110,7 @@ def test_a_trace_that_cannot_be_written_leaves_nothing(
 def test_too_little_memory_is_a_sentence(
     shell: Shell, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def without(*_: object, **__: object) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(Translator, "translate", without)
+    monkeypatch.setattr(Translator, "translate", Mock(side_effect=MemoryError))
     said = shell("translate", TEXT, "--checkpoint", checkpoint)
     assert (said.status, said.err) == (1, "error: there is not enough memory for it\n")
 

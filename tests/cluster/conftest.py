@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.machines import Machines
+from benchmarks.cluster import Machines
 from transformer.jobs import services
 
 

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.machines import Machines
+from benchmarks.cluster import Machines
 from tests.jobs.asking import CORPUS, PATIENCE, half_way, question, until
 from transformer.checkpoint import checkpoint_hash
-from transformer.cluster import ClusterLane, Connection, for_lanes
+from transformer.cluster import for_lanes
+from transformer.cluster.connection import Connection
+from transformer.cluster.passes import ClusterLane
 from transformer.jobs import Computing, Limits
 from transformer.jobs.computation import LANES, of_dataset, of_report
 from transformer.jobs.processes import LaneProcess

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from benchmarks.machines import Machines
+import pytest
+
+from benchmarks.cluster import Machines
 from tests.jobs.conftest import STANDIN, asked, until, warm
 from transformer.checkpoint import load_checkpoint
 from transformer.cluster import for_runs
+from transformer.cluster.certificates import main
 from transformer.cluster.connection import Connection
 from transformer.cluster.runs import ClusterRuns
-from transformer.jobs import Jobs, Limits, claims
+from transformer.jobs import Jobs, Limits, claims, services
 from transformer.jobs.jobs import TRAINER
 from transformer.jobs.queue import Queue
 from transformer.jobs.shares import Who
@@ -22,8 +26,8 @@ from transformer.training.recipe import describe
 SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
 
 
-def cluster_jobs(machines: Machines, trainer: str = STANDIN) -> Jobs:
-    limits = Limits(executor="dask", scheduler=machines.address, nice=0)
+def cluster_jobs(machines: Machines, trainer: str = STANDIN, keys: str = "") -> Jobs:
+    limits = Limits(executor="dask", scheduler=machines.address, cluster_keys=keys, nice=0)
     return Jobs(machines.folder / "runs", limits, executor=for_runs(trainer))
 
 
@@ -154,3 +158,25 @@ def test_a_run_is_given_back_though_its_place_is_given_up_before_a_thread_has_be
     connection.close()
     assert claim.lock.closed
     assert [info.status for info in queue.infos()] == ["queued"]
+
+
+def test_a_run_over_tls_and_a_stranger_who_is_not_let_in(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("ours", "theirs"):
+        assert main([str(tmp_path / name)]) == 0
+    assert stat.S_IMODE((tmp_path / "ours" / "key.pem").stat().st_mode) == 0o600
+    assert main([str(tmp_path / "ours")]) == 1  # keys in use are not replaced
+    assert "is there already" in capsys.readouterr().err
+    machines = Machines(tmp_path, "tls", tmp_path / "ours")
+    try:
+        machines.scheduler()
+        machines.worker()
+        with cluster_jobs(machines, keys=str(tmp_path / "ours")) as jobs:
+            until(jobs, jobs.submit(asked(), "ann"), "finished")
+        with cluster_jobs(machines, keys=str(tmp_path / "theirs")) as jobs:
+            jobs.start()
+            machines.wait(lambda: "does not answer" in jobs.startup_error())
+    finally:
+        services.close_all()
+        machines.close()

@@ -14,25 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.cluster import copying, folders, host
+from transformer.cluster import folders, host
 from transformer.cluster.copying import Mirror
-from transformer.cluster.folders import (
-    CopyError,
-    check,
-    follows,
-    inside,
-    listing,
-    piece,
-    put,
-    stamp,
-)
 
 
 @pytest.mark.parametrize(
     "name", ["config.json", "weights/00000120.safetensors", "_a-b.c", "x" * 99]
 )
 def test_names_of_files_of_ours(name: str, tmp_path: Path) -> None:
-    assert inside(tmp_path, name) == tmp_path / name
+    assert folders.inside(tmp_path, name) == tmp_path / name
 
 
 @pytest.mark.parametrize(
@@ -43,15 +33,15 @@ def test_names_of_files_of_ours(name: str, tmp_path: Path) -> None:
     ],
 )
 def test_names_that_lead_elsewhere(name: str, tmp_path: Path) -> None:
-    with pytest.raises(CopyError, match="is no name of a file that may be copied"):
-        inside(tmp_path, name)
+    with pytest.raises(folders.CopyError, match="is no name of a file that may be copied"):
+        folders.inside(tmp_path, name)
 
 
 @given(st.text())
 def test_no_name_leaves_its_folder(name: str) -> None:
     folder = Path("/somewhere/run")
-    with suppress(CopyError):
-        assert folder in Path(os.path.normpath(inside(folder, name))).parents
+    with suppress(folders.CopyError):
+        assert folder in Path(os.path.normpath(folders.inside(folder, name))).parents
 
 
 def test_links_are_never_followed(tmp_path: Path) -> None:
@@ -60,8 +50,8 @@ def test_links_are_never_followed(tmp_path: Path) -> None:
     (tmp_path / "run" / "weights").symlink_to(tmp_path / "secret")
     (tmp_path / "run" / "config.json").symlink_to(tmp_path / "secret" / "x")
     for name in ("weights/x", "config.json"):
-        with pytest.raises(CopyError):
-            inside(tmp_path / "run", name)
+        with pytest.raises(folders.CopyError):
+            folders.inside(tmp_path / "run", name)
 
 
 def test_what_is_listed_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,21 +59,21 @@ def test_what_is_listed_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / ".a.tmp").write_bytes(b"half")
     (tmp_path / "weights").mkdir()
     (tmp_path / "weights" / "b").write_bytes(b"1")
-    found = listing(tmp_path, frozenset({"weights/b"}))
+    found = folders.listing(tmp_path, frozenset({"weights/b"}))
     assert [(name, size) for name, (size, _, _) in found.items()] == [("a", 5)]
-    check(found, tmp_path)
+    folders.check(found, tmp_path)
     monkeypatch.setattr(folders, "MOST_BYTES", 4)
-    with pytest.raises(CopyError, match="there is more to copy than"):
-        check(found, tmp_path)
+    with pytest.raises(folders.CopyError, match="there is more to copy than"):
+        folders.check(found, tmp_path)
     monkeypatch.setattr(folders, "MOST_FILES", 0)
-    with pytest.raises(CopyError, match="0 files"):
-        check(found, tmp_path)
+    with pytest.raises(folders.CopyError, match="0 files"):
+        folders.check(found, tmp_path)
 
 
 def test_a_worker_that_lists_what_it_may_not_writes_nothing(tmp_path: Path) -> None:
     mirror, wire = _mirror(tmp_path)
     for name in ("../x", "/etc/cron.d/x", ".ssh/authorized_keys", "a/b/c"):
-        with pytest.raises(CopyError):
+        with pytest.raises(folders.CopyError):
             asyncio.run(mirror.bring({"good": (0, 0, 0), name: (1, 1, 1)}))
     assert wire.bytes == 0
     assert [*(tmp_path / "home").iterdir()] == []
@@ -93,24 +83,24 @@ def test_pieces_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(folders, "PIECE", 4)
     (tmp_path / "a").write_bytes(b"0123456789")
     for offset in (0, 4, 8):
-        put(tmp_path / "there" / "a", offset, piece(tmp_path / "a", offset))
+        folders.put(tmp_path / "there" / "a", offset, folders.piece(tmp_path / "a", offset))
     assert (tmp_path / "there" / "a").read_bytes() == b"0123456789"
     for offset, content in ((4, b"x"), (10, b"12345")):
-        with pytest.raises(CopyError, match="out of place"):
-            put(tmp_path / "there" / "a", offset, content)
+        with pytest.raises(folders.CopyError, match="out of place"):
+            folders.put(tmp_path / "there" / "a", offset, content)
 
 
 def test_a_file_that_grew_is_told_from_one_that_was_replaced(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_text("1\n")
-    before = stamp(path)
+    before = folders.stamp(path)
     with path.open("a") as file:
         file.write("2\n")
-    assert follows("metrics.jsonl", stamp(path), before)
-    assert not follows("state.bin", stamp(path), before)
+    assert folders.follows("metrics.jsonl", folders.stamp(path), before)
+    assert not folders.follows("state.bin", folders.stamp(path), before)
     (tmp_path / "new").write_text("1\n2\n3\n")
     (tmp_path / "new").rename(path)
-    assert not follows("metrics.jsonl", stamp(path), before)
+    assert not folders.follows("metrics.jsonl", folders.stamp(path), before)
 
 
 class Wire:
@@ -124,9 +114,9 @@ class Wire:
         _, name, known, offset = given
         self.meanwhile(name)
         path = self.there / name
-        if not path.exists() or not follows(name, stamp(path), known):
+        if not path.exists() or not folders.follows(name, folders.stamp(path), known):
             return None
-        content = piece(path, offset)
+        content = folders.piece(path, offset)
         self.bytes += len(content)
         return content
 
@@ -142,7 +132,6 @@ def test_a_copy_becomes_like_its_original_again_and_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folders, "PIECE", 7)
-    monkeypatch.setattr(copying, "PIECE", 7)
     mirror, wire = _mirror(tmp_path)
     there, home = tmp_path / "there", tmp_path / "home"
     (there / "weights").mkdir()
@@ -154,11 +143,11 @@ def test_a_copy_becomes_like_its_original_again_and_again(
         (there / "weights" / f"{step}").write_bytes(secrets.token_bytes(10))
         (there / "weights" / f"{step - 2}").unlink(missing_ok=True)
         wire.bytes = 0
-        asyncio.run(mirror.bring(listing(there)))
+        asyncio.run(mirror.bring(folders.listing(there)))
         assert wire.bytes == 12 + 20 + 10  # of the lines only the new one
-        for name in listing(there):
+        for name in folders.listing(there):
             assert (home / name).read_bytes() == (there / name).read_bytes()
-        assert listing(home).keys() == listing(there).keys()
+        assert folders.listing(home).keys() == folders.listing(there).keys()
 
 
 def test_a_save_never_comes_before_the_lines_of_its_steps(tmp_path: Path) -> None:
@@ -173,5 +162,5 @@ def test_a_save_never_comes_before_the_lines_of_its_steps(tmp_path: Path) -> Non
     mirror, _ = _mirror(tmp_path, replaced)
     for name in ("resume.safetensors", "metrics.jsonl", "weights"):
         (there / name).write_text("first")
-    asyncio.run(mirror.bring(listing(there)))
-    assert [*listing(home)] == ["metrics.jsonl"]  # the rest comes with the next look
+    asyncio.run(mirror.bring(folders.listing(there)))
+    assert [*folders.listing(home)] == ["metrics.jsonl"]  # the rest comes with the next look

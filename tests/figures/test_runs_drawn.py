@@ -16,8 +16,8 @@ from transformer.figures.packing import rounding_error, unpack, weights_of
 from transformer.figures.wall import POINTS, Card, thinned, wall_data
 from transformer.model import Transformer
 from transformer.training.distributed import World
+from transformer.training.evaluation_callback import Moments
 from transformer.training.learner import Learner
-from transformer.training.moments import Moments
 
 
 def update(rows: int = 3, columns: int = 4, t: int = 7) -> dict[str, Any]:

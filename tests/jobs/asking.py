@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from transformer.analysis.corpora import Corpus
 from transformer.jobs import Computation, Computing, Limits, Standing
 from transformer.jobs.computation import LANES
-from transformer.jobs.results import ended
 
-FUNCTION = "tests.jobs.computed:compute"
+FUNCTION = "tests.jobs.standin:compute"
 PATIENCE = 180.0  # seconds, for a machine whose host gives it little; what is there is seen at once
 CORPUS = Corpus.of_lines(["one", "two"], "mine")
 MOST = LANES["corpus"].of_a_visitor
@@ -23,26 +23,24 @@ def question(root: Path, what: str, lane: str = "corpus", **more: object) -> Com
     return Computation(FUNCTION, {"what": what, "root": str(root), **more}, lane)
 
 
-def until(computing: Computing, key: str, status: str) -> Standing:
+def wait_for(true: Callable[[], Any], said: Callable[[], object] = str) -> Any:
+    """What it is once it is true; fails with what is `said` where it never is."""
     deadline = time.monotonic() + PATIENCE
-    while (found := computing.look(key)).status != status:
-        assert time.monotonic() < deadline, found
+    while not (found := true()):
+        assert time.monotonic() < deadline, said()
         time.sleep(0.01)
     return found
 
 
+def until(computing: Computing, key: str, status: str) -> Standing:
+    def so() -> Standing | None:
+        return found if (found := computing.look(key)).status == status else None
+
+    return wait_for(so, lambda: computing.look(key))
+
+
 def half_way(computing: Computing, key: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while computing.look(key).progress < 0.5:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def until_ended(folder: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not ended(folder):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(lambda: computing.look(key).progress >= 0.5)
 
 
 def starts(folder: Path) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.jobs import asking
-from tests.jobs.asking import PATIENCE, Ask
+from tests.jobs.asking import Ask, wait_for
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.jobs import Computing, Jobs, Limits, RunInfo
 from transformer.run_config import TaskRun
@@ -36,22 +36,18 @@ def asked(
 
 def until(jobs: Jobs, name: str, true: Callable[[RunInfo], bool] | str) -> RunInfo:
     """Wait until the run is so, or has this status, and return it."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
+
+    def so() -> RunInfo | None:
         info = jobs.run(name)
-        if info.status == true if isinstance(true, str) else true(info):
-            return info
-        time.sleep(0.01)
-    pytest.fail(f"still {jobs.run(name)}")
+        return info if (info.status == true if isinstance(true, str) else true(info)) else None
+
+    return wait_for(so, lambda: f"still {jobs.run(name)}")
 
 
 def warm(jobs: Jobs, count: int = 1) -> Jobs:
     """Start the workers and wait until so many are ready."""
-    deadline = time.monotonic() + PATIENCE
     jobs.start()
-    while jobs.warm() < count:
-        assert time.monotonic() < deadline, jobs.startup_error()
-        time.sleep(0.01)
+    wait_for(lambda: jobs.warm() >= count, jobs.startup_error)
     return jobs
 
 
@@ -92,14 +88,15 @@ class Still:
         pass
 
 
+def still_jobs(root: Path, shipped: Path | None = None, **limits: Any) -> Jobs:
+    """Jobs over this folder whose runs wait for ever."""
+    return Jobs(root, Limits(**limits), executor=lambda queue, limits: Still(), shipped=shipped)
+
+
 @pytest.fixture
 def still(tmp_path: Path) -> MakeStill:
-    """`still(queued=3)`: jobs whose runs wait for ever."""
-
-    def make(**limits: Any) -> Jobs:
-        return Jobs(tmp_path / "runs", Limits(**limits), executor=lambda queue, limits: Still())
-
-    return make
+    """`still(queued=3)`: such jobs over a folder of the test's own."""
+    return functools.partial(still_jobs, tmp_path / "runs")
 
 
 def places(jobs: Jobs) -> dict[str, int | None]:

@@ -1,29 +1,29 @@
-"""Stands in for the trainer: the same files, signals and statuses, without learning anything."""
+"""Stand-ins, in other processes, for the trainer and for what is computed."""
 
 from __future__ import annotations
 
 import json
 import os
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors.numpy import save_file
 
+from transformer.jobs.results import NO_ROOM
 from transformer.run_config import TaskRun
-from transformer.training.progress import Progress, load_progress
-from transformer.training.run import RunFolder, Status
-from transformer.training.termination import StopSignal
+from transformer.training.control_file import StopSignal
+from transformer.training.run import Progress, RunFolder, Status, load_progress
 
 SAVE_EVERY = 5
 
 
 def train(path: Path) -> Status:
-    """Takes the options' "steps" of "nap" milliseconds; saves at every fifth and at the end.
-
-    Every start is a line in starts.txt. Of a task that breaks, something happens at step 3.
-    """
+    """Takes the options' "steps" of "nap" milliseconds; saves at every fifth and at the end. Every
+    start is a line in starts.txt. Of a task that breaks, something happens at step 3."""
     run = RunFolder(path)
     config = run.config()
     assert isinstance(config, TaskRun)
@@ -71,3 +71,34 @@ def _save(run: RunFolder, step: int) -> None:
     for name in ("config.json", "model.safetensors"):
         (run.checkpoint_path / name).write_text(f"{name} at step {step}")
     run.write_state("running", step=step)
+
+
+def compute(given: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
+    """`what` says what happens; every start is a line in the folder `root`."""
+    what = given["what"]
+    with (Path(given["root"]) / "starts").open("a") as file:
+        file.write(f"{what}\n")
+    progress(0.5, "half way")
+    if what == "parts":
+        progress(0.6, "one part", {"lines": [1]})
+    if what in ("long", "parts"):
+        time.sleep(600)
+    while what == "held" and not (Path(given["root"]) / "go").exists():
+        time.sleep(0.01)
+    if what == "busy":
+        while True:
+            pass
+    if what == "fails":
+        raise ValueError("no such ruler")
+    if what == "file":
+        Path(given["file"]).write_bytes(b"made")
+    if what == "breaks":
+        os._exit(9)
+    if what == "full":
+        os._exit(NO_ROOM)
+    if what == "talks":
+        print("no answer of a process\n" * 10)
+    if what == "large":
+        bytearray(8_000_000_000)
+    niceness = os.nice(0) if hasattr(os, "nice") else None
+    return {"given": dict(given), "nice": niceness, "process": os.getpid()}

@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -24,13 +25,14 @@ from tests.jobs.asking import (
     half_way,
     question,
     until,
+    wait_for,
 )
 from transformer.jobs import Computing, JobError, Limits
 from transformer.jobs.computation import LANES
 from transformer.jobs.compute_process import make
 from transformer.jobs.results import LACKING, NO_ROOM, forget, hold, read
 from transformer.text.files import write_json
-from transformer.training.locks import attempt
+from transformer.training.locks import attempt, is_free
 
 
 def test_a_pass_that_takes_too_long_is_ended_and_says_so(tmp_path: Path) -> None:
@@ -86,10 +88,7 @@ def test_it_gives_its_memory_back_when_nobody_asks(tmp_path: Path) -> None:
     lanes = {"corpus": replace(LANES["corpus"], idle=0.1)}
     with Computing(tmp_path, LIMITS, lanes=lanes) as computing:
         until(computing, computing.ask(question(tmp_path, "quick"), visitor="me"), "done")
-        deadline = time.monotonic() + PATIENCE
-        while leaks.children():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_for(lambda: not leaks.children())
         until(computing, computing.ask(question(tmp_path, "quick", n=1), visitor="me"), "done")
 
 
@@ -108,10 +107,7 @@ def test_what_nobody_asks_for_any_more_is_dropped(tmp_path: Path) -> None:
             computing.look(held, "me")
             time.sleep(0.1)
         (tmp_path / "go").touch()
-        deadline = time.monotonic() + PATIENCE
-        while computing.look(computing.ask(asked[0], visitor="me")).status != "done":
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        wait_for(lambda: computing.look(computing.ask(asked[0], visitor="me")).status == "done")
         assert sum(computing.look(key).status == "done" for key in keys) <= 2
 
 
@@ -123,10 +119,6 @@ def test_what_fails_says_why_and_can_be_asked_for_again(computing: Computing, as
         computing.result(fails)
     ask("fails")
     assert computing.look(fails).status == "running"
-
-
-def full(*_: object) -> None:
-    raise OSError(28, "No space left on device", "/srv/runs/x")
 
 
 def test_the_process_of_a_full_disk_is_understood(tmp_path: Path) -> None:
@@ -152,20 +144,13 @@ def test_a_killed_app_leaves_no_half_result(tmp_path: Path) -> None:
     assert app.stdout
     key = app.stdout.readline().strip()
     with Computing(tmp_path) as other:
-        deadline = time.monotonic() + PATIENCE
-        while not (tmp_path / ".results" / key / "progress.json").exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_for((tmp_path / ".results" / key / "progress.json").exists)
         assert folders(tmp_path) == [key]  # another living app's work is left alone
         app.send_signal(signal.SIGKILL)
         app.wait()
         app.stdout.close()
         assert other.look(key).status == "absent"
-    lock = None
-    while lock is None and time.monotonic() < deadline:
-        lock = attempt(tmp_path / ".results" / key / "lock")
-    assert lock
-    lock.close()
+    wait_for(lambda: is_free(tmp_path / ".results" / key / "lock"))
     with Computing(tmp_path):
         assert folders(tmp_path) == []
 
@@ -207,6 +192,7 @@ def test_a_full_disk_is_said_even_if_it_takes_no_word(
     computing: Computing, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
+        full = Mock(side_effect=OSError(28, "No space left on device", "/srv/runs/x"))
         patched.setattr("transformer.jobs.lane_thread.write_json", full)
         key = ask("words")
         assert until(computing, key, "failed").reason == (

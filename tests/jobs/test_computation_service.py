@@ -14,14 +14,13 @@ from tests.jobs.asking import (
     CORPUS,
     FUNCTION,
     MOST,
-    PATIENCE,
     Ask,
     folders,
     half_way,
     question,
     starts,
     until,
-    until_ended,
+    wait_for,
 )
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import compute
@@ -30,7 +29,7 @@ from transformer.house import CODE
 from transformer.jobs import Computing, JobError, Standing
 from transformer.jobs.computation import BESIDE, fingerprint, of_report
 from transformer.jobs.compute_process import make
-from transformer.jobs.results import forget, read
+from transformer.jobs.results import ended, forget, read
 from transformer.text.files import write_json
 
 
@@ -163,25 +162,19 @@ def test_too_many_are_refused_taken_back_and_one_that_ends_is_asked_for_anew(
     computing.cancel(long, "me")
     ask("long")
     half_way(computing, long)
-    deadline = time.monotonic() + PATIENCE
-    while starts(tmp_path) != ["long", "long"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(lambda: starts(tmp_path) == ["long", "long"])
 
 
 def test_what_comes_in_parts_is_seen_meanwhile_and_stays_when_it_is_stopped(
     ask: Ask, computing: Computing, tmp_path: Path
 ) -> None:
     key = ask("parts", lane="timing")
-    deadline = time.monotonic() + PATIENCE
-    while not computing.look(key).so_far:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(lambda: computing.look(key).so_far)
     assert computing.look(key, "me").so_far == {"lines": [1]}
     computing.cancel(key, "me")
     # At once, while its process still ends: a page looks for the last time right after the press.
     assert computing.look(key) == Standing(key, "stopped", so_far={"lines": [1]})
-    until_ended(tmp_path / ".results" / key)
+    wait_for(lambda: ended(tmp_path / ".results" / key))
     assert computing.look(key) == Standing(key, "stopped", so_far={"lines": [1]})
     assert ask("parts", lane="timing") == key
     half_way(computing, key)

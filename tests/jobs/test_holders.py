@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.jobs.conftest import MakeJobs, MakeStill, asked, until
-from transformer.jobs import JobError, holders
+from transformer.jobs import JobError, info
 from transformer.run_config import PairsRun, RaceEntry, TrainingRun
 
 
@@ -50,7 +50,7 @@ def test_whatever_changes_the_numbers_makes_another_run(
     assert len({begun, *names}) == 1 + len(others)
     assert jobs.submit(others[-1], "bob", once=True) not in names, "a race has its own runs"
     assert jobs.submit(first, "ann") != begun, "who does not ask for one that is there has two"
-    monkeypatch.setattr(holders, "fingerprint", lambda: "another version of the code")
+    monkeypatch.setattr(info, "fingerprint", lambda: "another version of the code")
     assert jobs.submit(first, "bob", once=True) != begun
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.jobs.asking import LIMITS, question, until
 from transformer.jobs import Computation, Computing
-from transformer.jobs.latest import FOLDER
+from transformer.jobs.results import LAST
 
 
 def about(root: Path, what: str, subject: str = "a finding") -> Computation:
@@ -30,7 +30,7 @@ def test_the_last_of_several_questions_outlives_the_app(tmp_path: Path) -> None:
         assert before <= found.when <= time.time()
         assert computing.last("another") is None
         assert computing.last("") is None
-    assert len([*(tmp_path / FOLDER).iterdir()]) == 1
+    assert len([*(tmp_path / LAST).iterdir()]) == 1
 
 
 def test_the_subject_makes_no_other_question(tmp_path: Path) -> None:
@@ -57,13 +57,13 @@ def test_a_result_that_is_gone_is_not_found_and_its_note_goes(tmp_path: Path) ->
         result.unlink()
         assert computing.last("a finding") is None
     Computing(tmp_path, LIMITS).close()
-    assert not [*(tmp_path / FOLDER).iterdir()]
+    assert not [*(tmp_path / LAST).iterdir()]
 
 
 def test_a_note_that_was_written_by_somebody_else_leads_nowhere(tmp_path: Path) -> None:
     with Computing(tmp_path, LIMITS) as computing:
         until(computing, computing.ask(about(tmp_path, "one"), visitor="me"), "done")
-        (note,) = (tmp_path / FOLDER).iterdir()
+        (note,) = (tmp_path / LAST).iterdir()
         (tmp_path / "result.json").write_text('{"stolen": 1}')
         for written in ("no json", '{"key": "..", "when": 1}', '{"key": 3, "when": 1}', "[]"):
             note.write_text(written)

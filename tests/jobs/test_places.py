@@ -10,8 +10,7 @@ import pytest
 from tests.jobs.conftest import asked
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.jobs import Limits, claims, limits
-from transformer.jobs.claims import ClaimedRun
-from transformer.jobs.places import Places, member
+from transformer.jobs.claims import ClaimedRun, Places, member
 from transformer.jobs.queue import Queue
 from transformer.jobs.shares import Who
 from transformer.run_config import TrainingRun

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -125,11 +126,8 @@ def test_thirty_at_once_with_room_for_twenty(still: MakeStill) -> None:
         except JobError as error:
             refused.append(str(error))
 
-    threads = [threading.Thread(target=press, args=(n,)) for n in range(30)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(30) as pool:
+        assert len([*pool.map(press, range(30))]) == 30
     assert len(set(got)) == 20
     assert sorted(places(jobs).values()) == [*range(1, 21)]  # type: ignore[type-var]
     assert (

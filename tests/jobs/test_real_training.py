@@ -1,17 +1,29 @@
-"""The real trainer in a real worker: from the click to a model that translates."""
+"""The real trainer in a real worker: models that translate, a race of layers, kept over a pause."""
 
 from __future__ import annotations
 
 import io
+import json
+import math
 import zipfile
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
-from tests.jobs.conftest import MakeJobs, until, warm
+import pytest
+
+from tests.jobs.conftest import MakeJobs, MakeStill, until, warm
 from transformer.checkpoint import load_checkpoint
+from transformer.jobs import JobError
+from transformer.jobs import races as there
 from transformer.jobs.jobs import TRAINER
+from transformer.jobs.race_runs import COLUMNS, by_distance, race_runs, standings, submit_race
+from transformer.jobs.races import RACES, Race
+from transformer.text.files import write_json
 from transformer.training.recipe import describe
 
 SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
+RACED = {"d_model": 16, "n_heads": 1, "d_ff": 64, "steps": 40, "batch_tokens": 112}
 
 
 def test_tasks_and_pairs_of_one_s_own_in_a_real_worker(make_jobs: MakeJobs, tmp_path: Path) -> None:
@@ -42,3 +54,73 @@ def test_tasks_and_pairs_of_one_s_own_in_a_real_worker(make_jobs: MakeJobs, tmp_
     info = until(jobs, good, lambda info: info.status in ("finished", "failed"))
     assert info.status == "finished", info.reason
     assert "line 1" in until(jobs, bad, "failed").reason
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Race:
+    """The same race over a short gap, with two of its entries."""
+    entries = {name: RACES["layers"].entries[name] for name in ("self-attention", "restricted")}
+    race = replace(
+        RACES["layers"],
+        shared=RACED,
+        entries=entries,
+        options={"letters": 4, "word": 2, "longest": 12},
+        claims=(),
+    )
+    monkeypatch.setattr(there, "RACES", MappingProxyType({**RACES, "layers": race}))
+    return race
+
+
+def test_a_race_is_trained_by_real_workers_and_read_by_distance(
+    make_jobs: MakeJobs, small: Race
+) -> None:
+    jobs = warm(make_jobs(TRAINER))
+    race_id = submit_race(jobs, "layers", "ann", (3,))
+    for run in race_runs(jobs, race_id):
+        until(jobs, run.info.name, "finished")
+    runs = race_runs(jobs, race_id)
+    table = by_distance(jobs, runs)
+    assert tuple(table.columns) == COLUMNS
+    assert table.groupby("entry")["distance"].apply(list).to_dict() == {
+        entry: [2, 3, 4, 6, 8, 12] for entry in small.entries
+    }
+    reach = table.groupby("entry")["reach"].first()
+    assert (reach["self-attention"], reach["restricted"]) == (math.inf, 8)
+    assert set(table["chance"]) == {0.25}
+    assert set(table["step"]) == {40}
+    assert set(table["seed"]) == {3}
+    assert len(set(table["weights"])) == 1
+    results, _ = standings(jobs, runs)
+    assert list(results["n"]) == [1, 1]
+    with pytest.raises(JobError, match="has no checkpoint yet"):
+        jobs.archive(runs[0].info.name)
+
+
+def test_a_paused_run_goes_on_where_it_was(make_jobs: MakeJobs, small: Race) -> None:
+    jobs = warm(make_jobs(TRAINER))
+    config = small.config("self-attention", 1, "one")
+    name = jobs.submit(replace(config, training=replace(config.training, steps=400)), "ann")
+    until(jobs, name, lambda info: info.step >= 5)
+    jobs.control(name, "ann", command="pause")
+    step = until(jobs, name, lambda info: info.status == "paused" and not info.asked).step
+    jobs.resume(name, "ann")
+    assert until(jobs, name, "finished").step == 400
+    lines = jobs.folder(name).metrics()
+    assert step >= 5
+    assert [line["step"] for line in lines if "loss" in line] == [*range(1, 401)]
+
+
+def test_a_run_without_a_look_or_with_a_spoilt_config_is_left_out(still: MakeStill) -> None:
+    jobs = still()
+    race_id = submit_race(jobs, "layers", "ann", (1,))
+    runs = race_runs(jobs, race_id)
+    assert by_distance(jobs, runs).empty
+    look = {"step": 0, "valid_loss": 2.0, "sequence_accuracy": 0.0, "by_distance": {"3": 0.5}}
+    for run in runs[:2]:
+        jobs.folder(run.info.name).metrics_path.write_text(json.dumps(look) + "\n")
+    table = by_distance(jobs, runs)
+    assert table["entry"].tolist() == ["self-attention", "recurrent"]
+    assert table["accuracy"].tolist() == [0.5, 0.5]
+    folder = jobs.folder(runs[0].info.name)
+    write_json(folder.path / "config.json", {**folder.config().to_dict(), "layer": "?"})
+    assert by_distance(jobs, runs)["entry"].tolist() == ["recurrent"]

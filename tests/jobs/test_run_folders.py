@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import os
@@ -70,24 +71,13 @@ def test_a_disk_that_refuses_leaves_nothing_half_made(
 ) -> None:
     jobs = still()
 
-    def full(path: Path, *rest: Any, **more: Any) -> Any:
-        if refused in path.name or (refused == "rename" and path.name.startswith(".coming")):
+    def full(path: Path, real: Any, *rest: Any, **more: Any) -> Any:
+        if refused in path.name or refused == "rename":
             raise OSError(28, "No space left on device")
-        return real[rest == ()](path, *rest, **more)
+        return real(path, *rest, **more)
 
-    real = {False: Path.write_bytes, True: Path.write_text}
-    if refused == "rename":
-        monkeypatch.setattr(Path, "rename", full)
-    else:
-        monkeypatch.setattr(Path, "write_bytes", lambda p, b: full(p, b))
-        text = Path.write_text
-
-        def write_text(path: Path, *rest: Any, **more: Any) -> int:
-            if refused in path.name:
-                raise OSError(28, "No space left on device")
-            return text(path, *rest, **more)
-
-        monkeypatch.setattr(Path, "write_text", write_text)
+    for name in ["rename"] if refused == "rename" else ["write_bytes", "write_text"]:
+        monkeypatch.setattr(Path, name, functools.partialmethod(full, getattr(Path, name)))
     with pytest.raises(JobError, match="the run could not be written: No space left on device"):
         jobs.submit(asked(), "ann", {"pairs.tsv": b"a\tb\n"})
     monkeypatch.undo()

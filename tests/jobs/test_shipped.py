@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.jobs.conftest import Still, asked
+from tests.jobs.conftest import asked, still_jobs
 from transformer import Translator
 from transformer.checkpoint import load_checkpoint
-from transformer.jobs import JobError, Jobs, Limits
+from transformer.jobs import JobError
 from transformer.jobs.make_shipped import FRAMES, LINES, early_save, pack, thinned
 from transformer.jobs.shipped import RUNS, ShippedFolder, find, folders, infos
 from transformer.text.files import write_json
@@ -34,10 +34,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     run.path.mkdir()
     settings = {"steps": 12, "d_model": 16, "d_ff": 16, "n_heads": 2, "n_layers": 1}
     config = describe(
-        "reverse",
-        settings=settings,
-        options={"n_train": 200, "n_valid": 20},
-        title="Reverse",
+        "reverse", settings=settings, options={"n_train": 200, "n_valid": 20}, title="Reverse"
     )
     run.write_config(replace(config, owner=OWNER, created=1.5e9))
     assert train_run(run.path) == "finished"
@@ -237,7 +234,7 @@ def test_a_link_to_a_run_is_none(root: Path) -> None:
 
 
 def test_all_may_look_and_nobody_may_change(root: Path, tmp_path: Path) -> None:
-    jobs = Jobs(tmp_path / "runs", Limits(), executor=lambda q, limits: Still(), shipped=root)
+    jobs = still_jobs(tmp_path / "runs", root)
     before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     assert [info.name for info in jobs.shipped()] == ["toy-reverse"]
     assert jobs.runs() == []
@@ -257,7 +254,7 @@ def test_all_may_look_and_nobody_may_change(root: Path, tmp_path: Path) -> None:
 
 
 def test_a_run_of_ones_own_comes_before_one_of_the_same_name(root: Path, tmp_path: Path) -> None:
-    jobs = Jobs(tmp_path / "runs", Limits(), executor=lambda q, limits: Still(), shipped=root)
+    jobs = still_jobs(tmp_path / "runs", root)
     name = jobs.submit(asked(title="Mine"), OWNER)
     (tmp_path / "runs" / name).rename(tmp_path / "runs" / "toy-reverse")
     assert not jobs.folder("toy-reverse").shipped
@@ -267,5 +264,5 @@ def test_a_run_of_ones_own_comes_before_one_of_the_same_name(root: Path, tmp_pat
 
 def test_without_such_a_folder_there_are_none(tmp_path: Path) -> None:
     assert infos(tmp_path / "nowhere") == []
-    jobs = Jobs(tmp_path / "runs", Limits(), executor=lambda q, limits: Still())
+    jobs = still_jobs(tmp_path / "runs")
     assert jobs.shipped() == []

@@ -8,8 +8,8 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.jobs.conftest import PATIENCE, STANDIN, MakeJobs, MakeStill, asked, until, warm
+from tests.jobs.asking import PATIENCE, wait_for
+from tests.jobs.conftest import STANDIN, MakeJobs, MakeStill, asked, until, warm
 from transformer.jobs import Jobs, Limits, claims, worker
+from transformer.jobs.claims import ANY
 from transformer.jobs.folder import JobFolder
-from transformer.jobs.places import ANY
 from transformer.jobs.queue import Queue
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -246,11 +247,8 @@ def test_thirty_press_train_at_once_in_two_apps(make_jobs: MakeJobs) -> None:
             asked(title=f"visitor {n}", steps=n % 3 + 1), f"visitor-{n}", {"mine.txt": b"%d" % n}
         )
 
-    threads = [threading.Thread(target=press, args=(n,)) for n in range(30)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(30) as pool:
+        assert len([*pool.map(press, range(30))]) == 30
     assert len(set(names.values())) == 30
     places = sorted(info.place for info in apps[0].runs() if info.place)
     assert places == [*range(1, len(places) + 1)]
@@ -284,9 +282,6 @@ def test_a_second_worker_comes_when_a_run_waits_and_both_train(
 def test_a_trainer_that_is_not_there_is_trouble_not_silence(make_jobs: MakeJobs) -> None:
     jobs = make_jobs(trainer="tests.jobs.nowhere:train")
     name = jobs.submit(asked(), "ann")
-    deadline = time.monotonic() + PATIENCE
-    while not jobs.startup_error():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for(jobs.startup_error)
     assert jobs.startup_error() == "no worker starts; the app's terminal says why"
     assert jobs.run(name).status == "queued"

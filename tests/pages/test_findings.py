@@ -23,8 +23,7 @@ from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import Computation, Computing
 from transformer.jobs.computation import LANES, of_report
 from transformer.jobs.computation_service import FOLDER
-from transformer.jobs.latest import Latest
-from transformer.jobs.results import FAILED, RESULT
+from transformer.jobs.results import FAILED, RESULT, Latest
 from transformer.text.files import read_json, write_json
 from transformer.ui.kit.verdicts import BADGES
 

@@ -1,5 +1,9 @@
+from __future__ import annotations
+
 import gzip
+import json
 import tracemalloc
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +13,7 @@ from hypothesis import strategies as st
 
 from transformer.text import CorpusError, parse_pairs, read_pairs, read_references
 from transformer.text.corpus import LONGEST
-from transformer.text.visible import is_blank
+from transformer.text.visible import is_blank, shown
 
 SIDE = (
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r\0"), min_size=1)
@@ -186,3 +190,23 @@ def test_references_of_one_source_are_gathered_in_order(tmp_path: Path) -> None:
     assert references == [["B1", "B2", "B2"], ["A1", "A2"], ["C1"]]
     with pytest.raises(CorpusError, match="is empty"):
         read_references(write(path, ""))
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "\t\n", "\u200b", "\u200d\u2060\ufeff", "\x00\x1b\x9b", "\u202e \u3000"]
+)
+def test_nothing_to_be_seen_is_blank(text: str) -> None:
+    assert is_blank(text)
+
+
+@pytest.mark.parametrize("text", [".", "a\u200b", "\u0301", "\U0001f989", "\ufffd"])
+def test_anything_to_be_seen_is_not(text: str) -> None:
+    assert not is_blank(text)
+
+
+@given(st.text())
+def test_what_is_shown_steers_nothing_and_says_the_same(text: str) -> None:
+    """Of control signs only tab and line feed are left, and JSON reads back what was written."""
+    out = shown(text)
+    assert not {s for s in out if unicodedata.category(s) == "Cc"} - {"\t", "\n"}
+    assert json.loads(shown(json.dumps(text, ensure_ascii=False))) == text

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from transformer.text import TASKS
-from transformer.text.grammar import RELATIONS, dependencies
 from transformer.text.grammar import clauses as c
 from transformer.text.grammar import verbs as v
 from transformer.text.grammar import words as w
+from transformer.text.grammar.clauses import RELATIONS, dependencies
 from transformer.text.grammar.phrases import MASS, THE, Owned, Parts, Words
 
 VERBS = {

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from transformer.text import TASKS, Example
-from transformer.text.grammar import count_sentences, kinds
 from transformer.text.grammar.clauses import Place, Pronoun
 from transformer.text.grammar.phrases import NounPhrases, OwnedPhrases, links
-from transformer.text.grammar.sentences import Kind
+from transformer.text.grammar.sentences import Kind, count_sentences, kinds
 from transformer.text.grammar.verbs import Verb, conjugate
 from transformer.text.grammar.words import Adjective
 
@@ -76,10 +75,8 @@ def numbers(choices: Any, there: set[str]) -> list[int]:
 
 
 def said_in(kind: Kind, english: str, known: dict[int, list[int]]) -> list[tuple[int, str]]:
-    """Every sentence of a kind that is this English one: its number and its French.
-
-    `known` keeps what `numbers` found for lists that kinds share.
-    """
+    """Every sentence of a kind that is this English one: its number and its French. `known` keeps
+    what `numbers` found for lists that kinds share."""
     there = set(english.split())
     for name, signs in (("future", {"going"}), ("can", {"can", "cannot"}), ("must", {"must"})):
         if (kind.fields.get("mode") == name) != bool(signs & there):

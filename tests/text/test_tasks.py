@@ -96,9 +96,7 @@ def test_reverse_is_reverse(made: Call) -> None:
 
 
 @given(made=drawn("sort"))
-def test_sort_is_sorted_and_no_letter_stands_twice(
-    made: Call,
-) -> None:
+def test_sort_is_sorted_and_no_letter_stands_twice(made: Call) -> None:
     for example in made():
         assert example.tgt.split() == sorted(set(example.src.split()))
         assert all(a == b for a, b in linked(example))
@@ -124,9 +122,7 @@ def test_another_key_is_another_cipher() -> None:
 
 
 @given(made=drawn("dates"))
-def test_dates_are_those_that_the_calendar_reads(
-    made: Call,
-) -> None:
+def test_dates_are_those_that_the_calendar_reads(made: Call) -> None:
     for example in made():
         text = re.sub(r"(?<=\d) (?=\d)", "", example.src)
         if "," not in text:
@@ -159,9 +155,7 @@ def test_a_sum_is_the_sum(made: Call) -> None:
 
 
 @given(made=drawn("brackets"))
-def test_source_and_target_together_are_balanced(
-    made: Call,
-) -> None:
+def test_source_and_target_together_are_balanced(made: Call) -> None:
     for example in made():
         src, tgt = (text.replace(" ", "") for text in (example.src, example.tgt))
         assert tgt

@@ -1,7 +1,7 @@
 import io
-import threading
 import unicodedata
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -256,17 +256,13 @@ def test_check_names_both_numbers(vocabulary: Vocabulary) -> None:
 
 def test_threads_may_share_one_vocabulary(vocabulary: Vocabulary, pairs: Pairs) -> None:
     expected = [vocabulary.encode(target) for _, target in pairs]
-    wrong: list[str] = []
 
-    def work() -> None:
-        for _ in range(5):
-            for (_, target), ids in zip(pairs, expected, strict=True):
-                if vocabulary.encode(target) != ids or vocabulary.decode(ids) != target:
-                    wrong.append(target)
+    def wrong(_: int) -> list[str]:
+        return [
+            target
+            for (_, target), ids in zip(pairs * 5, expected * 5, strict=True)
+            if vocabulary.encode(target) != ids or vocabulary.decode(ids) != target
+        ]
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    with ThreadPoolExecutor(4) as pool:
+        assert [*pool.map(wrong, range(4))] == [[]] * 4

@@ -14,10 +14,9 @@ from transformer.text import Vocabulary
 from transformer.training.data import Prepared, TrainingPairs, prepare
 from transformer.training.distributed import World
 from transformer.training.evaluator import ProbeSet
-from transformer.training.progress import load_progress
-from transformer.training.run import RunFolder
+from transformer.training.run import RunFolder, load_progress
 from transformer.training.trainer import Report, Trainer
-from transformer.training.translation_task import Card, TranslationTask
+from transformer.training.translation_task import TranslationTask
 
 SMALL: dict[str, Any] = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32, "dropout": 0.1}
 QUICK: dict[str, Any] = {
@@ -31,25 +30,6 @@ QUICK: dict[str, Any] = {
     "precision": "fp32",
 }
 MakeTrainer = Callable[..., Trainer]
-
-
-def trainer_of(
-    run: RunFolder,
-    model_config: ModelConfig,
-    config: TrainingConfig,
-    data: Prepared,
-    *,
-    card: Card = lambda progress, averaged: "",
-    probe_set: ProbeSet | None = None,
-    report: Report = lambda line: None,
-) -> Trainer:
-    """A trainer of a translation model on the CPU, new or resuming."""
-    device, world, progress = torch.device("cpu"), World(), load_progress(run)
-    task = TranslationTask(
-        run, model_config, config, data, progress,
-        device=device, world=world, card=card, probe_set=probe_set,
-    )  # fmt: skip
-    return Trainer(run, config, task, progress, device=device, world=world, report=report)
 
 
 def translation(trainer: Trainer) -> TranslationTask:
@@ -76,22 +56,40 @@ def data(tmp_path_factory: pytest.TempPathFactory, table: Path, vocabulary: Voca
 
 @pytest.fixture
 def make_trainer(tmp_path: Path, data: Prepared) -> MakeTrainer:
-    """`make_trainer("run", steps=9)`: a new or resuming trainer in that run folder."""
+    """`make_trainer("run", steps=9)`: a new or resuming trainer on the CPU in that run folder."""
 
     def make(
-        name: str = "run", shape: dict[str, Any] | None = None, report: Any = None, **config: Any
+        name: str = "run",
+        shape: dict[str, Any] | None = None,
+        report: Report = lambda line: None,
+        probe_set: ProbeSet | None = None,
+        data: Prepared = data,
+        **settings: Any,
     ) -> Trainer:
+        run, device, world = RunFolder(tmp_path / name), torch.device("cpu"), World()
         model_config = ModelConfig(vocab_size=len(data.vocabulary), **(SMALL | (shape or {})))
-        return trainer_of(
-            RunFolder(tmp_path / name),
-            model_config,
-            TrainingConfig(**(QUICK | config)),
-            data,
+        config, progress = TrainingConfig(**(QUICK | settings)), load_progress(run)
+        task = TranslationTask(
+            run, model_config, config, data, progress, device=device, world=world,
             card=lambda progress, averaged: f"step {progress.step}, mean of {averaged}",
-            report=report or (lambda line: None),
-        )
+            probe_set=probe_set,
+        )  # fmt: skip
+        return Trainer(run, config, task, progress, device=device, world=world, report=report)
 
     return make
+
+
+class KilledError(BaseException):
+    """Ends a run where it stands, with nothing said or saved."""
+
+
+def kill(*_: object) -> None:
+    raise KilledError
+
+
+def at(step: int, act: Callable[[], object]) -> Report:
+    """Called with the lines of metrics.jsonl, acts once this step is taken."""
+    return lambda line: act() if line["step"] == step and "loss" in line else None
 
 
 def losses(run: RunFolder) -> list[tuple[int, float]]:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.training.conftest import MakeTrainer, losses
+from tests.training.conftest import KilledError, MakeTrainer, at, kill, losses
 from transformer.training import control_file as control_module
 from transformer.training.control_file import Control, ControlFile
 from transformer.training.run import RunFolder
-
-Say = Callable[[dict[str, Any]], None]
 
 
 @pytest.fixture(autouse=True)
@@ -92,11 +89,7 @@ def test_the_file_is_read_when_it_changed_and_not_too_often(
 
 
 def test_stop_ends_the_step_and_saves(make_trainer: MakeTrainer) -> None:
-    def stop(line: dict[str, Any]) -> None:
-        if line["step"] == 7:
-            trainer.run.write_control(command="stop")
-
-    trainer = make_trainer(report=stop)
+    trainer = make_trainer(report=at(7, lambda: trainer.run.write_control(command="stop")))
     assert trainer.train() == "cancelled"
     assert trainer.run.state()["reason"] == "stopped after step 7"
     assert make_trainer().progress.step == 7
@@ -108,10 +101,9 @@ def test_a_pause_changes_nothing_but_the_time(make_trainer: MakeTrainer) -> None
     whole.train()
     seen: dict[str, Any] = {}
 
-    def pause(line: dict[str, Any]) -> None:
-        if line["step"] == 6 and "loss" in line:
-            trainer.run.write_control(command="pause")
-            waiting.start()
+    def pause() -> None:
+        trainer.run.write_control(command="pause")
+        waiting.start()
 
     def go_on() -> None:
         deadline = time.monotonic() + 20
@@ -126,7 +118,7 @@ def test_a_pause_changes_nothing_but_the_time(make_trainer: MakeTrainer) -> None
         seen["again"] = time.monotonic()
 
     waiting = threading.Thread(target=go_on)
-    trainer = make_trainer("paused", report=pause)
+    trainer = make_trainer("paused", report=at(6, pause))
     began = time.monotonic()
     assert trainer.train() == "finished"
     took = time.monotonic() - began
@@ -140,12 +132,11 @@ def test_a_pause_changes_nothing_but_the_time(make_trainer: MakeTrainer) -> None
 
 
 def test_a_stop_ends_a_pause(make_trainer: MakeTrainer) -> None:
-    def pause(line: dict[str, Any]) -> None:
-        if line["step"] == 3:
-            trainer.run.write_control(command="pause")
-            threading.Timer(0.2, lambda: trainer.run.write_control(command="stop")).start()
+    def pause() -> None:
+        trainer.run.write_control(command="pause")
+        threading.Timer(0.2, lambda: trainer.run.write_control(command="stop")).start()
 
-    trainer = make_trainer(report=pause)
+    trainer = make_trainer(report=at(3, pause))
     assert trainer.train() == "cancelled"
     assert make_trainer().progress.step == 3
 
@@ -153,19 +144,9 @@ def test_a_stop_ends_a_pause(make_trainer: MakeTrainer) -> None:
 def test_a_run_killed_in_a_pause_goes_on_from_there(
     make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class KilledError(BaseException):
-        pass
-
-    def kill(seconds: float) -> None:
-        raise KilledError
-
-    def pause(line: dict[str, Any]) -> None:
-        if line["step"] == 3:
-            trainer.run.write_control(command="pause")
-
     whole = make_trainer("whole")
     whole.train()
-    trainer = make_trainer(report=pause)
+    trainer = make_trainer(report=at(3, lambda: trainer.run.write_control(command="pause")))
     with monkeypatch.context() as patch:
         patch.setattr("transformer.training.run_control.time.sleep", kill)
         with pytest.raises(KilledError):
@@ -198,11 +179,9 @@ def test_the_rate_is_the_schedules_times_the_factor(make_trainer: MakeTrainer) -
     whole = make_trainer("whole")
     whole.train()
 
-    def ask(line: dict[str, Any]) -> None:
-        if line["step"] == 5 and "loss" in line:
-            trainer.run.write_control(learning_rate_factor=0.25)
-
-    trainer = make_trainer("other", report=ask)
+    trainer = make_trainer(
+        "other", report=at(5, lambda: trainer.run.write_control(learning_rate_factor=0.25))
+    )
     trainer.train()
     steps = [[line for line in t.run.metrics() if "loss" in line] for t in (whole, trainer)]
     factors = [line["learning_rate_factor"] for line in steps[1]]

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from tests.training.conftest import QUICK, SMALL, losses, trainer_of, translation
+from tests.training.conftest import SMALL, MakeTrainer, losses, translation
 from transformer.checkpoint import load_checkpoint
-from transformer.config import ModelConfig, TrainingConfig
+from transformer.config import ModelConfig
 from transformer.inference import Translator
 from transformer.inference.trace import WEIGHTS
 from transformer.model import Transformer
 from transformer.training.data import Prepared
-from transformer.training.evaluation_callback import SHARE
+from transformer.training.evaluation_callback import SHARE, EvaluationCallback
 from transformer.training.evaluator import Evaluator, ProbeSet
 from transformer.training.run import RunFolder
 from transformer.training.trainer import Trainer
@@ -27,16 +27,6 @@ from transformer.training.trainer import Trainer
 @pytest.fixture
 def probe_set(pairs: list[tuple[str, str]]) -> ProbeSet:
     return ProbeSet(probes=pairs[:2], valid=pairs[2:12], language=True)
-
-
-def make(folder: Path, data: Prepared, probe_set: ProbeSet | None, **config: Any) -> Trainer:
-    return trainer_of(
-        RunFolder(folder),
-        ModelConfig(vocab_size=len(data.vocabulary), **SMALL),
-        TrainingConfig(**(QUICK | config)),
-        data,
-        probe_set=probe_set,
-    )
 
 
 def generous(trainer: Trainer) -> Trainer:
@@ -48,10 +38,10 @@ def generous(trainer: Trainer) -> Trainer:
 
 
 def test_what_is_seen_is_what_the_translator_says(
-    tmp_path: Path, data: Prepared, probe_set: ProbeSet
+    make_trainer: MakeTrainer, data: Prepared, probe_set: ProbeSet
 ) -> None:
     """The last snapshot, examples and figures, against the checkpoint's own traces."""
-    trainer = generous(make(tmp_path, data, probe_set, steps=12, average=1))
+    trainer = generous(make_trainer(probe_set=probe_set, steps=12, average=1))
     trainer.train()
     run = trainer.run
     translator = Translator(trainer.learner.model.eval(), data.vocabulary, "fp32")
@@ -91,16 +81,16 @@ def test_what_is_seen_is_what_the_translator_says(
 
 
 def test_looks_change_nothing_that_is_learned(
-    tmp_path: Path, data: Prepared, probe_set: ProbeSet
+    make_trainer: MakeTrainer, probe_set: ProbeSet
 ) -> None:
     """Nor does being stopped between them."""
-    alone = make(tmp_path / "alone", data, None)
+    alone = make_trainer("alone")
     alone.train()
-    seen = generous(make(tmp_path / "seen", data, probe_set))
+    seen = generous(make_trainer("seen", probe_set=probe_set))
     seen.train()
-    first = generous(make(tmp_path / "again", data, probe_set, steps=7))
+    first = generous(make_trainer("again", probe_set=probe_set, steps=7))
     first.train()
-    again = generous(make(tmp_path / "again", data, probe_set))
+    again = generous(make_trainer("again", probe_set=probe_set))
     again.train()
     steps = [[one for one in losses(t.run) if one[0] > 0] for t in (alone, seen, again)]
     assert steps[0] == steps[1] == steps[2]
@@ -110,103 +100,79 @@ def test_looks_change_nothing_that_is_learned(
     assert [line["step"] for line in again.run.examples()] == again.run.snapshots()
 
 
-def test_looks_are_dense_at_first_and_then_even(
-    tmp_path: Path, data: Prepared, probe_set: ProbeSet
-) -> None:
-    trainer = generous(make(tmp_path, data, probe_set, steps=100))
-    callback = translation(trainer).callback
-    assert callback is not None
-    seen: list[int] = []
-    measured: list[int] = []
-    callback._see = lambda step: seen.append(step) or {}  # type: ignore[func-returns-value,assignment]
-    callback.evaluator.measure = lambda **_: {"n": 1}  # type: ignore[method-assign]
-    for step in range(401):
-        if callback.look(step, step / 400, float(step)):
-            measured.append(step)
-    assert seen == sorted({0, 1, 2, 4, 8, 16, 32, 64, *range(0, 401, 10)})
+@pytest.fixture
+def callback(make_trainer: MakeTrainer, probe_set: ProbeSet) -> EvaluationCallback:
+    found = translation(make_trainer(probe_set=probe_set, steps=100)).callback
+    assert found is not None
+    return found
+
+
+class Paced:
+    """Looks on a clock of the test's own, on which seeing and measuring take so many seconds."""
+
+    def __init__(
+        self, callback: EvaluationCallback, see: float, measure: float, first: float | None = None
+    ) -> None:
+        """`first` is how long seeing takes the first time, if that is longer."""
+        self.callback, self.now, self.seen = callback, 0.0, list[int]()
+
+        def take(seconds: float) -> dict[str, int]:
+            self.now += seconds
+            return {"n": 1}
+
+        def seeing(step: int) -> dict[str, int]:
+            self.seen.append(step)
+            return take(see if first is None or self.seen[1:] else first)
+
+        callback.clock = lambda: self.now
+        callback._see = seeing  # type: ignore[method-assign]
+        callback.evaluator.measure = lambda **_: take(measure)  # type: ignore[method-assign]
+
+    def looks(self, steps: int, seconds: float) -> Iterator[tuple[int, bool]]:
+        """Steps that take so many seconds each, and whether there was something measured."""
+        for step in range(steps + 1):
+            yield step, bool(self.callback.look(step, step / steps, self.now))
+            self.now += seconds
+
+
+def test_looks_are_dense_at_first_and_then_even(callback: EvaluationCallback) -> None:
+    paced = Paced(callback, see=0.0, measure=0.0)
+    measured = [step for step, found in paced.looks(400, 1.0) if found]
+    assert paced.seen == sorted({0, 1, 2, 4, 8, 16, 32, 64, *range(0, 401, 10)})
     assert measured == [*range(10, 401, 10)]
 
 
-def test_looks_keep_to_their_share_of_the_time(
-    tmp_path: Path, data: Prepared, probe_set: ProbeSet
-) -> None:
-    """A step takes 0.1 s, seeing 0.05 s and measuring 2 s, on a clock of the test's own."""
-    trainer = make(tmp_path, data, probe_set)
-    callback = translation(trainer).callback
-    assert callback is not None
-    now = 0.0
-
-    def take(seconds: float) -> dict[str, int]:
-        nonlocal now
-        now += seconds
-        return {"n": 1}
-
-    callback.clock = lambda: now
-    callback._see = lambda step: take(0.05)  # type: ignore[method-assign,assignment,return-value]
-    callback.evaluator.measure = lambda **_: take(2.0)  # type: ignore[method-assign]
-    looks = 0
-    for step in range(1001):
-        looks += bool(callback.look(step, step / 1000, now))
+def test_looks_keep_to_their_share_of_the_time(callback: EvaluationCallback) -> None:
+    paced, looks = Paced(callback, see=0.05, measure=2.0), 0
+    for step, found in paced.looks(1000, 0.1):
+        looks += found
         if step > 400:  # the second measurement is paid back
-            assert callback.spent <= SHARE * now + 0.2
-        now += 0.1
+            assert callback.spent <= SHARE * paced.now + 0.2
     assert 5 <= looks <= 9  # (100 s + looks) · 15% / 2 s, less what seeing takes
     spent = callback.spent
-    assert callback.look(1000, 1.0, now, whole=True) == {
-        "n": 1
-    }  # the end is seen whatever it takes
+    # The end is seen whatever it takes.
+    assert callback.look(1000, 1.0, paced.now, whole=True) == {"n": 1}
     assert callback.spent == pytest.approx(spent + 2.05)
 
 
-def test_a_slow_first_look_does_not_starve_the_film(
-    tmp_path: Path, data: Prepared, probe_set: ProbeSet
+def test_neither_a_slow_first_look_nor_cheap_measuring_starves_the_film(
+    make_trainer: MakeTrainer, probe_set: ProbeSet, callback: EvaluationCallback
 ) -> None:
     """The first takes 5 s, cold and on a busy machine; each later one 0.05 s."""
-    callback = translation(make(tmp_path, data, probe_set)).callback
-    assert callback is not None
-    now, prices, seen = 0.0, iter([5.0]), []
-
-    def take(step: int) -> dict[str, Any]:
-        nonlocal now
-        now += next(prices, 0.05)
-        seen.append(step)
-        return {}
-
-    callback.clock = lambda: now
-    callback._see = take  # type: ignore[method-assign]
-    callback.evaluator.measure = lambda **_: {}  # type: ignore[method-assign]
-    for step in range(1001):
-        callback.look(step, step / 1000, now)
-        now += 0.1
-    assert len(seen) > 20  # what the first took is paid back after some 30 s of 100
-
-
-def test_cheap_measuring_does_not_starve_the_film(
-    tmp_path: Path, data: Prepared, probe_set: ProbeSet
-) -> None:
-    """Seeing takes 1 s, measuring 0.1 s, a step 0.05 s."""
-    callback = translation(make(tmp_path, data, probe_set)).callback
-    assert callback is not None
-    now, seen = 0.0, []
-
-    def take(seconds: float) -> dict[str, Any]:
-        nonlocal now
-        now += seconds
-        return {"n": 1}
-
-    callback.clock = lambda: now
-    callback._see = lambda step: seen.append(step) or take(1.0)  # type: ignore[method-assign, func-returns-value]
-    callback.evaluator.measure = lambda **_: take(0.1)  # type: ignore[method-assign]
-    for step in range(2001):
-        callback.look(step, step / 2000, now)
-        now += 0.05
-    assert len(seen) >= 10  # 15% of 100 s and more, at 1.1 s
+    paced = Paced(callback, see=0.05, measure=0.0, first=5.0)
+    assert [*paced.looks(1000, 0.1)]
+    assert len(paced.seen) > 20  # what the first took is paid back after some 30 s of 100
+    other = translation(make_trainer("other", probe_set=probe_set)).callback
+    assert other is not None
+    paced = Paced(other, see=1.0, measure=0.1)
+    assert [*paced.looks(2000, 0.05)]
+    assert len(paced.seen) >= 10  # 15% of 100 s and more, at 1.1 s
 
 
 def test_what_a_resumed_run_will_see_again_is_forgotten(
-    tmp_path: Path, data: Prepared, probe_set: ProbeSet
+    make_trainer: MakeTrainer, probe_set: ProbeSet
 ) -> None:
-    trainer = generous(make(tmp_path, data, probe_set))
+    trainer = generous(make_trainer(probe_set=probe_set))
     trainer.train()
     assert max(trainer.run.snapshots()) == 12
     trainer.run.forget_seen(5)
@@ -215,12 +181,12 @@ def test_what_a_resumed_run_will_see_again_is_forgotten(
 
 
 def test_reading_survives_what_is_half_written(
-    tmp_path: Path, data: Prepared, probe_set: ProbeSet
+    tmp_path: Path, make_trainer: MakeTrainer, probe_set: ProbeSet
 ) -> None:
     run = RunFolder(tmp_path / "none")
     assert (run.snapshots(), run.snapshot(3), run.labels()) == ([], {}, [])
     assert (run.examples(), run.inspect(), run.metrics()) == ([], {}, [])
-    trainer = generous(make(tmp_path / "run", data, probe_set, steps=2))
+    trainer = generous(make_trainer(probe_set=probe_set, steps=2))
     trainer.train()
     run = trainer.run
     whole = run.examples()

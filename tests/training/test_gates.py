@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -151,9 +152,5 @@ def test_what_is_refused(lopsided: Translator, corpus: Corpus) -> None:
     ):
         with pytest.raises(ValueError, match=message):
             learn_gates(lopsided, corpus, **options)
-
-    def stop(share: float, stage: str) -> None:
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        learn_gates(lopsided, corpus, penalty=0.1, progress=stop)
+        learn_gates(lopsided, corpus, penalty=0.1, progress=Mock(side_effect=KeyboardInterrupt))

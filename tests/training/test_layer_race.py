@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.training.conftest import KilledError, at, kill
 from transformer.jobs.limits import Limits
 from transformer.model.tagger import count_weights
 from transformer.training.layer_race import LOOKS, STANDARD, VALID, describe
@@ -28,6 +31,20 @@ def run_of(path: Path, **settings: Any) -> RunFolder:
 
 def losses(run: RunFolder) -> list[tuple[int, float]]:
     return [(line["step"], line["loss"]) for line in run.metrics() if "loss" in line]
+
+
+@contextmanager
+def acting(step: int, act: Callable[[], object]) -> Iterator[None]:
+    """Within the block a run acts when its line of this step is written."""
+    append, then = RunFolder.append_metrics, at(step, act)
+
+    def appended(run: RunFolder, line: Any) -> None:
+        append(run, line)
+        then(line)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RunFolder, "append_metrics", appended)
+        yield
 
 
 @pytest.mark.parametrize(
@@ -86,17 +103,8 @@ def test_a_run_writes_steps_looks_and_examples(tmp_path: Path) -> None:
 def test_a_resumed_run_takes_the_same_steps(tmp_path: Path) -> None:
     whole, halved = (run_of(tmp_path / name, layer="recurrent") for name in ("whole", "halved"))
     train_run(whole.path)
-    append = RunFolder.append_metrics
-
-    def interrupted(run: RunFolder, line: Any) -> None:
-        append(run, line)
-        if line["step"] == 12 and "loss" in line:
-            raise KeyboardInterrupt  # as a kill: nothing more is written
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RunFolder, "append_metrics", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            train_run(halved.path)
+    with acting(12, kill), pytest.raises(KilledError):
+        train_run(halved.path)
     assert losses(halved)[-1][0] == 12  # two steps past the last save
     assert train_run(halved.path) == "finished"
     assert losses(halved) == losses(whole)
@@ -104,18 +112,12 @@ def test_a_resumed_run_takes_the_same_steps(tmp_path: Path) -> None:
     assert steps == [look["step"] for look in whole.examples()]
 
 
-def test_a_run_stops_when_it_is_asked_to_and_says_so(tmp_path: Path) -> None:
+def test_a_run_stops_when_it_is_asked_to_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = run_of(tmp_path / "run")
-    append = RunFolder.append_metrics
-
-    def stopping(run: RunFolder, line: Any) -> None:
-        append(run, line)
-        if line["step"] == 7:
-            run.write_control(command="stop")
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RunFolder, "append_metrics", stopping)
-        patch.setattr("transformer.training.control_file.LOOK_EVERY", 0.0)
+    monkeypatch.setattr("transformer.training.control_file.LOOK_EVERY", 0.0)
+    with acting(7, lambda: run.write_control(command="stop")):
         assert train_run(run.path) == "cancelled"
     state = run.state()
     assert state.pop("precision") == "fp32"

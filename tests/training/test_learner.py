@@ -1,16 +1,22 @@
-"""One step of the Learner is what plain PyTorch, and the paper's formulas by hand, make of it."""
+"""One step of the Learner is what plain PyTorch, and the paper's formulas by hand, make of it; and
+many of them learn a task that nobody can do without reading the source."""
 
 from __future__ import annotations
 
 import copy
+import itertools
+import math
+import random
+from pathlib import Path
 
 import pytest
 import torch
 from torch.nn import functional
 
-from tests.training.conftest import SMALL
+from tests.training.conftest import SMALL, MakeTrainer
 from transformer.config import ModelConfig
 from transformer.model import Transformer
+from transformer.text import TokenStore, Vocabulary
 from transformer.text.batching import Batch, make_batch
 from transformer.training.data import Prepared
 from transformer.training.distributed import World
@@ -177,3 +183,29 @@ def test_tensors_carry_everything_to_the_next_step(
         assert step(first, batch) == step(second, batch)
     for name, tensor in first.tensors().items():
         assert torch.equal(second.tensors()[name], tensor), name
+
+
+def test_it_learns_to_reverse(make_trainer: MakeTrainer, tmp_path: Path) -> None:
+    """Four of eight words at random, to be said backwards, in pairs that it has not seen. Who does
+    not read the source cannot do better than ln 8 nats for each word and 0 for `</s>`."""
+    words = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen"]
+    rows = list(itertools.product(words, repeat=4))
+    random.Random(1).shuffle(rows)
+    pairs = [(" ".join(row), " ".join(reversed(row))) for row in rows]
+    vocabulary = Vocabulary.train((source for source, _ in pairs), 284)
+    stores = {
+        name: TokenStore.build(tmp_path / name, part, vocabulary)
+        for name, part in (("train", pairs[:3500]), ("valid", pairs[3500:3700]))
+    }
+    data = Prepared(vocabulary, stores["train"], stores["valid"])
+    assert set(stores["train"].tgt_lengths) == {5}
+    settings = {"steps": 150, "batch_tokens": 640, "warmup": 30, "learning_rate": 0.01}
+    settings |= {"cooldown": 0.3, "label_smoothing": 0.0, "valid_every": 75, "save_every": 150}
+    shape = {"d_model": 32, "n_heads": 4, "d_ff": 64, "dropout": 0.0}
+    trainer = make_trainer(shape=shape, data=data, **settings)
+    before = trainer.task.validation_loss()
+    assert before == pytest.approx(math.log(284), abs=0.7)
+    assert trainer.train() == "finished"
+    blind = 4 * math.log(8) / 5
+    assert trainer.task.validation_loss() < blind / 4
+    assert trainer.progress.best_valid == trainer.task.validation_loss()

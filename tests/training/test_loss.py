@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -42,20 +44,11 @@ def ours(states: Tensor, weight: Tensor, target: Tensor, smoothing: float) -> Fo
 def torchs(states: Tensor, weight: Tensor, target: Tensor, smoothing: float) -> Found:
     leaves = states.clone().requires_grad_(), weight.clone().requires_grad_()
     logits = (leaves[0] @ leaves[1].T).flatten(0, 1)
-
-    def cross_entropy(label_smoothing: float) -> Tensor:
-        return functional.cross_entropy(
-            logits,
-            target.flatten(),
-            ignore_index=PAD,
-            reduction="sum",
-            label_smoothing=label_smoothing,
-        )
-
-    smoothed = cross_entropy(smoothing)
-    return Found(
-        smoothed.detach(), cross_entropy(0.0).detach(), *torch.autograd.grad(smoothed, leaves)
+    cross_entropy = partial(
+        functional.cross_entropy, logits, target.flatten(), ignore_index=PAD, reduction="sum"
     )
+    smoothed, plain = cross_entropy(label_smoothing=smoothing), cross_entropy().detach()
+    return Found(smoothed.detach(), plain, *torch.autograd.grad(smoothed, leaves))
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
@@ -67,6 +60,25 @@ def test_equals_torch_in_float64(
     data = inputs(7, 5)
     for mine, other in zip(ours(*data, smoothing), torchs(*data, smoothing), strict=True):
         torch.testing.assert_close(mine, other, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_a_bias_of_the_logits_too(smoothing: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As models of others have one: it is a weight of a state that is always 1."""
+    monkeypatch.setattr(loss, "SLICE_ROWS", 4)
+    states, weight, target = inputs(7, 5, d_model=9)
+    states[..., 8] = 1
+    other = torchs(states, weight, target, smoothing)
+    leaves = [
+        part.clone().requires_grad_() for part in (states[..., :8], weight[:, :8], weight[:, 8])
+    ]
+    mine, plain = smoothed_cross_entropy(
+        *leaves[:2], target, smoothing=smoothing, pad_id=PAD, bias=leaves[2]
+    )
+    found = (mine, plain, *torch.autograd.grad(mine, leaves))
+    by_state, by_weight = other.grad_states[..., :8], other.grad_weight
+    expected = (other.smoothed, other.plain, by_state, by_weight[:, :8], by_weight[:, 8])
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
@@ -181,10 +193,8 @@ def test_validation_makes_no_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
     weight.requires_grad_()
     expected = ours(states, weight.detach(), target, 0.1)
 
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("a gradient was made for nobody")
-
-    monkeypatch.setattr(torch, "mm", refuse)
+    refuse = AssertionError("a gradient was made for nobody")
+    monkeypatch.setattr(torch, "mm", Mock(side_effect=refuse))
     with torch.no_grad():
         found = smoothed_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
     torch.testing.assert_close(found, (expected.smoothed, expected.plain))

@@ -13,8 +13,8 @@ from transformer.run_config import INSPECT
 from transformer.text.batching import make_batch
 from transformer.training.data import Prepared
 from transformer.training.distributed import World
+from transformer.training.evaluation_callback import CORNER, Moments
 from transformer.training.learner import Learner
-from transformer.training.moments import CORNER, Moments
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

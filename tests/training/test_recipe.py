@@ -14,10 +14,9 @@ from transformer.model import Transformer
 from transformer.text.tasks import TASKS
 from transformer.training.data import TrainingPairs
 from transformer.training.estimate import PREPARING, Workload, estimate, workload
-from transformer.training.fitted_vocabulary import fitted_vocabulary
 from transformer.training.recipe import describe
 from transformer.training.run import RunFolder
-from transformer.training.train_folder import train_run
+from transformer.training.train_folder import fitted_vocabulary, train_run
 
 
 @pytest.mark.parametrize("task", [*TASKS, None])

@@ -14,23 +14,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.training.conftest import MakeTrainer, losses
+from tests.training.conftest import KilledError, MakeTrainer, at, kill, losses
 from transformer.cli import main
 from transformer.training.run import RunError, RunFolder
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-class KilledError(BaseException):
-    """Ends a run where it stands, with nothing said or saved."""
-
-
-def kill_at(step: int) -> Any:
-    def report(line: dict[str, Any]) -> None:
-        if line["step"] == step:
-            raise KilledError
-
-    return report
 
 
 @pytest.mark.parametrize(("killed_at", "precision"), [(3, "fp32"), (9, "bf16")])
@@ -42,9 +30,9 @@ def test_a_killed_run_takes_the_same_steps(
     whole = make_trainer("whole", **settings)
     whole.train()
     with pytest.raises(KilledError):
-        make_trainer("killed", report=kill_at(killed_at), **settings).train()
+        make_trainer("killed", report=at(killed_at, kill), **settings).train()
     with pytest.raises(KilledError):
-        make_trainer("killed", report=kill_at(28), **settings).train()
+        make_trainer("killed", report=at(28, kill), **settings).train()
     again = make_trainer("killed", **settings)
     assert again.progress.step == 25
     again.train()
@@ -73,9 +61,7 @@ def test_after_kill_9_the_same_command_goes_on(table: Path, tmp_path: Path) -> N
     }
     killed = runs["killed"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "transformer", *commands["killed"]],
-        cwd=ROOT,
-        stderr=subprocess.PIPE,
+        [sys.executable, "-m", "transformer", *commands["killed"]], cwd=ROOT, stderr=subprocess.PIPE
     )
     try:
         deadline = time.monotonic() + 120

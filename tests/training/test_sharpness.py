@@ -14,7 +14,7 @@ from transformer.model import Transformer
 from transformer.text.batching import Batch
 from transformer.training.distributed import World
 from transformer.training.learner import Learner
-from transformer.training.sharpness import AttentionPrice, alike, spread
+from transformer.training.loss import AttentionPrice, alike, spread
 
 CONFIG = ModelConfig(vocab_size=20, d_model=16, n_layers=2, n_heads=4, d_ff=32, dropout=0.0)
 

@@ -17,9 +17,8 @@ from transformer.checkpoint import load_checkpoint, load_languages
 from transformer.cli import main
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.run_config import FilesRun
-from transformer.training.command import model_card
-from transformer.training.progress import Progress
-from transformer.training.run import RunFolder
+from transformer.training.run import Progress, RunFolder
+from transformer.training.start import model_card
 
 Train = Callable[..., tuple[int, str]]
 
@@ -43,6 +42,15 @@ def train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Train:
         return status, err
 
     return run
+
+
+def refused(done: tuple[int, str], message: str) -> None:
+    """With a sentence as the last line."""
+    status, said = done
+    assert status == 1
+    assert said.splitlines()[-1].startswith("error: ")
+    assert message in said.splitlines()[-1]
+    assert "Traceback" not in said
 
 
 def test_a_run_from_text_to_checkpoint(train: Train, table: Path, tmp_path: Path) -> None:
@@ -109,11 +117,7 @@ WRONG: dict[str, tuple[Callable[[Path], list[Any]], str]] = {
 @pytest.mark.parametrize("case", WRONG)
 def test_a_wrong_text_is_one_sentence(case: str, train: Train, tmp_path: Path) -> None:
     make, message = WRONG[case]
-    status, said = train(*make(tmp_path))
-    assert status == 1
-    assert said.splitlines()[-1].startswith("error: ")
-    assert message in said.splitlines()[-1]
-    assert "Traceback" not in said
+    refused(train(*make(tmp_path)), message)
     # Nothing binds the next try, with the right text, in the same folder.
     config = tmp_path / "run" / "config.json"
     if config.is_file():
@@ -124,9 +128,7 @@ def test_after_a_mistake_the_right_text_is_taken(train: Train, table: Path, tmp_
     """The first try learns a vocabulary and encodes, and then stumbles over validation pairs."""
     valid = tmp_path / "valid.tsv"
     valid.write_text("no tab\n")
-    status, said = train(table, "--valid", valid)
-    assert status == 1
-    assert "valid.tsv, line 1 has no tab" in said
+    refused(train(table, "--valid", valid), "valid.tsv, line 1 has no tab")
     other = tmp_path / "other.tsv"
     lines = table.read_text("utf-8").splitlines(keepends=True)
     other.write_text("".join(lines[:150]), "utf-8")
@@ -151,25 +153,19 @@ def test_after_a_mistake_the_right_text_is_taken(train: Train, table: Path, tmp_
 def test_a_wrong_option_is_one_sentence(
     words: list[str], message: str, train: Train, table: Path, tmp_path: Path
 ) -> None:
-    status, said = train(table, "--run", tmp_path / "run", *words)
-    assert status == 1
-    assert message in said.splitlines()[-1]
-    assert "Traceback" not in said
+    refused(train(table, "--run", tmp_path / "run", *words), message)
 
 
 def test_a_run_folder_that_is_a_file_is_refused(train: Train, table: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine")
-    status, said = train(table, "--run", tmp_path / "taken")
-    assert status == 1
-    assert "taken is a file; give a folder, or a new name" in said
+    taken = train(table, "--run", tmp_path / "taken")
+    refused(taken, "taken is a file; give a folder, or a new name")
     assert (tmp_path / "taken").read_text() == "mine"
 
 
 def test_a_folder_in_use_is_refused(train: Train, table: Path, tmp_path: Path) -> None:
     with RunFolder(tmp_path / "run").held():
-        status, said = train(table)
-    assert status == 1
-    assert "is training in" in said
+        refused(train(table), "is training in")
 
 
 def test_a_spoilt_config_is_one_sentence(train: Train, table: Path, tmp_path: Path) -> None:
@@ -180,9 +176,7 @@ def test_a_spoilt_config_is_one_sentence(train: Train, table: Path, tmp_path: Pa
         ("[", "config.json cannot be read"),
     ):
         config.write_text(text)
-        status, said = train(table)
-        assert status == 1
-        assert wrong in said
+        refused(train(table), wrong)
 
 
 def test_a_card_without_validation_names_no_loss() -> None:
@@ -211,9 +205,7 @@ def test_a_run_that_is_told_its_languages_writes_them_on_the_card(
 
 
 def test_languages_that_are_none_are_refused(train: Train, table: Path, tmp_path: Path) -> None:
-    status, said = train(table, "--languages", "English", "German")
-    assert status == 1
-    assert "languages are two codes" in said
+    refused(train(table, "--languages", "English", "German"), "languages are two codes")
     assert not (tmp_path / "run").exists()
 
 
@@ -235,12 +227,10 @@ def test_a_run_that_starts_from_a_checkpoint(train: Train, table: Path, tmp_path
 def test_a_start_of_another_shape_is_refused(train: Train, table: Path, tmp_path: Path) -> None:
     assert train(table)[0] == 0
     first = RunFolder(tmp_path / "run").checkpoint_path
-    status, said = train(table, "--run", tmp_path / "b", "--start-from", first, "--d-ff", 64)
-    assert status == 1
-    assert "has d_ff 32; a run that starts from it cannot have 64" in said
-    status, said = train(table, "--run", tmp_path / "c", "--start-from", tmp_path / "none")
-    assert status == 1
-    assert "there is no checkpoint folder" in said
+    other = train(table, "--run", tmp_path / "b", "--start-from", first, "--d-ff", 64)
+    refused(other, "has d_ff 32; a run that starts from it cannot have 64")
+    none = train(table, "--run", tmp_path / "c", "--start-from", tmp_path / "none")
+    refused(none, "there is no checkpoint folder")
 
 
 def test_a_start_with_a_vocabulary_of_its_own(train: Train, table: Path, tmp_path: Path) -> None:
@@ -281,9 +271,7 @@ def test_added_tables_and_joined_pairs_are_trained_on(
 
 @pytest.mark.parametrize("given", ["more.tsv=many", "more.tsv=0", "more.tsv=-1", "more.tsv=nan"])
 def test_a_wrong_weight_is_refused(train: Train, table: Path, given: str) -> None:
-    status, said = train(table, "--add", given)
-    assert status == 1
-    assert "--add wants a table and a number above 0" in said
+    refused(train(table, "--add", given), "--add wants a table and a number above 0")
 
 
 def test_probes_are_looked_at_while_a_table_is_learned(

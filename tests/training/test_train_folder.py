@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -13,10 +14,10 @@ from tests.training.conftest import losses
 from transformer.inference import Translator
 from transformer.text.files import write_json
 from transformer.training import start as start_module
-from transformer.training.command import train_run
 from transformer.training.errors import TrainingError, as_training_error
 from transformer.training.recipe import describe
 from transformer.training.run import RunError, RunFolder
+from transformer.training.train_folder import train_run
 
 SMALL: dict[str, Any] = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32} | {
     "steps": 6,
@@ -147,11 +148,8 @@ def test_a_run_in_use_is_left_alone(tmp_path: Path) -> None:
 def test_a_machine_that_fails_is_a_sentence(
     error: Exception, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: Any, **__: Any) -> None:
-        raise error
-
     run = begin(tmp_path)
-    monkeypatch.setattr(start_module, "Trainer", fail)
+    monkeypatch.setattr(start_module, "Trainer", Mock(side_effect=error))
     assert train_run(tmp_path) == "failed"
     assert reason in run.state()["reason"]
 
@@ -159,9 +157,7 @@ def test_a_machine_that_fails_is_a_sentence(
 def test_a_disk_that_takes_no_word_is_raised(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: Any, **__: Any) -> None:
-        raise OSError(28, "No space left on device")
-
+    full = Mock(side_effect=OSError(28, "No space left on device"))
     run = begin(tmp_path)
     run.write_state("queued")
     monkeypatch.setattr(start_module, "Trainer", full)
@@ -174,11 +170,8 @@ def test_a_disk_that_takes_no_word_is_raised(
 def test_a_mistake_of_ours_is_raised_and_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: Any, **__: Any) -> None:
-        raise KeyError("slip")
-
     run = begin(tmp_path)
-    monkeypatch.setattr(start_module, "Trainer", fail)
+    monkeypatch.setattr(start_module, "Trainer", Mock(side_effect=KeyError("slip")))
     with pytest.raises(KeyError):
         train_run(tmp_path)
     assert run.state() == {"status": "failed", "reason": "KeyError: 'slip'"}

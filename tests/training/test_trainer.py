@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import math
@@ -9,12 +10,13 @@ import os
 import signal
 import time
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.training.conftest import MakeTrainer, translation
+from tests.training.conftest import MakeTrainer, at, translation
 from transformer.checkpoint import load_checkpoint
 from transformer.training import translation_task as translation_module
 from transformer.training.errors import TrainingError
@@ -131,12 +133,8 @@ def test_minutes_end_a_run_and_its_cooldown_in_time(
 
 def test_a_loss_that_is_no_number_fails_the_run(make_trainer: MakeTrainer) -> None:
     trainer = make_trainer(save_every=2)
-
-    def spoil(line: dict[str, Any]) -> None:
-        if line["step"] == 3:
-            trainer.learner.working.embedding.weight.data[5] = math.nan
-
-    trainer.report = spoil
+    weight = trainer.learner.working.embedding.weight.data
+    trainer.report = at(3, lambda: weight[5].fill_(math.nan))
     with pytest.raises(TrainingError, match=r"loss was nan .* at step 4: lower the learning rate"):
         trainer.train()
     state = trainer.run.state()
@@ -156,11 +154,7 @@ def test_a_polite_kill_ends_the_step_and_saves(
 ) -> None:
     before = signal.getsignal(number)
 
-    def kill(line: dict[str, Any]) -> None:
-        if line["step"] == 7:
-            os.kill(os.getpid(), number)
-
-    trainer = make_trainer(report=kill)
+    trainer = make_trainer(report=at(7, lambda: os.kill(os.getpid(), number)))
     assert trainer.train() == "cancelled"
     assert signal.getsignal(number) is before
     state = trainer.run.state()
@@ -175,12 +169,8 @@ def test_a_full_disk_fails_the_run_and_keeps_the_last_save(make_trainer: MakeTra
     """No file may grow past 20 kB from step 6 on: the next save, at 10, cannot be written."""
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-
-    def fill(line: dict[str, Any]) -> None:
-        if line["step"] == 6:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
-
-    trainer = make_trainer(report=fill)
+    limit = functools.partial(resource.setrlimit, resource.RLIMIT_FSIZE, (20_000, hard))
+    trainer = make_trainer(report=at(6, limit))
     try:
         with pytest.raises(TrainingError, match=r"could not be written at step 10 \(.+\); once"):
             trainer.train()
@@ -197,10 +187,7 @@ def test_a_full_disk_fails_the_run_and_keeps_the_last_save(make_trainer: MakeTra
 
 
 def test_any_other_error_is_kept_as_the_reason(make_trainer: MakeTrainer) -> None:
-    def fail(line: dict[str, Any]) -> None:
-        raise RuntimeError("CUDA out of memory")
-
-    trainer = make_trainer(report=fail)
+    trainer = make_trainer(report=Mock(side_effect=RuntimeError("CUDA out of memory")))
     with pytest.raises(RuntimeError, match="out of memory"):
         trainer.train()
     assert trainer.run.state()["status"] == "failed"

@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 if it went well, 1 with a sentence on standard error if not."""
     arguments = sys.argv[1:] if arguments is None else arguments
     command = arguments[0] if arguments else None
-    # What stands behind `serve` is Streamlit's to read, `--help` too.
+    # What stands behind `serve` is Streamlit's, `--help` too.
     ours = arguments[:1] if command == "serve" else arguments
     options = _parser(command).parse_args(ours, argparse.Namespace(settings=arguments[len(ours) :]))
     run: Command = options.run_command
@@ -81,5 +81,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     for name, what in COMMANDS.items():
         added = commands.add_parser(name, help=what)
         if name == command:
-            import_module(f"{__name__}.{FILES.get(name, name)}").add_arguments(added)
+            module = import_module(f"{__name__}.{FILES.get(name, name)}")
+            module.add_arguments(added)
+            added.set_defaults(run_command=module.run)
     return parser

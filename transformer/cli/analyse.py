@@ -6,16 +6,14 @@ import argparse
 import json
 from typing import Any
 
-from transformer.analysis.corpora import NAMES, corpus_for
+from transformer.analysis.corpora import NAMES, Corpus, corpus_for
 from transformer.analysis.findings import FINDINGS
 from transformer.analysis.findings.beside_checkpoint import keep
 from transformer.analysis.reports import OPTIONS, REPORTS, report
-from transformer.cli.corpus import given_corpus
-from transformer.cli.options import add_device
-from transformer.cli.output import result
-from transformer.cli.progress import progress_bar
+from transformer.cli.options import add_device, result
 from transformer.inference import Translator
 from transformer.text.files import atomic_path
+from transformer.training.console import progress_bar
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,10 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="everything")
     parser.add_argument("--output", metavar="FILE", help="write there, not to standard output")
     add_device(parser)
-    parser.set_defaults(run_command=_analyse)
 
 
-def _analyse(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     if options.sentences is not None and options.sentences < 1:
         raise ValueError(f"--sentences must be at least 1, not {options.sentences}")
     if options.links and (not options.corpus or options.corpus in NAMES):
@@ -61,7 +58,9 @@ def _analyse(options: argparse.Namespace) -> int:
             raise ValueError(f"--{name} is for --what {' or '.join(fitting)}, not {options.what}")
     if options.keep and options.what != "findings":
         raise ValueError(f"--keep is for --what findings, not {options.what}")
-    given = given_corpus(options.corpus, options.links)
+    given = None
+    if options.corpus is not None:
+        given = Corpus.named(options.corpus) or Corpus.read(options.corpus, options.links)
     translator = Translator.load(options.checkpoint, options.device)
     corpus = given or corpus_for(options.checkpoint, translator.vocabulary)
     if options.sentences is not None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import Any
 
 from tqdm import tqdm
 
-from transformer.cli.options import add_decoding, add_pairs, check_pairs, decoding_options
-from transformer.cli.output import result
+from transformer.cli.options import add_decoding, add_pairs, check_pairs, decoding_options, result
 from transformer.inference import Translator
 from transformer.text import read_references
 from transformer.text.files import atomic_path
@@ -27,10 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--output", metavar="FILE", help="keep the translations, one a line")
     add_decoding(parser)
-    parser.set_defaults(run_command=_evaluate)
 
 
-def _evaluate(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     if options.batch < 1:
         raise ValueError(f"--batch must be at least 1, not {options.batch}")
     check_pairs(options.pairs)
@@ -45,7 +42,7 @@ def _evaluate(options: argparse.Namespace) -> int:
             sources,
             references,
             batch_size=options.batch,
-            progress=lambda done: _advance(bar, done),
+            progress=lambda done: bar.update(done - bar.n),
             **decoding,
         )
     if options.output:
@@ -59,7 +56,3 @@ def _evaluate(options: argparse.Namespace) -> int:
         result(f"{scores.sentences} sentences, {scores.references} references, {decoding}")
         result(f"{scores.tokens / scores.seconds:,.0f} tokens/s, {scores.seconds:.1f} s")
     return 0
-
-
-def _advance(bar: tqdm[Any], done: int) -> None:
-    bar.update(done - bar.n)

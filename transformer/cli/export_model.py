@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from transformer.cli.output import result
+from transformer.cli.options import result
 from transformer.exchange import export_marian
 
 
@@ -12,10 +12,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint")
     parser.add_argument("out", help="a new folder")
     parser.add_argument("--to", choices=("marian",), default="marian", help="marian")
-    parser.set_defaults(run_command=_export)
 
 
-def _export(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     export_marian(options.checkpoint, options.out)
     result(f"{options.out}: open it with MarianMTModel.from_pretrained({options.out!r})")
     return 0

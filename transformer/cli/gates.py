@@ -7,15 +7,13 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from transformer.analysis.corpora import corpus_for
+from transformer.analysis.corpora import Corpus, corpus_for
 from transformer.analysis.interventions.switching import KINDS
 from transformer.checkpoint import load_languages, save_checkpoint
-from transformer.cli.corpus import given_corpus
-from transformer.cli.options import add_device
-from transformer.cli.output import result
-from transformer.cli.progress import progress_bar
+from transformer.cli.options import add_device, result
 from transformer.inference import Translator
 from transformer.languages import front_matter
+from transformer.training.console import progress_bar
 from transformer.training.gates import LearnedGates, learn_gates
 
 
@@ -36,15 +34,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpus", metavar="FILE", help="as in analyse")
     parser.add_argument("--json", action="store_true", help="every head's gate")
     add_device(parser)
-    parser.set_defaults(run_command=_gates)
 
 
-def _gates(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     target = Path(options.folder)
     if target.exists():
         raise ValueError(f"{target} exists already; name a new folder")
     languages = load_languages(options.checkpoint)
-    given = given_corpus(options.corpus)
+    given = None
+    if options.corpus is not None:
+        given = Corpus.named(options.corpus) or Corpus.read(options.corpus)
     translator = Translator.load(options.checkpoint, options.device)
     corpus = given or corpus_for(options.checkpoint, translator.vocabulary)
     with progress_bar() as progress:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from transformer.cli.output import result
+from transformer.cli.options import result
 from transformer.exchange import import_folder
 from transformer.languages import checked
 
@@ -23,10 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="read pytorch_model.bin, a pickle, where there is nothing else: as weights alone",
     )
-    parser.set_defaults(run_command=_import)
 
 
-def _import(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     languages = checked(options.languages) if options.languages else None
     config = import_folder(
         options.folder, options.out, languages=languages, pickled=options.read_bin

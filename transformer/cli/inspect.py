@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.checkpoint import checkpoint_hash, load_checkpoint, load_languages
-from transformer.cli.output import result
+from transformer.cli.options import result
 from transformer.languages import called
 
 
@@ -16,10 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--hooks", action="store_true", help="list every hook by name")
-    parser.set_defaults(run_command=_inspect)
 
 
-def _inspect(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     model, vocabulary = load_checkpoint(options.checkpoint)
     folder = Path(options.checkpoint)
     languages = load_languages(folder)

@@ -1,11 +1,13 @@
-"""Options that several commands share."""
+"""What several commands share: options, and how a result is written."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 from transformer.device import DEVICES
+from transformer.text.visible import shown
 
 PAIRS = "one .tsv[.gz] (source, tab, target), or two parallel text files"
 
@@ -38,14 +40,14 @@ def add_decoding(parser: argparse.ArgumentParser) -> None:
 
 
 def decoding_options(options: argparse.Namespace) -> dict[str, Any]:
-    names = (
-        "method",
-        "beam_size",
-        "length_penalty",
-        "temperature",
-        "top_k",
-        "top_p",
-        "seed",
-        "max_len",
-    )
+    names = [
+        *("method", "beam_size", "length_penalty", "temperature", "top_k", "top_p"),
+        *("seed", "max_len"),
+    ]
     return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+
+
+def result(text: str, end: str = "\n") -> None:
+    """To standard output, at once. On a terminal nothing of it steers the terminal; a file or
+    another program gets it as it is."""
+    print(shown(text) if sys.stdout.isatty() else text, end=end, flush=True)

@@ -12,10 +12,10 @@ from transformer.training.console import log
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(run_command=_serve)
+    """None of ours: what stands behind it is Streamlit's to read."""
 
 
-def _serve(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     log(f"what is trained here is kept in {runs_folder()}")
     sys.argv = ["streamlit", "run", str(HOUSE / "app.py"), *options.settings]
     runpy.run_module("streamlit", run_name="__main__", alter_sys=True)  # which ends the process

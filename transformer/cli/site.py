@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 import logging
 
-from transformer.cli.progress import progress_bar
+from transformer.training.console import progress_bar
 from transformer.ui.site import write_site
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("out", metavar="OUT", help="a new folder, to be put on any page host")
-    parser.set_defaults(run_command=_site)
 
 
-def _site(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     # What pages remember is Streamlit's to keep, which warns here that nobody visits.
     logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel("ERROR")
     with progress_bar() as progress:

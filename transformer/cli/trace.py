@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from transformer.analysis.corpora import NAMES
+from transformer.analysis.corpora import NAMES, Corpus
 from transformer.analysis.dataset import write_dataset
 from transformer.analysis.interventions.switching import named_heads
-from transformer.cli.corpus import given_corpus
 from transformer.cli.options import add_decoding, decoding_options
-from transformer.cli.progress import progress_bar
 from transformer.house import HOUSE
 from transformer.inference import Translator
+from transformer.training.console import progress_bar
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,12 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--heads", metavar="e3.2,c5", default="", help="those whose weights are kept as well"
     )
     add_decoding(parser)
-    parser.set_defaults(run_command=_trace)
 
 
-def _trace(options: argparse.Namespace) -> int:
-    corpus = given_corpus(options.file)
-    assert corpus is not None  # a file was named
+def run(options: argparse.Namespace) -> int:
+    corpus = Corpus.named(options.file) or Corpus.read(options.file)
     translator = Translator.load(options.checkpoint, options.device)
     heads = named_heads(translator.model.config, options.heads)
     with progress_bar() as progress:

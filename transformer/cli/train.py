@@ -11,9 +11,10 @@ from transformer.cli.options import PAIRS, add_device, add_pairs, check_pairs
 from transformer.config import OF_OTHERS, PRESETS, ModelConfig, TrainingConfig
 from transformer.languages import checked
 from transformer.run_config import MAX_PIECES, FilesRun
-from transformer.training.command import claim, train_command, train_run
+from transformer.training.command import claim, train_command
 from transformer.training.recipe import describe
 from transformer.training.run import RunFolder
+from transformer.training.train_folder import train_run
 
 # Ids are the vocabulary's, and what only models of others have is not trained here.
 NOT_OURS = {"vocab_size", "pad_id", "bos_id", "eos_id", "unk_id", *OF_OTHERS}
@@ -66,13 +67,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shape = parser.add_argument_group("model (over the preset)")
     _add_fields(shape, ModelConfig, skip=NOT_OURS)
     _add_fields(parser.add_argument_group("training"), TrainingConfig, skip=set())
-    parser.set_defaults(run_command=_train)
 
 
 def _add_fields(
-    group: argparse._ArgumentGroup,
-    config: type[ModelConfig] | type[TrainingConfig],
-    skip: set[str],
+    group: argparse._ArgumentGroup, config: type[ModelConfig] | type[TrainingConfig], skip: set[str]
 ) -> None:
     """An option for every field, under the field's own name; left out means its default."""
     kinds = {"int": int, "float": float}
@@ -89,7 +87,7 @@ def _given(
     return {n: getattr(options, n) for n in names if getattr(options, n, None) is not None}
 
 
-def _train(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     if options.task is not None:
         return _train_task(options)
     if not options.train:

@@ -10,8 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from transformer.cli.options import add_decoding, decoding_options
-from transformer.cli.output import result
+from transformer.cli.options import add_decoding, decoding_options, result
 from transformer.house import HOUSE
 from transformer.inference import Decoding, Trace, Translation, Translator
 from transformer.text.files import atomic_path
@@ -29,10 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="a JSON object a line, with all steps")
     parser.add_argument("--trace", metavar="FILE", help="keep every tensor: FILE.npz or FILE.json")
     add_decoding(parser)
-    parser.set_defaults(run_command=_translate)
 
 
-def _translate(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     if options.text is None and (options.trace or options.target is not None):
         raise ValueError("--trace and --target need the text as an argument, not standard input")
     if options.trace and Path(options.trace).suffix not in (".npz", ".json"):

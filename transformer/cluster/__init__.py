@@ -18,12 +18,9 @@ from transformer.cluster.passes import ClusterLane
 from transformer.cluster.runs import ClusterRuns
 from transformer.jobs import services
 from transformer.jobs.computation import Lane
-from transformer.jobs.executors import LaneExecutor, RunExecutor
 from transformer.jobs.limits import Limits
-from transformer.jobs.processes import LaneProcess
+from transformer.jobs.processes import LaneExecutor, LaneProcess, RunExecutor
 from transformer.jobs.queue import Queue
-
-__all__ = ["ClusterLane", "ClusterRuns", "Connection", "for_lanes", "for_runs"]
 
 
 def for_runs(trainer: str) -> Callable[[Queue, Limits], RunExecutor]:

@@ -20,10 +20,8 @@ def make(folder: Path) -> None:
     """Write ca.pem, cert.pem and key.pem, which only their owner may read.
 
     The certificate signs itself, and is the only one that is trusted (TLS in both directions, as
-    Dask wants it). It is valid for a year.
-
-    Raises:
-        FileExistsError: if there is something at `folder`: keys in use are never replaced.
+    Dask wants it). It is valid for a year. Raises FileExistsError if there is something at
+    `folder`: keys in use are never replaced.
     """
     made = Security.temporary()
     contents = (made.tls_ca_file, made.tls_client_cert, made.tls_client_key)

@@ -99,10 +99,7 @@ class Connection:
             return None
         ca, certificate, key = (str(Path(self._keys) / name) for name in KEYS)
         return Security(
-            tls_ca_file=ca,
-            tls_client_cert=certificate,
-            tls_client_key=key,
-            require_encryption=True,
+            tls_ca_file=ca, tls_client_cert=certificate, tls_client_key=key, require_encryption=True
         )
 
     async def _drop(self) -> None:
@@ -131,10 +128,8 @@ class Connection:
     async def workers(self) -> dict[str, int]:
         """Addresses of the workers that may be asked, and for how many runs each has places.
 
-        Those that offer none, or run another version of Heads Up, are left alone.
-
-        Raises:
-            LostError: if the scheduler does not answer.
+        Those that offer none, or run another version of Heads Up, are left alone. Raises LostError
+        if the scheduler does not answer.
         """
         try:
             found = await self._identity()
@@ -153,7 +148,12 @@ class Connection:
         for address in offered:
             if address not in known:
                 try:
-                    known[address] = await self._introduce(address)
+                    about = await self.call(address, host.about)
+                    if about["code"] != fingerprint():
+                        raise LostError(
+                            f"the worker {address} runs another version of Heads Up or torch"
+                        )
+                    known[address] = int(about["places"])
                 except LostError as error:
                     refused = str(error)
         self._places = known
@@ -164,18 +164,9 @@ class Connection:
             )
         return known
 
-    async def _introduce(self, address: str) -> int:
-        about = await self.call(address, host.about)
-        if about["code"] != fingerprint():
-            raise LostError(f"the worker {address} runs another version of Heads Up or torch")
-        return int(about["places"])
-
     async def call(self, worker: str, function: Callable[..., Any], *given: Any) -> Any:
-        """What one of `host`'s functions answers there.
-
-        Raises:
-            LostError: if the worker does not answer, or refuses.
-        """
+        """What one of `host`'s functions answers there. Raises LostError if the worker does not
+        answer, or refuses."""
         client = await self.client()
         asked = asyncio.ensure_future(
             client.run(function, *given, workers=[worker], on_error="return")
@@ -207,8 +198,7 @@ class Connection:
         Args:
             place: whether it takes one of the worker's places, and waits until one is free.
 
-        Raises:
-            LostError: if the worker does not answer.
+        Raises LostError if the worker does not answer.
         """
         client, visit = await self.client(), secrets.token_hex(8)
         task = client.submit(

@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from transformer.cluster import host
+from transformer.cluster import folders, host
 from transformer.cluster.connection import Connection
-from transformer.cluster.folders import (
-    GROWING,
-    PIECE,
-    Stamp,
-    check,
-    follows,
-    inside,
-    listing,
-    piece,
-)
 from transformer.jobs.results import FAILED, RESULT
 from transformer.text.files import atomic_path
 
@@ -29,15 +19,14 @@ async def send(
     Args:
         under: the folder of the visit that they go to, if not its own.
 
-    Raises:
-        LostError: if the worker does not answer; OSError, which it is, for a file that may not be
-            copied.
+    Raises LostError if the worker does not answer; OSError, which it is, for a file that may not be
+    copied.
     """
-    files = listing(folder, host.OURS)
-    check(files, folder)
+    files = folders.listing(folder, host.OURS)
+    folders.check(files, folder)
     for name, (size, _, _) in files.items():
-        for offset in range(0, max(1, size), PIECE):
-            content = piece(folder / name, offset)
+        for offset in range(0, max(1, size), folders.PIECE):
+            content = folders.piece(folder / name, offset)
             there = f"{under}/{name}" if under else name
             await connection.call(worker, host.write, visit, there, offset, content)
 
@@ -52,24 +41,22 @@ class Mirror:
         worker: str,
         visit: str,
         home: Path,
-        known: Mapping[str, Stamp] | None = None,
+        known: Mapping[str, folders.Stamp] | None = None,
     ) -> None:
         """`known` are the files that came from home, as they are there."""
         self._connection, self._worker, self._visit = connection, worker, visit
         self._home = home
         self._known = dict(known or {})
 
-    async def bring(self, there: Mapping[str, Stamp]) -> None:
+    async def bring(self, there: Mapping[str, folders.Stamp]) -> None:
         """Make home like what is there now.
 
         What a save needs comes before it: the lines of its steps first, its own file last. A file
-        that changes meanwhile is left for the next time, and so is all that comes after it.
-
-        Raises:
-            LostError: if the worker does not answer; OSError, which it is, for a file that may not
-                be copied or written.
+        that changes meanwhile is left for the next time, and so is all that comes after it. Raises
+        LostError if the worker does not answer; OSError, which it is, for a file that may not be
+        copied or written.
         """
-        check(there, self._home)
+        folders.check(there, self._home)
         for name in sorted(there, key=_turn):
             if self._known.get(name) != there[name]:
                 try:
@@ -78,19 +65,19 @@ class Mirror:
                     return
                 self._known[name] = there[name]
         for name in self._known.keys() - there.keys():
-            inside(self._home, name).unlink(missing_ok=True)
+            folders.inside(self._home, name).unlink(missing_ok=True)
             del self._known[name]
 
-    async def _copy(self, name: str, now: Stamp) -> None:
-        path, before = inside(self._home, name), self._known.get(name)
-        if before and name in GROWING and follows(name, now, before):
+    async def _copy(self, name: str, now: folders.Stamp) -> None:
+        path, before = folders.inside(self._home, name), self._known.get(name)
+        if before and name in folders.GROWING and folders.follows(name, now, before):
             await self._append(path, name, now, before[0])
         else:
             with atomic_path(path) as temporary:
                 temporary.touch()
                 await self._append(temporary, name, now, 0)
 
-    async def _append(self, path: Path, name: str, now: Stamp, offset: int) -> None:
+    async def _append(self, path: Path, name: str, now: folders.Stamp, offset: int) -> None:
         """What the file there has from `offset` on, as far as it was listed."""
         call = self._connection.call
         with path.open("ab") as file:
@@ -112,4 +99,4 @@ def _turn(name: str) -> tuple[int, str]:
     that a resumed run begins with at the end."""
     late = ("config.json", "resume.safetensors", RESULT, FAILED)
     last = name.rpartition("/")[2]
-    return (-1 if name in GROWING else late.index(last) + 1 if last in late else 0), name
+    return (-1 if name in folders.GROWING else late.index(last) + 1 if last in late else 0), name

@@ -24,11 +24,8 @@ class CopyError(OSError):
 
 
 def inside(folder: Path, name: str) -> Path:
-    """The file of this name; at most one folder deep, and never a hidden one.
-
-    Raises:
-        CopyError: for any other name, or where a link stands in its place.
-    """
+    """The file of this name; at most one folder deep, and never a hidden one. Raises CopyError for
+    any other name, or where a link stands in its place."""
     path = folder / name
     if not _NAME.fullmatch(name) or path.is_symlink() or path.parent.is_symlink():
         raise CopyError(f"{name[:60]!r} is no name of a file that may be copied")

@@ -192,24 +192,15 @@ class ClusterRuns:
             said, self._trouble = wish, there["trouble"]
             await mirror.bring(there["files"])
             state, began = there["state"], began or there["held"]
-            if there["held"]:
-                _note(claim, state)
+            if there["held"]:  # how it ended, its worker has yet to say
+                if state["status"] == "running" and state != home.state():
+                    _write(claim, state)
             elif state["status"] != "running" and (state["status"] != "queued" or began):
-                return self._end_of(claim, state)
+                if state["status"] == "queued" or (self._closing and state["status"] == "paused"):
+                    return True  # not the run's own end
+                _write(claim, state)
+                return False
             await asyncio.sleep(_FOLLOW)
-
-    def _end_of(self, claim: ClaimedRun, state: Mapping[str, Any]) -> bool:
-        """Write how it ended; True if that was not the run's own end."""
-        if state["status"] == "queued" or (self._closing and state["status"] == "paused"):
-            return True
-        _write(claim, state)
-        return False
-
-
-def _note(claim: ClaimedRun, state: Mapping[str, Any]) -> None:
-    """What the trainer says of a run that goes on; how it ended, its worker has yet to say."""
-    if state.get("status") == "running" and state != claim.folder.state():
-        _write(claim, state)
 
 
 def _write(claim: ClaimedRun, state: Mapping[str, Any]) -> None:

@@ -34,7 +34,7 @@ from transformer.inference.speculative import SingleSession, speculative
 from transformer.inference.step_logits import Decoded
 from transformer.model import Transformer
 from transformer.model.attention import padding_mask
-from transformer.text.padding import by_length, pad, shift_right
+from transformer.text.batching import by_length, pad, shift_right
 
 MAX_ROWS = 128
 """Most sentences side by side; more gain no speed on a CPU and cost memory."""

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
-    from transformer.inference.beam import Hypotheses
+from typing import Any, Literal
 
 Method = Literal["greedy", "beam", "sample", "forced"]
 NodeStatus = Literal["kept", "finished", "discarded"]
@@ -130,7 +127,7 @@ class Translation:
         method: how it was decoded: "greedy", "beam", "sample" or "forced".
         seed: of the sampling, also when it was drawn by chance, so that it can be repeated.
         tree: of beam search, else None.
-        search: of beam search without hooks, for `Translator.with_penalty`; in no file.
+        search: `beam.Hypotheses` of a search without hooks, for `Translator.with_penalty`; in no file.
     """
 
     source: str
@@ -146,7 +143,7 @@ class Translation:
     table: StepTable = field(repr=False)
     seed: int | None = None
     tree: BeamTree | None = field(default=None, repr=False)
-    search: Hypotheses | None = field(default=None, repr=False, compare=False)
+    search: object = field(default=None, repr=False, compare=False)
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:

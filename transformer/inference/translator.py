@@ -13,6 +13,7 @@ import torch
 from transformer.checkpoint import checkpoint_hash, load_checkpoint
 from transformer.device import choose_device
 from transformer.hooks import Hooks
+from transformer.inference.beam import Hypotheses
 from transformer.inference.decoding import Output, SequenceDecoder
 from transformer.inference.engine import Precision
 from transformer.inference.options import Decoding, DecodingOptions, check_source
@@ -152,7 +153,7 @@ class Translator:
                 as `translate`, for the penalty.
         """
         search, done = trace.translation.search, trace.translation
-        if search is None:
+        if not isinstance(search, Hypotheses):
             raise ValueError("only what a beam search found, without hooks, can be ended otherwise")
         ended = search.again(length_penalty)
         if ended is None:

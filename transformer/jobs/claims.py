@@ -1,19 +1,67 @@
-"""What workers do with the queue: take the next run, give it back, and what if they cannot."""
+"""What workers do with the queue: take the next run if it has room, give it back, or fail to."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import math
+import secrets
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from transformer.config import shares_out
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import in_line
-from transformer.jobs.places import ANY, Places, of_one_house
+from transformer.jobs.limits import count_parameters
 from transformer.jobs.queue import Queue
+from transformer.run_config import TrainingRun
 from transformer.training.errors import out_of_memory
 from transformer.training.locks import attempt
 from transformer.training.run import RunError, Status
+
+
+@dataclass(frozen=True)
+class Places:
+    """What the workers of one machine have for runs that train at the same time.
+
+    Attributes:
+        cores: of all of them together.
+        threads: that a run of large steps takes; one of small steps takes one
+            (`machine.fitting_threads`).
+    """
+
+    cores: float = math.inf
+    threads: int = 1
+
+    def has_room(self, following: JobFolder, running: Iterable[JobFolder]) -> bool:
+        """Whether the next run of the line can begin beside those that train. If it cannot, nor
+        does what stands behind it, however small, or a large one would never come."""
+        taken = sum(self._needs(folder) for folder in running)
+        return not taken or taken + self._needs(following) <= self.cores
+
+    def _needs(self, folder: JobFolder) -> int:
+        try:
+            config = folder.config()
+        except RunError:
+            return 1
+        if not isinstance(config, TrainingRun):
+            return 1
+        large = shares_out(count_parameters(config.model), config.training.batch_tokens)
+        return self.threads if large else 1
+
+
+ANY = Places()
+"""For who gives out places otherwise."""
+
+
+def member(house: str) -> str:
+    """A new worker's token, of all the workers that share a machine for one app."""
+    return f"{house}.{secrets.token_hex(4)}"
+
+
+def of_one_house(worker: str, other: object) -> bool:
+    """Whether two tokens are of workers that share a machine for one app."""
+    return isinstance(other, str) and worker.partition(".")[0] == other.partition(".")[0]
 
 
 @dataclass(frozen=True)
@@ -25,11 +73,8 @@ class ClaimedRun:
 
 
 def take(queue: Queue, worker: str, places: Places = ANY) -> ClaimedRun | None:
-    """The next run of the line, now "running"; None if none waits, or it has no room yet.
-
-    Raises:
-        OSError: if its state cannot be written; then it waits on.
-    """
+    """The next run of the line, now "running"; None if none waits, or it has no room yet. Raises
+    OSError if its state cannot be written; then it waits on."""
     with queue.held():
         infos = queue.infos()
         running = [JobFolder(queue.root / one.name) for one in infos if one.status == "running"]
@@ -57,10 +102,8 @@ def give_back(
     """Let go of a run after `train_run`, and see that its state says how it went.
 
     A run that the worker has `interrupted`, to pause it or because the app ends, is not cancelled:
-    it is paused if that was asked, else it waits in line again.
-
-    Raises:
-        OSError: if that cannot be written; then the run is still the worker's.
+    it is paused if that was asked, else it waits in line again. Raises OSError if that cannot be
+    written; then the run is still the worker's.
     """
     folder = claim.folder
     with queue.held():

@@ -13,26 +13,24 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from transformer.jobs.computation import LANES, Computation, Lane, lane_of
 from transformer.jobs.errors import JobError, sentence
-from transformer.jobs.executors import LaneExecutor
 from transformer.jobs.lane_queue import Asked
 from transformer.jobs.lane_thread import LaneThread
-from transformer.jobs.latest import Last, Latest
 from transformer.jobs.limits import Limits
-from transformer.jobs.processes import LaneProcess
-from transformer.jobs.results import FAILED, PROGRESS, RESULT, Standing, clear, read
+from transformer.jobs.processes import LaneExecutor, LaneProcess
+from transformer.jobs.results import FAILED, PROGRESS, RESULT, Last, Latest, Standing, clear, read
 from transformer.jobs.shares import Who
 
 FOLDER = ".results"
 DEFAULTS = Limits()
 
 
-class Computing:
+class Computing(AbstractContextManager["Computing"]):
     """The computations of one folder, for all sessions of one server; every method is safe in any
     thread.
 
@@ -54,8 +52,7 @@ class Computing:
             limits: how long a pass may take, how much memory, and how it gives way to the app.
             executor: makes what computes, one for each lane.
 
-        Raises:
-            JobError: if the folder cannot be made or written to.
+        Raises JobError if the folder cannot be made or written to.
         """
         self._folder = Path(root).resolve() / FOLDER
         with sentence("the folder of results cannot be used"):
@@ -75,8 +72,7 @@ class Computing:
             visitor, address: who asks, and may cancel, and where from.
             anew: forget the result that there is.
 
-        Raises:
-            JobError: if too many are waiting, of all, of this visitor or of this address.
+        Raises JobError if too many are waiting, of all, of this visitor or of this address.
         """
         key, lane = what.key, self._lanes[what.lane]
         with lane.guard:
@@ -119,12 +115,9 @@ class Computing:
         if asked is not None and not asked.cancelled:
             if place:
                 return Standing(key, "waiting", place=place, mine=mine)
-            progress, stage = (
-                float(reported.get("progress", 0.0)),
-                str(reported.get("stage", "starting")),
-            )
+            done, stage = reported.get("progress", 0.0), reported.get("stage", "starting")
             so_far = reported.get("so_far", {})
-            return Standing(key, "running", progress, stage, mine=mine, so_far=so_far)
+            return Standing(key, "running", float(done), str(stage), mine=mine, so_far=so_far)
         failed = read(folder / FAILED)
         so_far = failed.get("so_far") or reported.get("so_far") or {}  # its process still ends
         if reason := unwritten or str(failed.get("reason", "")):
@@ -167,9 +160,6 @@ class Computing:
         """End what is running; of that nothing stays but what comes in parts."""
         for lane in self._lanes.values():
             lane.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -20,17 +20,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from transformer.jobs import bounds
-from transformer.jobs.results import (
-    ASK,
-    FAILED,
-    FAILURE,
-    LACKING,
-    NO_ROOM,
-    PROGRESS,
-    RESULT,
-    read,
-)
+from transformer.jobs.processes import bound_memory, bound_processor
+from transformer.jobs.results import ASK, FAILED, FAILURE, LACKING, NO_ROOM, PROGRESS, RESULT, read
 from transformer.text.files import write_json
 from transformer.training.errors import out_of_memory
 
@@ -84,7 +75,7 @@ def main(given: list[str]) -> None:
     nice, most = map(int, given)
     if hasattr(os, "nice"):
         os.nice(nice)
-    held = f" of {most / 1e9:.1f} GB" if bounds.memory(most) else ""
+    held = f" of {most / 1e9:.1f} GB" if bound_memory(most) else ""
     lines: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_listen, args=(lines,), daemon=True).start()
     answers = os.fdopen(os.dup(1), "w")
@@ -92,7 +83,7 @@ def main(given: list[str]) -> None:
     while True:
         asked = json.loads(lines.get())
         if asked["processor"]:
-            bounds.processor(asked["processor"])
+            bound_processor(asked["processor"])
         module, name = asked["function"].split(":")
         lacking = f"the memory{held} is not enough for it; {asked['hint']}"
         code = make(Path(asked["folder"]), getattr(importlib.import_module(module), name), lacking)

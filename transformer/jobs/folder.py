@@ -1,13 +1,20 @@
-"""A run folder that stands in a queue: its turn, its worker, how far it has come."""
+"""A run folder in a queue: its turn, its worker, what may be given with it, what is taken home."""
 
 from __future__ import annotations
 
+import io
+import json
+import re
+import zipfile
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from transformer.jobs.errors import JobError
+from transformer.run_config import FilesRun, PairsRun, TrainingRun
 from transformer.training.locks import is_free
-from transformer.training.progress import load_progress
-from transformer.training.run import RunError, RunFolder
+from transformer.training.run import RunError, RunFolder, load_progress
 from transformer.training.snapshots import whole_lines
 
 _TAIL = 16_384  # bytes: some fifty steps
@@ -95,3 +102,58 @@ def seconds_left(lines: list[dict[str, Any]]) -> float | None:
     gained = float(steps[-1]["share"] - steps[0]["share"])
     taken = float(sum(line["seconds"] for line in steps[1:]))
     return max(0.0, (1 - float(steps[-1]["share"])) * taken / gained)
+
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+"""What a run, or a file of it, may be called: it never leaves its folder."""
+_OURS = re.compile(
+    r"(config|state|job|control|inspect)\.json|(metrics|examples)\.jsonl|lock|job\.lock|log\.txt"
+    r"|vocabulary\.model|(train|valid)\.arrow|resume\.safetensors|weights|checkpoint|snapshots",
+    re.IGNORECASE,
+)
+
+
+def check_owner(owner: str) -> None:
+    if not 0 < len(owner) <= 200:
+        raise JobError("a run needs an owner, an id of 1 to 200 characters")
+
+
+def check_files(config: TrainingRun, files: Mapping[str, bytes]) -> None:
+    """A run reads what we make or what came with it, and nothing else of this machine. Raises
+    JobError for a file's name that is no plain name or one of ours, or data from elsewhere."""
+    for name in files:
+        if not NAME.fullmatch(name) or _OURS.fullmatch(name):
+            raise JobError(
+                f"a file cannot be called {name[:60]!r}: letters, digits, dots, - and _ make a "
+                "name, and the names of a run folder's own files are taken"
+            )
+    if isinstance(config, PairsRun) and config.pairs not in files:
+        raise JobError(f"the run's pairs, {config.pairs[:60]!r}, did not come with it")
+    if isinstance(config, FilesRun):
+        raise JobError("a run in the app cannot read files of the machine: give a task, or pairs")
+
+
+def archive(folder: JobFolder) -> bytes:
+    """A zip with one folder of the run's name: checkpoint/, config.json, metrics.jsonl.
+
+    The owner's id is left out, for it is what controls the run; so is the state to resume from.
+    Raises JobError if there is no checkpoint yet, or a file cannot be read.
+    """
+    if not (folder.checkpoint_path / "config.json").is_file():
+        raise JobError(f"{folder.name} has no checkpoint yet: it comes with the first save")
+    try:
+        config = replace(folder.config(), owner="").to_dict()
+        contents = {"config.json": (json.dumps(config, indent=2) + "\n").encode()}
+        for name in ("metrics.jsonl", "examples.jsonl"):
+            if (folder.path / name).is_file():
+                contents[name] = (folder.path / name).read_bytes()
+        for path in sorted(folder.checkpoint_path.iterdir()):
+            if path.is_file() and not path.name.startswith("."):
+                contents[f"checkpoint/{path.name}"] = path.read_bytes()
+    except (OSError, RunError) as error:
+        raise JobError(f"{folder.name} could not be packed: {error}") from error
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
+        for name, content in contents.items():
+            file.writestr(f"{folder.name}/{name}", content)
+    return packed.getvalue()

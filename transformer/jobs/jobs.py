@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Self
 
 from transformer.house import kept_or
 from transformer.jobs import claims
-from transformer.jobs.archive import archive
 from transformer.jobs.errors import JobError, sentence
-from transformer.jobs.executors import RunExecutor
-from transformer.jobs.folder import JobFolder
+from transformer.jobs.folder import JobFolder, archive
 from transformer.jobs.info import RunInfo
 from transformer.jobs.limits import Limits
+from transformer.jobs.processes import RunExecutor
 from transformer.jobs.queue import Queue
 from transformer.jobs.shares import Who
 from transformer.jobs.shipped import find, infos
@@ -24,7 +23,7 @@ from transformer.run_config import TrainingRun
 FOLDER = "HEADS_UP_RUNS"
 """Environment variable: the folder of the runs, instead of `runs/` beside the app, or in
 `.heads-up/` of the user's home where it is installed."""
-TRAINER = "transformer.training.command:train_run"
+TRAINER = "transformer.training.train_folder:train_run"
 
 
 def runs_folder() -> Path:
@@ -32,7 +31,7 @@ def runs_folder() -> Path:
     return kept_or(FOLDER, "runs")
 
 
-class Jobs:
+class Jobs(AbstractContextManager["Jobs"]):
     """The runs of one folder, for all sessions of one server; every method is safe in any thread.
 
     Anyone may look at a run that is shared (`RunInfo.seen_by`: it is for the page to ask), whoever
@@ -56,8 +55,7 @@ class Jobs:
             executor: makes another executor than processes of this machine.
             shipped: a folder of runs that came with the app, if there is one.
 
-        Raises:
-            JobError: if the folder cannot be made or written to.
+        Raises JobError if the folder cannot be made or written to.
         """
         self.limits = limits
         self._shipped = Path(shipped) if shipped else None
@@ -78,9 +76,6 @@ class Jobs:
     def close(self) -> None:
         """End the workers; a run that was training is saved and waits in line again."""
         self._executor.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -104,8 +99,7 @@ class Jobs:
             once: where the same is computed already, or waits to be, that run is the owner's too,
                 and nothing is put in line.
 
-        Raises:
-            JobError: when a limit is passed, with both numbers, or a file is wrong.
+        Raises JobError when a limit is passed, with both numbers, or a file is wrong.
         """
         who = Who(owner, address)
         [name] = self._queue.add([config], who, files or {}, self.limits, first=first, once=once)
@@ -125,8 +119,7 @@ class Jobs:
         Args:
             dealt: for each run the visitor whose it is, if it is not the one who asks.
 
-        Raises:
-            JobError: as `submit`.
+        Raises JobError as `submit`.
         """
         names = self._queue.add(configs, Who(owner, address), {}, self.limits, dealt=dealt)
         self._go()
@@ -151,11 +144,8 @@ class Jobs:
         raise JobError(f"there is no run {name!r}; it may have been deleted")
 
     def folder(self, name: str) -> JobFolder:
-        """The run's files, to read: of the queue's, or else of those that came with the app.
-
-        Raises:
-            JobError: if there is none of this name.
-        """
+        """The run's files, to read: of the queue's, or else of those that came with the app. Raises
+        JobError if there is none of this name."""
         try:
             return self._queue.folder(name)
         except JobError:
@@ -185,23 +175,17 @@ class Jobs:
 
     def put_first(self, name: str, owner: str) -> None:
         """Before all in line that are not first already; for a page to offer to whom it trusts.
-
-        Raises JobError.
-        """
+        Raises JobError."""
         self._queue.put_first(name, owner)
 
     def share(self, name: str, owner: str, shared: bool) -> None:
-        """Let others see one's own run, its sentences and its model, or no longer.
-
-        A run on pairs of its owner's is private at first. Raises JobError.
-        """
+        """Let others see one's own run, its sentences and its model, or no longer. A run on pairs
+        of its owner's is private at first. Raises JobError."""
         self._queue.share(name, owner, shared)
 
     def resume(self, name: str, owner: str) -> None:
-        """Go on with one's own run that paused, failed or was stopped, from its last save.
-
-        It stands in line where it stood, before all that came later. Raises JobError.
-        """
+        """Go on with one's own run that paused, failed or was stopped, from its last save. It
+        stands in line where it stood, before all that came later. Raises JobError."""
         self._refuse_shipped(name)
         self._queue.resume(name, owner)
         self._go()

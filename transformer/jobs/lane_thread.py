@@ -6,26 +6,12 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
+from transformer.jobs import results
 from transformer.jobs.computation import Lane
 from transformer.jobs.errors import JobError
-from transformer.jobs.executors import LaneExecutor
 from transformer.jobs.lane_queue import Asked, Line
-from transformer.jobs.latest import Latest
 from transformer.jobs.limits import Limits
-from transformer.jobs.results import (
-    ASK,
-    FAILED,
-    FAILURE,
-    LACKING,
-    NO_ROOM,
-    PROGRESS,
-    RESULT,
-    clear,
-    ended,
-    forget,
-    hold,
-    read,
-)
+from transformer.jobs.processes import LaneExecutor
 from transformer.text.files import write_json
 
 _LOOK = 0.5  # seconds between two looks whether another app has finished the same
@@ -46,7 +32,7 @@ class LaneThread:
         limits: Limits,
         folder: Path,
         executor: LaneExecutor,
-        latest: Latest,
+        latest: results.Latest,
     ) -> None:
         self.guard = threading.Condition()
         self.line = Line(lane)
@@ -102,12 +88,12 @@ class LaneThread:
                 reason = f"it could not be made: {error.strerror or error}"
             self.note_result(key, asked)
             with suppress(OSError):  # another app may be at it
-                forget([*self._folder.glob(f"{self._name}-*")], self._lane.kept, new=folder)
+                results.forget([*self._folder.glob(f"{self._name}-*")], self._lane.kept, new=folder)
             with self.guard:
                 again = asked.killed and not asked.cancelled  # asked for anew while it ended
                 self._keep_reason(folder, "" if asked.killed else reason)
                 with suppress(OSError):
-                    clear(folder)
+                    results.clear(folder)
                 self.line.remove(key)
                 if again:
                     with suppress(JobError):  # who asked first has as many others by now
@@ -117,16 +103,16 @@ class LaneThread:
         """That its subject has a result since now, if it has. Guarded, so that nobody forgets it
         for a new one between the look and the note, which would then have the old one's time."""
         with self.guard:
-            if (self._folder / key / RESULT).is_file():
+            if (self._folder / key / results.RESULT).is_file():
                 self._latest.note(asked.what.subject, key)
 
     def _keep_reason(self, folder: Path, reason: str) -> None:
         """Why there is no result, in its folder, or kept here while the disk takes no word."""
-        key, so_far = folder.name, read(folder / PROGRESS).get("so_far")
+        key, so_far = folder.name, results.read(folder / results.PROGRESS).get("so_far")
         self.unwritten.pop(key, None)
-        if (reason or so_far) and not ended(folder):
+        if (reason or so_far) and not results.ended(folder):
             try:
-                write_json(folder / FAILED, {"reason": reason, "so_far": so_far or {}})
+                write_json(folder / results.FAILED, {"reason": reason, "so_far": so_far or {}})
             except OSError:
                 self.unwritten[key] = reason
         for old in [*self.unwritten][: -self._lane.kept]:
@@ -134,16 +120,16 @@ class LaneThread:
 
     def _make(self, folder: Path, asked: Asked) -> str:
         """Have it computed and wait for its end; why there is no result, or nothing."""
-        while (lock := hold(folder)) is None:  # another app computes the same
+        while (lock := results.hold(folder)) is None:  # another app computes the same
             if asked.cancelled or self._closing.wait(_LOOK):
                 return ""
         with lock:
-            if (folder / RESULT).is_file():
+            if (folder / results.RESULT).is_file():
                 return ""
-            for old in (FAILED, PROGRESS):
+            for old in (results.FAILED, results.PROGRESS):
                 (folder / old).unlink(missing_ok=True)
             file = {"file": str(folder / asked.what.file)} if asked.what.file else {}
-            write_json(folder / ASK, {**asked.what.given, **file})
+            write_json(folder / results.ASK, {**asked.what.given, **file})
             with self.guard:
                 if asked.cancelled:
                     return ""
@@ -155,7 +141,7 @@ class LaneThread:
             alarm.start()
             code = self._executor.wait()
             alarm.cancel()
-            return "" if ended(folder) else self._reason(code, late.is_set())
+            return "" if results.ended(folder) else self._reason(code, late.is_set())
 
     def _too_late(self, late: threading.Event) -> None:
         late.set()
@@ -163,12 +149,12 @@ class LaneThread:
 
     def _reason(self, code: int, late: bool) -> str:
         processor = self._lane.processor
-        if late or (processor and code not in (FAILURE, NO_ROOM)):
+        if late or (processor and code not in (results.FAILURE, results.NO_ROOM)):
             most, unit = processor or self._seconds, "second"
             if most < 1 or most >= 60:
                 most, unit = most / 60, "minute"
             allowed = f"{most:g} {unit}{'' if most == 1 else 's'}"
             return f"it took more than the {allowed} that this app allows; {self._lane.hint}"
-        if code == NO_ROOM:
-            return LACKING
+        if code == results.NO_ROOM:
+            return results.LACKING
         return f"its process ended ({code}) before it was done; ask again"

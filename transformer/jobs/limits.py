@@ -21,10 +21,7 @@ from transformer.run_config import TaskRun, TrainingRun
 FILE = "HEADS_UP_LIMITS"
 """Environment variable: the operator's file, instead of `limits.toml` beside the app."""
 
-CONTAINER = (
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-)
+CONTAINER = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 """Where Linux tells a container its memory: control groups of the second kind, and of the first."""
 ROOM_FOR_TWO = 4_000_000_000
 """Bytes of memory of a machine that trains two runs at once unasked."""
@@ -133,12 +130,9 @@ class Limits:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | None = None) -> Self:
-        """The operator's file; the defaults where there is none.
-
-        Raises:
-            ValueError: naming the file and what is wrong in it. A file that was asked for by
-                name, here or in the environment, must be there.
-        """
+        """The operator's file; the defaults where there is none. Raises ValueError, naming the file
+        and what is wrong in it. A file that was asked for by name, here or in the environment, must
+        be there."""
         named = path or os.environ.get(FILE)
         file = Path(named) if named else HOUSE / "limits.toml"
         if not named and not file.exists():
@@ -170,16 +164,13 @@ class Limits:
     @property
     def threads(self) -> int:
         """Of a run of large steps: a share of the cores, and where that is one and nobody has said
-        how many train at once, two, with both cores for itself (`places.py`)."""
+        how many train at once, two, with both cores for itself (`claims.Places`)."""
         least = 1 if self.workers else min(cores(), 2)
         return max(least, cores() // self.processes)
 
     def checked(self, config: TrainingRun, files: Mapping[str, bytes]) -> TrainingRun:
-        """The run with its minutes bounded.
-
-        Raises:
-            JobError: for a setting that goes past a limit, with both numbers.
-        """
+        """The run with its minutes bounded. Raises JobError for a setting that goes past a limit,
+        with both numbers."""
         training, options = config.training, config.options if isinstance(config, TaskRun) else {}
         pairs = sum(options.get(name, 0) for name in ("n_train", "n_valid"))
         self._hold(

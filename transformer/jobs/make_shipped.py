@@ -72,10 +72,10 @@ def pack(
                 about = _film(checkpoint, pairs, about.model, about.training, about.languages)
         _write(new.path / "config.json", about.to_dict())
         _write(new.path / "state.json", {name: state[name] for name in _STATE if name in state})
-        _write_lines(new.metrics_path, thinned(run.metrics()))
+        _write(new.metrics_path, *thinned(run.metrics()))
         if not checkpoint:
             kept = [look for look in run.examples() if look["step"] in {*steps}]
-            _write_lines(new.examples_path, kept or run.examples()[-1:])
+            _write(new.examples_path, *(kept or run.examples()[-1:]))
         if run.inspect():
             _write(new.inspect_path, run.inspect())
         for step in steps:
@@ -117,13 +117,13 @@ def early_save(
     _write(run.path / "config.json", _film(checkpoint, probes, model.config).to_dict())
     evaluator = Evaluator(model, vocabulary, ProbeSet(probes=probes, valid=probes))
     write_snapshot(run, step, evaluator.attention(), evaluator.labels())
-    looked = {"step": step, "examples": evaluator.examples()}
+    looked: dict[str, Any] = {"step": step, "examples": evaluator.examples()}
     for path, lines, line in (
         (run.examples_path, run.examples(), looked),
         (run.metrics_path, run.metrics(), {"step": step, **figures}),
     ):
         others = [one for one in lines if one["step"] != step]
-        _write_lines(path, sorted([*others, line], key=lambda one: int(one["step"])))
+        _write(path, *sorted([*others, line], key=lambda one: int(one["step"])))
     last = run.snapshots()[-1]
     _write(
         run.path / "state.json",
@@ -185,10 +185,7 @@ def _short(value: Any) -> Any:
     return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
-def _write(path: Path, values: Any) -> None:
-    path.write_text(json.dumps(values, indent=None, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _write_lines(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
+def _write(path: Path, *lines: Any) -> None:
+    """Each as JSON on a line of its own."""
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     path.write_text(text, encoding="utf-8")

@@ -1,15 +1,17 @@
-"""Processes of ours beside the app: each runs one module and gives way to the app."""
+"""Who trains and computes: the seams for a cluster, processes of ours, and what each may take."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from transformer.house import CODE
 from transformer.jobs.computation import Computation, Lane
@@ -115,3 +117,82 @@ class LaneProcess:
         process, self._process = self._process, None
         if process is not None:
             process.close()
+
+
+CARDS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+"""Where Linux has a graphics card's driver: NVIDIA's, AMD's, and that of Windows beneath it."""
+
+
+def bound_memory(most: int) -> bool:
+    """Let this process have `most` bytes of its own; more is a MemoryError, or torch's word for it.
+
+    Linux counts all that a process can write to and nobody else has (RLIMIT_DATA since 4.7): what
+    libraries and mapped files take is not in it. A graphics card's driver sets aside far more than
+    it uses, so nothing is bounded beside one. True where the system holds it.
+    """
+    if not sys.platform.startswith("linux") or any(Path(card).exists() for card in CARDS):
+        return False
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard != resource.RLIM_INFINITY:
+        most = min(most, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+    return True
+
+
+def bound_processor(seconds: int) -> bool:
+    """Let this process compute for `seconds` from now on, all threads together; then it is ended.
+    True where the system holds it."""
+    if sys.platform == "win32":
+        return False
+    import resource
+
+    until = math.ceil(time.process_time()) + seconds
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    if hard != resource.RLIM_INFINITY:
+        until = min(until, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (until, hard))
+    return True
+
+
+class RunExecutor(Protocol):
+    """Whatever takes runs from the queue: processes here, or machines elsewhere."""
+
+    def start(self) -> None:
+        """Begin to take runs; calling it again does nothing."""
+
+    def wake(self) -> None:
+        """A run has come: look now."""
+
+    def warm(self) -> int:
+        """How many workers are ready to train."""
+
+    def watched(self) -> Collection[str]:
+        """The workers whose end will be reported."""
+
+    def startup_error(self) -> str:
+        """Why no worker starts, or nothing."""
+
+    def close(self) -> None:
+        """End; what was training waits in line again."""
+
+
+@runtime_checkable
+class LaneExecutor(Protocol):
+    """Whatever computes for one lane: a process here, or a machine that sees the same folders.
+
+    One computation at a time: `begin`, then `wait`; `kill` may come from any thread meanwhile.
+    """
+
+    def begin(self, folder: Path, what: Computation) -> None:
+        """Compute what the folder's ask.json says and leave its files there. Raises OSError."""
+
+    def wait(self) -> int:
+        """Until it has ended: 0, or how it failed (`results.py`, else the process's own code)."""
+
+    def kill(self) -> None:
+        """End it now."""
+
+    def close(self) -> None:
+        """Give back what it keeps for the next one."""

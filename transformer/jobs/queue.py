@@ -14,10 +14,8 @@ from typing import Any, get_args
 
 from transformer.jobs.computation import fingerprint
 from transformer.jobs.errors import JobError, sentence
-from transformer.jobs.folder import JobFolder
-from transformer.jobs.given import NAME, check_files, check_owner
-from transformer.jobs.holders import find_same, refuse_for_others
-from transformer.jobs.info import RunInfo, holders, read, with_places
+from transformer.jobs.folder import NAME, JobFolder, check_files, check_owner
+from transformer.jobs.info import RunInfo, find_same, holders, read, refuse_for_others, with_places
 from transformer.jobs.limits import Limits
 from transformer.jobs.shares import Who
 from transformer.run_config import TrainingRun
@@ -83,9 +81,7 @@ class Queue:
         visitor's too.
 
         The folders are written out of sight, then renamed: each is there whole, or not at all.
-
-        Raises:
-            JobError: if a limit is passed, a file is wrong or a folder cannot be written.
+        Raises JobError if a limit is passed, a file is wrong or a folder cannot be written.
         """
         owners = dealt or [who.visitor] * len(configs)
         for owner in (who.visitor, *owners):

@@ -97,8 +97,7 @@ def race_runs(
     Args:
         infos: what `jobs.runs()` gave, if it is at hand.
 
-    Raises:
-        JobError: if the runs cannot be read.
+    Raises JobError if the runs cannot be read.
     """
     infos = jobs.runs() if infos is None else infos
     return [
@@ -145,10 +144,8 @@ def track(jobs: Jobs, run: RaceRun) -> Track:
 def standings(jobs: Jobs, runs: Iterable[RaceRun]) -> tuple[pd.DataFrame, list[Verdict]]:
     """The table of one race's runs, and what it says of each claim. Made anew at every call.
 
-    A run counts once it is finished with all its steps.
-
-    Raises:
-        ValueError: if there is no run, or they are of a race that is no more.
+    A run counts once it is finished with all its steps. Raises ValueError if there is no run, or
+    they are of a race that is no more.
     """
     runs = list(runs)
     if not runs:

@@ -173,10 +173,7 @@ _ALL = (
         ),
         task="reverse",
         shared={**_SMALL, "learning_rate": 0.01},
-        entries={
-            "warm-up of 100 steps": {"warmup": 100},
-            "no warm-up": {"warmup": 1},
-        },
+        entries={"warm-up of 100 steps": {"warmup": 100}, "no warm-up": {"warmup": 1}},
         claims=(Claim("Warm-up helps", "warm-up of 100 steps", "no warm-up"),),
         minutes=1,
     ),

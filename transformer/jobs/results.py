@@ -1,8 +1,10 @@
-"""The files of a computation: what was asked, how far it is, and how it ended."""
+"""The files of computations: what was asked, how it ended, and the last result on each subject."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import secrets
 import shutil
 import time
@@ -12,14 +14,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from transformer.text.files import read_json
+from transformer.text.files import read_json, write_json
 from transformer.training.locks import attempt
 
 LOCK = "lock"  # held by the app whose process computes it
 ASK, PROGRESS, RESULT, FAILED = "ask.json", "progress.json", "result.json", "failed.json"
 FAILURE, NO_ROOM = 1, 3
 """What a process says of a computation that failed, and of one that could not even write why."""
+LAST = ".last"  # a folder of small files beside that of the results
 LACKING = "there is no room left on the disk; ask again once there is"
+
+_KEY = re.compile(r"[a-z]+-[0-9a-f]+")
 
 Status = Literal["absent", "waiting", "running", "done", "failed", "stopped"]
 
@@ -105,10 +110,8 @@ def hold(folder: Path) -> BinaryIO | None:
 
 
 def forget(folders: list[Path], kept: int, new: Path | None = None) -> None:
-    """Remove all of these that have ended but the `kept` that were looked at last.
-
-    What was looked at in the future, before the clock was put back, goes first; `new` stays.
-    """
+    """Remove all of these that have ended but the `kept` that were looked at last. What was looked
+    at in the future, before the clock was put back, goes first; `new` stays."""
     now = time.time()
     ends = [
         path
@@ -120,3 +123,58 @@ def forget(folders: list[Path], kept: int, new: Path | None = None) -> None:
     ends.sort(key=lambda path: looked[path] if looked[path] <= now + 60 else 0.0, reverse=True)
     for path in ends[kept - (new is not None) :]:
         shutil.rmtree(path.parent, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Last:
+    """One of the results that are kept.
+
+    Attributes:
+        key: of the computation; of another question or an older code than today's it is another.
+        when: it was done, in seconds since 1970.
+        result: what was found.
+    """
+
+    key: str
+    when: float
+    result: dict[str, Any]
+
+
+class Latest:
+    """A small file for each subject, in a hidden folder of the folder of runs."""
+
+    def __init__(self, root: Path, results: Path) -> None:
+        """Forgets those of which the result is gone.
+
+        Args:
+            root: the folder of runs; results: that of the results.
+        """
+        self._folder, self._results = root / LAST, results
+        with suppress(OSError):
+            for path in self._folder.glob("*.json"):
+                if not (results / str(read(path).get("key", "")) / RESULT).is_file():
+                    path.unlink(missing_ok=True)
+
+    def note(self, subject: str, key: str) -> None:
+        """There is a result, just now; nothing where that is known already or there is no subject,
+        and where the disk takes no word."""
+        if subject and read(self._path(subject)).get("key") != key:
+            with suppress(OSError):
+                write_json(self._path(subject), {"key": key, "when": time.time()})
+
+    def forget(self, subject: str) -> None:
+        """The last result on it is to be another."""
+        with suppress(OSError):
+            self._path(subject).unlink(missing_ok=True)
+
+    def find(self, subject: str) -> Last | None:
+        """The last result on it, unless it has been forgotten since."""
+        noted = read(self._path(subject))
+        key, when = noted.get("key"), noted.get("when")
+        if not isinstance(key, str) or not _KEY.fullmatch(key) or not isinstance(when, int | float):
+            return None
+        found = read(self._results / key / RESULT)
+        return Last(key, float(when), found) if found else None
+
+    def _path(self, subject: str) -> Path:
+        return self._folder / f"{hashlib.sha256(subject.encode()).hexdigest()[:24]}.json"

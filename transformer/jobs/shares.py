@@ -1,4 +1,4 @@
-"""How much of a common thing one visitor, and one address, may have: a newcomer finds a place.
+"""How much of a common thing a visitor, and an address, may have, whose turn it is, and when.
 
 A visitor is a cookie, and whoever wants a new one drops it; an address is harder to change, but a
 class may share one. So a visitor's share is small, an address has at most half, and the first of an
@@ -7,6 +7,7 @@ address that has nothing yet is let in even where all is taken.
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
@@ -69,3 +70,24 @@ def _firsts_first(
         keyed.append((before[whose(one)], one))
         before[whose(one)] += 1
     return [one for _, one in sorted(keyed, key=lambda pair: pair[0])]  # equals stay in order
+
+
+def until_turn(
+    left: Sequence[float | None], before: Sequence[float | None], workers: int
+) -> float | None:
+    """Seconds until a worker is free for what stands behind `before`; None if one of them has a
+    time that is not known.
+
+    Args:
+        left: seconds that each running run still takes.
+        before: seconds that each waiting run before it will take, the next first.
+        workers: that take runs, each one at a time.
+    """
+    if any(seconds is None for seconds in (*left, *before)):
+        return None
+    free = sorted(seconds or 0.0 for seconds in left)
+    free = [0.0] * (workers - len(free)) + free[-workers:]
+    heapq.heapify(free)
+    for seconds in before:
+        heapq.heapreplace(free, free[0] + (seconds or 0.0))
+    return free[0]

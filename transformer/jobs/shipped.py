@@ -12,17 +12,15 @@ but for what only training needs. A folder of checkpoints is a folder with a con
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from pathlib import Path
 
-from transformer.jobs.folder import JobFolder
+from transformer.jobs.folder import NAME, JobFolder
 from transformer.jobs.info import RunInfo, read
 from transformer.run_config import FilmRun
 
 RUNS = "runs"
 """The folder of such runs in a folder of checkpoints."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class ShippedFolder(JobFolder):
@@ -42,7 +40,7 @@ class ShippedFolder(JobFolder):
     def _named(self) -> Path | None:
         """A plain name alone: nothing outside the folder of checkpoints is ever reached."""
         config = self.title_and_owner()
-        if not isinstance(config, FilmRun) or not _NAME.fullmatch(config.checkpoint):
+        if not isinstance(config, FilmRun) or not NAME.fullmatch(config.checkpoint):
             return None
         found = self.path.parents[1] / config.checkpoint
         return found if (found / "config.json").is_file() else None
@@ -50,7 +48,7 @@ class ShippedFolder(JobFolder):
 
 def find(root: Path, name: str) -> ShippedFolder | None:
     """The run of this name in `root`, a folder of such runs; None if there is none."""
-    if not _NAME.fullmatch(name) or (root / name).is_symlink():
+    if not NAME.fullmatch(name) or (root / name).is_symlink():
         return None
     folder = ShippedFolder(root / name)
     return folder if folder.exists else None

@@ -14,8 +14,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-from transformer.jobs import bounds, claims
-from transformer.jobs.places import Places
+from transformer.jobs import claims
+from transformer.jobs.claims import Places
+from transformer.jobs.processes import bound_memory
 from transformer.jobs.queue import Queue
 
 _LOOK = 2.0  # seconds between two looks at the queue, for runs that another app put there
@@ -164,7 +165,7 @@ def main(given: list[str]) -> int:
     train: Train = getattr(found, function)
     if warm_up := getattr(found, "warm_up", None):
         warm_up(int(threads))
-    bounds.memory(int(most))
+    bound_memory(int(most))
     with suppress(BrokenPipeError):
         os.write(1, b"ready\n")
     os.dup2(2, 1)  # from here on nobody reads what it prints

@@ -9,8 +9,8 @@ from collections.abc import Collection
 from contextlib import suppress
 
 from transformer.jobs import claims
+from transformer.jobs.claims import member
 from transformer.jobs.limits import Limits, cores
-from transformer.jobs.places import member
 from transformer.jobs.processes import Process
 from transformer.jobs.queue import Queue
 
@@ -22,7 +22,7 @@ class Workers:
     """Processes, each watched by a thread that replaces it when it ends: as many as the operator
     says, or else one, and more as runs wait.
 
-    Together they take as many runs as the cores have places for (`places.py`), and give way to the
+    Together they take as many runs as the cores have places for (`Places`), and give way to the
     app (`nice`). They hold the other end of a pipe: when this process ends, however it does, they
     save and end too.
     """

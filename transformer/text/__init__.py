@@ -4,11 +4,10 @@ Floor 0: imports nothing of the rest of the package but the types of `transforme
 what needs no torch; the batches themselves are in `batching`.
 """
 
-from transformer.text.batch_plan import batch_plan
 from transformer.text.corpus import CorpusError, parse_pairs, read_pairs, read_references
-from transformer.text.examples import Examples, Pairs
+from transformer.text.examples import Examples, Pairs, batch_plan
 from transformer.text.store import TokenStore
-from transformer.text.tasks import TASKS, Example, OptionRange, Task, split
+from transformer.text.tasks import TASKS, Example, Task, split
 from transformer.text.vocabulary import Vocabulary
 
 __all__ = [
@@ -16,7 +15,6 @@ __all__ = [
     "CorpusError",
     "Example",
     "Examples",
-    "OptionRange",
     "Pairs",
     "Task",
     "TokenStore",

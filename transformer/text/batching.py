@@ -1,4 +1,4 @@
-"""Pairs as padded tensors: what a model reads and what it must say."""
+"""Sequences of unequal length side by side: padded, shifted right, in order; pairs as a batch."""
 
 from __future__ import annotations
 
@@ -6,12 +6,35 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import SupportsIndex
 
+import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
 from transformer.text.examples import Pairs
-from transformer.text.padding import pad, shift_right
+
+
+def pad(
+    rows: Sequence[Sequence[int]], pad_id: int, device: torch.device | str = "cpu"
+) -> Int[Tensor, "rows longest"]:
+    """One row each, filled up with `pad_id` behind (int64). Raises ValueError for no rows."""
+    if not rows:
+        raise ValueError("there are no rows to pad")
+    table = np.full((len(rows), max(map(len, rows))), pad_id, dtype=np.int64)
+    for number, row in enumerate(rows):
+        table[number, : len(row)] = row
+    return torch.from_numpy(table).to(device)
+
+
+def shift_right(rows: Sequence[Sequence[int]], bos_id: int) -> list[list[int]]:
+    """What the decoder reads where it should write `rows`: `<s>` first, without the last id. The
+    outputs "offset by one position" (section 3.1)."""
+    return [[bos_id, *row[:-1]] for row in rows]
+
+
+def by_length(*lengths: Sequence[int]) -> list[int]:
+    """Numbers of the rows, shortest first; ties by the second lengths, and so on."""
+    return sorted(range(len(lengths[0])), key=lambda n: tuple(each[n] for each in lengths))
 
 
 @dataclass(frozen=True)
@@ -44,10 +67,8 @@ class Batch:
 def make_batch(
     store: Pairs, indices: Iterable[SupportsIndex], *, pad_id: int, bos_id: int
 ) -> Batch:
-    """Read these pairs from the store, or from an epoch drawn from stores, and pad them.
-
-    Raises ValueError for no indices, IndexError for one outside the store.
-    """
+    """Read these pairs from the store, or from an epoch drawn from stores, and pad them. Raises
+    ValueError for no indices, IndexError for one outside the store."""
     pairs = [store.pair(index.__index__()) for index in indices]
     if not pairs:
         raise ValueError("0 pairs make no batch; give at least 1 index.")

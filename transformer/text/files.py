@@ -48,13 +48,8 @@ def read_json(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give an empty folder beside `path`, and rename it to `path` once the block ends well.
-
-    On any error nothing of it stays.
-
-    Raises:
-        FileExistsError: if there is something at `path`.
-    """
+    """Give an empty folder beside `path`, and rename it to `path` once the block ends well. On any
+    error nothing of it stays. Raises FileExistsError if there is something at `path`."""
     final = Path(path)
     if final.exists() or final.is_symlink():
         raise FileExistsError(f"{final} is there already; give another name, or remove it")

@@ -32,13 +32,10 @@ class PairPieces:
             pieces: by id, with `<pad>`, `</s>` and `<unk>` among them.
             start: id of what the decoder reads first.
 
-        Raises:
-            ValueError: for a model or a list that is none.
+        Raises ValueError for a model or a list that is none.
         """
-        self._source, self._target = (
-            processor(source, "The source's"),
-            processor(target, "The target's"),
-        )
+        self._source = processor(source, "The source's")
+        self._target = processor(target, "The target's")
         self._ids = {piece: id for id, piece in reversed([*enumerate(pieces)])}
         for name in (PAD, END, UNKNOWN):
             if name not in self._ids:

@@ -87,11 +87,8 @@ class TokenStore:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], vocabulary: Vocabulary) -> TokenStore:
-        """Map a store that `build` wrote with the same vocabulary.
-
-        Raises FileNotFoundError, or ValueError if the file is no whole store or another vocabulary
-        made it.
-        """
+        """Map a store that `build` wrote with the same vocabulary. Raises FileNotFoundError, or
+        ValueError if the file is no whole store or another vocabulary made it."""
         if not Path(path).is_file():
             raise FileNotFoundError(f"There is no token store at {path}.")
         try:

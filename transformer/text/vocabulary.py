@@ -107,10 +107,8 @@ class Vocabulary:
 
     @classmethod
     def of_symbols(cls, symbols: Sequence[str]) -> Vocabulary:
-        """One piece for each symbol after the four special ones: "3 a b" is three ids and `</s>`.
-
-        A word that is no symbol becomes `<unk>`. Raises ValueError as `symbols.symbol_model` says.
-        """
+        """One piece for each symbol after the four special ones: "3 a b" is three ids and `</s>`. A
+        word that is no symbol becomes `<unk>`. Raises ValueError as `symbols.symbol_model` says."""
         return cls(symbol_model(symbols))
 
     @classmethod
@@ -168,9 +166,7 @@ class Vocabulary:
     @property
     def target_languages(self) -> tuple[str, ...]:
         """Codes that a source can ask for by its first token, "fra" for ">>fra<<"; most have none.
-
-        `>>fra<<` at the very beginning of a text is that token.
-        """
+        `>>fra<<` at the very beginning of a text is that token."""
         if self.pair is None:
             return ()
         return tuple(token[2:-2] for token in self.pair.languages())

@@ -5,22 +5,23 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import torch
+
+from transformer.checkpoint import load_checkpoint
+from transformer.config import ModelConfig
 from transformer.device import choose_device
+from transformer.model import Transformer
 from transformer.run_config import FilesRun, RunConfig, TrainingRun
-from transformer.text import read_pairs
-from transformer.training.card import model_card
-from transformer.training.carry import load_start
+from transformer.text import Vocabulary, read_pairs
 from transformer.training.console import log
 from transformer.training.data import TrainingPairs, prepare
 from transformer.training.evaluator import ProbeSet
 from transformer.training.run import RunError, RunFolder
 from transformer.training.start import train_in
-from transformer.training.train_folder import MAX_WATCHED, train_run, warm_up
-
-__all__ = ["claim", "model_card", "train_command", "train_run", "warm_up"]
+from transformer.training.train_folder import MAX_WATCHED
 
 
 def train_command(
@@ -73,10 +74,8 @@ def claim(run: RunFolder, asked: TrainingRun) -> None:
     """Write what is asked into the run's config.json.
 
     Training settings may differ from the last time. Model and text may not, once the text is
-    encoded: a start that failed before (at a mistake in the text, say) binds nobody.
-
-    Raises:
-        RunError: naming what differs.
+    encoded: a start that failed before (at a mistake in the text, say) binds nobody. Raises
+    RunError, naming what differs.
     """
     if run.exists:
         before, now = _settled(run.config()), _settled(asked)
@@ -101,3 +100,62 @@ def _settled(config: RunConfig) -> dict[str, Any]:
     every = {"kind": config.kind, **asdict(config)}
     every = {name: [*each] if isinstance(each, tuple) else each for name, each in every.items()}
     return {name: every[name] for name in ("kind", *config.data)} | (every.get("model") or {})
+
+
+@dataclass(frozen=True)
+class Start:
+    """A trained model and its vocabulary.
+
+    A model of one language pair is a good beginning for another, whatever the languages (Kocmi and
+    Bojar 2018, "Trivial Transfer Learning for Low-Resource Neural Machine Translation").
+    """
+
+    model: Transformer
+    vocabulary: Vocabulary
+
+    @torch.no_grad()
+    def model_for(self, vocabulary: Vocabulary) -> Transformer:
+        """The model for a run's vocabulary: itself, or a new one with all its weights. Of another
+        vocabulary the pieces that both have keep their vectors; the others begin at random."""
+        if vocabulary.sha256 == self.vocabulary.sha256:
+            return self.model
+        model = Transformer(replace(self.model.config, vocab_size=len(vocabulary)))
+        begun = model.embedding.weight.detach().clone()
+        old = {piece: number for number, piece in enumerate(_pieces(self.vocabulary))}
+        for number, piece in enumerate(_pieces(vocabulary)):
+            if piece in old:
+                begun[number] = self.model.embedding.weight[old[piece]]
+        model.load_state_dict({**self.model.state_dict(), "embedding.weight": begun})
+        return model
+
+
+def load_start(folder: str, model_config: ModelConfig, *, own_vocabulary: bool) -> Start:
+    """The checkpoint in `folder`, for a run of the shape `model_config`.
+
+    Args:
+        own_vocabulary: whether the run learns a vocabulary of its own.
+
+    Raises:
+        CheckpointError: if there is none.
+        ValueError: if its shape is not the one asked for; dropout may differ, and the vocabulary's
+            size if the run learns its own.
+    """
+    model, vocabulary = load_checkpoint(folder)
+    free = {"dropout", "vocab_size"} if own_vocabulary else {"dropout"}
+    if own_vocabulary and vocabulary.pair is not None:
+        raise ValueError(
+            f"{folder} has a vocabulary of two models, one a side; a run that starts from it keeps "
+            "it and cannot learn another"
+        )
+    has, wants = asdict(model.config), asdict(model_config)
+    for name, value in wants.items():
+        if name not in free and has[name] != value:
+            raise ValueError(
+                f"{folder} has {name} {has[name]!r}; a run that starts from it cannot have "
+                f"{value!r}"
+            )
+    return Start(model, vocabulary)
+
+
+def _pieces(vocabulary: Vocabulary) -> list[str]:
+    return vocabulary.tokens(range(len(vocabulary)))

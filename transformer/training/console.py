@@ -1,10 +1,11 @@
-"""A run as people watch it: a bar on a terminal, a line now and then in a log file."""
+"""A run as people watch it, and what else takes long: a bar on a terminal, else a line in a log."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NoReturn
 
 from tqdm import tqdm
@@ -36,7 +37,7 @@ class TimeLeft:
         return tqdm.format_interval((1 - share) * (now - began) / (share - from_share))
 
 
-class Console:
+class Console(AbstractContextManager["Console"]):
     """Called with each line of metrics.jsonl; use it in a `with` block, which ends the bar.
 
     Tokens/s counts source and target, padding not. The time left is that of this start; an early
@@ -50,9 +51,6 @@ class Console:
         self.valid = ""
         self.left = TimeLeft(clock)
         self.reported_at = clock() - LINE_EVERY
-
-    def __enter__(self) -> Console:
-        return self
 
     def __exit__(self, *_: object) -> None:
         if self.bar is not None:
@@ -85,3 +83,26 @@ class Console:
             )
         self.bar.set_description_str(text, refresh=False)
         self.bar.update(share - self.bar.n)
+
+
+@contextmanager
+def progress_bar(
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[Callable[[float, str], None]]:
+    """A bar, if standard error is a terminal; else a line every half minute, and none of what ends
+    before that."""
+    form = "{desc} {percentage:3.0f}% |{bar}| {elapsed}{postfix}"
+    left, reported_at = TimeLeft(clock), clock()
+    with tqdm(total=1.0, bar_format=form, file=sys.stderr, disable=None) as bar:
+
+        def progress(share: float, stage: str) -> None:
+            nonlocal reported_at
+            text = f"{left(share)} left"
+            bar.set_description_str(stage, refresh=False)
+            bar.set_postfix_str(text, refresh=False)
+            bar.update(share - bar.n)
+            if bar.disable and clock() - reported_at >= LINE_EVERY:
+                reported_at = clock()
+                log(f"{100 * share:5.1f}% {stage}, {text}")
+
+        yield progress

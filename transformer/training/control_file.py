@@ -1,13 +1,16 @@
-"""What a person asks of a run while it trains: pause, stop, save, another learning rate."""
+"""What is asked of a run while it trains, by file or signal: pause, stop, save, another rate."""
 
 from __future__ import annotations
 
 import math
 import os
+import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any, Literal, get_args
 
 from transformer.config import near
@@ -36,11 +39,8 @@ class Control:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Control:
-        """What is missing has its default; names that there are not are left out.
-
-        Raises:
-            ValueError: for a value that is none.
-        """
+        """What is missing has its default; names that there are not are left out. Raises ValueError
+        for a value that is none."""
         command, factor = values.get("command", "run"), values.get("learning_rate_factor", 1.0)
         save = values.get("save", 0)
         if command not in get_args(Command):
@@ -90,3 +90,27 @@ class ControlFile:
         except OSError:
             return ()
         return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+class StopSignal:
+    """Ctrl-C and a polite kill (SIGTERM), taken as a wish, granted at the end of the step."""
+
+    def __init__(self) -> None:
+        self.came = False
+
+    @contextmanager
+    def handle_signals(self) -> Iterator[None]:
+        """Within the block, these signals set `came` and do nothing else."""
+
+        def note(number: int, frame: FrameType | None) -> None:
+            self.came = True
+
+        try:
+            before = {s: signal.signal(s, note) for s in (signal.SIGINT, signal.SIGTERM)}
+        except ValueError:  # not the main thread: who started it gets the signals
+            before = {}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

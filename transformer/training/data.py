@@ -12,18 +12,10 @@ import numpy.typing as npt
 
 from transformer.analysis.corpora.gold import Link
 from transformer.config import TrainingConfig
-from transformer.text import (
-    CorpusError,
-    Examples,
-    TokenStore,
-    Vocabulary,
-    batch_plan,
-    read_pairs,
-)
+from transformer.text import CorpusError, Examples, TokenStore, Vocabulary, batch_plan, read_pairs
 from transformer.text import Pairs as EncodedPairs
 from transformer.text.tasks import TASKS, Task, split
-from transformer.training.progress import Progress
-from transformer.training.run import RunFolder
+from transformer.training.run import Progress, RunFolder
 
 Pairs = Callable[[], Iterator[tuple[str, str]]]
 SET_ASIDE_EVERY, SET_ASIDE_MOST = 50, 2000
@@ -54,8 +46,7 @@ class TrainingPairs:
         Args:
             options: `n_train` and `n_valid`, and the task's own.
 
-        Raises:
-            ValueError: for a task or an option that there is not.
+        Raises ValueError for a task or an option that there is not.
         """
         task = task_named(name)
         own = {k: v for k, v in options.items() if k not in PAIRS_OF_A_TASK}
@@ -108,10 +99,8 @@ def task_named(name: str) -> Task:
 
 
 def task_sizes(task: Task, options: Mapping[str, int]) -> tuple[int, int]:
-    """How many training and validation pairs; left out, 20,000 and 500, or what the task has.
-
-    A task with few examples keeps a tenth of them for validation.
-    """
+    """How many training and validation pairs; left out, 20,000 and 500, or what the task has. A
+    task with few examples keeps a tenth of them for validation."""
     own = {k: v for k, v in options.items() if k not in PAIRS_OF_A_TASK}
     there = task.count(**own)
     n_valid = options.get("n_valid", min(PAIRS_OF_A_TASK["n_valid"], there // 10))
@@ -182,8 +171,7 @@ def prepare(
         max_len: most ids of a side, `</s>` counted; longer pairs are left out.
         log: called with a sentence for the user when something takes time or leaves pairs out.
 
-    Raises:
-        ValueError: for a text that cannot be read, is empty, or is too small for `vocab_size`.
+    Raises ValueError for a text that cannot be read, is empty, or is too small for `vocab_size`.
     """
     if not run.vocabulary_path.is_file():
         log(f"learning {vocab_size:,} pieces from the training text")
@@ -218,11 +206,8 @@ def _counter(name: str, log: Callable[[str], None]) -> Callable[[int], None]:
 
 
 def open_prepared(run: RunFolder, weights: Sequence[float] = ()) -> Prepared:
-    """What `prepare` made before; `weights` has one for each added corpus.
-
-    Raises:
-        FileNotFoundError, ValueError: if a file is missing, or does not fit the vocabulary.
-    """
+    """What `prepare` made before; `weights` has one for each added corpus. Raises
+    FileNotFoundError, ValueError if a file is missing, or does not fit the vocabulary."""
     vocabulary = Vocabulary.load(run.vocabulary_path)
     parts = ("train", "valid", *(f"added-{number}" for number in range(len(weights))))
     train, valid, *added = (TokenStore.open(run.text_path(part), vocabulary) for part in parts)
@@ -241,10 +226,8 @@ def epoch_plan(
 def batches_from(
     data: Prepared, config: TrainingConfig, progress: Progress
 ) -> Iterator[tuple[EncodedPairs, npt.NDArray[np.int64]]]:
-    """An epoch and which of its pairs are the next batch, from where the run stands.
-
-    Who takes a batch counts `progress.batch` up; the epoch is counted here.
-    """
+    """An epoch and which of its pairs are the next batch, from where the run stands. Who takes a
+    batch counts `progress.batch` up; the epoch is counted here."""
     while True:
         epoch = data.epoch(config, progress.epoch)
         plan = epoch_plan(epoch, config.batch_tokens, config.seed, progress.epoch)

@@ -59,11 +59,8 @@ class World:
 
 
 def own_device(device: torch.device) -> torch.device:
-    """The device of this process when torchrun started several: each on a GPU of its own.
-
-    Raises:
-        ValueError: if several processes would have to share a GPU.
-    """
+    """The device of this process when torchrun started several: each on a GPU of its own. Raises
+    ValueError if several processes would have to share a GPU."""
     if device.type == "cpu" or int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return device
     if device.type == "mps":

@@ -79,13 +79,9 @@ def total(config: TrainingRun, weights: int, step: float) -> Estimate:
 
 def workload(config: TrainingRun, pairs: Sequence[tuple[str, str]] = ()) -> Workload:
     """What is to be measured for this run; counts, and computes nothing."""
-    return Workload(
-        config.model,
-        config.training.batch_tokens,
-        config.training.precision,
-        config.device,
-        *_lengths(config, pairs),
-    )
+    training = config.training
+    asked = (config.model, training.batch_tokens, training.precision, config.device)
+    return Workload(*asked, *_lengths(config, pairs))
 
 
 def _lengths(config: TrainingRun, pairs: Sequence[tuple[str, str]]) -> tuple[int, int]:

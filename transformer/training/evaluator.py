@@ -22,7 +22,7 @@ from transformer.inference.trace import WEIGHTS
 from transformer.model import Transformer
 from transformer.run_config import INSPECT
 from transformer.text import Vocabulary
-from transformer.text.padding import by_length, pad, shift_right
+from transformer.text.batching import by_length, pad, shift_right
 from transformer.training.snapshots import Snapshot
 
 EXAMPLES = 8  # translated again at every look
@@ -147,10 +147,8 @@ class Evaluator:
     def _errors(
         self, order: list[int], weights: list[npt.NDArray[np.floating]]
     ) -> dict[str, object]:
-        """AER over the sentences that have a piece for each word, as gold links count words.
-
-        Of the first 128 pairs alone: to count links takes longer than the pass itself.
-        """
+        """AER over the sentences that have a piece for each word, as gold links count words. Of the
+        first 128 pairs alone: to count links takes longer than the pass itself."""
         gold = self.probe_set.gold
         words = {n: tuple(len(side.split()) for side in self.probe_set.valid[n]) for n in order}
         fits = [

@@ -88,8 +88,7 @@ def learn_gates(
         rounded: whether each gate ends as 0 or 1, whichever is the more probable.
         progress: as in `passes`; what it raises ends the work.
 
-    Raises:
-        ValueError: for a head that the model has not, or settings that are out of range.
+    Raises ValueError for a head that the model has not, or settings that are out of range.
     """
     if penalty < 0 or weight_rate < 0 or rate <= 0 or steps < 1:
         raise ValueError(

@@ -25,10 +25,9 @@ from transformer.training.console import Console
 from transformer.training.distributed import World
 from transformer.training.learner import MixedPrecision
 from transformer.training.machine import SEEDS
-from transformer.training.progress import Progress, load_progress
-from transformer.training.run import RunFolder, Status
-from transformer.training.train_task import TrainTask
-from transformer.training.trainer import Report, Trainer
+from transformer.training.recipe import sides
+from transformer.training.run import Progress, RunFolder, Status, load_progress
+from transformer.training.trainer import Report, Trainer, TrainTask
 
 TASK = "gap"
 STANDARD = "self-attention"
@@ -67,26 +66,18 @@ def describe(
             brings it to as many weights.
         options: fields of `Gap`.
 
-    Raises:
-        ValueError: for a task or a name that there is not, or a value that cannot be.
+    Raises ValueError for a task or a name that there is not, or a value that cannot be.
     """
     if task != TASK:
         raise ValueError(f"layers race on the task {TASK!r}, not on {task!r}")
     wanted = {**_SHAPE, **_TRAINING, "layer": STANDARD, "k": 3, "r": 5, **(settings or {})}
-    of_model = {field.name for field in fields(ModelConfig)}
-    of_training = {field.name for field in fields(TrainingConfig)}
-    known = of_model | of_training | {"layer", "k", "r"}
-    for name in wanted:
-        if name not in known:
-            raise ValueError(f"there is no setting {name!r}{near(name, known)}")
+    shape, training = sides(wanted, ("layer", "k", "r"))
     gap = _gap(options or {})
-    shape = {name: value for name, value in wanted.items() if name in of_model}
     model = ModelConfig.from_dict({**shape, "vocab_size": gap.symbols, "max_len": gap.length})
     layer, sizes = str(wanted["layer"]), {"k": int(wanted["k"]), "r": int(wanted["r"])}
     weights = count_weights(STANDARD, model, gap.letters)
     model = match_parameters(layer, model, gap.letters, weights, **sizes)
     far = receptive_field(layer, model.n_layers, **sizes)
-    training = {name: value for name, value in wanted.items() if name in of_training}
     return LayerRun(
         layer=Layer(
             layer,

@@ -15,8 +15,7 @@ from transformer.model import Transformer
 from transformer.model.attention import padding_mask, target_mask
 from transformer.text.batching import Batch
 from transformer.training.distributed import World
-from transformer.training.loss import smoothed_cross_entropy
-from transformer.training.sharpness import AttentionPrice
+from transformer.training.loss import AttentionPrice, smoothed_cross_entropy
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,8 @@ class Learner(MixedPrecision[Transformer]):
             exact.grad = gradient
             gradients.append(gradient)
         self.world.all_reduce([sums, *gradients])
-        return self._totals(sums, positions)
+        smoothed, plain = sums.tolist()
+        return Sums(smoothed, plain, positions)
 
     @torch.no_grad()
     def validate(self, batches: Iterable[Batch], positions: int) -> Sums:
@@ -160,10 +160,6 @@ class Learner(MixedPrecision[Transformer]):
         for batch in batches:
             sums += torch.stack(self._loss(batch.to(self._device), 0.0))
         self.world.all_reduce([sums])
-        return self._totals(sums, positions)
-
-    @staticmethod
-    def _totals(sums: Tensor, positions: int) -> Sums:
         smoothed, plain = sums.tolist()
         return Sums(smoothed, plain, positions)
 

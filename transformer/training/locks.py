@@ -44,10 +44,8 @@ def exclusive(path: Path) -> Iterator[None]:
 
 
 def attempt(path: Path) -> BinaryIO | None:
-    """The lock on `path`, held until the file is closed; None if someone else has it.
-
-    Raises OSError, for one if its folder is gone.
-    """
+    """The lock on `path`, held until the file is closed; None if someone else has it. Raises
+    OSError, for one if its folder is gone."""
     return _if_free(path.open("ab"))
 
 
@@ -87,10 +85,7 @@ class AlreadyLockedError(OSError):
 @contextmanager
 def signed(path: Path) -> Iterator[None]:
     """Hold the lock on `path`, which says this process's number from then on, for people to read.
-
-    Raises:
-        AlreadyLockedError: if another process holds it.
-    """
+    Raises AlreadyLockedError if another process holds it."""
     file = attempt(path)
     if file is None:
         raise AlreadyLockedError(path.read_text("utf-8") or "(unknown)")

@@ -80,10 +80,8 @@ def choose_precision(asked: str, device: torch.device, world: World) -> tuple[st
 
 
 def fastest_precision(device: torch.device) -> torch.dtype:
-    """bfloat16 where a product of feed-forward size and its gradients run faster, or float32.
-
-    They take turns and the best of each counts: another process may disturb some of them.
-    """
+    """bfloat16 where a product of feed-forward size and its gradients run faster, or float32. They
+    take turns and the best of each counts: another process may disturb some of them."""
     took = {torch.float32: float("inf"), torch.bfloat16: float("inf")}
     for _ in range(4):
         for dtype in took:

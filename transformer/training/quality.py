@@ -12,7 +12,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from transformer.inference import Translator
-from transformer.text.padding import by_length
+from transformer.text.batching import by_length
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,8 @@ class Scores:
 def score(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
     """The first four fields of `Scores`, for one hypothesis a sentence and its references.
 
-    Sentences may have different numbers of references.
-
-    Raises:
-        ValueError: if the numbers of sentences differ, or a sentence has no reference.
+    Sentences may have different numbers of references. Raises ValueError if the numbers of
+    sentences differ, or a sentence has no reference.
     """
     if len(hypotheses) != len(references):
         raise ValueError(f"{len(hypotheses)} translations for {len(references)} sentences")
@@ -65,10 +63,8 @@ def joined(
     """Every `count` neighbours as one text, to see whether a longer one keeps its content.
 
     Reference k of a text joins reference k of its sentences, or the last of one that has fewer.
-    What is left over at the end, fewer than `count`, is a text of its own.
-
-    Raises:
-        ValueError: for a count below 1.
+    What is left over at the end, fewer than `count`, is a text of its own. Raises ValueError for a
+    count below 1.
     """
     if count < 1:
         raise ValueError(f"sentences are joined by 1 or more, not by {count}")
@@ -88,7 +84,7 @@ def evaluate(
     references: Sequence[Sequence[str]],
     *,
     batch_size: int = 32,
-    progress: Callable[[int], None] = lambda _: None,
+    progress: Callable[[int], object] = lambda _: None,
     **options: Any,
 ) -> tuple[Scores, list[str]]:
     """Translate every source and score all at once; the translations come back in order.

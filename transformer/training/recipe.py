@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -41,6 +41,20 @@ def defaults(task: str | None = None) -> dict[str, Any]:
     return _LIVE | (_PAIRS if task is None else task_named(task).training)
 
 
+def sides(
+    settings: Mapping[str, Any], others: Collection[str] = ()
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Fields of `ModelConfig`, and of `TrainingConfig`. Raises ValueError for another name that is
+    not among the `others`."""
+    names = [{field.name for field in fields(kind)} for kind in (ModelConfig, TrainingConfig)]
+    known = {*names[0], *names[1], *others}
+    for name in settings:
+        if name not in known:
+            raise ValueError(f"there is no setting {name!r}{near(name, known)}")
+    model, training = ({k: v for k, v in settings.items() if k in side} for side in names)
+    return model, training
+
+
 def describe(
     task: str | None = None,
     *,
@@ -64,19 +78,11 @@ def describe(
             if none are given.
         inspect: the weight matrix whose updates are written out; "" for none.
 
-    Raises:
-        ValueError: for a task, preset, option or setting that there is not, or a value that none
-            of them takes.
+    Raises ValueError for a task, preset, option or setting that there is not, or a value that none
+    of them takes.
     """
-    wanted = {**defaults(task), **(settings or {})}
-    model_fields = {field.name for field in fields(ModelConfig)}
-    training_fields = {field.name for field in fields(TrainingConfig)}
-    for name in wanted:
-        if name not in model_fields | training_fields:
-            raise ValueError(
-                f"there is no setting {name!r}{near(name, model_fields | training_fields)}"
-            )
-    vocab_size = wanted.get("vocab_size", VOCAB_SIZE)
+    shape, training = sides({**defaults(task), **(settings or {})})
+    vocab_size = shape.pop("vocab_size", VOCAB_SIZE)
     if task is not None:
         chosen = task_named(task)
         own = {k: v for k, v in (options or {}).items() if k not in PAIRS_OF_A_TASK}
@@ -84,12 +90,9 @@ def describe(
         own = chosen.settings(**own)
         sizes = {"n_train": n_train, "n_valid": n_valid, **own}
         vocab_size = len(Vocabulary.of_symbols(chosen.symbols))
-    shape = {k: v for k, v in wanted.items() if k in model_fields and k != "vocab_size"}
     given: dict[str, Any] = {
         "model": ModelConfig.preset(preset, vocab_size=vocab_size, **shape),
-        "training": TrainingConfig.from_dict(
-            {k: v for k, v in wanted.items() if k in training_fields}
-        ),
+        "training": TrainingConfig.from_dict(training),
         "probes": tuple((src, tgt) for src, tgt in probes),
         "inspect": inspect,
         "device": device,

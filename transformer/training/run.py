@@ -7,15 +7,18 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+from safetensors import SafetensorError, safe_open
+
 from transformer.run_config import RunConfig, owned, parse
-from transformer.text.files import atomic_path, read_json, write_json
+from transformer.text.files import read_json, write_json
 from transformer.training.control_file import Control
 from transformer.training.locks import AlreadyLockedError, signed
-from transformer.training.snapshots import Snapshots, whole_lines
+from transformer.training.snapshots import Snapshots, keep_until, whole_lines
 
 _BESIDE = (".control.json.", ".job.json.", ".state.json.")
 Status = Literal["queued", "running", "paused", "finished", "cancelled", "failed"]
@@ -88,11 +91,8 @@ class RunFolder(Snapshots):
     def held(self) -> Iterator[None]:
         """Make the folder if need be and keep every other process from training in it.
 
-        What a killed process left half written is cleared away.
-
-        Raises:
-            RunError: if the folder cannot be made or written to; BusyError, which is one, if
-                another process trains in it.
+        What a killed process left half written is cleared away. Raises RunError if the folder
+        cannot be made or written to; BusyError, which is one, if another process trains in it.
         """
         if self.path.exists() and not self.path.is_dir():
             raise RunError(f"the run {self.path} is a file; give a folder, or a new name")
@@ -182,20 +182,14 @@ class RunFolder(Snapshots):
 
     def write_control(self, **changes: Any) -> Control:
         """Ask for what was asked last, with `changes` (fields of `Control`); the trainer obeys at
-        its next step.
-
-        Raises:
-            ValueError: for a command or a factor that there is not.
-        """
+        its next step. Raises ValueError for a command or a factor that there is not."""
         asked = Control.from_dict({**self.control().to_dict(), **changes})
         self._write("control.json", asked.to_dict())
         return asked
 
     def rewind(self, step: int) -> None:
         """Drop the lines after `step`: a resumed run takes those steps again."""
-        kept = [json.dumps(line) for line in self.metrics() if line["step"] <= step]
-        with atomic_path(self.metrics_path) as temporary:
-            temporary.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+        keep_until(step, self.metrics_path)
         self.forget_seen(step)
 
     def _write(self, name: str, values: Mapping[str, Any]) -> None:
@@ -231,3 +225,33 @@ def _read(path: Path) -> dict[str, Any]:
         raise RunError(f"{path.parent} is not a run folder: it has no {path.name}") from error
     except (OSError, ValueError) as error:
         raise RunError(f"{path} cannot be read: {error}") from error
+
+
+@dataclass
+class Progress:
+    """Where a run stands: all that its next step depends on besides weights and Adam."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0  # next batch of this epoch's plan
+    seconds: float = 0.0  # of training so far, over all starts
+    best_valid: float = float("inf")
+    worse: int = 0  # validations since the best
+    precision: str = ""  # what "auto" chose: a resumed run does not choose again
+
+
+def load_progress(run: RunFolder) -> Progress:
+    """Where the run stood when it was last saved, read without torch; the very start if it never
+    was. Raises RunError if the file is cut off or is none of ours."""
+    if not run.resume_path.is_file():
+        return Progress()
+    try:
+        with safe_open(run.resume_path, framework="np") as file:
+            return Progress(**json.loads((file.metadata() or {})["progress"]))
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+        raise cannot_resume(run, f"it is cut off or of another kind ({error})") from error
+
+
+def cannot_resume(run: RunFolder, why: str) -> RunError:
+    """The error of a save that does not fit, and what to do."""
+    return RunError(f"{run.resume_path} cannot be resumed from: {why}; give another run folder")

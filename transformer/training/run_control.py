@@ -9,11 +9,9 @@ from contextlib import contextmanager
 import torch
 
 from transformer.config import TrainingConfig
-from transformer.training.control_file import NAP, ControlFile
+from transformer.training.control_file import NAP, ControlFile, StopSignal
 from transformer.training.distributed import World
-from transformer.training.progress import Progress
-from transformer.training.run import RunFolder
-from transformer.training.termination import StopSignal
+from transformer.training.run import Progress, RunFolder
 
 
 class RunControl:
@@ -72,10 +70,8 @@ class RunControl:
         self.stopped, self.paused, self.save = bool(stopped), bool(paused), bool(save)
 
     def wait(self, act: Callable[[], None]) -> None:
-        """Until nobody wants the pause any more; it does not count as time of training.
-
-        `act` is called after each nap, for wishes that come in a pause.
-        """
+        """Until nobody wants the pause any more; it does not count as time of training. `act` is
+        called after each nap, for wishes that come in a pause."""
         while self.paused:
             if self.world.is_main:
                 time.sleep(NAP)

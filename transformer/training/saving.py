@@ -18,8 +18,7 @@ from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.files import atomic_path
 from transformer.training.learner import MixedPrecision
-from transformer.training.progress import Progress, cannot_resume
-from transformer.training.run import RunFolder
+from transformer.training.run import Progress, RunFolder, cannot_resume
 
 
 def save_resume(run: RunFolder, learner: MixedPrecision[Any], progress: Progress) -> None:
@@ -29,11 +28,8 @@ def save_resume(run: RunFolder, learner: MixedPrecision[Any], progress: Progress
 
 
 def load_resume(run: RunFolder, learner: MixedPrecision[Any]) -> None:
-    """Put the learner back to where `save_resume` wrote it.
-
-    Raises:
-        RunError: if the file is cut off or belongs to another model.
-    """
+    """Put the learner back to where `save_resume` wrote it. Raises RunError if the file is cut off
+    or belongs to another model."""
     try:
         tensors = load_file(run.resume_path)
     except (SafetensorError, OSError) as error:

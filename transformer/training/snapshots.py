@@ -65,7 +65,7 @@ class Snapshots:
         return whole_lines(self.examples_path)
 
     def inspect(self) -> dict[str, Any]:
-        """The newest Adam step of the chosen corner (`moments.py`); nothing before the first."""
+        """The newest Adam step of the chosen corner (`Moments`); nothing before the first."""
         found = _read_json(self.inspect_path)
         return found if isinstance(found, dict) else {}
 
@@ -75,9 +75,14 @@ class Snapshots:
             if later > step:
                 (self.snapshots_path / f"{later:08d}.npz").unlink(missing_ok=True)
         if self.examples_path.is_file():
-            kept = [json.dumps(line) for line in self.examples() if line["step"] <= step]
-            with atomic_path(self.examples_path) as temporary:
-                temporary.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+            keep_until(step, self.examples_path)
+
+
+def keep_until(step: int, path: Path) -> None:
+    """Of a file of lines that say their step, those up to this one."""
+    kept = [json.dumps(line) for line in whole_lines(path) if line["step"] <= step]
+    with atomic_path(path) as temporary:
+        temporary.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
 
 
 def whole_lines(path: Path, last: int = 0) -> list[dict[str, Any]]:

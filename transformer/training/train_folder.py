@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -15,17 +15,20 @@ from transformer.analysis.corpora.gold import Link
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.run_config import FilesRun, LayerRun, PairsRun, TaskRun, TrainingRun
+from transformer.text import Vocabulary
 from transformer.training.console import log
 from transformer.training.data import TrainingPairs, prepare
 from transformer.training.errors import as_training_error
 from transformer.training.evaluator import ProbeSet
-from transformer.training.fitted_vocabulary import fitted_vocabulary
 from transformer.training.layer_race import train_layers
 from transformer.training.run import BusyError, RunError, RunFolder, Status
 from transformer.training.start import train_in
 
 MAX_WATCHED = 500  # validation pairs that looks are taken at
 PROBES = 4
+FEW_WORDS = 100
+"""Up to so many different words each becomes one piece: nothing is learned from cutting them up."""
+MOST_SENTENCES = 200_000  # that pieces are learned from
 
 
 def warm_up(threads: int) -> None:
@@ -54,8 +57,13 @@ def train_run(path: str | os.PathLike[str], *, verbose: bool = False) -> Status:
         TrainingError: if not even the state could be written, as on a full disk; it has the reason.
     """
     run = RunFolder(path)
-    asked = _asked(run)
-    _forget_old_stop(run)
+    asked = run.config()
+    if not isinstance(asked, TrainingRun):
+        raise RunError(f"{run.path.name} keeps what was seen of a training; it cannot be trained")
+    with suppress(RunError):  # a stop that ended it before does not end it again; a new one does
+        ended = run.state()["status"] in ("cancelled", "failed", "finished")
+        if ended and run.control().command == "stop":
+            run.write_control(command="run")
     try:
         if isinstance(asked, LayerRun):
             return train_layers(run, asked, verbose=verbose)
@@ -63,7 +71,7 @@ def train_run(path: str | os.PathLike[str], *, verbose: bool = False) -> Status:
             run,
             asked,
             lambda: corpus_of(run, asked),
-            lambda corpus: _begin(run, asked, corpus, log if verbose else _silent),
+            lambda corpus: _begin(run, asked, corpus, verbose),
             verbose=verbose,
         )
     except BusyError:
@@ -76,26 +84,6 @@ def train_run(path: str | os.PathLike[str], *, verbose: bool = False) -> Status:
             return "failed"
         _say_failed(run, f"{type(error).__name__}: {error}")
         raise
-
-
-def _silent(text: str) -> None:
-    pass
-
-
-def _asked(run: RunFolder) -> TrainingRun:
-    """Raises RunError for a config.json that is wrong, or of what cannot be trained."""
-    asked = run.config()
-    if not isinstance(asked, TrainingRun):
-        raise RunError(f"{run.path.name} keeps what was seen of a training; it cannot be trained")
-    return asked
-
-
-def _forget_old_stop(run: RunFolder) -> None:
-    """A wish to stop that ended this run before does not end it again; one that came since does."""
-    with suppress(RunError):
-        ended = run.state()["status"] in ("cancelled", "failed", "finished")
-        if ended and run.control().command == "stop":
-            run.write_control(command="run")
 
 
 def _say_failed(run: RunFolder, reason: str) -> bool:
@@ -112,11 +100,8 @@ def _say_failed(run: RunFolder, reason: str) -> bool:
 
 
 def corpus_of(run: RunFolder, asked: TrainingRun) -> TrainingPairs:
-    """The text of a run: a task's, pairs inside its folder, or files anywhere.
-
-    Raises:
-        ValueError: for a task, an option or a file that there is not, or a file outside.
-    """
+    """The text of a run: a task's, pairs inside its folder, or files anywhere. Raises ValueError
+    for a task, an option or a file that there is not, or a file outside."""
     match asked:
         case TaskRun():
             return TrainingPairs.of_task(asked.task, asked.options, asked.training.seed)
@@ -130,14 +115,15 @@ def corpus_of(run: RunFolder, asked: TrainingRun) -> TrainingPairs:
 
 
 def _begin(
-    run: RunFolder, asked: TrainingRun, corpus: TrainingPairs, log: Callable[[str], None]
+    run: RunFolder, asked: TrainingRun, corpus: TrainingPairs, verbose: bool
 ) -> ProbeSet | None:
     """Encode the text, if it is not yet, and choose what to look at."""
     wanted, max_len = asked.model.vocab_size, asked.max_pieces
     own = not isinstance(asked, FilesRun)
     if own and not run.vocabulary_path.is_file():
         fitted_vocabulary(corpus, wanted).save(run.vocabulary_path)
-    prepared = prepare(run, corpus, vocab_size=wanted, max_len=max_len, log=log)
+    told = {"log": log} if verbose else {}
+    prepared = prepare(run, corpus, vocab_size=wanted, max_len=max_len, **told)
     if not own:
         return None
     if (size := len(prepared.vocabulary)) != wanted:
@@ -163,3 +149,35 @@ def _probes(valid: list[tuple[str, str]]) -> list[tuple[str, str]]:
     order = sorted(valid, key=lambda pair: (len(pair[0].split()), pair))
     places = {(2 * n + 1) * len(order) // (2 * PROBES) for n in range(PROBES)}
     return [order[place] for place in sorted(places)]
+
+
+def fitted_vocabulary(corpus: TrainingPairs, wanted: int) -> Vocabulary:
+    """The symbols of a task; else a piece for each word of a tiny text; else about `wanted` pieces.
+
+    Both sides of the training pairs count. Where the text gives fewer pieces than wanted it is as
+    many as it gives, and where its letters need more, as many as they need. Raises ValueError for
+    text that cannot be read, or gives no vocabulary at all.
+    """
+    if corpus.symbols:
+        return Vocabulary.of_symbols(corpus.symbols)
+    sentences = [side for pair in corpus.train() for side in pair][:MOST_SENTENCES]
+    words = sorted({word for sentence in sentences for word in sentence.split()})
+    if len(words) <= FEW_WORDS:
+        try:
+            return Vocabulary.of_symbols(words)
+        except ValueError:  # a word that Unicode writes in several ways
+            pass
+    return _fit(sentences, wanted)
+
+
+def _fit(sentences: Sequence[str], wanted: int) -> Vocabulary:
+    """SentencePiece says how many pieces a text can give, or must have; then those are taken."""
+    for _ in range(3):
+        try:
+            return Vocabulary.train(sentences, wanted)
+        except ValueError as error:
+            fits = re.search(r"ask for (?:at least )?(\d+)", str(error))
+            if fits is None or int(fits[1]) == wanted:
+                raise
+            wanted = int(fits[1])
+    return Vocabulary.train(sentences, wanted)

@@ -1,4 +1,4 @@
-"""The training loop (section 5): one for all tasks, on the command line and live."""
+"""The training loop (section 5), one for all tasks, and what a task is to it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,58 @@ import torch
 from transformer.config import TrainingConfig
 from transformer.training.distributed import World
 from transformer.training.errors import TrainingError, as_training_error
+from transformer.training.learner import MixedPrecision
 from transformer.training.machine import fitting_threads, keep_freed_memory, made_with
-from transformer.training.progress import Progress
-from transformer.training.run import RunFolder, Status
+from transformer.training.run import Progress, RunFolder, Status
 from transformer.training.run_control import RunControl
 from transformer.training.saving import load_resume, save_resume
 from transformer.training.schedule import learning_rate
-from transformer.training.train_task import TrainTask
+
+
+class TrainTask:
+    """A model with its data, as `Trainer` asks for them; what a task has no use for stays as it is.
+
+    Attributes:
+        learner: the exact weights, their working copy and Adam.
+        validates: whether `validation_loss` is to be asked every `valid_every` steps.
+    """
+
+    learner: MixedPrecision[Any]
+    validates = False
+
+    def gradients(self) -> dict[str, float]:
+        """Set the exact weights' gradients to those of the next step's loss, and go on.
+
+        Returns:
+            "loss" in nats, "tokens", and what else belongs on the step's line of metrics.jsonl.
+        """
+        raise NotImplementedError
+
+    def before_update(self) -> None:
+        """The gradients are set, the weights not yet changed."""
+
+    def look(self, share: float, *, whole: bool) -> dict[str, Any]:
+        """Look at the model, if it is time to; what was measured, for metrics.jsonl.
+
+        Args:
+            share: of the run that is over, 0 to 1.
+            whole: look at everything, whatever it takes: the end of the run.
+        """
+        return {}
+
+    def validation_loss(self) -> float:
+        """Mean negative log-likelihood of a validation token, in nats."""
+        raise NotImplementedError
+
+    def rewind(self, step: int) -> None:
+        """Forget what was kept after `step`: a resumed run takes those steps again."""
+
+    def keep_weights(self, step: int) -> None:
+        """Before the state to resume from is saved. Raises OSError."""
+
+    def save_model(self) -> None:
+        """After the state to resume from has been saved. Raises OSError."""
+
 
 Report = Callable[[dict[str, Any]], None]
 
@@ -53,12 +98,9 @@ class Trainer:
 
     def train(self) -> Status:
         """Run until the steps, the minutes or the patience are used up, or until told to stop.
-
-        Raises:
-            TrainingError: if the loss is no longer a number, a file cannot be written or the
-                memory is not enough; then the state is "failed" and the next start resumes from
-                the last save.
-        """
+        Raises TrainingError if the loss is no longer a number, a file cannot be written or the
+        memory is not enough; then the state is "failed" and the next start resumes from the last
+        save."""
         try:
             weights = sum(weight.numel() for weight in self.learner.model.parameters())
             threads = fitting_threads(weights, self.config.batch_tokens)
@@ -69,7 +111,8 @@ class Trainer:
                 self._save()
         except Exception as error:
             failure = as_training_error(error, self.progress.step, self.config.batch_tokens)
-            self._fail(failure)
+            with contextlib.suppress(OSError):  # a full disk may be what failed
+                self._write_state("failed", str(failure))
             if failure is error:
                 raise
             raise failure from error
@@ -85,10 +128,6 @@ class Trainer:
             self.run.rewind(self.progress.step)
             self.task.rewind(self.progress.step)
         self._write_state("running")
-
-    def _fail(self, error: Exception) -> None:
-        with contextlib.suppress(OSError):  # a full disk may be what failed
-            self._write_state("failed", str(error))
 
     def _loop(self) -> str:
         """Take steps until there is a reason to end, and return it."""

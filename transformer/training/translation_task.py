@@ -17,10 +17,9 @@ from transformer.training.evaluation_callback import EvaluationCallback
 from transformer.training.evaluator import ProbeSet
 from transformer.training.learner import Learner
 from transformer.training.machine import SEEDS, choose_precision, seed_draw
-from transformer.training.progress import Progress
-from transformer.training.run import RunFolder
+from transformer.training.run import Progress, RunFolder
 from transformer.training.saving import LastWeights
-from transformer.training.train_task import TrainTask
+from transformer.training.trainer import TrainTask
 
 Card = Callable[[Progress, int], str]  # where the run stands, how many weights are averaged
 
@@ -47,9 +46,7 @@ class TranslationTask(TrainTask):
     ) -> None:
         """`card` makes the checkpoint's model card. A new run begins with the weights of `start`,
         if given, instead of random ones. Of `probe_set` the first process writes down what it sees.
-
-        Raises:
-            ValueError: if vocabulary and model do not fit, or there is no such matrix to inspect.
+        Raises ValueError if vocabulary and model do not fit, or there is no such matrix to inspect.
         """
         data.vocabulary.check(model_config)
         self.config, self.data, self.progress = config, data, progress

@@ -18,8 +18,7 @@ from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import check_source
 from transformer.model import Transformer
 from transformer.model.attention import padding_mask
-from transformer.text.batching import Batch, padded
-from transformer.text.padding import by_length
+from transformer.text.batching import Batch, by_length, padded
 
 MAX_ROWS = 64
 """Most sentences side by side."""

@@ -22,7 +22,7 @@ from transformer.inference import Trace, Translator
 from transformer.model import Transformer
 from transformer.model.attention import MultiHeadAttention, padding_mask, target_mask
 from transformer.model.layers import FeedForward
-from transformer.text.padding import pad, shift_right
+from transformer.text.batching import pad, shift_right
 
 
 @dataclass(frozen=True)

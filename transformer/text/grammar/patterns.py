@@ -5,17 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from transformer.text.grammar import clauses as c
+from transformer.text.grammar import phrases as ph
 from transformer.text.grammar import verbs as v
 from transformer.text.grammar import words as w
-from transformer.text.grammar.phrases import (
-    COUNTED,
-    DEFINITE,
-    MASS,
-    OWNERS,
-    Determiner,
-    NounPhrases,
-    OwnedPhrases,
-)
 
 
 @runtime_checkable
@@ -58,18 +50,18 @@ class Pattern(NamedTuple):
 def shapes(
     nouns: tuple[w.Noun, ...],
     adjectives: tuple[w.Adjective, ...],
-    determiners: tuple[Determiner, ...] = COUNTED,
+    determiners: tuple[ph.Determiner, ...] = ph.COUNTED,
     weight: float = 1,
 ) -> tuple[Shape, ...]:
     """Nouns without an adjective, and with one from level 2 on."""
     return (
-        Shape(NounPhrases(nouns, determiners), weight),
-        Shape(NounPhrases(nouns, determiners, adjectives), weight, 2),
+        Shape(ph.NounPhrases(nouns, determiners), weight),
+        Shape(ph.NounPhrases(nouns, determiners, adjectives), weight, 2),
     )
 
 
 def _owned(*nouns: w.Noun) -> Shape:
-    return Shape(OwnedPhrases(NounPhrases(w.PERSONS, OWNERS), nouns), 0.5, 2)
+    return Shape(ph.OwnedPhrases(ph.NounPhrases(w.PERSONS, ph.OWNERS), nouns), 0.5, 2)
 
 
 def ways(*questions: str, modes: bool = True, adverbs: bool = False) -> tuple[Way, ...]:
@@ -98,18 +90,13 @@ ANIMALS = shapes(w.ANIMALS, w.OF_ANIMALS, weight=0.5)
 _THINGS = shapes(w.THINGS, w.OF_THINGS)
 _PEOPLE = (Shape(c.PRONOUNS, 2), *PERSONS, _owned(*w.PERSONS))
 _BEINGS = (*_PEOPLE, *ANIMALS, _owned(*w.ANIMALS))
-_ENCLOSED = shapes(w.INSIDE, w.OF_PLACES, DEFINITE)
-_ANYWHERE = shapes((*w.INSIDE, *w.OUTSIDE), w.OF_PLACES, DEFINITE)
+_ENCLOSED = shapes(w.INSIDE, w.OF_PLACES, ph.DEFINITE)
+_ANYWHERE = shapes((*w.INSIDE, *w.OUTSIDE), w.OF_PLACES, ph.DEFINITE)
 _OBJECTS = tuple(Shape((name,), 0.15) for name in c.OBJECTS)
 WHO = Shape((c.WHO,), 0.2, 3)
-_AROUND = tuple(
-    c.Place(*pair)
-    for pair in (
-        ("behind", "derrière"),
-        ("in front of", "devant"),
-        ("near", "près de"),
-        ("next to", "à côté de"),
-    )
+_AROUND = (
+    *(c.Place("behind", "derrière"), c.Place("in front of", "devant")),
+    *(c.Place("near", "près de"), c.Place("next to", "à côté de")),
 )
 _UPON = (c.Place("on", "sur"), c.Place("under", "sous"))
 _FURNITURE = tuple(noun for noun in w.THINGS if noun.english[0] in ("table", "chair", "box", "bag"))
@@ -129,12 +116,12 @@ def _be(subjects: tuple[Shape, ...], adjectives: Choices, weight: float) -> Patt
 
 
 def _is_at(places: Choices, whats: tuple[Shape, ...]) -> Pattern:
-    subjects = (*_BEINGS, *shapes(w.THINGS, w.OF_THINGS, DEFINITE, 0.5))
+    subjects = (*_BEINGS, *shapes(w.THINGS, w.OF_THINGS, ph.DEFINITE, 0.5))
     return Pattern(subjects, (v.BE,), whats, places, SAY_OR_ASK, 0.4)
 
 
-_MEALS = shapes(w.MEALS, w.OF_MEALS, MASS)
-_DRINKS = shapes(w.DRINKS, w.OF_MEALS, MASS)
+_MEALS = shapes(w.MEALS, w.OF_MEALS, ph.MASS)
+_DRINKS = shapes(w.DRINKS, w.OF_MEALS, ph.MASS)
 PATTERNS = (
     Pattern(_BEINGS, v.ALONE, ways=_WITH_ADVERBS + ways("where", "when", "why")),
     Pattern(_BEINGS, v.ON_ANYTHING, (*PERSONS, *ANIMALS, *_THINGS, *_OBJECTS), weight=1.5),
@@ -145,7 +132,7 @@ PATTERNS = (
     Pattern(_BEINGS, v.EAT, (*shapes(w.FOODS, w.OF_FOODS), *_MEALS), weight=0.8),
     Pattern(_BEINGS, v.DRINK, _DRINKS, weight=0.4),
     Pattern(_PEOPLE, _ASKED, ways=ways("what"), weight=0.6),
-    Pattern(_PEOPLE, v.TO_PERSONS, shapes(w.PERSONS, w.OF_PERSONS, DEFINITE), weight=0.8),
+    Pattern(_PEOPLE, v.TO_PERSONS, shapes(w.PERSONS, w.OF_PERSONS, ph.DEFINITE), weight=0.8),
     Pattern(_BEINGS, v.TO_PLACES, _ENCLOSED, weight=0.8),
     _be(_TOLD_APART, w.SAID_OF_PERSONS, 0.4),
     _be((Shape((c.ME, c.YOU, c.WE, c.YOU_ALL)),), w.EPICENE, 0.3),
@@ -153,5 +140,5 @@ PATTERNS = (
     _be((*_THINGS[:1], _owned(*w.THINGS)), w.SAID_OF_THINGS, 0.4),
     _is_at((c.Place("in", "dans"),), _ENCLOSED),
     _is_at(_AROUND, _ANYWHERE),
-    _is_at(_UPON, shapes(_FURNITURE, w.OF_THINGS, DEFINITE)),
+    _is_at(_UPON, shapes(_FURNITURE, w.OF_THINGS, ph.DEFINITE)),
 )

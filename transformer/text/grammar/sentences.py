@@ -1,4 +1,4 @@
-"""All sentences of the small grammar, laid out by kind and numbered within each.
+"""All sentences of the small grammar, laid out by kind and numbered within each; all its words.
 
 A kind is a subject, a verb and what follows, each a list of choices, with one mode (now, soon, can,
 must), one polarity and one way of asking. Its size is the product of its lists' sizes, and a number
@@ -14,29 +14,11 @@ from math import prod
 from random import Random
 
 from transformer.text.grammar import clauses as c
+from transformer.text.grammar import patterns as p
 from transformer.text.grammar import verbs as v
 from transformer.text.grammar import words as w
-from transformer.text.grammar.patterns import (
-    ANIMALS,
-    IT_IS,
-    PATTERNS,
-    PERSONS,
-    SAY_OR_ASK,
-    WHO,
-    Choices,
-    Pattern,
-    Shape,
-    Way,
-    shapes,
-    ways,
-)
-from transformer.text.grammar.phrases import (
-    DEFINITE,
-    SINGULAR,
-    NounPhrases,
-    OwnedPhrases,
-    Words,
-)
+from transformer.text.grammar.clauses import BE_FORMS
+from transformer.text.grammar.phrases import DEFINITE, SINGULAR, NounPhrases, OwnedPhrases, Words
 
 Sides = tuple[Words, Words]
 LEVELS = (1, 2, 3)  # statements; adjectives, owners and "not"; everything
@@ -46,10 +28,10 @@ LEVELS = (1, 2, 3)  # statements; adjectives, owners and "not"; everything
 class Kind:
     """Sentences of one kind: a subject, a verb, a place and what it acts on, said in one way."""
 
-    subjects: Choices
-    verbs: Choices
-    places: Choices
-    whats: Choices
+    subjects: p.Choices
+    verbs: p.Choices
+    places: p.Choices
+    whats: p.Choices
     fields: dict[str, str]
     weight: float
     size: int = field(init=False)
@@ -58,7 +40,7 @@ class Kind:
         object.__setattr__(self, "size", prod(len(choices) for choices in self._lists))
 
     @property
-    def _lists(self) -> tuple[Choices, ...]:
+    def _lists(self) -> tuple[p.Choices, ...]:
         return (self.subjects, self.verbs, self.places, self.whats)
 
     def sentence(self, number: int) -> Sides:
@@ -87,38 +69,35 @@ class Kind:
 def _kinds() -> Iterator[tuple[int, Kind]]:
     """Every kind with the level from which on it is met."""
     nothing = (None,)
-    for pattern in PATTERNS:
+    for pattern in p.PATTERNS:
         for what in pattern.whats:
             for subject in _split(pattern, what):
-                for way in _fitting(pattern.ways or SAY_OR_ASK, subject):
+                for way in _fitting(pattern.ways or p.SAY_OR_ASK, subject):
                     weight = pattern.weight * subject.weight * what.weight * way.weight
                     rest = (pattern.verbs, pattern.places, what.choices, way.fields, weight)
-                    yield (
-                        max(subject.level, what.level, way.level),
-                        Kind(subject.choices, *rest),
-                    )
-    for nouns, adjectives in IT_IS:
-        for what in shapes(nouns, adjectives, SINGULAR):
-            for way in ways("", "whether", modes=False)[:4]:
+                    yield (max(subject.level, what.level, way.level), Kind(subject.choices, *rest))
+    for nouns, adjectives in p.IT_IS:
+        for what in p.shapes(nouns, adjectives, SINGULAR):
+            for way in p.ways("", "whether", modes=False)[:4]:
                 weight = 0.2 * way.weight
                 yield (
                     max(what.level, way.level),
                     Kind((c.IT,), (v.BE,), nothing, what.choices, way.fields, weight),
                 )
-    for subject in (*PERSONS, *ANIMALS, *shapes(w.THINGS, w.OF_THINGS, DEFINITE)):
+    for subject in (*p.PERSONS, *p.ANIMALS, *p.shapes(w.THINGS, w.OF_THINGS, DEFINITE)):
         yield 3, Kind(subject.choices, nothing, nothing, nothing, {}, 0.1 * subject.weight)
 
 
-def _fitting(ways: tuple[Way, ...], subject: Shape) -> Iterator[Way]:
+def _fitting(ways: tuple[p.Way, ...], subject: p.Shape) -> Iterator[p.Way]:
     """The ways that go with a subject: "who" asks by itself."""
     for way in ways:
         if subject.choices[0] is not c.WHO or not way.fields["question"]:
             yield way
 
 
-def _split(pattern: Pattern, what: Shape) -> Iterator[Shape]:
+def _split(pattern: p.Pattern, what: p.Shape) -> Iterator[p.Shape]:
     """The subjects, "who" among them, without those that would be their own object."""
-    for shape in (*pattern.subjects, *((WHO,) if pattern.who else ())):
+    for shape in (*pattern.subjects, *((p.WHO,) if pattern.who else ())):
         choices, named = shape.choices, what.choices[0]
         if isinstance(named, str) and isinstance(choices[0], c.Pronoun):
             choices = tuple(
@@ -139,3 +118,55 @@ def kinds(level: int) -> tuple[Kind, ...]:
 def count_sentences(level: int = 3) -> int:
     """How many different English sentences the grammar has up to a level; each has one French."""
     return sum(kind.size for kind in kinds(level))
+
+
+_NOUNS = (
+    *(w.PERSONS, w.ANIMALS, w.THINGS, w.TEXTS, w.FOODS),
+    *(w.MEALS, w.DRINKS, w.INSIDE, w.OUTSIDE),
+)
+_UNCOUNTED = (w.MEALS, w.DRINKS)
+_VERBS = (
+    *((v.BE,), v.ALONE, v.ON_ANYTHING, v.ON_THINGS, v.ON_PERSONS, v.ON_TEXTS),
+    *(v.EAT, v.DRINK, v.TO_PERSONS, v.TO_PLACES),
+)
+_ENGLISH = """
+. ? the a an some any this these my your his her our their two three many 's not never do does who
+what where when why can cannot must going to I you all he she it we they me him us them often always
+today now here in behind in front of near next on under"""
+_FRENCH = """
+le la l' les un une des de d' du au aux à ce cet cette ces c' mon ma mes ton ta tes son sa ses notre
+nos leur leurs deux trois beaucoup ne n' pas jamais que qu' est-ce qui où quand pourquoi je j' tu il
+elle nous vous ils me m' te t' souvent toujours aujourd'hui maintenant ici dans derrière devant près
+côté sur sous"""
+
+
+def symbols() -> tuple[str, ...]:
+    """Every word that the grammar can say, sorted; one that both languages have is one symbol."""
+    return tuple(
+        sorted({*_ENGLISH.split(), *_FRENCH.split(), *_of_nouns(), *_of_adjectives(), *_of_verbs()})
+    )
+
+
+def _of_nouns() -> Iterator[str]:
+    for nouns in _NOUNS:
+        numbers = (0,) if nouns in _UNCOUNTED else (0, 1)
+        for noun in nouns:
+            for number in numbers:
+                yield from noun.english[number].split()
+                yield from noun.french[number].split()
+
+
+def _of_adjectives() -> Iterator[str]:
+    for adjective in w.ADJECTIVES.values():
+        yield from (adjective.english, adjective.liaison, *adjective.french)
+
+
+def _of_verbs() -> Iterator[str]:
+    for verb in (verb for verbs in _VERBS for verb in verbs):
+        if verb is not v.BE:
+            yield from (verb.base, verb.third, *verb.after)
+        yield from (*verb.forms, verb.infinitive, *verb.tail)
+        yield from verb.preposition.split()
+    yield from (*BE_FORMS, "be")
+    for verb in (v.GO, v.CAN, v.MUST):
+        yield from verb.forms

@@ -31,14 +31,8 @@ def conjugate(infinitive: str, stem: str = "") -> tuple[str, ...]:
     if ending == "er":
         soft = {"g": root + "e", "c": root[:-1] + "ç"}.get(root[-1], root)  # mangeons
         strong = stem or root
-        return (
-            strong + "e",
-            strong + "es",
-            strong + "e",
-            soft + "ons",
-            root + "ez",
-            strong + "ent",
-        )
+        stems = (strong, strong, strong, soft, root, strong)
+        return tuple(map(str.__add__, stems, ("e", "es", "e", "ons", "ez", "ent")))
     if ending == "ir":
         endings = ("is", "is", "it", "issons", "issez", "issent")
     else:

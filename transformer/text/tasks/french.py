@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import cache, partial
 
-from transformer.text.grammar.dependencies import dependencies
+from transformer.text.grammar.clauses import dependencies
 from transformer.text.grammar.phrases import links
-from transformer.text.grammar.sentences import LEVELS, Kind, kinds
-from transformer.text.grammar.vocabulary import symbols
+from transformer.text.grammar.sentences import LEVELS, Kind, kinds, symbols
 from transformer.text.tasks.task import Example, OptionRange, Options, Stratum, Task
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from string import ascii_lowercase
 from typing import NamedTuple
 
@@ -92,17 +93,10 @@ class Gap:
     def written(self, ids: Int[np.ndarray, " length"]) -> str:
         """A sequence for people: "c a f ·×5 1 2 3"; a run of blanks is counted."""
         parts: list[str] = []
-        blanks = 0
-        for symbol in [*ids.tolist(), -1]:
-            if symbol == BLANK:
-                blanks += 1
-                continue
-            if blanks:
-                parts.append(f"·×{blanks}")
-            blanks = 0
-            if symbol > 0:
-                letter = symbol - 1 - self.word
-                parts.append(self.spelled([letter]) if letter >= 0 else str(symbol))
+        for symbol, run in groupby(ids.tolist()):
+            letter, count = symbol - 1 - self.word, len([*run])
+            said = self.spelled([letter]) if letter >= 0 else str(symbol)
+            parts += [f"·×{count}"] if symbol == BLANK else [said] * count
         return " ".join(parts)
 
     def spelled(self, tags: Sequence[int]) -> str:

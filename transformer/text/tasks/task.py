@@ -119,9 +119,7 @@ def split(
     task: Task, n_train: int, n_valid: int, seed: int, **options: int
 ) -> tuple[list[Example], list[Example]]:
     """Examples to learn from and examples to be judged by: no source is in both, or twice in one.
-
-    Raises ValueError as `Task.pairs` does for both numbers together, and for a negative one.
-    """
+    Raises ValueError as `Task.pairs` does for both numbers together, and for a negative one."""
     if min(n_train, n_valid) < 0:
         raise ValueError(f"{n_train} and {n_valid} examples are wanted; neither may be below 0.")
     drawn = task.pairs(n_train + n_valid, seed, **options)

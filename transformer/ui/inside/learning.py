@@ -11,7 +11,7 @@ from transformer.analysis.inside.learning import MANY, Dropped, Smoothed, droppe
 from transformer.figures.positions import Curve, lines, table
 from transformer.figures.results import two_distributions
 from transformer.inference import Trace
-from transformer.training.schedule_curve import Rates, rates
+from transformer.training.schedule import Rates, rates
 from transformer.ui import frame, state, trace_cache
 from transformer.ui.inside import Inside, stops
 from transformer.ui.kit import tables

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from transformer.jobs.computation import Lane
-from transformer.jobs.executors import LaneExecutor, RunExecutor
 from transformer.jobs.jobs import TRAINER
 from transformer.jobs.limits import Limits
-from transformer.jobs.processes import LaneProcess
+from transformer.jobs.processes import LaneExecutor, LaneProcess, RunExecutor
 from transformer.jobs.queue import Queue
 
 _LACKING = (

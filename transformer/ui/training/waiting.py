@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 
 from transformer.jobs import JobError, RunInfo, runs_folder, services
-from transformer.jobs.waiting import until_turn
+from transformer.jobs.shares import until_turn
 from transformer.run_config import TrainingRun
 from transformer.training.estimate import Estimate
 from transformer.training.run import RunError
