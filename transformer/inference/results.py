@@ -127,7 +127,8 @@ class Translation:
         method: how it was decoded: "greedy", "beam", "sample" or "forced".
         seed: of the sampling, also when it was drawn by chance, so that it can be repeated.
         tree: of beam search, else None.
-        search: `beam.Hypotheses` of a search without hooks, for `Translator.with_penalty`; in no file.
+        search: `beam.Hypotheses` of a search without hooks, which `Translator.with_penalty` takes;
+            in no file.
     """
 
     source: str
