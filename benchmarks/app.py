@@ -72,7 +72,7 @@ def translate(page: Page, text: str) -> float:
     """From the last letter to the new translation; the pause that the box waits is taken off."""
     box = page.get_by_label("English")
     steps = page.locator(".hu-steps tbody tr")
-    before = page.locator(".hu-pieces").first.inner_text()
+    before = page.locator(".hu-text").first.inner_text()
 
     def act() -> None:
         box.fill(text)
@@ -80,7 +80,7 @@ def translate(page: Page, text: str) -> float:
         wait_until(
             page,
             "(old) => { for (const node of document.querySelectorAll('*')) {"
-            " const found = node.shadowRoot && node.shadowRoot.querySelector('.hu-pieces');"
+            " const found = node.shadowRoot && node.shadowRoot.querySelector('.hu-text');"
             " if (found) return found.innerText !== old; } return false; }",
             arg=before,
         )
@@ -120,13 +120,13 @@ def main(checkpoints: Path) -> None:
                 "type a sentence, read its steps (browser)", [translate(page, s) for s in SENTENCES]
             )
             for what, text in (("", SENTENCES[0]), (" (long text)", LONG)):
-                page.goto(f"{address}/attention?text={text}&kind=encoder")
+                page.goto(f"{address}/attention?text={text}&kind=encoder&exact=1")
                 page.locator(".hu-thumb").first.wait_for()
                 settled(page)
                 clicks = [page.evaluate(CLICK, [n % 6, n % 8]) for n in range(1, 20)]
                 report(f"choose another head, click to picture{what}", clicks, 150)
                 settled(page)
-            page.goto(f"{address}/lab?text={SENTENCES[0]}")
+            page.goto(f"{address}/lab?lab=switch&text={SENTENCES[0]}")
             off = []
             for n in range(9):
                 page.get_by_text("Nothing is changed").wait_for()
