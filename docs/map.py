@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.test_floors import FLOORS  # noqa: E402
+from tests.imports import FLOORS  # noqa: E402
 
 MAP = ROOT / "docs" / "map.md"
 SHOWN = ("app.py", "pages", "transformer", "benchmarks", "docs")

@@ -1,4 +1,4 @@
-"""Who imports whom, read from the source without running it."""
+"""Who imports whom, read from the source without running it; and the floors of the house."""
 
 from __future__ import annotations
 
@@ -7,6 +7,32 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 Graph = dict[str, set[str]]
+
+# A new room is given its floor here; docs/map.py shows it.
+FLOORS = {
+    "app": 7,
+    "pages": 7,
+    "transformer.ui": 6,
+    "transformer.classroom": 5,
+    "transformer.cluster": 5,
+    "transformer.jobs": 5,
+    "transformer.analysis": 4,
+    "transformer.training": 4,
+    "transformer.inference": 3,
+    "transformer.exchange": 3,
+    "transformer.checkpoint": 2,
+    "transformer.model": 1,
+    "transformer.cancellation": 0,
+    "transformer.config": 0,
+    "transformer.device": 0,
+    "transformer.house": 0,
+    "transformer.hooks": 0,
+    "transformer.languages": 0,
+    "transformer.measures": 0,
+    "transformer.run_config": 0,
+    "transformer.text": 0,
+    "transformer.figures": 0,
+}
 
 
 def sources(root: Path) -> dict[str, Path]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.test_floors import FLOORS
+from tests.imports import FLOORS
 from transformer.exchange import export_marian
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,34 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests import imports
+from tests.imports import FLOORS
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# A new room is given its floor here; docs/map.py shows it.
-FLOORS = {
-    "app": 7,
-    "pages": 7,
-    "transformer.ui": 6,
-    "transformer.classroom": 5,
-    "transformer.cluster": 5,
-    "transformer.jobs": 5,
-    "transformer.analysis": 4,
-    "transformer.training": 4,
-    "transformer.inference": 3,
-    "transformer.exchange": 3,
-    "transformer.checkpoint": 2,
-    "transformer.model": 1,
-    "transformer.cancellation": 0,
-    "transformer.config": 0,
-    "transformer.device": 0,
-    "transformer.house": 0,
-    "transformer.hooks": 0,
-    "transformer.languages": 0,
-    "transformer.measures": 0,
-    "transformer.run_config": 0,
-    "transformer.text": 0,
-    "transformer.figures": 0,
-}
 # The doors: `import transformer` and `python -m transformer` may look into floors 0 to 5, and
 # nothing may look into them but each other.
 DOORS = {"transformer", "transformer.cli", "transformer.__main__"}
@@ -230,6 +207,14 @@ def test_a_sound_house_has_no_fault(tmp_path: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(source)
     assert faults(tmp_path) == []
+
+
+def test_nobody_imports_from_a_test_file() -> None:
+    """It could not be split, renamed or joined alone: what is shared lies in a helper."""
+    taken = re.compile(r"^ *(?:from|import)\b[^\n(]*(?:\([^)]*)?\btest_", re.M)
+    assert taken.search("import os\nfrom tests.ui import (\n    conftest,\n    test_gate,\n)\n")
+    files = ROOT.glob("[a-z]*/**/*.py")
+    assert [str(file) for file in files if taken.search(file.read_text("utf-8"))] == []
 
 
 def _loaded(program: str) -> set[str]:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.analysis.made import MARIAN, TARGET, TEXT, fresh, lively
 from transformer import Translator
+from transformer.analysis.attribution.gradients import Gradients, gradients
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
 from transformer.text import Vocabulary
@@ -21,6 +22,11 @@ def model(tiny_model: Transformer) -> Transformer:
 def trace(tiny_model: Transformer, vocabulary: Vocabulary) -> Trace:
     """One sentence through it, in float32 whatever a test makes of `model`."""
     return Translator(lively(tiny_model), vocabulary).trace(TEXT, TARGET)
+
+
+@pytest.fixture(scope="module")
+def slopes(model: Transformer, trace: Trace) -> Gradients:
+    return gradients(model, trace)
 
 
 @pytest.fixture(scope="session", params=["the paper's", "with biases"])

@@ -20,6 +20,8 @@ from transformer.inference.trace import WEIGHTS, Trace
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 
+TEXTS = ("The baker paints a boat.", "A pilot finds bread.", "She hides the lamp again.")
+TARGETS = ("Le boulanger peint un bateau.", "Un pilote trouve du pain.", "Elle cache la lampe.")
 TEXT, TARGET = "The baker sells the lamp again.", "Le boulanger vend la lampe."
 KINDS = tuple(WEIGHTS)
 THREE = Corpus(

@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, Request, expect
 
-from benchmarks.browser import chromium, served
+from benchmarks.browser import ROOT, chromium, served
+from tests.browser import decoded
+from tests.browser import heads as heads_view
+from transformer import Translator
+from transformer.model import Transformer
+from transformer.text import Vocabulary
 
 # Opened by a deep link, Streamlit asks for these two beside the page before it asks at the root.
 ASKED_IN_VAIN = ("/_stcore/health", "/_stcore/host-config")
@@ -85,6 +90,26 @@ def app(checkpoints: Path) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the app with the checkpoints that come with it: the tiny one writes nothing
+    that could move, and says the same to all."""
+    runs = tmp_path_factory.mktemp("shipped") / "runs"
+    with served(ROOT / "checkpoints", HEADS_UP_RUNS=str(runs)) as (address, _):
+        yield address
+
+
+@pytest.fixture(scope="module")
+def en_fr() -> Translator:
+    """The model that `shipped` opens with."""
+    return Translator.load(ROOT / "checkpoints" / "en-fr", device="cpu")
+
+
+@pytest.fixture(scope="module")
+def made(tiny_model: Transformer, vocabulary: Vocabulary) -> decoded.Made:
+    return decoded.decoded(Translator(tiny_model, vocabulary))
+
+
 # For this folder, not the session: while it runs, so does an event loop that other tests trip over.
 @pytest.fixture(scope="package")
 def windows() -> Iterator[Windows]:
@@ -125,6 +150,11 @@ def new_page(windows: Windows) -> Iterator[NewPage]:
 @pytest.fixture
 def page(new_page: NewPage) -> Page:
     return new_page()
+
+
+@pytest.fixture
+def heads(page: Page, tmp_path: Path) -> Page:
+    return heads_view.opened(page, tmp_path)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -15,8 +15,6 @@ from transformer.inference.trace import Trace
 
 TEXT, LAYER, HEAD, FORCED = "The baker paints a boat today.", 1, 2, 2
 
-HOSTILE = ["<script>alert(1)</script>", "<b>bold</b>", "👩🏽‍🚀", "مرحبا", "e\u0301", "▁the", "▁the"]
-
 
 @dataclass(frozen=True)
 class Made:

@@ -26,7 +26,7 @@ _COPY = """
 PNG, SVG, CSV = "Picture (PNG)", "Picture for a paper (SVG)", "Table (CSV)"
 TGT = ["<s>", "▁r", "ows", "▁r", "."]
 SRC = [*HOSTILE, "</s>"]
-TRACE = made(SRC, TGT)
+TRACE = made(SRC, TGT, source="Élan & <b>x</b>: say, it's so!")
 WRITTEN = [*TGT[1:], "</s>"]
 
 

@@ -4,43 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import served, settled, wait_until
+from benchmarks.browser import served, settled
 from tests.browser.conftest import NewPage
+from tests.browser.visited import TEXT, address, wait_for_address
 from transformer import Translator
 from transformer.inference import Trace
 
 pytestmark = pytest.mark.browser
-
-TEXT = "The baker hides books."
-
-
-@pytest.fixture(scope="session")
-def translator(checkpoints: Path) -> Translator:
-    return Translator.load(checkpoints / "tiny", device="cpu")
-
-
-def address(page: Page) -> tuple[str, dict[str, str]]:
-    parts = urlsplit(page.url)
-    return parts.path, {name: values[0] for name, values in parse_qs(parts.query).items()}
-
-
-def wait_for_address(page: Page, path: str, **params: str) -> None:
-    wait_until(
-        page,
-        """([path, params]) => {
-          const now = Object.fromEntries(new URLSearchParams(location.search));
-          const same = Object.keys(params).length === Object.keys(now).length;
-          return location.pathname === path && same
-            && Object.entries(params).every(([name, value]) => now[name] === value);
-        }""",
-        arg=[path, params],
-    )
-    settled(page)
 
 
 def pieces(page: Page) -> list[str]:

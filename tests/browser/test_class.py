@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import served, settled, unfold, wait_until
+from benchmarks.browser import ROOT, served, settled, unfold, wait_until
 from tests.browser.conftest import NewPage
 
 TOKEN = "a token of the test's"
-SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints"
 
 
 class Room(NamedTuple):
@@ -30,7 +28,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     limits = folder / "limits.toml"
     limits.write_text(f'teacher_token = "{TOKEN}"\n')
     given = {"HEADS_UP_LIMITS": str(limits), "HEADS_UP_RUNS": str(folder / "runs")}
-    with served(SHIPPED, **given) as (at, _):
+    with served(ROOT / "checkpoints", **given) as (at, _):
         yield at
 
 

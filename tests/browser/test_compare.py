@@ -3,83 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.compared import (
+    HEADS,
+    LAYERS,
+    PAIRS,
+    SRC,
+    SRC_A,
+    TGT,
+    A,
+    B,
+    canvas,
+    cells,
+    difference,
+)
 from tests.browser.conftest import NewPage
-from tests.browser.opened import opened, place_of, table
-from tests.figures.made import HOSTILE, Made, made
-
-LAYERS, HEADS = 3, 4
-Numbers = npt.NDArray[np.float64]
-Pairs = list[tuple[int | None, int | None]]
-
-# What is the same in both is laid down here by hand: the view has it from `align`.
-SRC_A = [*HOSTILE, "▁stay", ",", "</s>"]
-SRC_B = [HOSTILE[0], *HOSTILE[2:], "▁will", "▁stay", "</s>"]
-SRC: Pairs = [
-    (0, 0),
-    (1, None),
-    *[(i, i - 1) for i in range(2, 7)],
-    (None, 6),
-    (7, 7),
-    (8, None),
-    (9, 8),
-]
-TGT_A = ["<s>", "▁le", "s", "▁chat", "▁noir"]
-TGT_B = ["<s>", "▁le", "▁chat", "▁noir", "▁dort"]
-TGT: Pairs = [(0, 0), (1, 1), (2, None), (3, 2), (4, 3), (None, 4)]
-
-
-def drawn_at_random(seed: int, src: Sequence[str], tgt: Sequence[str], **shape: int) -> Made:
-    layers, heads = shape.get("layers", LAYERS), shape.get("heads", HEADS)
-    rng = np.random.default_rng(seed)
-
-    def weights(rows: int, columns: int) -> npt.NDArray[np.float32]:
-        return rng.dirichlet(np.full(columns, 2.0), (layers, heads, rows)).astype(np.float32)
-
-    decoder = np.tril(weights(len(tgt), len(tgt)) + np.float32(1e-3))
-    return made(
-        src,
-        tgt,
-        layers=layers,
-        heads=heads,
-        encoder=weights(len(src), len(src)),
-        decoder=decoder / decoder.sum(-1, keepdims=True),
-        cross=weights(len(tgt), len(src)),
-    )
-
-
-A, B = drawn_at_random(1, SRC_A, TGT_A), drawn_at_random(2, SRC_B, TGT_B)
-PAIRS = {"encoder": (SRC, SRC), "decoder": (TGT, TGT), "cross": (TGT, SRC)}
-
-
-def cells(kind: str) -> list[tuple[tuple[int, int] | None, tuple[int, int] | None]]:
-    """Every cell of both, row by row: its place in A and in B, None where there is none."""
-
-    def place(row: int | None, column: int | None) -> tuple[int, int] | None:
-        if row is None or column is None or (kind == "decoder" and column > row):
-            return None
-        return row, column
-
-    rows, columns = PAIRS[kind]
-    every = [(place(i, k), place(j, m)) for i, j in rows for k, m in columns]
-    return [cell for cell in every if cell != (None, None)]
-
-
-def difference(kind: str, layer: int, head: int) -> Numbers:
-    """B − A in the cells that both have, row by row."""
-    a, b = (one.weights(kind, layer)[head].astype(np.float64) for one in (A, B))
-    return np.array([b[there] - a[here] for here, there in cells(kind) if here and there])
-
-
-def canvas(page: Page, which: int) -> Locator:
-    return page.locator(".hu-panels .hu-canvas").nth(which)
+from tests.browser.opened import Numbers, opened, place_of, table
 
 
 def tip(page: Page, which: int) -> Locator:

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NewPage
-from tests.browser.opened import opened, table, taken_text
-from tests.browser.test_compare import (
+from tests.browser.compared import (
     SRC_A,
     SRC_B,
     TGT_A,
@@ -21,6 +19,8 @@ from tests.browser.test_compare import (
     difference,
     drawn_at_random,
 )
+from tests.browser.conftest import NewPage
+from tests.browser.opened import opened, table, taken_text
 from tests.figures.made import HOSTILE, made
 
 pytestmark = pytest.mark.browser

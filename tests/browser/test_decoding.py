@@ -17,26 +17,17 @@ from tests.browser.conftest import NewPage
 from tests.browser.decoded import (
     FORCED,
     HEAD,
-    HOSTILE,
     LAYER,
     Made,
     at_step,
-    decoded,
     opened,
     same_candidates,
     same_rows,
 )
 from tests.browser.opened import taken_text
-from transformer.inference import Translator
-from transformer.model import Transformer
-from transformer.text import Vocabulary
+from tests.figures.made import HOSTILE
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def made(tiny_model: Transformer, vocabulary: Vocabulary) -> Made:
-    return decoded(Translator(tiny_model, vocabulary))
 
 
 def test_each_step_shows_its_candidates_and_its_rows(

@@ -8,19 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.decoded import Made, at_step, decoded, opened, percent
+from tests.browser.decoded import Made, at_step, opened, percent
 from tests.browser.opened import place_of
-from transformer.inference import BeamNode, BeamTree, Translator
+from transformer.inference import BeamNode, BeamTree
 from transformer.inference.trace import Trace
-from transformer.model import Transformer
-from transformer.text import Vocabulary
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def made(tiny_model: Transformer, vocabulary: Vocabulary) -> Made:
-    return decoded(Translator(tiny_model, vocabulary))
 
 
 def test_the_tree_is_walked(page: Page, tmp_path: Path, made: Made) -> None:

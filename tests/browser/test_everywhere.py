@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from benchmarks.browser import settled
 from tests.browser.conftest import NewPage
 from tests.browser.opened import place_of
-from tests.browser.test_app import wait_for_address
+from tests.browser.visited import findings, wait_for_address
 from transformer.figures.views import EXPLORER
 from transformer.ui.pages import PAGES
 
 LETTERS = "(node) => parseFloat(getComputedStyle(node).fontSize)"
 pytestmark = pytest.mark.browser
 TEXT = "She hides the lamp."
-GRAVE = ("serious", "critical")
-# A formula wider than its line: Chromium gives what scrolls the keyboard by itself, which this rule
-# does not know yet.
-KNOWN = {("scrollable-region-focusable", "katex-display")}
 PLACES = [
     *(Path(file).stem.replace("app", "") for file in PAGES),
     *(f"attention?view={view}" for view in EXPLORER),
@@ -161,18 +155,6 @@ def test_an_old_address_with_the_fields_of_all_pages_still_reaches_them(
     wait_for_address(page, "/attention", text=TEXT, view="heatmap", sentences="7")
     go(page, "Heads lab")
     wait_for_address(page, "/lab", text=TEXT, lab="cards", sentences="7", off="c1")
-
-
-def findings(page: Page) -> list[str]:
-    """What axe-core calls serious or critical, a line each."""
-    found: list[dict[str, Any]] = Axe().run(page).response["violations"]
-    return [
-        f"{rule['id']}: {node['html'][:200]} {node['failureSummary']}"
-        for rule in found
-        for node in rule["nodes"]
-        if rule["impact"] in GRAVE
-        and not any(rule["id"] == known and sign in node["html"] for known, sign in KNOWN)
-    ]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

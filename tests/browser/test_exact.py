@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from benchmarks.browser import settled
 from tests.browser.conftest import NewPage
 from tests.browser.opened import opened
-from tests.browser.test_app import TEXT
+from tests.browser.visited import TEXT
 from tests.figures.made import made
 from transformer import Translator
 

@@ -8,12 +8,10 @@ import re
 from playwright.sync_api import Page, expect
 
 from benchmarks.browser import settled, wait_until
-from tests.browser.test_glance import app, opened, tile, translator, wanted, whole, words
+from tests.browser.glance import opened, tile, wanted, whole, words
 from transformer import Translator
 from transformer.figures.glossary import TERMS
 from transformer.figures.naming import head_name
-
-__all__ = ["app", "translator"]  # fixtures
 
 TEXT = "Where is my red umbrella?"
 TRADE = r"▁|</?s>|<unk>|trace\.|\blogit|softmax|\btoken|residual|\btensor|d_model"
@@ -43,14 +41,14 @@ def unexplained(page: Page) -> list[str]:
     return [text for text, told in page.evaluate(LABELS) if text in terms and not told]
 
 
-def test_a_newcomers_first_minute(app: str, page: Page, translator: Translator) -> None:
+def test_a_newcomers_first_minute(shipped: str, page: Page, en_fr: Translator) -> None:
     """In three clicks, and without a sign of the trade or a term that nothing explains."""
-    opened(page, app)
+    opened(page, shipped)
     expect(page.get_by_role("heading", level=1)).to_contain_text("Heads Up")
     page.get_by_label("English").fill(TEXT)  # typed, no click
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
     whole(page)
-    assert words(page) == wanted(translator, TEXT)
+    assert words(page) == wanted(en_fr, TEXT)
     assert not re.search(TRADE, read(page), re.I)
     page.get_by_role("button", name="Look into it").click()  # 1: all heads
     wait_until(page, "location.pathname === '/attention'")
@@ -60,7 +58,7 @@ def test_a_newcomers_first_minute(app: str, page: Page, translator: Translator) 
     page.locator(".hu-pinwords").get_by_role("button", name="umbrella", exact=True).click()  # 2
     first = page.locator(".hu-clearest button").first
     expect(first).to_be_visible()
-    _, layer, head = clearest(translator)
+    _, layer, head = clearest(en_fr)
     expect(first).to_contain_text(re.compile(head_name(layer, head), re.I))
     first.click()  # 3: the clearest of all
     expect(page.locator(".hu-title")).to_contain_text(re.compile(head_name(layer, head), re.I))
@@ -104,8 +102,8 @@ def parts(tokens: tuple[str, ...]) -> list[tuple[str, list[int]]]:
     return found
 
 
-def test_back_from_there_one_is_led(app: str, page: Page) -> None:
-    opened(page, app, f"?text={TEXT}")
+def test_back_from_there_one_is_led(shipped: str, page: Page) -> None:
+    opened(page, shipped, f"?text={TEXT}")
     assert words(page, "first") == TEXT.split()
     expect(tile(page, 0)).to_be_attached()
     page.get_by_role("button", name="Begin here").click()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-from benchmarks.browser import ROOT, served, settled, wait_until
+from benchmarks.browser import wait_until
 from tests.browser.conftest import NewPage
+from tests.browser.glance import opened, tile, wanted, whole, words
 from tests.browser.opened import place_of
-from tests.browser.test_app import wait_for_address
+from tests.browser.visited import wait_for_address
 from transformer import Translator
 from transformer.figures.glance import glance_data
 from transformer.inference.rivals import rival_words
@@ -19,85 +17,43 @@ from transformer.inference.rivals import rival_words
 pytestmark = pytest.mark.browser
 
 TEXT = "She has never seen the sea."
-TRAINED = ROOT / "checkpoints" / "en-fr"
 CALM = {"reduced_motion": "reduce"}
 
 
-@pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """With a model that has learned: an untrained one writes nothing that could move."""
-    folder = tmp_path_factory.mktemp("glance") / "checkpoints"
-    shutil.copytree(TRAINED, folder / "en-fr")
-    with served(folder, HEADS_UP_RUNS=str(folder.parent / "runs")) as (address, _):
-        yield address
-
-
-@pytest.fixture(scope="module")
-def translator() -> Translator:
-    return Translator.load(TRAINED, device="cpu")
-
-
-def words(page: Page, which: str = "last") -> list[str]:
-    return getattr(page.locator(".hu-glance-row"), which).locator("button").all_inner_texts()
-
-
-def tile(page: Page, number: int, which: str = "last") -> Locator:
-    return getattr(page.locator(".hu-glance-row"), which).locator("button").nth(number)
-
-
-def wanted(translator: Translator, text: str, **more: object) -> list[str]:
-    found = glance_data(translator.trace(text, method="greedy", **more))  # type: ignore[arg-type]
-    return [one["text"] for one in found["written"]]
-
-
-def opened(page: Page, app: str, query: str = "") -> Page:
-    page.goto(f"{app}/{query}")
-    expect(tile(page, 0)).to_be_attached()
-    settled(page)
-    return page
-
-
-def whole(page: Page) -> None:
-    """Until all words stand there."""
-    expect(page.get_by_role("button", name="Play again")).to_be_visible()
-
-
-def test_it_moves_by_itself_and_comes_to_rest(app: str, page: Page, translator: Translator) -> None:
-    opened(page, app, f"?text={TEXT}")
+def test_it_moves_by_itself_and_comes_to_rest(shipped: str, page: Page, en_fr: Translator) -> None:
+    opened(page, shipped, f"?text={TEXT}")
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
     expect(page.locator(".hu-glance-lines path.now").first).to_be_attached()
     assert words(page, "first") == TEXT.split()
-    assert words(page) == wanted(translator, TEXT)
+    assert words(page) == wanted(en_fr, TEXT)
     whole(page)
     expect(page.locator(".hu-glance-lines path.whole").first).to_be_attached()
     assert page.locator(".hu-glance-lines path.away").count() == 0
     bands = page.locator(".hu-glance-lines path").count()
-    looks = [
-        one["looks"] for one in glance_data(translator.trace(TEXT, method="greedy"))["written"]
-    ]
+    looks = [one["looks"] for one in glance_data(en_fr.trace(TEXT, method="greedy"))["written"]]
     assert bands == sum(weight >= 0.04 for row in looks for weight in row)
 
 
 def test_what_is_typed_is_translated_at_once_and_never_replaced(
-    app: str, page: Page, translator: Translator
+    shipped: str, page: Page, en_fr: Translator
 ) -> None:
-    opened(page, app)
+    opened(page, shipped)
     box = page.get_by_label("English")
     box.fill("")
     box.press_sequentially(TEXT, delay=30)
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
     assert box.input_value() == TEXT
-    assert words(page) == wanted(translator, TEXT)
+    assert words(page) == wanted(en_fr, TEXT)
     expect(box).to_be_focused()
-    wait_for_address(page, "/", text=TEXT)
+    wait_for_address(page, "/", model="en-fr", text=TEXT)
     # It is the session's sentence: the other pages have it too.
     page.get_by_role("link", name="Translate", exact=True).click()
     expect(page.get_by_label("English")).to_have_value(TEXT)
-    expect(page.locator(".hu-text")).to_have_text(translator.translate(TEXT).text.strip())
+    expect(page.locator(".hu-text")).to_have_text(en_fr.translate(TEXT).text.strip())
 
 
-def test_what_cannot_be_translated_is_said_and_the_picture_stays(app: str, page: Page) -> None:
-    opened(page, app, f"?text={TEXT}")
+def test_what_cannot_be_translated_is_said_and_the_picture_stays(shipped: str, page: Page) -> None:
+    opened(page, shipped, f"?text={TEXT}")
     box, said = page.get_by_label("English"), page.locator(".hu-glance-problem")
     for text, told in (
         ("", "Type a few words"),
@@ -114,8 +70,8 @@ def test_what_cannot_be_translated_is_said_and_the_picture_stays(app: str, page:
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(["She", "hides."])
 
 
-def test_play_pause_and_every_step_by_click_and_by_key(app: str, page: Page) -> None:
-    opened(page, app, f"?text={TEXT}")
+def test_play_pause_and_every_step_by_click_and_by_key(shipped: str, page: Page) -> None:
+    opened(page, shipped, f"?text={TEXT}")
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     count = len(words(page))
@@ -141,10 +97,10 @@ def test_play_pause_and_every_step_by_click_and_by_key(app: str, page: Page) -> 
 
 
 def test_a_word_that_is_pointed_at_shows_its_bands_alone(
-    app: str, new_page: NewPage, translator: Translator
+    shipped: str, new_page: NewPage, en_fr: Translator
 ) -> None:
-    page = opened(new_page(**CALM), app, f"?text={TEXT}")
-    rows = glance_data(translator.trace(TEXT, method="greedy"))["written"]
+    page = opened(new_page(**CALM), shipped, f"?text={TEXT}")
+    rows = glance_data(en_fr.trace(TEXT, method="greedy"))["written"]
     tile(page, 1, "first").hover()
     meant = sum(one["looks"][1] >= 0.04 for one in rows)
     expect(page.locator(".hu-glance-lines path.now")).to_have_count(meant)
@@ -154,11 +110,11 @@ def test_a_word_that_is_pointed_at_shows_its_bands_alone(
 
 
 def test_a_word_that_came_close_is_taken_and_the_rest_written_anew(
-    app: str, new_page: NewPage, translator: Translator
+    shipped: str, new_page: NewPage, en_fr: Translator
 ) -> None:
-    page = opened(new_page(**CALM), app, f"?text={TEXT}")
-    trace = translator.trace(TEXT, method="greedy")
-    rivals = rival_words(translator, trace.translation)
+    page = opened(new_page(**CALM), shipped, f"?text={TEXT}")
+    trace = en_fr.trace(TEXT, method="greedy")
+    rivals = rival_words(en_fr, trace.translation)
     word = next(i for i, found in enumerate(rivals) if found)
     one = rivals[word][0]
     tile(page, word).click()
@@ -167,18 +123,18 @@ def test_a_word_that_came_close_is_taken_and_the_rest_written_anew(
     chips.first.click()
     prefix = (*trace.translation.ids[: one.step], *one.ids)
     expect(page.get_by_role("button", name="Its own words again")).to_be_visible()
-    assert words(page) == wanted(translator, TEXT, prefix=prefix)
+    assert words(page) == wanted(en_fr, TEXT, prefix=prefix)
     page.get_by_role("button", name="Its own words again").click()
     expect(page.locator(".hu-glance-undo")).to_have_count(0)
-    assert words(page) == wanted(translator, TEXT)
+    assert words(page) == wanted(en_fr, TEXT)
 
 
-def test_who_asks_for_less_motion_sees_the_whole_at_once(app: str, new_page: NewPage) -> None:
+def test_who_asks_for_less_motion_sees_the_whole_at_once(shipped: str, new_page: NewPage) -> None:
     page = new_page(**CALM)
     page.add_init_script(
         "window.moved = 0; addEventListener('transitionrun', () => moved++, true);"
     )
-    opened(page, app, f"?text={TEXT}")
+    opened(page, shipped, f"?text={TEXT}")
     whole(page)
     expect(page.locator(".hu-glance-lines path.whole").first).to_be_attached()
     assert page.locator(".hu-glance-lines path.away").count() == 0
@@ -188,8 +144,8 @@ def test_who_asks_for_less_motion_sees_the_whole_at_once(app: str, new_page: New
     assert page.locator(".hu-away").count() == 0
 
 
-def test_an_example_is_one_click_and_hostile_text_stays_text(app: str, page: Page) -> None:
-    opened(page, app)
+def test_an_example_is_one_click_and_hostile_text_stays_text(shipped: str, page: Page) -> None:
+    opened(page, shipped)
     page.get_by_role("button", name=TEXT).click()
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
     expect(page.get_by_label("English")).to_have_value(TEXT)
@@ -200,10 +156,10 @@ def test_an_example_is_one_click_and_hostile_text_stays_text(app: str, page: Pag
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1920, "dark")])
 def test_the_picture_is_in_the_first_screen(
-    app: str, new_page: NewPage, width: int, scheme: str
+    shipped: str, new_page: NewPage, width: int, scheme: str
 ) -> None:
     page = new_page(width, scheme, **CALM)
-    opened(page, app, f"?text={TEXT}")
+    opened(page, shipped, f"?text={TEXT}")
     high = 844 if width == 390 else 1080
     page.set_viewport_size({"width": width, "height": high})
     page.wait_for_timeout(300)
@@ -237,11 +193,11 @@ ENDS = """() => {
 
 
 def test_colours_of_bands_are_seen_and_words_are_read_in_both_themes(
-    app: str, new_page: NewPage
+    shipped: str, new_page: NewPage
 ) -> None:
     """3 : 1 for signs and 4.5 : 1 for text (WCAG 1.4.11 and 1.4.3), for every colour of the row."""
     for scheme in ("light", "dark"):
-        page = opened(new_page(1400, scheme, **CALM), app, "?text=the the the the the the the the")
+        page = opened(new_page(1400, scheme, **CALM), shipped, "?text=the" + 7 * " the")
         for hue, tint, ink, ground in page.evaluate(COLOURS):
             assert contrast(hue, ground) >= 3, (scheme, hue)
             assert contrast(ink, tint) >= 4.5, (scheme, tint)
@@ -284,8 +240,8 @@ def contrast(one: list[int], other: list[int]) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_a_room_opens_by_a_click_anywhere_on_its_card(app: str, page: Page) -> None:
-    opened(page, app)
+def test_a_room_opens_by_a_click_anywhere_on_its_card(shipped: str, page: Page) -> None:
+    opened(page, shipped)
     page.locator(".st-key-room-positions .hu-room").click(force=True)
     wait_until(page, "location.pathname === '/positions'")
     expect(page.get_by_role("heading", level=1)).to_have_text("Positions")

@@ -6,89 +6,28 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.opened import on_screen
+from tests.browser.heads import (
+    EXACT,
+    SRC,
+    TGT,
+    TRACE,
+    opened,
+    option,
+    point,
+    quantities,
+    reads,
+    state,
+)
 from tests.figures.made import HOSTILE, made
-from transformer.figures import ExplorerData, explorer_page
-from transformer.figures.explorer_sides import Traced
-
-SRC = ["▁the", "▁ho", "use", "▁is", "▁the", "▁best", "</s>"]
-TGT = ["<s>", "▁la", "▁mai", "son", "▁est", "▁la"]
-EXACT = 1.01e-4  # four digits are shown
-
-
-def opened(page: Page, folder: Path, trace: Traced, **start: int | str) -> Page:
-    begin = {
-        "view": "heads",
-        "kind": "cross",
-        "layer": 1,
-        "head": 2,
-        "more": 1,
-        "exact": 1,
-        **start,
-    }
-    written = explorer_page([ExplorerData(trace)], begin)
-    made_known = written.replace(
-        "const view = explorerView", "const view = window.view = explorerView"
-    )
-    assert made_known != written
-    on_screen(page, folder, made_known)
-    page.locator(".hu-heads").wait_for()
-    return page
-
-
-def state(page: Page, name: str) -> int | str:
-    found: int | str = page.evaluate("(name) => view.ctx.state[name]", name)
-    return found
-
-
-def point(page: Page, side: str, index: int, *, most: int = 7, click: bool = False) -> None:
-    """The pointer on a token. The labels are 13 pixels high, or 11 where there are many."""
-    canvas = page.locator(".hu-canvas")
-    width, height = canvas.evaluate("(node) => [node.clientWidth, node.clientHeight]")
-    size = 13 if most < 35 else 11
-    step = (height - size - 20) / most
-    x, y = (20 if side == "q" else width - 20), size + 14 + (index + 0.5) * step
-    (canvas.click if click else canvas.hover)(position={"x": x, "y": y})
-
-
-def option(page: Page, name: str) -> Locator:
-    return page.get_by_role("combobox", name=name)
-
-
-def quantities(page: Page) -> list[float]:
-    """The weights that are read out."""
-    return [float(text) for text in page.locator(".hu-reading .hu-said").all_inner_texts()]
-
-
-def reads(page: Page, *parts: str) -> None:
-    for part in parts:
-        expect(page.locator(".hu-reading")).to_contain_text(part)
-
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def trace() -> Traced:
-    return made(SRC, TGT)
-
-
-@pytest.fixture
-def heads(page: Page, tmp_path: Path, trace: Traced) -> Page:
-    return opened(page, tmp_path, trace)
-
-
-Rows = npt.NDArray[np.float32]
-
-
-def test_pointing_at_a_token_tells_where_it_looks_and_who_looks_at_it(
-    heads: Page, trace: Traced
-) -> None:
-    weights = trace.weights("cross", 1)[2]
+def test_pointing_at_a_token_tells_where_it_looks_and_who_looks_at_it(heads: Page) -> None:
+    weights = TRACE.weights("cross", 1)[2]
     reads(heads, "Point at a token")
     for row in (0, 3, 5):
         point(heads, "q", row)
@@ -108,14 +47,14 @@ def test_pointing_at_a_token_tells_where_it_looks_and_who_looks_at_it(
     assert state(heads, "tokens") == ""
 
 
-def test_pinned_tokens_are_summed_for_every_head(heads: Page, trace: Traced) -> None:
+def test_pinned_tokens_are_summed_for_every_head(heads: Page) -> None:
     heads.get_by_role("button", name="all of layer 1").click()
     expect(heads.locator(".hu-title")).to_have_text("Layer 1, all heads")
     expect(heads.locator(".hu-code")).to_have_text('trace.weights("cross", layer=1)')
     point(heads, "q", 1, click=True)
     point(heads, "q", 4, click=True)
     assert state(heads, "tokens") == "q1,q4"
-    weights = trace.weights("cross", 1)
+    weights = TRACE.weights("cross", 1)
     reads(heads, "(sum of 2) together attend most to")
     assert quantities(heads)[0] == pytest.approx((weights[:, 1] + weights[:, 4]).max(), abs=EXACT)
     for column in (0, 4):  # the same token twice, in different places
@@ -136,8 +75,8 @@ def test_pinned_tokens_are_summed_for_every_head(heads: Page, trace: Traced) -> 
     expect(heads.get_by_role("button", name="let go")).to_be_hidden()
 
 
-def test_the_keyboard_reads_pins_and_lets_go(heads: Page, trace: Traced) -> None:
-    weights = trace.weights("cross", 1)[2]
+def test_the_keyboard_reads_pins_and_lets_go(heads: Page) -> None:
+    weights = TRACE.weights("cross", 1)[2]
     heads.locator(".hu-canvas").focus()
     for key, token in [
         ("ArrowDown", "<s>"),
@@ -169,12 +108,12 @@ def test_the_keyboard_reads_pins_and_lets_go(heads: Page, trace: Traced) -> None
     expect(chip).to_be_focused()
 
 
-def test_words_add_up_their_pieces_and_pins_outlast_them(heads: Page, trace: Traced) -> None:
+def test_words_add_up_their_pieces_and_pins_outlast_them(heads: Page) -> None:
     point(heads, "q", 2, click=True)  # it writes "son", of the word "maison"
     exactly = heads.get_by_role("button", name="Exact", exact=True)
     exactly.click()
     reads(heads, "maison attends most to")
-    weights = trace.weights("cross", 1)[2]
+    weights = TRACE.weights("cross", 1)[2]
     from_word = weights[1:3].mean(axis=0)  # written by rows 1 and 2
     to_words = [from_word[0], from_word[1] + from_word[2], *from_word[3:]]
     for column, expected in enumerate(to_words):

@@ -12,11 +12,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.opened import taken_text
-from tests.browser.test_heads import (
+from tests.browser.heads import (
     EXACT,
     SRC,
     TGT,
+    TRACE,
     opened,
     option,
     point,
@@ -24,20 +24,10 @@ from tests.browser.test_heads import (
     reads,
     state,
 )
+from tests.browser.opened import taken_text
 from tests.figures.made import HOSTILE, made
-from transformer.figures.explorer_sides import Traced
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def trace() -> Traced:
-    return made(SRC, TGT)
-
-
-@pytest.fixture
-def heads(page: Page, tmp_path: Path, trace: Traced) -> Page:
-    return opened(page, tmp_path, trace)
 
 
 # How many pixels of the lines at rest have just this colour, in each row of pixels.
@@ -183,9 +173,9 @@ def test_of_a_long_sentence_the_strongest_lines_are_drawn_and_all_can_be_read(
     "start", [{}, {"heads": "1.0,1.1,1.2,1.3,2.0", "tokens": "q1,k2", "size": "large"}]
 )
 def test_on_a_phone_nothing_is_wider_than_the_screen(
-    new_page: NewPage, tmp_path: Path, trace: Traced, start: dict[str, str]
+    new_page: NewPage, tmp_path: Path, start: dict[str, str]
 ) -> None:
-    page = opened(new_page(390, "dark"), tmp_path, trace, **start)
+    page = opened(new_page(390, "dark"), tmp_path, TRACE, **start)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     top = "scrollY + document.querySelector('.hu-canvas').getBoundingClientRect().y"
     before = page.evaluate(top)

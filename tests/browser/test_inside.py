@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
@@ -13,29 +12,13 @@ from playwright.sync_api import Locator, Page, expect
 from benchmarks.browser import settled
 from tests.browser.conftest import NewPage
 from tests.browser.opened import on_screen, place_of
+from tests.browser.visited import TEXT, address, inside
 from transformer import Translator
 from transformer.figures.places import figure_1
 from transformer.figures.tensors import Table, tensor_data
 from transformer.figures.views import page as as_page
 
 pytestmark = pytest.mark.browser
-
-TEXT = "The baker hides books."
-
-
-def address(page: Page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
-
-
-def opened(app: str, page: Page, **params: str) -> Page:
-    """The page at this address, its map drawn."""
-    query = "&".join(
-        f"{name}={value}" for name, value in {"text": TEXT, "exact": 1, **params}.items()
-    )
-    page.goto(f"{app}/inside?{query}")
-    page.locator(".hu-box").first.wait_for()
-    settled(page)
-    return page
 
 
 def box(page: Page, name: str) -> Locator:
@@ -48,12 +31,12 @@ def heading(page: Page, words: str) -> None:
 
 
 def test_boxes_are_walked_by_pointer_keys_and_buttons(app: str, page: Page) -> None:
-    opened(app, page)
+    inside(app, page)
     expect(page.locator(".hu-box")).to_have_count(len(figure_1().boxes))
     box(page, "encoder.ffn.hidden").click()
     heading(page, "FFN, hidden · encoder, layer 0, feed-forward network")
     expect(box(page, "encoder.ffn.hidden")).to_have_attribute("aria-current", "step")
-    assert address(page)["box"] == "encoder.ffn.hidden"
+    assert address(page)[1]["box"] == "encoder.ffn.hidden"
     page.keyboard.press("ArrowUp")
     heading(page, "FFN, output · encoder, layer 0, feed-forward network")
     expect(box(page, "encoder.ffn.output")).to_be_focused()
@@ -73,7 +56,7 @@ def test_boxes_are_walked_by_pointer_keys_and_buttons(app: str, page: Page) -> N
 
 
 def test_an_attention_opens_into_figure_2_with_its_head_and_layer(app: str, page: Page) -> None:
-    opened(app, page)
+    inside(app, page)
     box(page, "decoder.cross_attn").click()
     heading(page, "Q · decoder, layer 0, attention over the memory")
     box(page, "softmax").click()
@@ -85,11 +68,11 @@ def test_an_attention_opens_into_figure_2_with_its_head_and_layer(app: str, page
     expect(box(page, "decoder.cross_attn")).to_contain_text("head 3")
     settled(page)
     wanted = {"text": TEXT, "box": "decoder.cross_attn.softmax", "layer": "1", "head": "3"}
-    assert {name: address(page)[name] for name in wanted} == wanted
+    assert {name: address(page)[1][name] for name in wanted} == wanted
 
 
 def test_a_number_that_is_clicked_is_worked_out(app: str, page: Page, checkpoints: Path) -> None:
-    opened(app, page, box="encoder.self_attn.softmax", head="1")
+    inside(app, page, box="encoder.self_attn.softmax", head="1")
     canvas = page.get_by_label("Attention weights:")
     place_of(canvas)  # it is there
     weights = Translator.load(checkpoints / "tiny", device="cpu").trace(TEXT).weights("encoder", 0)
@@ -100,7 +83,7 @@ def test_a_number_that_is_clicked_is_worked_out(app: str, page: Page, checkpoint
     expect(said).to_contain_text(f"{weights[1, -1, -1]:.4g}"[:6])
     settled(page)
     last = str(len(weights[0]) - 1)
-    found = address(page)
+    found = address(page)[1]
     assert (found["panel"], found["row"], found["column"]) == ("weights", last, last)
     page.get_by_text("A program that prints this very number").click()
     expect(page.locator("code").last).to_contain_text("load_checkpoint")
@@ -228,7 +211,7 @@ def test_ranked_words_are_bars_and_can_be_chosen(page: Page, tmp_path: Path) -> 
 
 
 def test_what_is_opened_is_brought_into_view(app: str, new_page: NewPage) -> None:
-    page = opened(app, new_page(width=390))
+    page = inside(app, new_page(width=390))
     top = page.get_by_role("heading", level=3)
     box(page, "output.choice").click()
     heading(page, "The word")

@@ -14,8 +14,8 @@ from playwright.sync_api import Page, expect
 from benchmarks.browser import settled, wait_until
 from tests.browser.conftest import NewPage
 from tests.browser.opened import on_screen, place_of
-from tests.browser.test_inside import opened
-from tests.figures.test_runs_drawn import update
+from tests.browser.visited import inside
+from tests.figures.made import update
 from transformer.figures.moments import moments_page
 from transformer.figures.places import STOPS
 
@@ -63,7 +63,7 @@ def next_box(page: Page) -> None:
 def test_vectors_come_along_the_arrows_when_one_walks(app: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     page.add_init_script(COUNT)
-    opened(app, page, box="encoder.embed.positions")
+    inside(app, page, box="encoder.embed.positions")
     assert page.evaluate("window.travelled") == 0  # on arrival nothing moves
     next_box(page)
     wait_until(page, "() => window.travelled > 0")
@@ -75,14 +75,14 @@ def test_vectors_come_along_the_arrows_when_one_walks(app: str, new_page: NewPag
 def test_who_wants_no_motion_sees_none(app: str, new_page: NewPage) -> None:
     page = new_page(alone=True, reduced_motion="reduce")
     page.add_init_script(COUNT)
-    opened(app, page, box="encoder.embed.positions")
+    inside(app, page, box="encoder.embed.positions")
     next_box(page)
     page.wait_for_timeout(500)
     assert page.evaluate("window.travelled") == 0
 
 
 def test_the_walk_ends_with_the_word_that_wins(app: str, page: Page) -> None:
-    opened(app, page, box=STOPS[-2])
+    inside(app, page, box=STOPS[-2])
     next_box(page)
     expect(page.get_by_text("The word that wins, and its rivals")).to_be_visible()
     expect(page.get_by_role("button", name="Next →")).to_be_disabled()

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from benchmarks.browser import settled
 from tests.browser.conftest import NewPage
 from tests.browser.opened import place_of
-from tests.browser.test_app import wait_for_address
+from tests.browser.visited import wait_for_address
 from transformer import Translator
 from transformer.analysis.attribution.norms import contributions
 

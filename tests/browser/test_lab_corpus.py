@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import re
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +13,9 @@ import pandas as pd
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
-from benchmarks.browser import ROOT, served, settled, wait_until
+from benchmarks.browser import settled, wait_until
 from tests.browser.conftest import NewPage
-from tests.browser.test_app import wait_for_address
+from tests.browser.visited import wait_for_address
 from transformer.figures.headgrid import Grid, headgrid_data, headgrid_page
 
 pytestmark = pytest.mark.browser
@@ -136,16 +135,8 @@ def test_a_telephone_in_the_dark_can_align_a_sentence(app: str, new_page: NewPag
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The app with the checkpoints that come with it: the tiny one says the same to all."""
-    runs: Path = tmp_path_factory.mktemp("sweep") / "runs"
-    with served(ROOT / "checkpoints", HEADS_UP_RUNS=str(runs)) as (address, _):
-        yield address
-
-
-def test_a_pair_is_patched_and_still_there_after_a_reload(trained: str, page: Page) -> None:
-    page.goto(f"{trained}/lab?lab=sweep")
+def test_a_pair_is_patched_and_still_there_after_a_reload(shipped: str, page: Page) -> None:
+    page.goto(f"{shipped}/lab?lab=sweep")
     page.get_by_role("button", name="letter → book").click()
     wait_for_address(
         page,

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from benchmarks.browser import settled, wait_until
 from tests.browser.conftest import NewPage
-from tests.browser.test_app import address
+from tests.browser.visited import address
 
 pytestmark = pytest.mark.browser
 

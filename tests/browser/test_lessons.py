@@ -4,16 +4,15 @@ beside what it speaks of; on the checkpoints that come with the app."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import ROOT, served, settled, unfold, wait_until
+from benchmarks.browser import settled, unfold, wait_until
 from tests.browser.conftest import NewPage
 from tests.browser.opened import place_of
-from tests.browser.test_everywhere import findings
+from tests.browser.visited import findings
 from transformer.ui.lessons.course import BY_NAME, CORE
 from transformer.ui.pages import PAGES, path
 
@@ -27,14 +26,6 @@ BEGINS = """[...document.querySelectorAll('*')].map((one) => one.shadowRoot)
   .map((root) => root && root.querySelector('.hu-stage, .hu-view, svg'))
   .filter((one) => one && one.getBoundingClientRect().height > 0)
   .map((one) => one.getBoundingClientRect().top)[0]"""
-
-
-@pytest.fixture(scope="module")
-def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the app with the checkpoints that come with it."""
-    runs = tmp_path_factory.mktemp("course")
-    with served(ROOT / "checkpoints", HEADS_UP_RUNS=str(runs)) as (address, _):
-        yield address
 
 
 def card(page: Page, number: int) -> None:
@@ -58,8 +49,8 @@ def answer(page: Page) -> bool:
     return True
 
 
-def test_from_the_first_step_to_the_end_by_clicks(course: str, page: Page) -> None:
-    page.goto(course)
+def test_from_the_first_step_to_the_end_by_clicks(shipped: str, page: Page) -> None:
+    page.goto(shipped)
     page.get_by_role("button", name="Begin here").click()
     asked = 0
     for number, one in enumerate(CORE, start=1):
@@ -99,10 +90,10 @@ def scroll(page: Page, down: int) -> None:
 
 @pytest.mark.parametrize("width", [1400, 390])
 def test_the_card_stays_in_view_and_leaves_the_picture_room(
-    course: str, new_page: NewPage, width: int
+    shipped: str, new_page: NewPage, width: int
 ) -> None:
     page = new_page(width)
-    page.goto(f"{course}/lessons?lesson=norm")
+    page.goto(f"{shipped}/lessons?lesson=norm")
     assert answer(page)
     page.locator(".st-key-inside-map").wait_for()
     scroll(page, 500)
@@ -119,8 +110,8 @@ def test_the_card_stays_in_view_and_leaves_the_picture_room(
         assert box["y"] + box["height"] <= 0.55 * 900  # the rest is the picture's
 
 
-def test_inside_keeps_its_map_beside_the_box(course: str, page: Page) -> None:
-    page.goto(f"{course}/inside?box=encoder.ffn.hidden&layer=0")
+def test_inside_keeps_its_map_beside_the_box(shipped: str, page: Page) -> None:
+    page.goto(f"{shipped}/inside?box=encoder.ffn.hidden&layer=0")
     page.locator(".st-key-inside-map").wait_for()
     settled(page)
     at_first = place(page, ".st-key-inside-map")
@@ -132,11 +123,11 @@ def test_inside_keeps_its_map_beside_the_box(course: str, page: Page) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_before_and_after_a_guess_there_is_no_serious_finding(
-    course: str, new_page: NewPage, scheme: str
+    shipped: str, new_page: NewPage, scheme: str
 ) -> None:
     page = new_page(scheme=scheme)
     for name in ("umbrella", "cosine"):
-        page.goto(f"{course}/lessons?lesson={name}")
+        page.goto(f"{shipped}/lessons?lesson={name}")
         page.locator(".st-key-lesson").wait_for()
         settled(page)
         assert not findings(page), name
@@ -144,15 +135,15 @@ def test_before_and_after_a_guess_there_is_no_serious_finding(
         page.mouse.move(0, 0)
         page.wait_for_timeout(500)
         assert not findings(page), name
-    page.goto(f"{course}/lessons?lesson=end")
+    page.goto(f"{shipped}/lessons?lesson=end")
     expect(page.get_by_role("heading", name="The end of the course")).to_be_visible()
     settled(page)
     assert not findings(page)
 
 
-def test_a_link_brings_somebody_else_to_the_question(course: str, new_page: NewPage) -> None:
+def test_a_link_brings_somebody_else_to_the_question(shipped: str, new_page: NewPage) -> None:
     page = new_page()
-    page.goto(f"{course}/lessons?lesson=scale")
+    page.goto(f"{shipped}/lessons?lesson=scale")
     assert answer(page)
     expect(page).to_have_url(re.compile(r"/why\?"))
     colleague = new_page()
@@ -164,8 +155,8 @@ def test_a_link_brings_somebody_else_to_the_question(course: str, new_page: NewP
     expect(page).not_to_have_url(re.compile("lesson="))
 
 
-def test_a_sheet_is_a_page_that_prints(course: str, page: Page, tmp_path: Path) -> None:
-    page.goto(f"{course}/lessons?lesson=umbrella")
+def test_a_sheet_is_a_page_that_prints(shipped: str, page: Page, tmp_path: Path) -> None:
+    page.goto(f"{shipped}/lessons?lesson=umbrella")
     page.locator(".st-key-lesson").wait_for()
     with page.expect_download() as one:
         page.get_by_role("button", name="Print it").click()
@@ -186,14 +177,14 @@ def test_a_sheet_is_a_page_that_prints(course: str, page: Page, tmp_path: Path) 
         wide = "[...document.querySelectorAll('svg')].map((one) => one.clientWidth)"
         assert min(page.evaluate(wide)) > 50
         page.emulate_media(media="screen")
-        page.goto(f"{course}/lessons?lesson=umbrella")
+        page.goto(f"{shipped}/lessons?lesson=umbrella")
 
 
 @pytest.mark.parametrize("width", [1400, 390])
-def test_nothing_is_wider_than_the_window(course: str, new_page: NewPage, width: int) -> None:
+def test_nothing_is_wider_than_the_window(shipped: str, new_page: NewPage, width: int) -> None:
     page = new_page(width)
     for where in ("lessons", "lessons?lesson=end", "lessons?lesson=keys", "attention?lesson=back"):
-        page.goto(f"{course}/{where}")
+        page.goto(f"{shipped}/{where}")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         settled(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -208,9 +199,9 @@ def answered(page: Page) -> None:
     settled(page)
 
 
-def test_see_it_brings_the_picture_below_the_card(course: str, new_page: NewPage) -> None:
+def test_see_it_brings_the_picture_below_the_card(shipped: str, new_page: NewPage) -> None:
     page = new_page(390)
-    page.goto(f"{course}/attention?lesson=back")
+    page.goto(f"{shipped}/attention?lesson=back")
     answered(page)
     wait_until(page, f"({BEGINS}) > ({ENDS}) + 40")  # below other things
     page.get_by_role("button", name="See it").click()
@@ -218,9 +209,9 @@ def test_see_it_brings_the_picture_below_the_card(course: str, new_page: NewPage
     assert page.evaluate(ENDS) < 0.6 * page.evaluate("innerHeight")  # and there is room for it
 
 
-def test_what_is_lit_up_is_brought_along(course: str, new_page: NewPage) -> None:
+def test_what_is_lit_up_is_brought_along(shipped: str, new_page: NewPage) -> None:
     page = new_page(390)
-    page.goto(f"{course}/lessons?lesson=keys")
+    page.goto(f"{shipped}/lessons?lesson=keys")
     answered(page)
     page.get_by_role("button", name="See it").click()
     lit = page.locator(".hu-box[aria-current]").first
@@ -229,8 +220,8 @@ def test_what_is_lit_up_is_brought_along(course: str, new_page: NewPage) -> None
     assert found["y"] >= page.evaluate(ENDS)
 
 
-def test_beside_a_wide_page_all_is_in_view(course: str, page: Page) -> None:
-    page.goto(f"{course}/attention?lesson=back")
+def test_beside_a_wide_page_all_is_in_view(shipped: str, page: Page) -> None:
+    page.goto(f"{shipped}/attention?lesson=back")
     expect(page.locator(".st-key-lesson")).to_be_visible()
     settled(page)
     expect(page.get_by_role("button", name="See it")).to_have_count(0)

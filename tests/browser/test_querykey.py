@@ -17,6 +17,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
 from tests.browser.opened import on_screen, place_of, taken_text
+from tests.figures.made import HOSTILE
 from transformer.config import ModelConfig
 from transformer.figures import ExplorerData, explorer_page
 from transformer.inference import Translator
@@ -32,7 +33,6 @@ SITE = {
     "decoder": "decoder.layers.{}.self_attn.hook_",
     "cross": "decoder.layers.{}.cross_attn.hook_",
 }
-HOSTILE = ["<script>alert(1)</script>", "<b>bold</b>", "👩🏽‍🚀", "مرحبا", "e\u0301", "▁the", "▁the"]
 Rows = npt.NDArray[np.float64]
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.test_app import wait_for_address
+from tests.browser.visited import wait_for_address
 
 pytestmark = pytest.mark.browser
 

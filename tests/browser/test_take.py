@@ -17,7 +17,10 @@ from tests.browser.conftest import NewPage
 from tests.browser.opened import (
     CSV,
     PNG,
+    SRC,
     SVG,
+    TGT,
+    TRACE,
     Numbers,
     opened,
     place_of,
@@ -26,7 +29,6 @@ from tests.browser.opened import (
     table,
     taken,
 )
-from tests.browser.test_tools import SRC, TGT, TRACE
 from tests.figures.made import made
 from transformer.figures.views import EXPLORER
 

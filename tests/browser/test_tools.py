@@ -15,6 +15,7 @@ from tests.browser.opened import (
     CSV,
     PNG,
     SVG,
+    TRACE,
     on_screen,
     opened,
     place_of,
@@ -23,15 +24,11 @@ from tests.browser.opened import (
     taken,
     weights,
 )
-from tests.figures.made import HOSTILE, Made, made
+from tests.figures.made import Made, made
 from transformer.figures import ExplorerData, ExplorerView, explorer_data, prefixed
 from transformer.figures.views import TABS, style
 
 pytestmark = pytest.mark.browser
-
-TGT = ["<s>", "▁r", "ows", "▁r", "."]
-SRC = [*HOSTILE, "</s>"]
-TRACE = made(SRC, TGT, source="Élan & <b>x</b>: say, it's so!")
 
 
 def test_the_table_is_made_when_it_is_opened_and_follows_the_view(

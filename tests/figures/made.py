@@ -1,4 +1,5 @@
-"""Traces made up for tests of the figures: any tokens, any weights, no model."""
+"""What figures draw, made up for their tests: traces of any tokens and any weights without a model,
+numbers for heads, a step of Adam."""
 
 from __future__ import annotations
 
@@ -11,11 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from transformer.figures.explorer_sides import SITES, VECTORS
+from transformer.figures.headgrid import Grid
 from transformer.measures import KINDS
 
 Weights = npt.NDArray[np.float32]
 
 HOSTILE = ["<script>alert(1)</script>", "<b>bold</b>", "👩🏽‍🚀", "مرحبا", "e\u0301", "▁the", "▁the"]
+GRID = Grid(
+    "cross",
+    "Cross <b>",
+    np.array([[0.0, 1.0, np.nan], [2.0, 5.0, -1.0]]),
+    [["", "↔", ""], ["", "", "="]],
+    [[f"head {layer}.{head}" for head in range(3)] for layer in range(2)],
+)
 
 
 @dataclass
@@ -83,3 +92,17 @@ def made(
     text = "".join(written[:-1]).replace("▁", " ").strip()
     translation = SimpleNamespace(source=source, text=text, table=table, tree=None)
     return Made(tuple(src), tuple(tgt), written, config, translation, arrays)
+
+
+def update(rows: int = 3, columns: int = 4, t: int = 7) -> dict[str, Any]:
+    """One step of algorithm 1 of Kingma and Ba 2015, by numpy."""
+    rng = np.random.default_rng(0)
+    before, gradient, m, v = rng.normal(size=(4, rows, columns))
+    m, v = 0.9 * m + 0.1 * gradient, 0.98 * v**2 + 0.02 * gradient**2
+    m_hat, v_hat = m / (1 - 0.9**t), v / (1 - 0.98**t)
+    step = 0.01 * m_hat / (np.sqrt(v_hat) + 1e-9)
+    matrices = {"before": before, "gradient": gradient, "m": m, "v": v, "m_hat": m_hat}
+    matrices |= {"v_hat": v_hat, "step": step, "value": before - step}
+    numbers = {"t": t, "learning_rate": 0.01, "beta1": 0.9, "beta2": 0.98, "epsilon": 1e-9}
+    lists = {name: matrix.tolist() for name, matrix in matrices.items()}
+    return {"name": "decoder.w", "shape": [rows, columns], **numbers, **lists}

@@ -4,27 +4,22 @@ token was made of."""
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tests.figures.made import HOSTILE, made
+from tests.figures.made import GRID, HOSTILE, made
 from transformer.figures import ExplorerData
 from transformer.figures.alignment import alignment, two_rows
 from transformer.figures.before_after import LEAST, effects, pairs
 from transformer.figures.contributions import CellValues, answers, contributions_data, source_curve
-from transformer.figures.headgrid import Grid, headgrid_data, headgrid_page
+from transformer.figures.headgrid import headgrid_data, headgrid_page
 from transformer.figures.offsets import named, offsets
 from transformer.figures.packing import unpack, weights_of
 from transformer.figures.switchboard import heads_of, switchboard_data
 
 KINDS = {"encoder": "Encoder", "decoder": "Decoder, masked", "cross": "Encoder–decoder"}
-VALUES = np.array([[0.0, 1.0, math.nan], [2.0, 5.0, -1.0]])
-MARKS = [["", "↔", ""], ["", "", "="]]
-TOLD = [[f"head {layer}.{head}" for head in range(3)] for layer in range(2)]
-GRID = Grid("cross", "Cross <b>", VALUES, MARKS, TOLD)
 
 
 def test_heads_are_read_once_each_and_a_layer_is_all_of_its_heads() -> None:
@@ -100,7 +95,7 @@ def test_levels_are_shares_of_the_scale_and_what_is_not_measured_has_none() -> N
     (grid,) = data["grids"]
     assert grid["levels"] == [[0.0, 0.25, None], [0.5, 1, 0]]
     assert (grid["rows"], grid["columns"]) == (["0", "1"], ["0", "1", "2"])
-    assert (grid["marks"], grid["told"]) == (MARKS, TOLD)
+    assert (grid["marks"], grid["told"]) == (GRID.marks, GRID.told)
     assert data["ticks"] == [[0.0, "0"], [1.0, "4"]]
     assert data["chosen"] == ["cross", 1, 0]
     json.dumps(data, allow_nan=False)
@@ -110,7 +105,7 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="it must go up"):
         headgrid_data([GRID], low=1, high=1, legend="")
     with pytest.raises(ValueError, match="marks and words for all of its heads"):
-        headgrid_data([replace(GRID, marks=MARKS[:1])], low=0, high=1, legend="")
+        headgrid_data([replace(GRID, marks=GRID.marks[:1])], low=0, high=1, legend="")
 
 
 def test_a_page_holds_its_data_as_data() -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.figures.made import HOSTILE
-from tests.figures.test_scripts import NODE
+from tests.figures.node import node
 from transformer.figures import naming
 from transformer.figures.state import state_of
 from transformer.figures.words import words
@@ -23,10 +22,8 @@ BROWSER = Path(naming.__file__).parent / "browser"
 def printed(script: str) -> Any:
     """What a script prints that has naming.js as `n`."""
     begin = f"const n = await import({json.dumps((BROWSER / 'naming.js').as_uri())});"
-    told = subprocess.run(
-        [NODE, "--input-type=module", "--no-warnings", "-e", begin + script],
-        capture_output=True, check=True, encoding="utf-8", timeout=120,
-    )  # fmt: skip
+    told = node("--input-type=module", "--no-warnings", "-e", begin + script)
+    assert told.returncode == 0, told.stderr
     return json.loads(told.stdout)
 
 

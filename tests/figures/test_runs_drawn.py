@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from tests.figures.made import update
 from tests.model.small import make_config
 from transformer.figures.moments import MATRICES, moments_data, moments_page
 from transformer.figures.packing import rounding_error, unpack, weights_of
@@ -18,20 +18,6 @@ from transformer.model import Transformer
 from transformer.training.distributed import World
 from transformer.training.evaluation_callback import Moments
 from transformer.training.learner import Learner
-
-
-def update(rows: int = 3, columns: int = 4, t: int = 7) -> dict[str, Any]:
-    """One step of algorithm 1 of Kingma and Ba 2015, by numpy."""
-    rng = np.random.default_rng(0)
-    before, gradient, m, v = rng.normal(size=(4, rows, columns))
-    m, v = 0.9 * m + 0.1 * gradient, 0.98 * v**2 + 0.02 * gradient**2
-    m_hat, v_hat = m / (1 - 0.9**t), v / (1 - 0.98**t)
-    step = 0.01 * m_hat / (np.sqrt(v_hat) + 1e-9)
-    matrices = {"before": before, "gradient": gradient, "m": m, "v": v, "m_hat": m_hat}
-    matrices |= {"v_hat": v_hat, "step": step, "value": before - step}
-    numbers = {"t": t, "learning_rate": 0.01, "beta1": 0.9, "beta2": 0.98, "epsilon": 1e-9}
-    lists = {name: matrix.tolist() for name, matrix in matrices.items()}
-    return {"name": "decoder.w", "shape": [rows, columns], **numbers, **lists}
 
 
 def test_every_matrix_and_number_arrives() -> None:

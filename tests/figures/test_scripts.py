@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
-from playwright._impl._driver import compute_driver_executable
 
+from tests.figures.node import node
 from transformer.figures import module, modules, style, translation_data, translation_page
 from transformer.figures.modules import join_modules
 from transformer.figures.views import COMPONENTS, EXPLORER, TABS, page
@@ -46,7 +45,6 @@ HOSTILE = "</script><script>alert(1)</script><b>&\"'"
 # Names, not addresses that anyone asks.
 NAMESPACES = r'"http://www\.w3\.org/(2000/svg|1998/Math/MathML)"'
 FOLDER = Path(__file__).parent / "scripts"
-NODE = compute_driver_executable()[0]
 
 
 @pytest.fixture
@@ -166,12 +164,6 @@ def test_a_translation_in_a_page_stays_text() -> None:
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.test.js")), ids=lambda file: file.name)
 def test_the_scripts_do_what_their_tests_say(file: Path) -> None:
-    done = subprocess.run(
-        [NODE, "--test", "--test-reporter=spec", str(file)],
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
+    done = node("--test", "--test-reporter=spec", str(file))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "\nℹ pass 0\n" not in done.stdout

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import itertools
+import math
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +16,15 @@ from torch.nn import functional
 
 from transformer.config import ModelConfig
 from transformer.hooks import Hooks
-from transformer.inference.decoding import Output
+from transformer.inference.decoding import Output, SequenceDecoder
 from transformer.inference.sessions import Session
+from transformer.inference.trace import Trace
 from transformer.inference.translator import Translator
+from transformer.inference.weights import DecoderWeights
 from transformer.model.transformer import Transformer
 
 VOCABULARY = 20
+WORDS = 7  # of a `small` model: <pad>, <s>, </s>, <unk> and three words
 SOURCES = [[5, 6, 7, 2], [8, 9, 10, 11, 12, 13, 2], [4, 2], [19, 5, 19, 5, 18, 2], [7, 7, 7, 2]]
 
 LOOK = Hooks({"hook_logits": lambda logits, name: None})
@@ -41,6 +47,14 @@ def untrained(seed: int = 0, **changes: Any) -> Transformer:
             for name, parameter in model.named_parameters():
                 if name.endswith("bias"):
                     parameter.normal_(0, 0.5)
+    return model
+
+
+def small(seed: int) -> Transformer:
+    """A random model of three words, its distributions made neither flat nor certain."""
+    model = untrained(seed, vocab_size=WORDS)
+    with torch.no_grad():
+        model.embedding.weight.mul_(0.6)
     return model
 
 
@@ -75,12 +89,37 @@ def logs_of(model: Transformer, source: list[int], ids: list[int]) -> torch.Tens
     return logits.double().log_softmax(dim=-1)
 
 
+def best_of_all(
+    model: Transformer, source: list[int], longest: int, alpha: float, prefix: Sequence[int] = ()
+) -> tuple[float, list[int]]:
+    """The best sequence that begins with `prefix` and ends within `longest` ids, each scored by the
+    whole model, and its score."""
+    best: tuple[float, list[int]] = (-math.inf, [])
+    for length in range(longest):
+        for words in itertools.product(range(4, WORDS), repeat=length):
+            for ids in ([*prefix, *words, 2], [*prefix, *words]):
+                if ids[-1:] == [2] and ids.count(2) == 1 and len(ids) <= longest:
+                    total = float(logs_of(model, source, ids)[range(len(ids)), ids].sum())
+                    best = max(best, (total / ((5 + len(ids)) / 6) ** alpha, ids))
+    return best
+
+
 def same_output(one: Output, other: Output, atol: float = 1e-4) -> None:
     """The same pieces, as probable, with the same best candidates."""
     found, wanted = one.decoded, other.decoded
     assert (found.ids, found.finished, one.seed) == (wanted.ids, wanted.finished, other.seed)
     np.testing.assert_allclose(found.log_probabilities, wanted.log_probabilities, rtol=0, atol=atol)
     assert (found.candidate_ids[:, 0] == wanted.candidate_ids[:, 0]).all()
+
+
+def same_trace(one: Trace, other: Trace, atol: float = 0.0) -> None:
+    for field in dataclasses.fields(Trace):
+        if field.name not in ("tensors", "translation"):
+            assert getattr(one, field.name) == getattr(other, field.name)
+    assert one.translation.ids == other.translation.ids
+    assert one.names == other.names
+    for name in one:
+        np.testing.assert_allclose(one[name], other[name], atol=atol, rtol=0, err_msg=name)
 
 
 def stepped(session: Session, tgt: torch.Tensor, size: int = VOCABULARY) -> torch.Tensor:
@@ -103,6 +142,13 @@ def greedy_by_hand(model: Transformer, source: list[int], limit: int) -> list[in
         logits[[config.pad_id, config.bos_id, config.unk_id]] = -torch.inf
         output.append(int(logits.argmax()))
     return output
+
+
+def with_draft(model: Transformer, weights: DecoderWeights) -> SequenceDecoder:
+    """A decoder that drafts with `weights`, as if that had been measured to be faster."""
+    decoder = SequenceDecoder(model)
+    decoder.engine._worth_it, decoder.engine._one = True, [weights]
+    return decoder
 
 
 class _Words:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -17,39 +15,13 @@ from transformer.inference.beam import Hypotheses, _at_home
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding
 from transformer.inference.results import BeamTree, length_penalty
-from transformer.model.transformer import Transformer
-
-WORDS = 7  # <pad>, <s>, </s>, <unk> and three words
-
-
-def small(seed: int) -> Transformer:
-    """A random model of three words, its distributions made neither flat nor certain."""
-    model = models.untrained(seed, vocab_size=WORDS)
-    with torch.no_grad():
-        model.embedding.weight.mul_(0.6)
-    return model
-
-
-def best_of_all(
-    model: Transformer, source: list[int], longest: int, alpha: float, prefix: Sequence[int] = ()
-) -> tuple[float, list[int]]:
-    """The best sequence that begins with `prefix` and ends within `longest` ids, each scored by the
-    whole model, and its score."""
-    best: tuple[float, list[int]] = (-math.inf, [])
-    for length in range(longest):
-        for words in itertools.product(range(4, WORDS), repeat=length):
-            for ids in ([*prefix, *words, 2], [*prefix, *words]):
-                if ids[-1:] == [2] and ids.count(2) == 1 and len(ids) <= longest:
-                    total = float(models.logs_of(model, source, ids)[range(len(ids)), ids].sum())
-                    best = max(best, (total / ((5 + len(ids)) / 6) ** alpha, ids))
-    return best
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5, -0.5])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_beam_that_holds_everything_finds_the_best_of_all(seed: int, alpha: float) -> None:
-    model, source = small(seed), [5, 4, 6, 2]
-    score, expected = best_of_all(model, source, 4, alpha)
+    model, source = models.small(seed), [5, 4, 6, 2]
+    score, expected = models.best_of_all(model, source, 4, alpha)
     options = Decoding(method="beam", beam_size=64, length_penalty=alpha, max_len=4)
     output = SequenceDecoder(model).run([source], options)[0]
     assert output.decoded.ids == expected

@@ -8,8 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.inference import models
-from tests.inference.test_beam import best_of_all, small
-from tests.inference.test_speculative import with_draft
 from transformer.inference.decoding import Output, SequenceDecoder
 from transformer.inference.options import Decoding
 from transformer.inference.results import length_penalty
@@ -31,7 +29,7 @@ def decode(way: str, source: list[int], options: Decoding, prefix: list[int]) ->
     model = models.copier()
     decoder = SequenceDecoder(model)
     if way == "drafted":
-        decoder = with_draft(model, DecoderWeights(model, Int8, Exact))
+        decoder = models.with_draft(model, DecoderWeights(model, Int8, Exact))
     hooks = models.LOOK if way == "hooked" else None
     return decoder.run([source], options, hooks, prefix=prefix)[0]
 
@@ -121,8 +119,8 @@ def test_sentences_side_by_side_begin_with_it_as_each_alone(options: Decoding) -
 def test_a_beam_that_holds_everything_finds_the_best_that_begins_so(
     prefix: list[int], alpha: float
 ) -> None:
-    model, source, longest = small(1), [5, 4, 6, 2], 4
-    best, expected = best_of_all(model, source, longest, alpha, prefix)
+    model, source, longest = models.small(1), [5, 4, 6, 2], 4
+    best, expected = models.best_of_all(model, source, longest, alpha, prefix)
     options = Decoding(method="beam", beam_size=64, length_penalty=alpha, max_len=longest)
     done = SequenceDecoder(model).run([source], options, prefix=prefix)[0].decoded
     assert done.ids == expected

@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from tests.inference import models
-from tests.inference.test_trace import same_trace
 from transformer.hooks import Hooks
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.engine import Engine
@@ -68,7 +67,7 @@ def test_eight_threads_see_only_their_own(
     assert (shared._decoder.engine._one != []) == drafting
     for (trace, texts), rounds in zip(expected, found, strict=True):
         for again, batch in rounds:
-            same_trace(again, trace)
+            models.same_trace(again, trace)
             assert batch == texts
     assert all(torch.isfinite(torch.tensor(trace.translation.score)) for trace, _ in expected)
 

@@ -14,20 +14,13 @@ from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.engine import Engine
 from transformer.inference.options import Decoding
 from transformer.inference.weights import DecoderWeights, Exact, Int8
-from transformer.model.transformer import Transformer
-
-
-def with_draft(model: Transformer, weights: DecoderWeights) -> SequenceDecoder:
-    """A decoder that drafts with `weights`, as if that had been measured to be faster."""
-    decoder = SequenceDecoder(model)
-    decoder.engine._worth_it, decoder.engine._one = True, [weights]
-    return decoder
 
 
 @pytest.mark.parametrize("options", [Decoding(), Decoding(method="sample", seed=2, top_p=0.9)])
 def test_int8_drafts_change_nothing(options: Decoding) -> None:
     model = models.copier()
-    plain, drafting = SequenceDecoder(model), with_draft(model, DecoderWeights(model, Int8, Exact))
+    plain = SequenceDecoder(model)
+    drafting = models.with_draft(model, DecoderWeights(model, Int8, Exact))
     confirmed = 0
     for source in models.many_sources(15):
         expected, output = plain.run([source], options)[0], drafting.run([source], options)[0]
@@ -42,7 +35,7 @@ def test_a_draft_that_is_often_wrong_is_corrected() -> None:
     disturbed = copy.deepcopy(model)
     for parameter in disturbed.decoder.parameters():
         parameter.add_(torch.randn_like(parameter), alpha=0.03)
-    plain, drafting = SequenceDecoder(model), with_draft(model, DecoderWeights(disturbed))
+    plain, drafting = SequenceDecoder(model), models.with_draft(model, DecoderWeights(disturbed))
     passes: list[int] = []
     real = drafting.logits
     drafting.logits = lambda *given: passes.append(1) or real(*given)  # type: ignore[method-assign]
@@ -58,7 +51,7 @@ def test_a_draft_that_is_often_wrong_is_corrected() -> None:
 def test_a_draft_of_another_model_is_given_up() -> None:
     model = models.copier()
     stranger = models.untrained(1, d_model=32, n_heads=4, d_ff=64)
-    plain, drafting = SequenceDecoder(model), with_draft(model, DecoderWeights(stranger))
+    plain, drafting = SequenceDecoder(model), models.with_draft(model, DecoderWeights(stranger))
     for source in models.many_sources(3):
         output = drafting.run([source], Decoding())[0]
         assert output.passed is None
@@ -67,7 +60,7 @@ def test_a_draft_of_another_model_is_given_up() -> None:
 
 def test_a_right_draft_takes_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     model = models.copier()
-    decoder, passes = with_draft(model, DecoderWeights(model)), []
+    decoder, passes = models.with_draft(model, DecoderWeights(model)), []
     real = decoder.logits
     monkeypatch.setattr(decoder, "logits", lambda *a: passes.append(a) or real(*a))
     output = decoder.run([[5, 6, 2]], Decoding())[0]
@@ -131,7 +124,7 @@ def test_half_precision_batches_are_near() -> None:
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_with_causal_hooks_a_draft_is_verified_through_them(kind: str, options: Decoding) -> None:
     model = models.copier()
-    decoder, passes = with_draft(model, DecoderWeights(model, Int8, Exact)), []
+    decoder, passes = models.with_draft(model, DecoderWeights(model, Int8, Exact)), []
     real = decoder.logits
     decoder.logits = lambda *given: passes.append(1) or real(*given)  # type: ignore[method-assign]
     changed = 0

@@ -135,20 +135,10 @@ def test_a_checked_draft_is_its_own_traced_pass(
     drafted = translator.trace(TEXT, max_len=14)
     passes = sum(calls)
     assert 101 <= passes <= 104, "the encoder once; a decoder pass for each draft, none besides"
-    same_trace(drafted, trace, atol=1e-5)
+    models.same_trace(drafted, trace, atol=1e-5)
     calls.clear()
     translator.trace(TEXT, "Le boulanger vend la lampe.")
     assert sum(calls) == 101
-
-
-def same_trace(one: Trace, other: Trace, atol: float = 0.0) -> None:
-    for field in dataclasses.fields(Trace):
-        if field.name not in ("tensors", "translation"):
-            assert getattr(one, field.name) == getattr(other, field.name)
-    assert one.translation.ids == other.translation.ids
-    assert one.names == other.names
-    for name in one:
-        np.testing.assert_allclose(one[name], other[name], atol=atol, rtol=0, err_msg=name)
 
 
 def test_another_length_penalty_is_the_search_with_it() -> None:
@@ -161,7 +151,7 @@ def test_another_length_penalty_is_the_search_with_it() -> None:
             wanted = translator.trace("a", beam_size=4, length_penalty=penalty, max_len=15)
             assert found is not None, "none ends later"
             assert found.translation == wanted.translation
-            same_trace(found, wanted, atol=1e-5)
+            models.same_trace(found, wanted, atol=1e-5)
             winners.add(found.text == first.text)
     assert winners == {True, False}, "one winner whatever the penalty tells little"
 
@@ -254,7 +244,7 @@ def test_frames_keep_repeated_tokens_apart(translator: Translator) -> None:
 def test_npz_brings_everything_back(trace: Trace, tmp_path: Path) -> None:
     trace.save_npz(tmp_path / "deep" / "one.npz")
     again = Trace.load_npz(tmp_path / "deep" / "one.npz")
-    same_trace(again, trace)
+    models.same_trace(again, trace)
     assert again.translation == trace.translation
     assert again.translation.steps == trace.translation.steps
     assert [file.name for file in (tmp_path / "deep").iterdir()] == ["one.npz"]
@@ -270,7 +260,7 @@ def test_json_brings_attention_back(translator: Translator) -> None:
         for layer in range(2):
             np.testing.assert_array_equal(again.weights(kind, layer), trace.weights(kind, layer))
     every = Trace.from_json(trace.to_json(trace.names))
-    same_trace(every, trace)
+    models.same_trace(every, trace)
 
 
 def test_files_of_other_kinds_are_refused(trace: Trace, tmp_path: Path) -> None:
@@ -322,7 +312,7 @@ def test_an_intervention_is_traced_as_it_ran(translator: Translator, trace: Trac
     shares = torch.tensor(changed["hook_logits"]).softmax(dim=-1)
     for i, step in enumerate(changed.translation.steps):
         assert step.probability == pytest.approx(float(shares[i, step.chosen.id]), abs=1e-5)
-    same_trace(translator.trace(TEXT, max_len=14), trace)
+    models.same_trace(translator.trace(TEXT, max_len=14), trace)
 
 
 @pytest.mark.parametrize("score", ["dot", "additive"])

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, charts, messages, run_program, told, view
-from tests.pages.test_lab_roles import button, grid, kept, made
+from tests.pages.lab_visits import button, grid, kept, made
 from transformer import Translator
 from transformer.analysis.alignment.sentence_alignment import aligned
 from transformer.analysis.corpora import Corpus

@@ -14,6 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, messages, run_program, view
+from tests.pages.lab_visits import button
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.checkpoint import checkpoint_hash
@@ -32,10 +33,6 @@ def opened(visit: Visit, **params: str) -> AppTest:
 def brought(visit: Visit, lines: list[str] = LINES, **params: str) -> AppTest:
     app = opened(visit, **params)
     return app.text_area(key="corpus-text").set_value("\n".join(lines)).run()
-
-
-def button(app: AppTest, label: str) -> Any:
-    return next(one for one in app.button if label in one.label)
 
 
 def until_done(app: AppTest) -> None:

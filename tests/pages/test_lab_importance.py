@@ -11,18 +11,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, charts, messages, told, view
+from tests.pages.lab_visits import kept, made
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.finding import spread
 from transformer.analysis.importance.by_gradient import gradient_importances
 from transformer.analysis.importance.pruning import random_order
 from transformer.analysis.interventions.switching import switched_off
-from transformer.analysis.reports import report
-from transformer.checkpoint import checkpoint_hash
-from transformer.jobs.computation import of_report
-from transformer.jobs.computation_service import FOLDER
-from transformer.jobs.results import RESULT
-from transformer.text.files import write_json
 from transformer.ui.lab.pruning import LONGER
 
 TEXT = "The baker hides books."
@@ -33,22 +28,17 @@ texts = partial(told, kinds=("markdown", "caption"))
 @pytest.fixture(scope="module")
 def results(checkpoints: Path) -> dict[str, dict[str, Any]]:
     """What the passes that the page asks for come to, by their keys."""
-    folder = checkpoints / "tiny"
-    translator, digest = Translator.load(folder, "cpu"), checkpoint_hash(folder)
-    corpus = Corpus.bundled(N)
-    return {
-        of_report(folder, digest, what, corpus).key: report(translator, corpus, what).to_dict()
-        for what in ("importance", "ablation", "pruning-kinds")
-    }
+    asked = ("importance", "ablation", "pruning-kinds")
+    passes = [made(checkpoints, Corpus.bundled(N), what) for what in asked]
+    return {key: found for found, key in passes}
 
 
 @pytest.fixture
 def measured(results: dict[str, dict[str, Any]], tmp_path: Path) -> dict[str, dict[str, Any]]:
     """The page finds them made already."""
-    for key, made in results.items():
-        (tmp_path / "runs" / FOLDER / key).mkdir(parents=True)
-        write_json(tmp_path / "runs" / FOLDER / key / RESULT, made)
-    return {made["what"]: made for made in results.values()}
+    for key, found in results.items():
+        kept(tmp_path / "runs", found, key)
+    return {found["what"]: found for found in results.values()}
 
 
 def opened(visit: Visit, **params: str) -> AppTest:

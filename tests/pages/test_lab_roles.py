@@ -17,14 +17,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, charts, messages, run_program, shown, told, view
-from transformer import Translator
+from tests.pages.lab_visits import button, grid, kept, made
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.reports import report
 from transformer.analysis.roles.head_roles import RESTS_ON
-from transformer.checkpoint import checkpoint_hash
-from transformer.jobs.computation import of_report
 from transformer.jobs.computation_service import FOLDER
-from transformer.jobs.results import FAILED, RESULT
+from transformer.jobs.results import FAILED
 from transformer.measures import MEASURES
 from transformer.text.files import write_json
 from transformer.training.recipe import describe
@@ -33,19 +30,6 @@ from transformer.ui.lab.roles_head import said
 
 PAGE = "pages/lab.py"
 LINES = ("She hides a boat.\tElle cache un bateau.\t0-0 1-1 2-2 3-3", "A pilot.\tUn pilote.\t0-0")
-
-
-def kept(runs: Path, made: dict[str, Any], key: str) -> None:
-    """A pass that was made already."""
-    (runs / FOLDER / key).mkdir(parents=True)
-    write_json(runs / FOLDER / key / RESULT, made)
-
-
-def made(checkpoints: Path, corpus: Corpus, what: str) -> tuple[dict[str, Any], str]:
-    """What a pass comes to, and its key."""
-    folder = checkpoints / "tiny"
-    found = report(Translator.load(folder, "cpu"), corpus, what)
-    return found.to_dict(), of_report(folder, checkpoint_hash(folder), what, corpus).key
 
 
 def test_every_measure_is_in_a_heads_table(twelve: tuple[dict[str, Any], str]) -> None:
@@ -67,15 +51,6 @@ def measured(twelve: tuple[dict[str, Any], str], tmp_path: Path) -> dict[str, An
 
 def opened(visit: Visit, **params: str) -> AppTest:
     return visit(PAGE, **{"lab": "cards", "sentences": "12", "exact": "1", **params})
-
-
-def grid(app: AppTest) -> dict[str, Any]:
-    found: dict[str, Any] = next(one for one in shown(app) if "grids" in one)
-    return found
-
-
-def button(app: AppTest, label: str) -> Any:
-    return next(one for one in app.button if label in one.label)
 
 
 def test_a_pass_is_asked_for_waited_for_and_found_again(visit: Visit) -> None:

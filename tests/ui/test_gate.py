@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from transformer.ui.server.gate import Asgi, Gate, Message, Receive, Scope, Send
+from tests.ui.conftest import exchanged
+from transformer.ui.server.gate import Gate, Message, Receive, Scope, Send
 from transformer.ui.server.visitor import COOKIE, ID, new_id
 
 HOSTS = ("localhost", "127.0.0.1", "::1", "class.example.org", "*.school.example")
@@ -32,22 +32,6 @@ async def page(scope: Scope, receive: Receive, send: Send) -> None:
     headers = [(b"Cache-Control", b"no-cache"), (b"X-Frame-Options", b"ALLOWALL")]
     await send({"type": "http.response.start", "status": OK, "headers": headers})
     await send({"type": "http.response.body", "body": b"the page"})
-
-
-def exchanged(
-    app: Asgi, scope: Scope, begin: str = "http.request", said: list[Message] | None = None
-) -> list[Message]:
-    """All that is said to a request; `said` holds it also if the app breaks."""
-    told: list[Message] = [] if said is None else said
-
-    async def receive() -> Message:
-        return {"type": begin}
-
-    async def send(message: Message) -> None:
-        told.append(message)
-
-    asyncio.run(app(scope, receive, send))
-    return told
 
 
 def ask(

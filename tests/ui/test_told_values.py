@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
-from streamlit.runtime.scriptrunner_utils import script_run_context
-from streamlit.runtime.scriptrunner_utils.script_run_context import FragmentThreadState
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.session_state import SessionState
 
 from transformer.ui.server import told_values
 
 FIELD, KEY = "$$ID-0-text", "text"
-
-
-@pytest.fixture(autouse=True)
-def in_a_drawing() -> Iterator[None]:
-    before = script_run_context._thread_state.set(FragmentThreadState())
-    yield
-    script_run_context._thread_state.reset(before)
+pytestmark = pytest.mark.usefixtures("in_a_drawing")
 
 
 class Page:

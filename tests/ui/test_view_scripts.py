@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.ui.test_gate import exchanged
+from tests.ui.conftest import exchanged
 from transformer.figures.views import COMPONENTS, loader, served
 from transformer.ui.server.gate import Receive, Scope, Send
 from transformer.ui.server.view_scripts import FOLDER, KEEP, ViewScripts, path

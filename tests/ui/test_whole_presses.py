@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,14 +10,14 @@ import pytest
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime.scriptrunner import RerunData
-from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
-from streamlit.runtime.scriptrunner_utils.script_run_context import FragmentThreadState
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
 
 from transformer.ui.server import whole_presses
+
+pytestmark = pytest.mark.usefixtures("in_a_drawing")
 
 
 class Ended(BaseException):
@@ -27,13 +26,6 @@ class Ended(BaseException):
 
 def unhindered() -> None:
     """Nobody asks for another drawing."""
-
-
-@pytest.fixture(autouse=True)
-def in_a_drawing() -> Iterator[None]:
-    before = script_run_context._thread_state.set(FragmentThreadState())
-    yield
-    script_run_context._thread_state.reset(before)
 
 
 class Page:

@@ -15,14 +15,9 @@ from transformer.analysis.attribution.contribution import (
     contribution,
     rank_correlations,
 )
-from transformer.analysis.attribution.gradients import Gradients, gradients
+from transformer.analysis.attribution.gradients import Gradients
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
-
-
-@pytest.fixture(scope="module")
-def slopes(model: Transformer, trace: Trace) -> Gradients:
-    return gradients(model, trace)
 
 
 @pytest.mark.parametrize("kind", KINDS)

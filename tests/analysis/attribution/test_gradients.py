@@ -24,11 +24,6 @@ def model(tiny_model: Transformer) -> Transformer:
     return lively(tiny_model).double()
 
 
-@pytest.fixture(scope="module")
-def whole(model: Transformer, trace: Trace) -> Gradients:
-    return gradients(model, trace)
-
-
 def log_probability(
     model: Transformer, trace: Trace, position: int | None, hooks: dict[str, HookFn]
 ) -> float:
@@ -77,14 +72,14 @@ def test_by_the_embeddings(model: Transformer, trace: Trace, position: int | Non
 
 
 def test_the_whole_is_the_sum_of_its_tokens(
-    model: Transformer, trace: Trace, whole: Gradients
+    model: Transformer, trace: Trace, slopes: Gradients
 ) -> None:
     parts = [gradients(model, trace, position) for position in range(len(trace.predicted_ids))]
-    assert sum(p.log_probability for p in parts) == pytest.approx(whole.log_probability)
+    assert sum(p.log_probability for p in parts) == pytest.approx(slopes.log_probability)
     for kind in KINDS:
-        np.testing.assert_allclose(sum(p.weights[kind] for p in parts), whole.weights[kind])
-    np.testing.assert_allclose(sum(p.source for p in parts), whole.source)
-    np.testing.assert_allclose(sum(p.target for p in parts), whole.target)
+        np.testing.assert_allclose(sum(p.weights[kind] for p in parts), slopes.weights[kind])
+    np.testing.assert_allclose(sum(p.source for p in parts), slopes.source)
+    np.testing.assert_allclose(sum(p.target for p in parts), slopes.target)
 
 
 def test_nothing_hangs_on_what_comes_later(model: Transformer, trace: Trace) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.analysis.made import small
+from tests.analysis.made import TARGETS, TEXTS, small
 from transformer import Translator
 from transformer.analysis import positions
 from transformer.analysis.positions import apart, joined, moved, sentences
@@ -18,8 +18,6 @@ from transformer.inference.results import Translation
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 
-TEXTS = ("The baker paints a boat.", "A pilot finds bread.", "She hides the lamp again.")
-TARGETS = ("Le boulanger peint un bateau.", "Un pilote trouve du pain.", "Elle cache la lampe.")
 PAIRS = list(zip(TEXTS, TARGETS, strict=True))
 
 

@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.made import small
+from tests.analysis.made import TEXTS, small
 from transformer import Translator
 from transformer.analysis import positions
 from transformer.model import Transformer
 from transformer.model.positions import sinusoidal as models_own
 from transformer.text import Vocabulary
-
-TEXTS = ("The baker paints a boat.", "A pilot finds bread.", "She hides the lamp again.")
-TARGETS = ("Le boulanger peint un bateau.", "Un pilote trouve du pain.", "Elle cache la lampe.")
 
 
 def test_what_is_added_is_what_the_first_layer_reads(

@@ -1,0 +1,58 @@
+"""The Heads view of a made-up trace, and ways to point at it and to read it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.opened import on_screen
+from tests.figures.made import made
+from transformer.figures import ExplorerData, explorer_page
+from transformer.figures.explorer_sides import Traced
+
+SRC = ["▁the", "▁ho", "use", "▁is", "▁the", "▁best", "</s>"]
+TGT = ["<s>", "▁la", "▁mai", "son", "▁est", "▁la"]
+TRACE = made(SRC, TGT)
+EXACT = 1.01e-4  # four digits are shown
+
+
+def opened(page: Page, folder: Path, trace: Traced = TRACE, **start: int | str) -> Page:
+    begin = {"view": "heads", "kind": "cross", "layer": 1, "head": 2, "more": 1, "exact": 1}
+    written = explorer_page([ExplorerData(trace)], {**begin, **start})
+    made_known = written.replace(
+        "const view = explorerView", "const view = window.view = explorerView"
+    )
+    assert made_known != written
+    on_screen(page, folder, made_known)
+    page.locator(".hu-heads").wait_for()
+    return page
+
+
+def state(page: Page, name: str) -> int | str:
+    found: int | str = page.evaluate("(name) => view.ctx.state[name]", name)
+    return found
+
+
+def point(page: Page, side: str, index: int, *, most: int = 7, click: bool = False) -> None:
+    """The pointer on a token. The labels are 13 pixels high, or 11 where there are many."""
+    canvas = page.locator(".hu-canvas")
+    width, height = canvas.evaluate("(node) => [node.clientWidth, node.clientHeight]")
+    size = 13 if most < 35 else 11
+    step = (height - size - 20) / most
+    x, y = (20 if side == "q" else width - 20), size + 14 + (index + 0.5) * step
+    (canvas.click if click else canvas.hover)(position={"x": x, "y": y})
+
+
+def option(page: Page, name: str) -> Locator:
+    return page.get_by_role("combobox", name=name)
+
+
+def quantities(page: Page) -> list[float]:
+    """The weights that are read out."""
+    return [float(text) for text in page.locator(".hu-reading .hu-said").all_inner_texts()]
+
+
+def reads(page: Page, *parts: str) -> None:
+    for part in parts:
+        expect(page.locator(".hu-reading")).to_contain_text(part)

@@ -1,0 +1,59 @@
+"""Pages of the app in a browser: their address, Inside, and what bars somebody from a page."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from benchmarks.browser import settled, wait_until
+
+TEXT = "The baker hides books."
+GRAVE = ("serious", "critical")
+# A formula wider than its line: Chromium gives what scrolls the keyboard by itself, which this rule
+# does not know yet.
+KNOWN = {("scrollable-region-focusable", "katex-display")}
+
+
+def address(page: Page) -> tuple[str, dict[str, str]]:
+    parts = urlsplit(page.url)
+    return parts.path, {name: values[0] for name, values in parse_qs(parts.query).items()}
+
+
+def wait_for_address(page: Page, path: str, **params: str) -> None:
+    wait_until(
+        page,
+        """([path, params]) => {
+          const now = Object.fromEntries(new URLSearchParams(location.search));
+          const same = Object.keys(params).length === Object.keys(now).length;
+          return location.pathname === path && same
+            && Object.entries(params).every(([name, value]) => now[name] === value);
+        }""",
+        arg=[path, params],
+    )
+    settled(page)
+
+
+def inside(app: str, page: Page, **params: str) -> Page:
+    """The page Inside at this address, its map drawn."""
+    query = "&".join(
+        f"{name}={value}" for name, value in {"text": TEXT, "exact": 1, **params}.items()
+    )
+    page.goto(f"{app}/inside?{query}")
+    page.locator(".hu-box").first.wait_for()
+    settled(page)
+    return page
+
+
+def findings(page: Page) -> list[str]:
+    """What axe-core calls serious or critical, a line each."""
+    found: list[dict[str, Any]] = Axe().run(page).response["violations"]
+    return [
+        f"{rule['id']}: {node['html'][:200]} {node['failureSummary']}"
+        for rule in found
+        for node in rule["nodes"]
+        if rule["impact"] in GRAVE
+        and not any(rule["id"] == known and sign in node["html"] for known, sign in KNOWN)
+    ]
