@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import settled, wait_until
+from benchmarks.browser import settled, unfold, wait_until
 from tests.browser.conftest import NewPage
 
 pytestmark = pytest.mark.browser
@@ -61,7 +61,7 @@ def test_a_measurement_goes_on_through_a_reload_and_its_owner_stops_it(
     expect(page.get_by_role("button", name="Measure again")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
     assert sheet(page, "Slopes")[2][:2] == ["Recurrent", "1"]
-    page.get_by_text("Every measurement").click()
+    unfold(page, "Every measurement")
     with page.expect_download() as download:
         page.get_by_role("button", name="Table (CSV)").click()
     text = download.value.path().read_text()
