@@ -141,36 +141,6 @@ def test_a_checked_draft_is_its_own_traced_pass(
     assert sum(calls) == 101
 
 
-def test_another_length_penalty_is_the_search_with_it() -> None:
-    winners = set()
-    for source in models.SOURCES:
-        translator = models.copying(source)
-        first = translator.trace("a", beam_size=4, length_penalty=3.0, max_len=15)
-        for penalty in (-2.0, 0.0, 0.5, 3.0):
-            found = translator.with_penalty(first, penalty)
-            wanted = translator.trace("a", beam_size=4, length_penalty=penalty, max_len=15)
-            assert found is not None, "none ends later"
-            assert found.translation == wanted.translation
-            models.same_trace(found, wanted, atol=1e-5)
-            winners.add(found.text == first.text)
-    assert winners == {True, False}, "one winner whatever the penalty tells little"
-
-
-def test_only_a_search_can_end_otherwise(translator: Translator, tmp_path: Path) -> None:
-    seen = Hooks({"decoder.layers.0.cross_attn.hook_weights": lambda tensor, name: tensor})
-    beam = translator.trace(TEXT, beam_size=2, max_len=5)
-    beam.save_npz(tmp_path / "beam.npz")
-    for trace in (
-        translator.trace(TEXT, max_len=5),
-        translator.trace(TEXT, beam_size=2, max_len=5, hooks=seen),
-        Trace.load_npz(tmp_path / "beam.npz"),
-    ):
-        with pytest.raises(ValueError, match="only what a beam search found"):
-            translator.with_penalty(trace, 1.0)
-    with pytest.raises(ValueError, match="length_penalty must be from"):
-        translator.with_penalty(beam, 1e9)
-
-
 def test_every_site_is_there_in_the_order_of_the_model(
     trace: Trace, translator: Translator
 ) -> None:
