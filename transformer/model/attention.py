@@ -44,10 +44,15 @@ Key = Float[Tensor, "batch heads key d_k"]  # of values too: d_v = d_k
 def attention_weights(
     scores: Float[Tensor, "batch heads query key"], mask: Bool[Tensor, "..."] | None
 ) -> Float[Tensor, "batch heads query key"]:
-    """Softmax over the keys, where the mask is False set to -∞ before (section 3.2.3)."""
+    """Softmax over the keys, where the mask is False set to -∞ before (section 3.2.3).
+
+    In bf16 the sum is one of float32, rounded once; that is also what a CPU does faster, several
+    times so backwards, for rows as short as a sentence.
+    """
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
-    return scores.softmax(dim=-1)
+    wide = torch.promote_types(scores.dtype, torch.float32)
+    return scores.softmax(dim=-1, dtype=wide).to(scores.dtype)
 
 
 def split_heads(x: Float[Tensor, "batch length d_model"], n_heads: int) -> Heads:
