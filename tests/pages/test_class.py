@@ -110,6 +110,11 @@ def test_students_follow_wander_and_come_back(visit: Visit) -> None:
     assert view(student).text == lead.params["text"]
     assert sign(student)["number"] == lead.number
     assert sign(student)["text"] == "Following Ms Curie"
+    # Asked for because of the news, and with what stood in the field before it was told another.
+    student.text_input[0].set_value("I am a student.")
+    student.session_state["class_heard"] = True
+    again(student)
+    assert view(student).text == student.text_input[0].value == lead.params["text"]
     turned(teacher, "pages/inside.py")
     again(student)
     assert heading(student) == "Inside"

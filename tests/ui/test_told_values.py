@@ -20,12 +20,16 @@ class Page:
         self.state = SessionState()
         self.heard: list[str] = []
 
-    def asked(self, said: str | None = None) -> None:
-        """The browser asks for a drawing, and says what stands in the field if it has one."""
+    def asked(self, said: str | None = None, pressed: bool = False) -> None:
+        """The browser asks for a drawing, and says what stands in the field if it has one; for a
+        button's sake or not."""
         states = WidgetStates()
         if said is not None:
             one = states.widgets.add()
             one.id, one.string_value = FIELD, said
+        if pressed:
+            one = states.widgets.add()
+            one.id, one.trigger_value = "$$ID-1-button", True
         self.state.on_script_will_rerun(states)
 
     def drawn(self) -> tuple[str, bool]:
@@ -79,3 +83,35 @@ def test_a_drawing_that_the_app_itself_asks_for_tells_no_more_than_before() -> N
     page.drawn()
     page.state.on_script_will_rerun(None)  # nobody has said anything
     assert page.drawn() == ("A sentence.", False)
+
+
+@pytest.mark.parametrize("repaired", [False, True])
+def test_what_was_said_before_it_was_told_is_an_echo(
+    repaired: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not repaired:
+        monkeypatch.setattr(SessionState, "on_script_will_rerun", told_values._on_script_will_rerun)
+    page = Page()
+    page.asked("Old.")
+    page.drawn()
+    page.state[KEY] = "New."
+    assert page.drawn() == ("New.", True)
+    for _ in range(2):  # sent before the browser has shown it
+        page.asked("Old.", pressed=True)
+        assert page.drawn()[0] == ("New." if repaired else "Old.")
+    assert page.heard == ([] if repaired else ["Old."])
+    page.asked("New.", pressed=True)
+    assert page.drawn()[0] == "New."
+
+
+def test_who_writes_what_stood_there_before_is_heard() -> None:
+    page = Page()
+    page.asked("Old.", pressed=True)
+    page.drawn()
+    page.state[KEY] = "New."
+    page.drawn()
+    page.asked("Old.")  # nothing else was the reason to speak
+    assert page.drawn() == ("Old.", False)
+    page.asked("New.", pressed=True)
+    assert page.drawn() == ("New.", False)
+    assert page.heard == ["Old.", "New."]

@@ -74,7 +74,7 @@ def _arrive(file: str) -> None:
         room.follow(me, False)
         for name in (_AT, _ARRIVING):
             st.session_state.pop(name, None)
-    elif new or not known or here[0] != lead.page:
+    elif new or heard or not known or here[0] != lead.page:
         st.session_state[_AT] = lead
         if not lead.is_at(*here):
             _go(file, lead)
