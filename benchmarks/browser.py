@@ -88,10 +88,12 @@ def wait_for(address: str, server: subprocess.Popen[bytes], patience: float = 18
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
-    """This machine's Chromium, or else Playwright's own."""
+def chromium(*flags: str) -> Iterator[Browser]:
+    """This machine's Chromium, or else Playwright's own; `flags` besides those that it needs."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=[*FLAGS, *flags]
+        )
         yield browser
         browser.close()
 
@@ -148,4 +150,4 @@ def wait_until(page: Page, script: str, arg: Any = None, patience: float = 180) 
     while not page.evaluate(script, arg):
         if time.monotonic() > deadline:
             raise TimeoutError(f"It did not become true within {patience} s: {script}.")
-        page.wait_for_timeout(5)
+        page.wait_for_timeout(20)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, Request, expect
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, expect
 
 from benchmarks.browser import ROOT, chromium, served
 from tests.browser import decoded
@@ -18,7 +18,12 @@ from transformer.text import Vocabulary
 
 # Opened by a deep link, Streamlit asks for these two beside the page before it asks at the root.
 ASKED_IN_VAIN = ("/_stcore/health", "/_stcore/host-config")
-OURS = ("http://localhost:", "ws://localhost:", "data:", "blob:", "file:")
+# A page lives for seconds: to compile its scripts for speed costs more than it gains. And whatever is
+# asked of anyone but this machine fails at once, which the console says.
+FLAGS = (
+    "--js-flags=--no-opt,--no-maglev",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost",
+)
 PATIENCE = 180_000  # ms, for a machine whose host gives it little; what is there is seen at once
 expect.set_options(timeout=PATIENCE)
 NewPage = Callable[..., Page]
@@ -48,10 +53,6 @@ class Windows:
             if message.type in ("error", "warning") and not probing:
                 wrong.append(f"console: {message.text}")
 
-        def asked(request: Request) -> None:
-            if not request.url.startswith(OURS):
-                wrong.append(f"asked {request.url}")
-
         def stopped(dialog: Dialog) -> None:
             wrong.append(f"dialog: {dialog.message}")
             dialog.dismiss()
@@ -59,7 +60,6 @@ class Windows:
         page.on("console", heard)
         page.on("pageerror", lambda error: wrong.append(f"thrown: {error}"))
         page.on("dialog", stopped)
-        page.on("request", asked)
         return page, wrong
 
     def taken(self) -> tuple[Page, list[str]]:
@@ -113,7 +113,7 @@ def made(tiny_model: Transformer, vocabulary: Vocabulary) -> decoded.Made:
 # For this folder, not the session: while it runs, so does an event loop that other tests trip over.
 @pytest.fixture(scope="package")
 def windows() -> Iterator[Windows]:
-    with chromium() as started:
+    with chromium(*FLAGS) as started:
         yield Windows(started)
 
 

@@ -47,9 +47,13 @@ def inside(app: str, page: Page, **params: str) -> Page:
     return page
 
 
-def findings(page: Page) -> list[str]:
-    """What axe-core calls serious or critical, a line each."""
-    found: list[dict[str, Any]] = Axe().run(page).response["violations"]
+def findings(page: Page, *, colours: bool = False) -> list[str]:
+    """What axe-core calls serious or critical, a line each; `colours`: what depends on them alone,
+    for a page that was asked in other colours already."""
+    options: dict[str, Any] = {"resultTypes": ["violations"]}
+    if colours:
+        options["runOnly"] = ["color-contrast", "link-in-text-block"]
+    found: list[dict[str, Any]] = Axe().run(page, options=options).response["violations"]
     return [
         f"{rule['id']}: {node['html'][:200]} {node['failureSummary']}"
         for rule in found

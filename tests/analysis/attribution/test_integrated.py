@@ -71,7 +71,7 @@ def test_all_tokens_together_sum_to_the_difference(
 
 def test_each_side_is_the_integral_of_finite_differences(model: Transformer, trace: Trace) -> None:
     """∫ ∂f/∂s of one side's scale along the line, by midpoints and central differences."""
-    n, step = 400, 1e-5
+    n, step = 100, 1e-5
     found = integrated_gradients(model, trace, POSITION, steps=256)
     for side, parts in enumerate((found.source, found.target)):
         total = 0.0
