@@ -18,8 +18,8 @@ from transformer.text import Vocabulary
 
 # Opened by a deep link, Streamlit asks for these two beside the page before it asks at the root.
 ASKED_IN_VAIN = ("/_stcore/health", "/_stcore/host-config")
-# A page lives for seconds: to compile its scripts for speed costs more than it gains. And whatever is
-# asked of anyone but this machine fails at once, which the console says.
+# A page lives for seconds: to compile its scripts for speed costs more than it gains. And whatever
+# is asked of anyone but this machine fails at once, which the console says.
 FLAGS = (
     "--js-flags=--no-opt,--no-maglev",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost",
