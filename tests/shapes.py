@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import sys
 from collections.abc import Callable
 from typing import Any, Self
 
 from beartype import BeartypeConf, beartype
 
+ENOUGH = 500
+"""Calls of one function in one process that are read. Those of a model's layers are some hundred
+thousand, and to read them all took a fifth of the suite's time."""
 # As mypy reads them: where a float is asked for, an int will do.
 _check = beartype(conf=BeartypeConf(is_pep484_tower=True))
 
@@ -18,4 +24,23 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     hints = function.__annotations__
     hints.update({name: Any for name, hint in hints.items() if hint is Self})
-    return _check(function)
+    checks, calls = _check(function), itertools.count(1)
+
+    @functools.wraps(function)
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        if next(calls) == ENOUGH:
+            _believe(function)
+        return checks(*args, **kwargs)
+
+    return counted
+
+
+def _believe(function: Callable[..., Any]) -> None:
+    """Read its signature no more: jaxtyping asks at every call whether it should."""
+    *path, name = function.__qualname__.split(".")
+    owner: Any = sys.modules[function.__module__]
+    for part in path:
+        owner = getattr(owner, part, None)  # of a function within another there is no way
+    seen = vars(owner).get(name) if owner else None
+    if hasattr(seen, "__wrapped__"):
+        seen.__dict__["__no_type_check__"] = True

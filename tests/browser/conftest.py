@@ -90,7 +90,7 @@ def app(checkpoints: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the app with the checkpoints that come with it: the tiny one writes nothing
     that could move, and says the same to all."""
@@ -99,7 +99,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def en_fr() -> Translator:
     """The model that `shipped` opens with."""
     return Translator.load(ROOT / "checkpoints" / "en-fr", device="cpu")

@@ -1,0 +1,27 @@
+"""The reader of signatures: what it refuses, and whom it believes."""
+
+from __future__ import annotations
+
+import jaxtyping
+import pytest
+import torch
+from jaxtyping import Float, TypeCheckError
+from torch import Tensor
+
+from tests.shapes import ENOUGH, checked
+
+
+@jaxtyping.jaxtyped(typechecker=checked)
+def square(x: Float[Tensor, "n n"]) -> Float[Tensor, "n"]:
+    return x.sum(0)
+
+
+def test_a_wrong_shape_is_refused_and_what_was_right_often_is_believed() -> None:
+    right, wrong = torch.ones(2, 2), torch.ones(2, 3)
+    for _ in range(3):
+        square(right)
+        with pytest.raises(TypeCheckError):
+            square(wrong)
+    for _ in range(ENOUGH):
+        square(right)
+    assert square(wrong).shape == (3,)
