@@ -44,3 +44,8 @@ def _believe(function: Callable[..., Any]) -> None:
     seen = vars(owner).get(name) if owner else None
     if hasattr(seen, "__wrapped__"):
         seen.__dict__["__no_type_check__"] = True
+
+
+def read_anew(function: Callable[..., Any]) -> None:
+    """Read its next call, whatever came before."""
+    function.__dict__.pop("__no_type_check__", None)

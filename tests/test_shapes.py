@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, TypeCheckError
 from torch import Tensor
 
-from tests.shapes import ENOUGH, checked
+from tests.shapes import ENOUGH, checked, read_anew
 
 
 @jaxtyping.jaxtyped(typechecker=checked)
@@ -25,3 +25,6 @@ def test_a_wrong_shape_is_refused_and_what_was_right_often_is_believed() -> None
     for _ in range(ENOUGH):
         square(right)
     assert square(wrong).shape == (3,)
+    read_anew(square)
+    with pytest.raises(TypeCheckError):
+        square(wrong)

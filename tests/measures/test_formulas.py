@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jaxtyping import TypeCheckError
 
+from tests.shapes import read_anew
 from transformer import measures
 from transformer.measures import confidence, distance, entropy, offset, positional, share
 
@@ -222,6 +223,7 @@ def test_a_column_that_is_not_there_is_refused(column: int) -> None:
 
 
 def test_a_row_alone_is_no_head() -> None:
+    read_anew(measures.entropy)
     with pytest.raises(TypeCheckError):
         measures.entropy(np.ones(3, np.float32))
 
