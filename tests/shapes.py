@@ -11,8 +11,7 @@ from typing import Any, Self
 from beartype import BeartypeConf, beartype
 
 ENOUGH = 500
-"""Calls of one function in one process that are read. Those of a model's layers are some hundred
-thousand, and to read them all took a fifth of the suite's time."""
+"""Calls of one function in one process that are read: a model's layers are called without end."""
 # As mypy reads them: where a float is asked for, an int will do.
 _check = beartype(conf=BeartypeConf(is_pep484_tower=True))
 

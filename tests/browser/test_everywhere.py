@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from benchmarks.browser import settled
-from tests.browser.conftest import NewPage
+from tests.browser.conftest import NewPage, Windows
 from tests.browser.opened import place_of
 from tests.browser.visited import findings, wait_for_address
 from transformer.figures.views import EXPLORER
@@ -165,6 +165,15 @@ def test_no_page_has_a_serious_finding(app: str, new_page: NewPage, scheme: str)
         settled(page)
         page.get_by_role("heading", level=1).wait_for()
         assert not findings(page, colours=scheme == "dark"), place
+
+
+def test_whoever_asks_another_machine_is_found(windows: Windows) -> None:
+    """The measure itself, for a number as for a name."""
+    page, wrong = windows.opened()
+    with page.expect_console_message():
+        page.set_content("<img src='http://192.0.2.1/a.png'>")
+    page.context.close()
+    assert "net::ERR_NAME_NOT_RESOLVED" in wrong[0]
 
 
 def test_a_pale_word_is_found(page: Page) -> None:

@@ -46,8 +46,8 @@ def attention_weights(
 ) -> Float[Tensor, "batch heads query key"]:
     """Softmax over the keys, where the mask is False set to -∞ before (section 3.2.3).
 
-    In bf16 the sum is one of float32, rounded once; that is also what a CPU does faster, several
-    times so backwards, for rows as short as a sentence.
+    In bf16 the sum is one of float32, rounded once; for rows as short as a sentence a CPU does that
+    faster, too.
     """
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)

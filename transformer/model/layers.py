@@ -45,7 +45,7 @@ def byte_mask(
     words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)
     words.random_(-(2**63), None, generator=generator)
     drawn = words.view(torch.uint8)[: x.numel()].view(x.shape)
-    keep = torch.empty(x.shape, dtype=x.dtype)  # not through bool: eight times slower
+    keep = torch.empty(x.shape, dtype=x.dtype)  # not through bool, which is slower
     return torch.ge(drawn, threshold, out=keep).mul_(256 / (256 - threshold))
 
 
