@@ -25,6 +25,8 @@ def greedy(
     logits: Float[Tensor, "rows vocab"], steps: list[int], batch_indices: list[int]
 ) -> Int[Tensor, " rows"]:
     """The most probable piece (section 6.1's beam of one)."""
+    if logits.device.type == "cpu":  # NumPy looks at many numbers at a time, torch at one
+        return torch.from_numpy(logits.numpy().argmax(axis=-1))
     return logits.argmax(dim=-1)
 
 
@@ -112,7 +114,7 @@ def forced(
     logits: Float[Tensor, "tgt vocab"], ids: list[int], config: ModelConfig, candidates: int
 ) -> Decoded:
     """The record of a given output; `logits` are of the step before each of its ids."""
-    taken, best, shares = read(logits.clone(), ids, config, candidates)
+    taken, best, shares = read(logits, ids, config, candidates)
     return Decoded(ids, ids[-1] == config.eos_id, taken.astype("float64"), best, shares)
 
 

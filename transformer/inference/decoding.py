@@ -29,9 +29,10 @@ from transformer.inference.options import (
     output_limit,
     source_limit,
 )
-from transformer.inference.sessions import PlainSession, Session
+from transformer.inference.sessions import CachedSession, PlainSession, Session
 from transformer.inference.speculative import SingleSession, speculative
 from transformer.inference.step_logits import Decoded
+from transformer.inference.weights import DecoderWeights
 from transformer.model import Transformer
 from transformer.model.attention import padding_mask
 from transformer.text.batching import by_length, pad, shift_right
@@ -45,12 +46,13 @@ MAX_POSITIONS = 8192
 
 @dataclass(frozen=True)
 class Memory:
-    """What the encoder made of some sources."""
+    """What the encoder made of some sources, and with which products to go on: exact if None."""
 
     src: Int[Tensor, "rows src"]
     src_mask: Bool[Tensor, "rows 1 1 src"]
     states: Float[Tensor, "rows src d_model"]
     lengths: list[int]
+    half: DecoderWeights | None = None
 
 
 @dataclass(frozen=True)
@@ -78,10 +80,10 @@ class SequenceDecoder:
         src = pad(sources, self.config.pad_id, self.device)
         mask = padding_mask(src, self.config.pad_id)
         lengths = [len(source) for source in sources]
-        half = not hooks and self.engine.half(len(sources)) is not None
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=half):
+        half = None if hooks else self.engine.half(len(sources))
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=half is not None):
             states = self.model.encode(src, mask, hooks)
-        return Memory(src, mask, states.float(), lengths)
+        return Memory(src, mask, states.float(), lengths, half)
 
     @torch.inference_mode()
     def decode(
@@ -219,7 +221,8 @@ class SequenceDecoder:
     def _session(self, memory: Memory, max_len: int, hooks: Hooks | None) -> Session:
         if hooks:
             return PlainSession(self.model, memory.states, memory.src_mask, hooks)
-        return self.engine.many(memory.states, memory.src_mask, max_len)
+        weights = memory.half or self.engine.exact()
+        return CachedSession(weights, memory.states, memory.src_mask, max_len)
 
 
 def _batches(lengths: Sequence[int], beam_size: int) -> list[list[int]]:

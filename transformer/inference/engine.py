@@ -85,12 +85,9 @@ class Engine:
             self._one_of = stamp
             return self._one[0]
 
-    def many(self, memory: Tensor, src_mask: Tensor, max_len: int) -> Session:
-        """A session for any number of rows."""
-        return CachedSession(self.half(len(memory)) or self._exact(), memory, src_mask, max_len)
-
-    def _exact(self) -> DecoderWeights:
-        """Little is copied, and that in about a hundredth of the time of a short sentence."""
+    def exact(self) -> DecoderWeights:
+        """The model's own weights: little is copied, and that in about a hundredth of the time of a
+        short sentence."""
         return DecoderWeights(self.model, Exact)
 
     def _stamp(self, *, content: bool = False) -> Stamp:
@@ -114,7 +111,7 @@ class Engine:
         try:
             int8 = _eight_bits(self.model)
             draft = SingleSession(int8, memory, TRIALS)
-            ratio = self._ratio(draft, CachedSession(self._exact(), memory, mask, TRIALS), 1)
+            ratio = self._ratio(draft, CachedSession(self.exact(), memory, mask, TRIALS), 1)
         except (AttributeError, RuntimeError):  # a torch or a processor without this product
             return None
         return int8 if ratio < 0.6 else None  # the check takes its time as well
@@ -124,7 +121,7 @@ class Engine:
         if self.precision == "bf16":
             return half
         memory, mask = self._made_up(rows)
-        one, other = (CachedSession(w, memory, mask, TRIALS) for w in (half, self._exact()))
+        one, other = (CachedSession(w, memory, mask, TRIALS) for w in (half, self.exact()))
         return half if self._ratio(one, other, rows) < 0.8 else None
 
     def _made_up(self, rows: int) -> tuple[Tensor, Tensor]:

@@ -44,13 +44,14 @@ def read(
     logits: Float[Tensor, "n vocab"], chosen: list[int], config: ModelConfig, k: int
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.float32]]:
     """Log probabilities of `chosen` (n,), ids (n, k) and probabilities (n, k) of the candidates.
-    Probabilities are of the softmax over the whole vocabulary. Overwrites `logits`."""
-    total = logits.logsumexp(dim=-1, keepdim=True)
-    taken = logits.gather(1, torch.tensor(chosen, device=logits.device)[:, None]) - total
+    Probabilities are of the softmax over the whole vocabulary."""
+    log_probabilities = logits.log_softmax(dim=-1)
+    ids = torch.tensor(chosen, device=logits.device)
+    taken = log_probabilities.gather(1, ids[:, None])
     banned = never_generated(config)
-    logits[:, banned] = -torch.inf
-    best = logits.topk(min(k, logits.shape[1] - len(banned)), dim=-1)
-    shares = (best.values - total).exp_()
+    log_probabilities[:, banned] = -torch.inf
+    best = log_probabilities.topk(min(k, logits.shape[1] - len(banned)), dim=-1)
+    shares = best.values.exp()
     return taken[:, 0].cpu().numpy(), best.indices.cpu().numpy(), shares.cpu().numpy()
 
 

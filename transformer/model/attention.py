@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from transformer.config import ModelConfig, Score
 from transformer.hooks import HookPoint, Hooks
+from transformer.model.products import linear
 
 
 def padding_mask(ids: Int[Tensor, "batch length"], pad_id: int) -> Bool[Tensor, "batch 1 1 length"]:
@@ -141,11 +142,11 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Query, Key, Key]:
         """Queries from `x`, keys and values from `memory`; the same tensor for self-attention."""
         if memory is x:
-            parts = functional.linear(x, self.w_qkv, self.b_qkv).chunk(3, dim=-1)
+            parts = linear(x, self.w_qkv, self.b_qkv).chunk(3, dim=-1)
         else:
             d, bias = self.d_model, self.b_qkv
-            query = functional.linear(x, self.w_q, None if bias is None else bias[:d])
-            both = functional.linear(memory, self.w_qkv[d:], None if bias is None else bias[d:])
+            query = linear(x, self.w_q, None if bias is None else bias[:d])
+            both = linear(memory, self.w_qkv[d:], None if bias is None else bias[d:])
             parts = (query, *both.chunk(2, dim=-1))
         query, key, value = (split_heads(part, self.n_heads) for part in parts)
         return query, key, value
@@ -172,7 +173,7 @@ class MultiHeadAttention(nn.Module):
             weights = self.hook_weights(attention_weights(scores, mask), hooks)
             heads = weights @ value
         heads = self.hook_heads(heads, hooks)
-        output = functional.linear(merge_heads(heads), self.w_o, self.b_o)
+        output = linear(merge_heads(heads), self.w_o, self.b_o)
         return self.hook_output(output, hooks)  # type: ignore[no-any-return]
 
     def _fused(self, query: Query, hooks: Hooks | None) -> bool:

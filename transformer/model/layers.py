@@ -13,6 +13,7 @@ from transformer.config import Activation, ModelConfig
 from transformer.hooks import HookPoint, Hooks
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.positions import POSITIONS
+from transformer.model.products import Linear
 
 
 class Dropout(nn.Module):
@@ -65,8 +66,8 @@ class FeedForward(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.w_1 = nn.Linear(config.d_model, config.d_ff)
-        self.w_2 = nn.Linear(config.d_ff, config.d_model)
+        self.w_1 = Linear(config.d_model, config.d_ff)
+        self.w_2 = Linear(config.d_ff, config.d_model)
         self.activation = ACTIVATIONS[config.activation]
         nn.init.xavier_uniform_(self.w_1.weight)
         nn.init.xavier_uniform_(self.w_2.weight, gain=config.branch_gain)

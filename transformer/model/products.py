@@ -1,0 +1,83 @@
+"""x W^T + b in float32, by the library that is faster on this processor.
+
+torch multiplies float32 by MKL, which uses half of what the vector units of another maker's
+processor can do. oneDNN, which torch brings along for bfloat16, uses all of it
+(`python -m benchmarks.decoding`, 32 sentences in fp32). It has no gradients here.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+LARGE = 3_000_000
+"""Multiplications from which on oneDNN may be used: it compiles each product once for its number of
+rows, and a model's layers earn that back within one pass from about here on."""
+
+TRIALS = 5
+"""Products of each library that are timed before one is chosen."""
+
+
+def linear(
+    x: Float[Tensor, "*rows in"], weight: Float[Tensor, "out in"], bias: Tensor | None = None
+) -> Float[Tensor, "*rows out"]:
+    """As `torch.nn.functional.linear`, but for rounding."""
+    if _suits(x, weight) and onednn_is_faster():
+        return _onednn(x, weight, bias)
+    return nn.functional.linear(x, weight, bias)
+
+
+class Linear(nn.Linear):
+    """`torch.nn.Linear` by way of `linear`."""
+
+    def forward(self, input: Float[Tensor, "*rows in"]) -> Float[Tensor, "*rows out"]:
+        return linear(input, self.weight, self.bias)
+
+
+@functools.cache
+def onednn_is_faster() -> bool:
+    """Whether its float32 product is clearly faster on this processor. Measured once a process: the
+    two take turns and the quickest of each counts, so that other work does not decide."""
+    x, weight = torch.ones(64, 256), torch.ones(1024, 256)
+    ways: list[Callable[..., Tensor]] = [_onednn, nn.functional.linear]
+    best = [float("inf")] * len(ways)
+    with torch.no_grad():
+        try:
+            for _ in range(TRIALS):
+                for number, product in enumerate(ways):
+                    begun = time.perf_counter()
+                    product(x, weight)
+                    best[number] = min(best[number], time.perf_counter() - begun)
+        except (AttributeError, RuntimeError):  # a torch or a processor without it
+            return False
+    return best[0] < 0.8 * best[1]
+
+
+def bf16_product(weight: Float[Tensor, "out in"]) -> Callable[[Tensor], Tensor]:
+    """x W^T of bfloat16 rows; a copy of the weight is laid out for it where there is a way to."""
+    weight = weight.to(torch.bfloat16)
+    try:
+        packed = torch.ops.mkldnn._reorder_linear_weight(weight, 32)
+        _onednn(weight[:1], packed)  # not every processor that lays it out multiplies it
+    except (AttributeError, RuntimeError):
+        return functools.partial(nn.functional.linear, weight=weight)
+    return functools.partial(_onednn, weight=packed)
+
+
+def _onednn(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")  # type: ignore[no-any-return]
+
+
+def _suits(x: Tensor, weight: Tensor) -> bool:
+    return (
+        x.numel() * len(weight) >= LARGE
+        and not torch.is_grad_enabled()
+        and x.dtype == weight.dtype == torch.float32
+        and x.device.type == weight.device.type == "cpu"
+        and not torch.is_autocast_enabled("cpu")
+    )
