@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from transformer.figures.contributions import piece
 from transformer.figures.curves import BELOW_ZERO, DARK, LIGHT
-from transformer.figures.positions import Numbers, lay_out
+from transformer.figures.positions import Numbers, lay_out, layout_of
 from transformer.figures.theme import INK, theme
 
 ROW, LOW_ROW, FEW = 28, 17, 40  # pixels of a token's two bars; of many tokens'
@@ -38,29 +38,31 @@ def pairs(
     """
     palette = DARK if dark else LIGHT
     places = np.arange(len(tokens))
-    figure = go.Figure()
-    for name, values, colour in (("before", before, BEFORE), ("after", after, AFTER)):
-        figure.add_bar(
-            x=np.asarray(values, dtype=np.float64), y=places, name=name, orientation="h",
-            marker={"color": palette[colour]},
-            hovertemplate=f"%{{y}}<br>{name} %{{x:.1%}}<extra></extra>",
-        )  # fmt: skip
+    bars = [
+        {
+            "type": "bar", "orientation": "h", "name": name,
+            "x": np.asarray(values, dtype=np.float64), "y": places,
+            "marker": {"color": palette[colour]},
+            "hovertemplate": f"%{{y}}<br>{name} %{{x:.1%}}<extra></extra>",
+        }
+        for name, values, colour in (("before", before, BEFORE), ("after", after, AFTER))
+    ]  # fmt: skip
     row = ROW if len(tokens) <= FEW else LOW_ROW
-    lay_out(figure, across, "", dark, height=100 + row * len(tokens))
-    figure.update_layout(
-        barmode="group", bargap=0.25, bargroupgap=0.05,
-        margin={"l": 110, "r": 12, "t": 34, "b": 48},
-    )  # fmt: skip
-    figure.update_xaxes(range=[0, 1.02], tickformat=".0%")
-    figure.update_yaxes(
-        showgrid=False, range=[len(tokens) - 0.4, -0.6], tickvals=places,
-        ticktext=[
+    layout = layout_of(across, "", dark, height=100 + row * len(tokens))
+    layout |= {
+        "barmode": "group", "bargap": 0.25, "bargroupgap": 0.05,
+        "margin": {"l": 110, "r": 12, "t": 34, "b": 48},
+    }  # fmt: skip
+    layout["xaxis"] |= {"range": [0, 1.02], "tickformat": ".0%"}
+    layout["yaxis"] |= {
+        "showgrid": False, "range": [len(tokens) - 0.4, -0.6], "tickvals": places,
+        "ticktext": [
             f"<b>{piece(token)}</b>" if at in marked else piece(token)
             for at, token in enumerate(tokens)
         ],
-        tickfont={"size": 12 if row == ROW else 10},
-    )  # fmt: skip
-    return figure
+        "tickfont": {"size": 12 if row == ROW else 10},
+    }  # fmt: skip
+    return go.Figure(bars, layout)
 
 
 def effects(

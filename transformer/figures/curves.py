@@ -217,6 +217,7 @@ def _lay_out(
         legend={"orientation": "h", "y": -0.22, "x": 0, "yanchor": "top"},
         margin={"l": 70, "r": 16, "t": 48 if title else 16, "b": 60},
         showlegend=len(figure.data) > 1,
+        overwrite=True,
     )
     figure.update_xaxes(title=across, rangemode="tozero", **axis)
     figure.update_yaxes(title=quantity.name, type="log" if log else "linear", **axis)

@@ -100,6 +100,7 @@ def _lay_out(figure: go.Figure, chart: Chart, words: list[str], dark: bool) -> N
         legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"},
         margin={"l": 70, "r": 16, "t": 40, "b": 56},
         showlegend=len(figure.data) > 1,
+        overwrite=True,
     )
     figure.update_xaxes(title=chart.across, **axis)
     if words:

@@ -158,17 +158,27 @@ def lay_out(
     figure: go.Figure, across: str, down: str, dark: bool, *, height: int = 380, title: str = ""
 ) -> None:
     """Axes with their names, the page's own ground, the legend below."""
-    figure.update_layout(
-        template=theme(dark),
-        height=height,
-        title={"text": escape(title, quote=False), "x": 0, "xref": "paper", "font": {"size": 15}}
-        if title
-        else None,
-        legend={"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom"},
-        margin={"l": 64, "r": 24, "t": 48 if title else 40, "b": 56},
-    )
-    figure.update_xaxes(title=escape(across))
-    figure.update_yaxes(title=escape(down))
+    layout = layout_of(across, down, dark, height=height, title=title)
+    across_axis, down_axis = layout.pop("xaxis"), layout.pop("yaxis")
+    figure.update_layout(layout, overwrite=True)  # merging takes Plotly twice as long
+    figure.update_xaxes(across_axis)
+    figure.update_yaxes(down_axis)
+
+
+def layout_of(
+    across: str, down: str, dark: bool, *, height: int = 380, title: str = ""
+) -> dict[str, Any]:
+    """What `lay_out` sets, for a figure that is made at once, which Plotly does quickest."""
+    named = {"text": escape(title, quote=False), "x": 0, "xref": "paper", "font": {"size": 15}}
+    return {
+        "template": theme(dark),
+        "height": height,
+        "title": named if title else None,
+        "legend": {"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom"},
+        "margin": {"l": 64, "r": 24, "t": 48 if title else 40, "b": 56},
+        "xaxis": {"title": {"text": escape(across)}},
+        "yaxis": {"title": {"text": escape(down)}},
+    }
 
 
 def ticks(labels: Sequence[str]) -> dict[str, Any]:

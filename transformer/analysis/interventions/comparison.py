@@ -69,7 +69,7 @@ class Comparison:
         names = "position token rank token_before probability_before token_after probability_after"
         return pd.DataFrame(rows, columns=names.split())
 
-    @property
+    @cached_property
     def overturned(self) -> tuple[int, ...]:
         """Positions where another token is now the most probable."""
         best = self.candidates[self.candidates["rank"] == 0]
@@ -134,14 +134,25 @@ def compare(
         after, original.predicted_ids, hooks=hooks, names=_weights(translator), **shown
     )
     greedy = options.keys() <= {"method", "candidates"} and original.translation.method == "greedy"
-    if greedy and (hooks is None or hooks.causal) and _same(forced.translation):
-        return Comparison(original, forced, replace(forced.translation, method="greedy"))
-    return Comparison(original, forced, translator.translate(after, hooks=hooks, **options))
+    begun: list[int] = []
+    if greedy and (hooks is None or hooks.causal):
+        begun = _begun(forced.translation)
+        if begun == [*forced.translation.ids] and forced.translation.finished:
+            return Comparison(original, forced, replace(forced.translation, method="greedy"))
+    prefix = begun if altered is None else []  # a shorter text may have a shorter limit
+    free = translator.translate(after, prefix=prefix, hooks=hooks, **options)
+    return Comparison(original, forced, free)
 
 
-def _same(forced: Translation) -> bool:
-    """Whether the model would write by itself what it was made to write."""
-    return forced.finished and all(step.chosen.id == step.candidates[0].id for step in forced.steps)
+def _begun(forced: Translation) -> list[int]:
+    """What the model would write by itself, as far as what it was made to write tells: up to the
+    first piece that is another, and that one."""
+    begun: list[int] = []
+    for step in forced.steps:
+        begun.append(step.candidates[0].id)
+        if step.chosen.id != begun[-1]:
+            break
+    return begun
 
 
 def _weights(translator: Translator) -> list[str]:

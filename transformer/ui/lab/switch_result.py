@@ -152,12 +152,12 @@ def moved(found: Comparison) -> dict[str, Shares]:
     return {kind: found.attention(kind) for kind in KINDS if same or kind == "decoder"}
 
 
-def moved_table(found: Comparison) -> pd.DataFrame:
+def moved_table(shares: dict[str, Shares]) -> pd.DataFrame:
     """A line a head: kind, layer, head, and how far its attention moved."""
     rows = [
         (kind, layer, head, float(share))
-        for kind, shares in moved(found).items()
-        for (layer, head), share in np.ndenumerate(shares)
+        for kind, of_kind in shares.items()
+        for (layer, head), share in np.ndenumerate(of_kind)
     ]
     return pd.DataFrame(rows, columns=["kind", "layer", "head", "moved"])
 
@@ -181,7 +181,7 @@ def _attention(reading: Reading, found: Comparison) -> None:
         exact=exact.on(),
     )
     _heads(key="moved-heads", data=data, on_choice_change=_chosen)
-    table = moved_table(found)
+    table = moved_table(shares)
     kind, layer, head, share = table.iloc[int(table["moved"].to_numpy().argmax())]
     most = (
         f"Most in {exact.head(layer, head)} ({KINDS[kind]}): {share:.0%} of its weight lies "
@@ -207,7 +207,7 @@ def _ways_on(model: Model, made: Plan, found: Comparison) -> None:
         for label, name, table in (
             ("Probabilities (.csv)", "probabilities", lambda: found.probabilities),
             ("Candidates (.csv)", "candidates", lambda: found.candidates),
-            ("Attention moved (.csv)", "attention-moved", lambda: moved_table(found)),
+            ("Attention moved (.csv)", "attention-moved", lambda: moved_table(moved(found))),
         ):
             tables.csv(label, table, file_name(f"altered-{name}", model.name, source))
         download(
