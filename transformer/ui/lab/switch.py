@@ -53,13 +53,14 @@ def show(model: Model) -> None:
             "sentence of it."
         )
         return
-    _heads(reading)
-    switch_further.show(model, reading)
     view = state.view(Lab)
     made = plan(model, reading, view)
+    # Before the tables are drawn: the browser, busy with them, would take the processor from it.
+    found = None if made.empty else compared(model, reading, view, made)
+    _heads(reading)
+    switch_further.show(model, reading)
     for problem in made.problems:
         st.warning(frame.plain(frame.sentence(problem)))
-    found = None if made.empty else compared(model, reading, view, made)
     if found is None:
         _nothing_yet(model, reading)
     else:
