@@ -27,6 +27,8 @@ SENTENCES = [
     "She reads the last page of every book before she buys it.",
 ]
 LONG = " ".join(SENTENCES)
+REST = 300
+"""Milliseconds between what a page has drawn and the next click; a person takes longer."""
 
 # From the click to the frame after the one in which the picture was drawn.
 CLICK = """([layer, head]) => new Promise((done) => {
@@ -128,13 +130,14 @@ def main(checkpoints: Path) -> None:
                 settled(page)
             page.goto(f"{address}/lab?lab=switch&text={SENTENCES[0]}")
             off = []
-            for n in range(9):
+            for n in range(27):
                 page.get_by_text("Nothing is changed").wait_for()
-                page.locator("[role=switch]").first.wait_for()
+                page.locator("[data-head]").first.wait_for()
                 settled(page)
-                off.append(page.evaluate(SWITCH, [f"{'edc'[n % 3]}{n % 6}.{n % 8}", "Without"]))
+                page.wait_for_timeout(REST)
+                off.append(page.evaluate(SWITCH, [f"{'edc'[n % 3]}{n // 3 % 6}.{n % 8}", "Without"]))
                 page.get_by_role("button", name="All on").click()
-            report("switch a head off, click to the new translation", off, 400)
+            report("switch a head off, click to the new translation", off, 150)
             settled(page)
             process = psutil.Process(server.pid)
             peak = max(

@@ -135,8 +135,8 @@ export function switchboardView(place, report) {
   function tell() {
     const written = writeOff(off, header);
     sent.push(written);
-    redraw();
     report({ off: written });
+    redraw();
   }
 
   function choose(kind, row, column) {
@@ -145,13 +145,19 @@ export function switchboardView(place, report) {
     report({ kind: kind.name, layer: row - 1, head: column - 1 });
   }
 
-  function drawSwitches({ kind, cells }, look) {
+  function drawSwitches(grid, look) {
+    const { kind, cells } = grid;
     const found = parts.get(`thumbs.${kind.name}`);
     const [, heads, height, width] = found.shape;
     const size = height * width;
     cells.forEach((line, row) => line.forEach((button, column) => {
-      const on = headsAt(kind, row, column).some((head) => !off.has(head));
-      button.setAttribute("aria-checked", String(on));
+      const on = String(headsAt(kind, row, column).some((head) => !off.has(head)));
+      if (button.getAttribute("aria-checked") !== on) button.setAttribute("aria-checked", on);
+    }));
+    const { values = [], key = "" } = grid.painted ?? {};
+    if (key === look.key + found.shape && values.every((value, n) => value === found.values[n])) return;
+    grid.painted = { values: found.values, key: look.key + found.shape };
+    cells.forEach((line, row) => line.forEach((button, column) => {
       if (!row || !column) return;
       const start = ((row - 1) * heads + column - 1) * size;
       paintThumb(button.firstChild, { values: found.values.subarray(start, start + size), height, width }, kind.name === "decoder", look.ramp);
