@@ -31,3 +31,20 @@ def test_a_sentence_outlasts_a_press_before_its_field_is_there(app: str, new_pag
     turn(page, on=False)
     expect(page.get_by_label("English")).to_have_value("She reads.")
     assert "text=She+reads." in page.url
+
+
+def test_two_clicks_on_an_example_choose_it(app: str, page: Page) -> None:
+    page.goto(f"{app}/attention")
+    page.locator(".hu-mosaic [role=radio]").first.wait_for()
+    settled(page)
+    field, examples = page.get_by_label("English"), page.get_by_role("radiogroup", name="Examples")
+    other = examples.get_by_role("radio", checked=False).first
+    said = other.inner_text()
+    other.dblclick()
+    expect(field).to_have_value(said)
+    expect(examples.get_by_role("radio", name=said)).to_be_checked()
+    field.fill("She reads.")
+    field.press("Enter")
+    expect(examples.get_by_role("radio", checked=True)).to_have_count(0)
+    settled(page)
+    expect(field).to_have_value("She reads.")

@@ -31,8 +31,9 @@ _AT, _ARRIVING, _SETTLED = "class_at", "class_arriving", "class_settled"
 # the page was drawn to its end; the address that it had then, which the page may have repaired.
 _HEARD = "class_heard"
 # The browser has asked for the page because of the class's news, and not because of what was done.
-_LED, _CODE = "class_led", "class_code"
-# The class and the address that a teacher's session led to last; the class that a session is in.
+_LED, _CODE, _OVER = "class_led", "class_code", "class_over"
+# The class and the address that a teacher's session led to last; the class that a session is in;
+# the page on which it learned that there is none any more.
 
 
 @contextmanager
@@ -105,8 +106,15 @@ def sign(file: str) -> None:
     room, me = live_classes.mine(), visitor.known()
     if room is None:
         if st.session_state.pop(_CODE, ""):
+            st.session_state[_OVER] = file
+        if (
+            st.session_state.get(_OVER) == file
+        ):  # said once, it would be lost if this run is not seen
             st.info("You are in no class any more; nothing of it is kept.", icon=":material/group:")
+        else:
+            st.session_state.pop(_OVER, None)
         return
+    st.session_state.pop(_OVER, None)
     st.session_state[_CODE] = room.code
     teaches = room.is_teacher(me)
     with st.container(horizontal=True, vertical_alignment="center", key="class-sign"):

@@ -25,6 +25,7 @@ export function followView(root, report) {
     const url = partsOf(location.href, told.pages).base.replace(/^http/, "ws").replace(/\/$/, "") + told.path;
     socket = new WebSocket(url);
     socket.addEventListener("message", (event) => {
+      if (event.target !== socket) return;
       wait = AGAIN[0];
       news = JSON.parse(event.data);
       heed();
@@ -75,7 +76,9 @@ export function followView(root, report) {
     socket = null;
     clearTimeout(timer);
     clearTimeout(asking);
-    left?.close();
+    // One that is not open yet is left to open: to break it off is an error in the browser's console.
+    if (left?.readyState === WebSocket.CONNECTING) left.addEventListener("open", () => left.close());
+    else left?.close();
   }
 
   return { show, close };

@@ -32,6 +32,7 @@ def sentence(model: Model) -> None:
             "Examples",
             about.examples,
             key="example",
+            required=True,  # the second click of two lets go of nothing
             label_visibility="collapsed",
             on_change=_example,
         )
