@@ -100,6 +100,8 @@ def test_where_there_is_no_onednn_torch_multiplies(monkeypatch: pytest.MonkeyPat
     x, weight = made(5, 64), made(16, 64, seed=1)
     assert not products.onednn_is_faster()
     assert torch.equal(products.linear(x, weight), x @ weight.t())
+    monkeypatch.setattr(products, "onednn_is_faster", lambda: True)  # and no room is left now
+    assert torch.equal(products.linear(x, weight), x @ weight.t())
     half = products.bf16_product(weight)
     torch.testing.assert_close(half(x.bfloat16()), x.bfloat16() @ weight.bfloat16().t())
 

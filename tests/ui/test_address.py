@@ -16,7 +16,7 @@ from tests.session import SessionDict
 from transformer.figures.state import DEFAULTS, Field
 from transformer.figures.views import EXPLORER
 from transformer.inference.options import Decoding
-from transformer.ui import state
+from transformer.ui import following, state
 from transformer.ui.address import View
 from transformer.ui.attention import Attention
 from transformer.ui.lab import Lab
@@ -231,3 +231,13 @@ def test_a_link_on_a_page_that_is_still_being_drawn_is_followed(bar: Bar) -> Non
     rerun(bar, BEFORE, "pages/positions.py")
     assert state.here().topic == type(state.here())().topic
     assert state.here().to_params() == BEFORE
+
+
+def test_what_asks_by_itself_brings_no_older_address(bar: Bar) -> None:
+    """A busy browser hears of the class's news before it has shown what was just done."""
+    state.change(**dict[str, Any](pin="s2"))
+    rerun(bar, BEFORE)
+    following._heard()
+    rerun(bar, BEFORE)
+    assert state.here().to_params() == NOW
+    assert bar.written == [NOW, NOW]

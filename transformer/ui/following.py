@@ -139,6 +139,7 @@ def sign(file: str) -> None:
 def _heard() -> None:
     """What the news was, the page reads itself."""
     st.session_state[_HEARD] = True
+    state.not_by_address()
 
 
 def begin_leading() -> None:

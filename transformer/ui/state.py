@@ -196,6 +196,12 @@ def open_address(page: str) -> list[str]:
     return problems
 
 
+def not_by_address() -> None:
+    """For a callback of what asks for the page by itself: the address that comes with it may be
+    older than what the visitor has just done, and is not news."""
+    st.session_state.setdefault(_ACTED, "")
+
+
 def write_address() -> None:
     """After everything is drawn: the address bar shows the view, where it does not already."""
     page, mine, written = st.session_state[_PAGE], _page(), dict(st.query_params.items())
