@@ -18,7 +18,8 @@ EPS = 2**-23
 @pytest.fixture
 def by_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every product that may be is oneDNN's."""
-    monkeypatch.setattr(products, "LARGE", 0)
+    monkeypatch.setattr(products, "WIDE", 0)
+    monkeypatch.setattr(products, "BLOCKS", (7, 2))
     monkeypatch.setattr(products, "onednn_is_faster", lambda: True)
 
 
@@ -96,8 +97,8 @@ def _missing(*given: object) -> Tensor:
 @torch.no_grad()
 def test_where_there_is_no_onednn_torch_multiplies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(products, "_onednn", _missing)
-    monkeypatch.setattr(products, "LARGE", 0)
-    x, weight = made(5, 64), made(16, 64, seed=1)
+    monkeypatch.setattr(products, "WIDE", 0)
+    x, weight = made(70, 64), made(16, 64, seed=1)
     assert not products.onednn_is_faster()
     assert torch.equal(products.linear(x, weight), x @ weight.t())
     monkeypatch.setattr(products, "onednn_is_faster", lambda: True)  # and no room is left now

@@ -16,9 +16,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-LARGE = 3_000_000
-"""Multiplications from which on oneDNN may be used: it compiles each product once for its number of
-rows, and a model's layers earn that back within one pass from about here on."""
+BLOCKS = (256, 32)
+"""Rows that oneDNN is given at a time. It compiles each product for its number of rows, and keeps
+half a megabyte of it: with whatever number there is, a server would grow by hundreds of them."""
+
+WIDE = 2**16
+"""Entries of a weight below which torch's own product is as fast."""
 
 TRIALS = 5
 """Products of each library that are timed before one is chosen."""
@@ -30,7 +33,7 @@ def linear(
     """As `torch.nn.functional.linear`, but for rounding."""
     if _suits(x, weight) and onednn_is_faster():
         with suppress(RuntimeError):  # it has no room: torch needs less, or says what is wrong
-            return _onednn(x, weight, bias)
+            return _in_blocks(x, weight, bias)
     return nn.functional.linear(x, weight, bias)
 
 
@@ -71,13 +74,28 @@ def bf16_product(weight: Float[Tensor, "out in"]) -> Callable[[Tensor], Tensor]:
     return functools.partial(_onednn, weight=packed)
 
 
+def _in_blocks(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """What is left of the rows in the end is torch's."""
+    rows = x.reshape(-1, x.shape[-1])
+    product, start = rows.new_empty(len(rows), len(weight)), 0
+    for size in BLOCKS:
+        while len(rows) - start >= size:
+            here = slice(start, start + size)
+            product[here] = _onednn(rows[here], weight, bias)
+            start += size
+    if start < len(rows):
+        product[start:] = nn.functional.linear(rows[start:], weight, bias)
+    return product.view(*x.shape[:-1], len(weight))
+
+
 def _onednn(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")  # type: ignore[no-any-return]
 
 
 def _suits(x: Tensor, weight: Tensor) -> bool:
     return (
-        x.numel() * len(weight) >= LARGE
+        weight.numel() >= WIDE
+        and x.numel() >= BLOCKS[-1] * x.shape[-1]
         and not torch.is_grad_enabled()
         and x.dtype == weight.dtype == torch.float32
         and x.device.type == weight.device.type == "cpu"
