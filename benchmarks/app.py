@@ -135,7 +135,8 @@ def main(checkpoints: Path) -> None:
                 page.locator("[data-head]").first.wait_for()
                 settled(page)
                 page.wait_for_timeout(REST)
-                off.append(page.evaluate(SWITCH, [f"{'edc'[n % 3]}{n // 3 % 6}.{n % 8}", "Without"]))
+                head = f"{'edc'[n % 3]}{n // 3 % 6}.{n % 8}"
+                off.append(page.evaluate(SWITCH, [head, "Without"]))
                 page.get_by_role("button", name="All on").click()
             report("switch a head off, click to the new translation", off, 150)
             settled(page)
