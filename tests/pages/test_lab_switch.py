@@ -21,7 +21,7 @@ from transformer.figures.packing import unpack
 from transformer.figures.switchboard import heads_of
 from transformer.inference import Trace
 from transformer.ui.address import EXAMPLES
-from transformer.ui.lab import MEANS, switch_written
+from transformer.ui.lab import MEANS, switch, switch_written
 
 PAGE, TEXT = "pages/lab.py", "The baker hides books."
 # A short translation of one's own: the tiny model ends none, and long ones take their time.
@@ -181,6 +181,18 @@ def test_all_changes_at_once_and_the_same_from_python(visit: Visit) -> None:
 def test_what_cannot_be_is_named(visit: Visit, params: dict[str, str], message: str) -> None:
     app = opened(visit, **params)
     assert message in " ".join(messages(app))
+
+
+def test_what_cannot_be_compared_leaves_the_switches(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*given: object) -> None:
+        raise ValueError("there is no word to compare")
+
+    monkeypatch.setattr(switch, "compared", refused)
+    app = opened(visit, off="e1.2")
+    assert any("there is no word to compare" in one for one in messages(app))
+    assert any("off" in unpack(one.proto.bytes)[0] for one in browser_views(app))
 
 
 def test_a_long_text_and_an_odd_one(visit: Visit) -> None:

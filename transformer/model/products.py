@@ -1,8 +1,7 @@
 """x W^T + b in float32, by the library that is faster on this processor.
 
-torch multiplies float32 by MKL, which uses half of what the vector units of another maker's
-processor can do. oneDNN, which torch brings along for bfloat16, uses all of it
-(`python -m benchmarks.decoding`, 32 sentences in fp32). It has no gradients here.
+torch multiplies float32 by MKL, which may leave much of another maker's processor unused. oneDNN,
+which torch brings along for bfloat16, has no favourites. It has no gradients here.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from torch import Tensor, nn
 
 BLOCKS = (256, 32)
 """Rows that oneDNN is given at a time. It compiles each product for its number of rows, and keeps
-half a megabyte of it: with whatever number there is, a server would grow by hundreds of them."""
+that: with whatever number there is, a server would grow and grow."""
 
 WIDE = 2**16
 """Entries of a weight below which torch's own product is as fast."""

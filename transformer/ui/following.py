@@ -107,9 +107,7 @@ def sign(file: str) -> None:
     if room is None:
         if st.session_state.pop(_CODE, ""):
             st.session_state[_OVER] = file
-        if (
-            st.session_state.get(_OVER) == file
-        ):  # said once, it would be lost if this run is not seen
+        if st.session_state.get(_OVER) == file:  # not once alone: the next drawing may overtake it
             st.info("You are in no class any more; nothing of it is kept.", icon=":material/group:")
         else:
             st.session_state.pop(_OVER, None)

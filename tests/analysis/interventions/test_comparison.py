@@ -73,6 +73,13 @@ def test_what_is_written_freely_is_searched_for_only_if_it_may_differ() -> None:
     assert changed == {True, False}
 
 
+def test_a_shorter_text_may_have_a_shorter_limit(translator: Translator) -> None:
+    shorter = without_pieces(translator, TEXT, [0, 1, 2])
+    found = compare(translator, TEXT, altered=shorter)
+    assert not found.original.translation.finished  # as long as it may be
+    assert found.translation.ids == translator.translate(shorter).ids
+
+
 def test_how_far_attention_moved(translator: Translator) -> None:
     found = compare(
         translator, TEXT, uniform(translator.model.config, [("cross", 0, 1)]), max_len=6

@@ -55,12 +55,18 @@ def show(model: Model) -> None:
         return
     view = state.view(Lab)
     made = plan(model, reading, view)
-    # Before the tables are drawn: the browser, busy with them, would take the processor from it.
-    found = None if made.empty else compared(model, reading, view, made)
+    found, refused = None, None
+    try:
+        # Before the tables are drawn: the browser that draws them would take the processor.
+        found = None if made.empty else compared(model, reading, view, made)
+    except ValueError as error:
+        refused = error
     _heads(reading)
     switch_further.show(model, reading)
     for problem in made.problems:
         st.warning(frame.plain(frame.sentence(problem)))
+    if refused:
+        raise refused  # what was switched is there to be put back
     if found is None:
         _nothing_yet(model, reading)
     else:
