@@ -48,3 +48,25 @@ def test_two_clicks_on_an_example_choose_it(app: str, page: Page) -> None:
     expect(examples.get_by_role("radio", checked=True)).to_have_count(0)
     settled(page)
     expect(field).to_have_value("She reads.")
+
+
+def test_a_sentence_written_again_after_an_example_stays(shipped: str, page: Page) -> None:
+    """What else the browser says then for the first time, the app has told it: the example's own
+    layer and head."""
+    page.goto(f"{shipped}/lab?lab=switch&text=She reads.")
+    page.locator("[data-head]").first.wait_for()
+    settled(page)
+    field = page.get_by_label("English")
+
+    def write() -> None:
+        field.fill("I am a student.")  # the first example, which no address names
+        field.press("Enter")
+        wait_until(page, "() => !location.search.includes('text=')", patience=60)
+        settled(page)
+        expect(field).to_have_value("I am a student.")
+
+    write()
+    page.get_by_text("She has never seen the sea.").first.click()
+    wait_until(page, "() => location.search.includes('the+sea')", patience=60)
+    settled(page)
+    write()

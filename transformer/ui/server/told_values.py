@@ -44,11 +44,13 @@ def _hear(state: SessionState, said: WidgetStates | None, **options: Any) -> Non
 
 def _without_echoes(state: SessionState, said: WidgetStates) -> WidgetStates:
     """What was said, without fields that say what they said before they were told another value,
-    where something else was the reason to speak. (Without another reason it was written anew.)"""
+    where something else was the reason to speak. (Without another reason it was written anew; and
+    another field that was told a value is none: it says by now what it was told.)"""
     unsaid, before = _unsaid(state), _said(state)
     now = {one.id: one.SerializeToString() for one in said.widgets}
     triggers = {one.id for one in said.widgets if "trigger" in str(one.WhichOneof("value"))}
-    reasons = triggers | {one for one in now.keys() & before.keys() if now[one] != before[one]}
+    changed = {one for one in now.keys() & before.keys() if now[one] != before[one]}
+    reasons = triggers | changed - unsaid.keys()
     same = {one for one in now.keys() & unsaid.keys() if now[one] == unsaid[one]}
     echoes = {one for one in same if reasons - {one}}
     for one in now.keys() - echoes:
