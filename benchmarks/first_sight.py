@@ -29,6 +29,8 @@ SENTENCES = (
 )
 
 WRITTEN = ".hu-glance-lines .now"  # the first word is being written
+# The same in the app's own picture, which also reads what is typed: that of its page alone is gone.
+TAKEN_OVER = "body:not(:has(#hu-early)) .st-key-glance"
 
 # From the last letter to the frame after the one in which the first band of its translation grows.
 KEY = """(text) => new Promise((done) => {
@@ -75,6 +77,8 @@ def main(checkpoints: Path) -> None:
         first, *later = (seen_after(browser, address, WRITTEN) for _ in range(6))
         report("open the app, the first visitor of this server", [first], 1500)
         report("open the app, later visitors", later, 500)
+        whole = [seen_after(browser, address, TAKEN_OVER) for _ in range(6)]
+        report("… until Streamlit's scripts have drawn the app itself", whole)
         page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
         page.goto(address)
         page.locator(".hu-glance-word").first.wait_for()

@@ -36,6 +36,9 @@ COMPONENTS = (
 )
 """What a page can mount: `browser/film.js` exports `filmView`, and so on."""
 
+EARLY = "early"
+"""The script that draws the first picture into the page itself, before the app is there."""
+
 EXPLORER = {
     "heads": "heads",
     "model": "model",
@@ -86,7 +89,11 @@ def style(view: str) -> str:
 
 @cache
 def served(view: str) -> bytes:
-    """`module(view)` as a server gives it out for `loader`: with the style."""
+    """`module(view)` as a server gives it out for `loader`: with the style. `EARLY` runs by
+    itself."""
+    if view == EARLY:
+        joined = join_modules(f"{_use('early', 'showEarly')}\nshowEarly(STYLE);\n")
+        return f"const STYLE = {json.dumps(joined.style)};\n{joined.script}".encode()
     return f"{module(view)}export const STYLE = {json.dumps(style(view))};\n".encode()
 
 

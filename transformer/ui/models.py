@@ -154,9 +154,18 @@ def _load_once(path: str, digest: str) -> Translator:
     return _loaded().once((path, digest), load)
 
 
-def load_first() -> None:
-    """Load what a first visitor will look at, while there is none."""
+def first() -> tuple[str, Path] | None:
+    """What a visitor without runs of their own looks at, name and folder; None if there is
+    nothing."""
     found = model_list.listed(folder(), runs_folder(), "")
-    if first := next((one.path for one in found.values() if one.weights), None):
+    return next(((name, one.path) for name, one in found.items() if one.weights), None)
+
+
+def load_first() -> Model | None:
+    """Load what a first visitor will look at, while there is none."""
+    if found := first():
+        name, path = found
         with suppress(OSError, ValueError):  # its page says what is wrong with it
-            _load_once(str(first), digest(first))
+            known = digest(path)
+            return Model(name, known, _load_once(str(path), known), about(path))
+    return None

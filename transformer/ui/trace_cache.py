@@ -114,6 +114,11 @@ def greedy(model: Model, text: str, prefix: tuple[int, ...] = ()) -> Reading:
     return _once(model, text, options, _weights(model), turn)
 
 
+def first(model: Model, text: str) -> Reading:
+    """As `greedy`, before there is anybody who asks."""
+    return _once(model, text, {"method": "greedy"}, _weights(model))
+
+
 def other(model: Model, view: View) -> Reading:
     """The view's other sentence, or the same one, by `model`.
 

@@ -26,6 +26,8 @@ from transformer.ui.pages import HOME
 from transformer.ui.trace_cache import Reading, WhileWanted
 
 Rivals = tuple[tuple[Rival, ...], ...]
+LEAD = "A model translates what you type. Watch where it looks for every word."
+"""What the page says of it."""
 KEY = "glance"
 _ASKED, _LOOK = "glance_asked", "glance_look"
 LOOKED = "pages/attention.py"
@@ -71,28 +73,34 @@ def _drawn(model: Model) -> None:
     asked = _asked()
     with cancelled_by(WhileWanted()):
         data = _picture(model, asked)
-    about = model.about
     controls.target_language(model)
     views.component("glance")(
         key=KEY,
-        data={
-            "number": asked.number,
-            "problem": "",
-            "typed": asked.text,
-            "prefix": list(asked.prefix),
-            "known": asked.rivals,
-            "unknown": _unknown(model, data["text"]),
-            "reads": about.source,
-            "writes": about.target,
-            "languages": list(about.languages or ("", "")),
-            "hint": about.hint,
-            "examples": list(about.examples),
-            "model": state.view().model,
-            "first": EXAMPLE,
-            **data,
-        },
+        data=shown(model, asked, state.view().model, data),
         on_choice_change=lambda: _take(model),
     )
+
+
+def shown(model: Model, asked: Wish, name: str, picture: dict[str, Any]) -> dict[str, Any]:
+    """All that `glance.js` takes: the `picture`, and what stands around it. `name` is the model's
+    in the address."""
+    about = model.about
+    return {
+        "number": asked.number,
+        "problem": "",
+        "typed": asked.text,
+        "prefix": list(asked.prefix),
+        "known": asked.rivals,
+        "unknown": _unknown(model, picture["text"]),
+        "reads": about.source,
+        "writes": about.target,
+        "languages": list(about.languages or ("", "")),
+        "hint": about.hint,
+        "examples": list(about.examples),
+        "model": name,
+        "first": EXAMPLE,
+        **picture,
+    }
 
 
 def _picture(model: Model, asked: Wish) -> dict[str, Any]:

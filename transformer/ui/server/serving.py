@@ -10,8 +10,8 @@ import base64
 import hashlib
 import re
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from streamlit import cli_util, config, file_util, net_util
 from streamlit.web.server.server_util import get_url
 
 from transformer.jobs import services
-from transformer.ui import live_classes, live_jobs, models
+from transformer.ui import live_classes, live_jobs
 from transformer.ui.server import (  # noqa: F401  set on import
     known_pages,
     told_values,
@@ -36,16 +36,23 @@ OURS = ("localhost", "127.0.0.1", "::1")
 EVERYWHERE = ("0.0.0.0", "::")
 
 
-@asynccontextmanager
-async def lifespan(_: object) -> AsyncIterator[None]:
-    """From the server's start to its end."""
-    await asyncio.to_thread(_go_on)
-    _announce()
-    ready = asyncio.create_task(asyncio.to_thread(models.load_first))
-    yield
-    await ready
-    # Workers save what they train, and their runs wait in line for the next start.
-    await asyncio.to_thread(services.close_all)
+Lifespan = Callable[[object], AbstractAsyncContextManager[None]]
+
+
+def lifespan(prepare: Callable[[], object]) -> Lifespan:
+    """From the server's start to its end; `prepare` runs while nobody is there yet."""
+
+    @asynccontextmanager
+    async def whole(_: object) -> AsyncIterator[None]:
+        await asyncio.to_thread(_go_on)
+        _announce()
+        ready = asyncio.create_task(asyncio.to_thread(prepare))
+        yield
+        await ready
+        # Workers save what they train, and their runs wait in line for the next start.
+        await asyncio.to_thread(services.close_all)
+
+    return whole
 
 
 def _go_on() -> None:
@@ -95,11 +102,10 @@ class MiddlewareLayer(NamedTuple):
     kwargs: dict[str, Any] = {}  # noqa: RUF012  never changed
 
 
-LAYERS: tuple[Any, ...] = (
-    MiddlewareLayer(gate),
-    MiddlewareLayer(ClassNews),
-    MiddlewareLayer(ViewScripts),
-)
+def layers(*pages: Callable[[Asgi], Asgi]) -> tuple[Any, ...]:
+    """What stands before the app, the outermost first; `pages` come last."""
+    every = (gate, ClassNews, ViewScripts, *pages)
+    return tuple(MiddlewareLayer(one) for one in every)
 
 
 def policy() -> str:

@@ -11,7 +11,7 @@ import gzip
 import hashlib
 from functools import cache
 
-from transformer.figures.views import COMPONENTS, served
+from transformer.figures.views import COMPONENTS, EARLY, served
 from transformer.ui.server.gate import Asgi, Receive, Scope, Send
 
 FOLDER = "_views/"
@@ -53,7 +53,7 @@ def _answer(name: str, accepted: bytes) -> tuple[int, list[tuple[bytes, bytes]],
 
 @cache
 def path(view: str) -> str:
-    """Where this one of `COMPONENTS` lies, below the app's own address."""
+    """Where `EARLY` or one of `COMPONENTS` lies, below the app's own address."""
     return f"{FOLDER}{view}-{hashlib.blake2b(served(view), digest_size=8).hexdigest()}.js"
 
 
@@ -61,5 +61,6 @@ def path(view: str) -> str:
 def _packed() -> dict[str, bytes]:
     """All of them by their names, gzipped."""
     return {
-        path(view).removeprefix(FOLDER): gzip.compress(served(view), mtime=0) for view in COMPONENTS
+        path(view).removeprefix(FOLDER): gzip.compress(served(view), mtime=0)
+        for view in (EARLY, *COMPONENTS)
     }
