@@ -27,6 +27,7 @@ from pathlib import Path
 import torch
 
 from benchmarks.engine_process import EngineProcess
+from benchmarks.products import products_alone
 from transformer.config import ModelConfig
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding
@@ -37,11 +38,13 @@ from transformer.model import Transformer
 TOKENS = 20
 PAUSE = 0.3
 """Seconds between two engines: threads of one go on turning for a while, waiting for more work."""
+ALONE = "its float32 products alone"
 GROUPS = {
     "one sentence": {
         "CTranslate2 int8": "ctranslate",
         "ours": "ours",
         "ours, whole trace": "ours",
+        ALONE: "ours",
         "Marian": "marian",
         "Marian, attentions": "marian",
     },
@@ -51,7 +54,7 @@ GROUPS = {
         "ours, fp32": "ours",
         "Marian": "marian",
     },
-    "one, beam of 4": {"CTranslate2 int8": "ctranslate", "ours": "ours"},
+    "one, beam of 4": {"CTranslate2 int8": "ctranslate", "ours": "ours", ALONE: "ours"},
     "32, beam of 4": {"CTranslate2 int8": "ctranslate", "ours": "ours"},
 }
 """For each group who takes part, and in whose process."""
@@ -102,6 +105,8 @@ def of_ours(model: Transformer, sources: list[list[int]]) -> dict[tuple[str, str
         ("one sentence", "ours, whole trace"): each(
             sources, lambda given: ours_traced(decoder, given[0])
         ),
+        ("one sentence", ALONE): products_alone(model, sources, TOKENS),
+        ("one, beam of 4", ALONE): products_alone(model, sources, TOKENS, 4),
         ("32 sentences", "ours"): lambda: ours(decoder, batch),
         ("32 sentences", "ours, fp32"): lambda: ours(exact, batch),
         ("one, beam of 4", "ours"): each(sources, lambda given: ours(decoder, given, 4)),
