@@ -14,7 +14,7 @@ import streamlit as st
 from tests.ui.conftest import exchanged
 from transformer import Translator
 from transformer.figures.glance import glance_data
-from transformer.ui import models
+from transformer.ui import models, trace_cache
 from transformer.ui.home import early, glance
 from transformer.ui.home.early import BODY, EarlyPicture
 from transformer.ui.kit.remembered import Kept
@@ -120,6 +120,17 @@ def test_once_the_model_is_another_there_is_none(folder: Path) -> None:
 
 def test_a_model_that_does_not_open_is_the_pages_to_say(folder: Path) -> None:
     shutil.rmtree(folder / "tiny")
+    early.prepare()
+    assert ask()[0] == PAGE
+
+
+def test_nor_is_one_that_cannot_read_the_example(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise ValueError("The text has a sign that no number of this task has.")
+
+    monkeypatch.setattr(trace_cache, "first", refused)
     early.prepare()
     assert ask()[0] == PAGE
 

@@ -1,11 +1,10 @@
 // The first picture before the app is there: the same view, from what stands in the page that the server
-// gave. Streamlit's own scripts, many times as long, draw theirs half a second later at best.
+// gave. Streamlit's own scripts are many times as long (`python -m benchmarks.first_sight`).
 
 import { el } from "./base.js";
 import { EARLY, glanceView } from "./glance.js";
 
 const THEME = `stActiveTheme-${location.pathname}-v2`; // where Streamlit keeps what a visitor has chosen
-
 const BELOW = 16; // px between what Streamlit stacks
 
 // `style` is that of the view. It stays until the app's own picture stands, or a page without one.

@@ -1,13 +1,14 @@
 """The first picture in the page that the server gives out, before there is a session.
 
-A browser runs some two megabytes of Streamlit's scripts before the app can draw anything. What a
-new visitor sees then is known when the server starts: it stands in the page itself, with the one
-script that draws it (`browser/early.js`), until the app's own picture takes its place.
+A browser reads and runs all of Streamlit's scripts before the app can draw anything. What a new
+visitor sees then is known when the server starts: it stands in the page itself, with the one script
+that draws it (`browser/early.js`), until the app's own picture takes its place.
 """
 
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -57,7 +58,8 @@ def prepare() -> None:
     """Load the model that a first visitor looks at, and draw its first picture."""
     _prepared.clear()
     if model := models.load_first():
-        _prepared.append(_drawn(model))
+        with suppress(ValueError):  # it cannot read the example; the page says so
+            _prepared.append(_drawn(model))
 
 
 def current() -> PageInserts | None:

@@ -48,9 +48,11 @@ def lifespan(prepare: Callable[[], object]) -> Lifespan:
         _announce()
         ready = asyncio.create_task(asyncio.to_thread(prepare))
         yield
-        await ready
-        # Workers save what they train, and their runs wait in line for the next start.
-        await asyncio.to_thread(services.close_all)
+        try:
+            await ready
+        finally:
+            # Workers save what they train, and their runs wait in line for the next start.
+            await asyncio.to_thread(services.close_all)
 
     return whole
 
