@@ -114,13 +114,17 @@ SEEN = """(() => {
 })();"""
 
 
-def seen_after(browser: Browser, address: str, what: str) -> float:
+def seen_after(browser: Browser, address: str, what: str, mbit: float = 0) -> float:
     """Milliseconds of a visitor with nothing in the browser's cache, from asking for the address to
     the frame that begins with `what` on the page. Told by the page: Playwright looks again after
-    half a second only."""
+    half a second only. `mbit`: a second, over a line that answers after 40 ms."""
     context = browser.new_context(viewport={"width": 1400, "height": 900})
     context.add_init_script(SEEN % json.dumps(what))
     page = context.new_page()
+    if mbit:
+        line = {"downloadThroughput": mbit * 125_000, "uploadThroughput": mbit * 125_000}
+        protocol = context.new_cdp_session(page)
+        protocol.send("Network.emulateNetworkConditions", {"offline": False, "latency": 40, **line})
     page.goto(address)
     spent = float(page.evaluate("window.seen"))
     context.close()

@@ -79,6 +79,9 @@ def main(checkpoints: Path) -> None:
         report("open the app, later visitors", later, 500)
         whole = [seen_after(browser, address, TAKEN_OVER) for _ in range(6)]
         report("… until Streamlit's scripts have drawn the app itself", whole)
+        for said, what in (("open the app", WRITTEN), ("… the app itself", TAKEN_OVER)):
+            slow = [seen_after(browser, address, what, mbit=5) for _ in range(3)]
+            report(f"{said}, over a line of 5 Mbit/s", slow)
         page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
         page.goto(address)
         page.locator(".hu-glance-word").first.wait_for()

@@ -70,6 +70,16 @@ def test_a_head_chosen_in_the_mosaic_is_shown_and_goes_into_the_address(
     wait_for_address(page, "/attention", **seen, head="1", row="0", column="1")
 
 
+def test_from_the_first_page_that_one_goes_to_one_step_leads_back(shipped: str, page: Page) -> None:
+    page.goto(shipped)
+    settled(page)
+    page.get_by_role("link", name="Translate", exact=True).click()
+    wait_for_address(page, "/translate", model="en-fr")
+    page.go_back()
+    wait_for_address(page, "/")
+    expect(page.locator(".hu-glance-word").first).to_be_visible()
+
+
 def test_heads_that_were_looked_at_are_no_steps_back(app: str, page: Page) -> None:
     page.goto(f"{app}/translate?text={TEXT}")
     page.get_by_role("link", name="Attention", exact=True).click()

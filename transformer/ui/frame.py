@@ -37,8 +37,9 @@ def page(file: str) -> Iterator[Model]:
     with _frame(file) as problems:
         folders = models.checkpoints()
         _known(folders, problems)
+        offered = models.offered()
+        _default_model(offered)
         with _way_around(file):
-            offered = models.offered()
             if len(offered) > 1:
                 _choose_model(offered)
         model = _model(folders, problems)
@@ -202,12 +203,17 @@ def _known(folders: dict[str, Path], problems: list[str]) -> None:
         problems.append(f"There is no checkpoint {name!r}; this app has {known}.")
 
 
+def _default_model(offered: dict[str, str]) -> None:
+    """Before the links are drawn: one without a model would lead to an address that the page there
+    turns into another, and from there one would have to go back twice."""
+    if len(offered) > 1 and state.view().model not in offered:
+        first = models.default()
+        state.normalise(model=first if first in offered else next(iter(offered)))
+
+
 def _choose_model(offered: dict[str, str]) -> None:
-    names = list(offered)
-    if state.view().model not in names:
-        state.normalise(model=models.default() if models.default() in names else names[0])
     st.selectbox(
-        options=names,
+        options=list(offered),
         format_func=lambda name: offered.get(name, name),
         label_visibility="collapsed",
         width=124,
