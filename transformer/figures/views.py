@@ -142,10 +142,7 @@ _joined = cache(join_modules)
 
 def view_page(view: str, data: Mapping[str, Any], title: str) -> str:
     """One of `COMPONENTS` that takes JSON, as a file of its own."""
-    # Inside a script element only "<" could end it or begin a comment.
-    written = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
-    element = f'<script type="application/json" id="hu-first">{written}</script>'
-    return page(_opened(view, "jsonIn"), element, title)
+    return page(_opened(view, "jsonIn"), json_script("hu-first", data), title)
 
 
 def packed_page(view: str, data: bytes, title: str) -> str:
@@ -160,6 +157,13 @@ def _opened(view: str, read: str) -> str:
 def translation_page(data: dict[str, Any], title: str = "Translation") -> str:
     """`translation_data` or `steps_data` as a file of its own."""
     return view_page("translation", data, title)
+
+
+def json_script(name: str, data: Mapping[str, Any]) -> str:
+    """Data in an element with this id, for `jsonIn` of `browser/file.js`."""
+    # Inside a script element only "<" could end it or begin a comment.
+    written = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
+    return f'<script type="application/json" id="{name}">{written}</script>'
 
 
 def data_script(name: str, value: str, data: bytes) -> str:

@@ -11,7 +11,7 @@ from transformer.languages import Languages, called
 from transformer.run_config import RunConfig, TaskRun
 from transformer.training.run import RunFolder
 from transformer.training.snapshots import Snapshots
-from transformer.ui.address import EXAMPLES
+from transformer.ui.address import EXAMPLE, EXAMPLES
 
 SAME = {
     "en": EXAMPLES,
@@ -52,6 +52,11 @@ class About:
     examples: tuple[str, ...] = EXAMPLES
     hint: str = "Type a sentence"
     languages: Languages | None = None
+
+    @property
+    def first(self) -> str:
+        """The text that pages open with: everybody's example if it is one of this model's."""
+        return EXAMPLE if EXAMPLE in self.examples or not self.examples else self.examples[0]
 
     @property
     def writes(self) -> str:

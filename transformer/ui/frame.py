@@ -254,9 +254,8 @@ def _model(folders: dict[str, Path], problems: list[str]) -> Model:
         st.stop()
     if not getattr(state.here(), "trace", ""):  # a trace has layers and heads of its own
         problems += state.clamp(model.n_layers, model.n_heads)
-    examples = model.about.examples
-    if examples and state.view().text == EXAMPLE and EXAMPLE not in examples:
-        state.normalise(text=examples[0])
+    if state.view().text == EXAMPLE != model.about.first:
+        state.normalise(text=model.about.first)
     return model
 
 

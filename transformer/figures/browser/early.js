@@ -2,6 +2,7 @@
 // gave. Streamlit's own scripts are many times as long (`python -m benchmarks.first_sight`).
 
 import { el } from "./base.js";
+import { jsonIn } from "./file.js";
 import { EARLY, glanceView } from "./glance.js";
 
 const THEME = `stActiveTheme-${location.pathname}-v2`; // where Streamlit keeps what a visitor has chosen
@@ -22,7 +23,7 @@ export function showEarly(style) {
 /** @param {HTMLElement} place @param {string} style */
 function draw(place, style) {
   const app = document.getElementById("root");
-  const data = JSON.parse(document.getElementById("hu-early-data").textContent);
+  const data = jsonIn(document.getElementById("hu-early-data"));
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(style);
   place.shadowRoot.adoptedStyleSheets = [sheet];
@@ -45,7 +46,6 @@ function draw(place, style) {
   seen.observe(app, { subtree: true, childList: true, attributes: true, attributeFilter: ["data-test-script-state"] });
 
   function leave() {
-    document[EARLY] = null;
     const found = { data, ...view.now() };
     view.close();
     seen.disconnect();

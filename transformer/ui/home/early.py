@@ -7,7 +7,6 @@ that draws it (`browser/early.js`), until the app's own picture takes its place.
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -17,9 +16,8 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.figures.glance import glance_data
-from transformer.figures.views import EARLY
+from transformer.figures.views import EARLY, json_script
 from transformer.ui import models, trace_cache
-from transformer.ui.address import EXAMPLE
 from transformer.ui.home import glance
 from transformer.ui.models import Model
 from transformer.ui.pages import HOME, PAGES
@@ -131,19 +129,15 @@ def _is_page(start: Message) -> bool:
 
 
 def _drawn(model: Model) -> PageInserts:
-    examples = model.about.examples
-    text = examples[0] if examples and EXAMPLE not in examples else EXAMPLE
+    text = model.about.first
     picture = {"text": text, **glance_data(trace_cache.first(model, text).trace)}
     data = glance.shown(model, glance.Wish(text), model.name, picture)
-    # Inside a script element only "<" could end it or begin a comment.
-    written = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
     script = f"./{view_scripts.path(EARLY)}"
     heading = PAGES[HOME].heading or PAGES[HOME].title
     body = (
         f'<div id="hu-early"><template shadowrootmode="open"><style>{_style()}</style>'
         f'<h1>{escape(heading)}</h1><p class="lead">{escape(glance.LEAD)}</p></template></div>'
-        f'<script type="application/json" id="hu-early-data">{written}</script>'
-        f'<script type="module" async src="{script}"></script>'
+        f'{json_script("hu-early-data", data)}<script type="module" async src="{script}"></script>'
     )
     head = f'<link rel="modulepreload" href="{script}">'
     return PageInserts(model.hash, head.encode(), body.encode())
