@@ -1,0 +1,178 @@
+"""The model in the browser gives what the model in Python gives: pieces, translations, traces."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from transformer.analysis.interventions.switching import switched_off, to_mean, uniform
+from transformer.checkpoint import save_checkpoint
+from transformer.config import ModelConfig
+from transformer.house import HOUSE
+from transformer.inference.translator import Translator
+from transformer.model.transformer import Transformer
+from transformer.text.vocabulary import Vocabulary
+from transformer.ui.about import SAME
+from transformer.ui.lessons import course
+
+DENO = Path(sys.executable).with_name("deno")
+SCRIPT = Path(__file__).parent / "scripts" / "parity.js"
+PAIRS = ("en-fr", "en-de")
+SENTENCES = tuple(
+    dict.fromkeys(
+        [
+            *SAME["en"],
+            *(text for one in course.LESSONS if not one.reads for text in one.sentences),
+        ]
+    )
+)
+LOGITS, WEIGHTS = 1e-3, 1e-4
+"""The most that logits and attention weights may differ by."""
+VARIED = """
+I am a student cat umbrella Straße café naïve déjà œuvre Ångström c'est aujourd'hui d’où Übung
+2,000 3.14 1/2 ½ ² № ™ ﬁne ＡＢＣ １２３ カタカナ ﾊﾝｶｸ 漢字 中文 한국어 مرحبا שלום Привет γειά
+ไทย हिन्दी 🎉 👩‍🚀 🇫🇷 ❤️ € … — “quoted” «guillemets» <b> </s> <unk> <s> <0x41> &amp; ㍿ Ⅷ ﷺ
+x² H₂O don't a.b@c.de ▁ ▁▁ _under_ ~ ` | \\
+"""
+WORDS = VARIED.split()
+SPACES = ("\t", "\n", "\u00a0", "\u200b", "\u3000", "\u2028", "\ufeff", "\u00ad", "\x07", "\x00")
+RANGES = (
+    (0x20, 0x7E), (0xA0, 0x24F), (0x300, 0x36F), (0x2000, 0x2FFF), (0x3040, 0x9FFF),
+    (0xF900, 0xFFFD), (0x1F300, 0x1FAFF),
+)  # fmt: skip
+
+
+def _deno(*arguments: str) -> Any:
+    command = [str(DENO), "run", "--quiet", "--allow-read", str(SCRIPT), *arguments]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def _varied(count: int) -> list[str]:
+    """Lines with accents, emoji, many scripts, digits, control characters and odd spaces."""
+    rng = random.Random(34)
+
+    def part() -> str:
+        kind = rng.random()
+        if kind < 0.75:
+            return rng.choice(WORDS)
+        if kind < 0.85:
+            return chr(rng.randint(*rng.choice(RANGES)))
+        return str(rng.randint(0, 10**6)) if kind < 0.93 else rng.choice(SPACES)
+
+    return [
+        rng.choice((" ", "", "  ", " ")).join(part() for _ in range(rng.randint(0, 12)))
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_pieces_are_equal_on_varied_text(pair: str, tmp_path: Path) -> None:
+    folder = HOUSE / "checkpoints" / pair
+    vocabulary = Vocabulary.load(folder / "vocabulary.model")
+    rng = random.Random(1)
+    texts = _varied(2000)
+    lists = [
+        [rng.randrange(len(vocabulary)) for _ in range(rng.randint(0, 20))] for _ in range(500)
+    ]
+    (tmp_path / "cases.json").write_text(json.dumps({"texts": texts, "lists": lists}))
+    found = _deno("pieces", str(tmp_path), str(folder))
+    assert found["ids"] == [vocabulary.encode(text) for text in texts]
+    assert found["texts"] == [vocabulary.decode(ids) for ids in lists]
+
+
+def _cases(translator: Translator, sentences: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Each sentence greedily; one by beam search and with heads off, even and at their mean."""
+    heads = [("cross", 0, 0), ("cross", 0, 1), ("encoder", 0, 1), ("decoder", 1, 0)]
+    named = [{"kind": kind, "layer": layer, "head": head} for kind, layer, head in heads]
+    cases: list[dict[str, Any]] = [{"text": text, "options": {}} for text in sentences]
+    cases += [{"text": text, "options": {"beamSize": 4}} for text in sentences[:6]]
+    cases += [
+        {"text": sentences[0], "options": {}, "heads": named, "how": how}
+        for how in ("off", "uniform", "mean")
+    ]
+    config = translator.model.config
+    for case in cases:
+        hooks = None
+        if case.get("how") == "mean":
+            hooks = to_mean(config, heads, [translator.trace(case["text"])])
+        elif "how" in case:
+            hooks = {"off": switched_off, "uniform": uniform}[case["how"]](config, heads)
+        case["trace"] = translator.trace(
+            case["text"], hooks=hooks, beam_size=case["options"].get("beamSize", 1)
+        )
+    return cases
+
+
+def _compare(translator: Translator, folder: Path, cases: list[dict[str, Any]], out: Path) -> None:
+    for number, case in enumerate(cases):
+        tensors = {
+            name: torch.tensor(case["trace"][name]).float().contiguous() for name in case["trace"]
+        }
+        save_file(tensors, out / f"{number}.safetensors")
+    written = [{name: one for name, one in case.items() if name != "trace"} for case in cases]
+    (out / "cases.json").write_text(json.dumps(written))
+    for products in ("plain", "fast"):
+        found = _deno("traces", str(out), str(folder), products)
+        assert len(found) == len(cases)
+        for case, got in zip(cases, found, strict=True):
+            done = case["trace"].translation
+            label = (case["text"], case["options"], case.get("how"), products)
+            assert got["ids"] == list(done.ids), label
+            assert got["text"] == done.text
+            assert got["score"] == pytest.approx(done.score, abs=1e-3)
+            for name, difference in got["differences"].items():
+                limit = WEIGHTS if name.endswith("hook_weights") else LOGITS
+                assert difference is not None, (label, name)
+                assert difference <= limit, (label, name, difference)
+            for step, row in zip(got["steps"], done.steps, strict=True):
+                assert step["chosen"]["probability"] == pytest.approx(row.probability, abs=1e-3)
+                assert [one["probability"] for one in step["candidates"]] == pytest.approx(
+                    [one.probability for one in row.candidates], abs=1e-3
+                )
+            if done.tree is None:
+                assert got["tree"] is None
+                continue
+            for column in ("parent", "depth", "token", "id", "status", "best"):
+                assert got["tree"][column] == [getattr(node, column) for node in done.tree.nodes]
+            scores = [node.score for node in done.tree.nodes]
+            assert got["tree"]["score"] == pytest.approx(scores, abs=1e-3)
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_translations_and_every_site_are_equal(pair: str, tmp_path: Path) -> None:
+    folder = HOUSE / "checkpoints" / pair
+    translator = Translator.load(folder, "cpu", precision="fp32")
+    _compare(translator, folder, _cases(translator, SENTENCES), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"positions": "learned", "score": "dot", "activation": "gelu"},
+        {"positions": "none", "score": "additive", "activation": "swish", "biases": True},
+        {"output_bias": True, "scale_embedding": False, "d_model": 36},
+    ],
+)
+def test_every_configuration_of_the_model(
+    changes: dict[str, Any], tmp_path: Path, vocabulary: Vocabulary
+) -> None:
+    """Random weights: numbers that a trained model would hide behind its certainty."""
+    torch.manual_seed(5)
+    sizes = {"d_model": 32, "n_layers": 2, "n_heads": 4, "d_ff": 48, "max_len": 90, **changes}
+    model = Transformer(ModelConfig(vocab_size=len(vocabulary), **sizes)).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.2)
+    save_checkpoint(tmp_path / "made", model, vocabulary, "# made\n")
+    translator = Translator.load(tmp_path / "made", "cpu", precision="fp32")
+    _compare(translator, tmp_path / "made", _cases(translator, ("She paints a boat.",)), tmp_path)

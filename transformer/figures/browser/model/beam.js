@@ -1,0 +1,91 @@
+// Beam search with the length penalty of Wu et al. 2016 (the paper's section 6.1), and its tree.
+
+import { mostProbable } from "./search.js";
+import { logSoftmax } from "./tensor.js";
+
+// lp(Y) = ((5 + |Y|) / 6)^α (Wu et al. 2016, eq. 14); |Y| counts `</s>`.
+/** @param {number} length @param {number} alpha */
+export const lengthPenalty = (length, alpha) => ((5 + length) / 6) ** alpha;
+
+// Keeps the `beamSize` best hypotheses at every step. Of all their continuations the 2·beamSize best become
+// nodes of the tree; among the first beamSize of them `</s>` finishes a hypothesis, the best others live on.
+/**
+ * @param {import("./transformer.js").Transformer} model
+ * @returns {Generator<number[], import("./search.js").Decoded>}
+ */
+export function* beamSearch(model, memory, { limit, beamSize = 4, alpha = 0.6, candidates = 8, hooks = null }) {
+  const { bos_id, eos_id, vocab_size } = model.config;
+  const k = Math.min(Math.max(2 * beamSize, candidates), vocab_size - 3);
+  const root = { parent: null, depth: 0, id: bos_id, log: 0, total: 0, score: 0, status: "kept", cache: model.start(memory, hooks), candidates: null };
+  const nodes = [root];
+  let alive = [root];
+  const finished = [];
+  while (!done()) {
+    const depth = alive[0].depth + 1;
+    const pairs = [];
+    for (const parent of alive) {
+      const step = model.decode([parent.id], parent.cache, hooks);
+      const logs = logSoftmax(model.project(step.states, hooks).values);
+      const best = mostProbable(logs, k, model.config);
+      parent.candidates = { ids: best.slice(0, candidates), probabilities: best.slice(0, candidates).map((id) => Math.exp(logs[id])) };
+      parent.cache = step.cache;
+      for (const id of best) pairs.push({ parent, id, log: logs[id], total: parent.total + logs[id] });
+    }
+    pairs.sort((a, b) => b.total - a.total);
+    alive = [];
+    pairs.slice(0, 2 * beamSize).forEach(({ parent, id, log, total }, rank) => {
+      const node = { parent, depth, id, log, total, score: total / lengthPenalty(depth, alpha), status: "discarded", cache: parent.cache, candidates: null };
+      if (id === eos_id) {
+        if (rank < beamSize) { node.status = "finished"; finished.push(node); }
+      } else if (alive.length < beamSize) { node.status = "kept"; alive.push(node); }
+      nodes.push(node);
+    });
+    yield pathTo(best()).map(({ id }) => id);
+  }
+  const path = pathTo(best());
+  return {
+    ids: path.map(({ id }) => id),
+    logProbabilities: path.map(({ log }) => log),
+    candidates: path.map(({ parent }) => parent.candidates),
+    caches: path.map(({ parent }) => parent.cache),
+    tree: treeOf(nodes, path, beamSize, alpha),
+  };
+
+  // No living hypothesis matters any more: none lives, all are at the limit, enough are finished, or none can
+  // overtake, for its log probability only falls and no penalty to come is kinder than `bound`.
+  function done() {
+    if (!alive.length || alive[0].depth >= limit || finished.length >= beamSize) return true;
+    if (!finished.length) return false;
+    const bound = Math.max(lengthPenalty(alive[0].depth + 1, alpha), lengthPenalty(limit, alpha));
+    return Math.max(...finished.map(({ score }) => score)) >= Math.max(...alive.map(({ total }) => total)) / bound;
+  }
+
+  // A finished hypothesis, if there is one, else a living one: the one with the best score.
+  function best() {
+    return (finished.length ? finished : alive).reduce((a, b) => (b.score > a.score ? b : a));
+  }
+}
+
+function pathTo(node) {
+  const path = [];
+  for (; node.parent; node = node.parent) path.unshift(node);
+  return path;
+}
+
+// The whole search as columns, a value a node, as the explorer's Decoding view takes it.
+function treeOf(nodes, path, beamSize, alpha) {
+  const places = new Map(nodes.map((node, i) => [node, i]));
+  const best = new Set([nodes[0], ...path]);
+  return {
+    parent: nodes.map(({ parent }) => (parent ? places.get(parent) : null)),
+    depth: nodes.map(({ depth }) => depth),
+    id: nodes.map(({ id }) => id),
+    probability: nodes.map(({ log }) => Math.exp(log)),
+    log_probability: nodes.map(({ total }) => total),
+    score: nodes.map(({ score }) => score),
+    status: nodes.map(({ status }) => status),
+    best: nodes.map((node) => best.has(node)),
+    beam_size: beamSize,
+    length_penalty: alpha,
+  };
+}

@@ -1,0 +1,91 @@
+// Hooks look at what the model computes, or replace it, for one call: an object of functions by the names
+// of sites, such as "decoder.layers.5.cross_attn.hook_weights", the same names as in Python.
+// `fn(tensor, name)` returns nothing to look, a tensor to replace.
+
+/** @typedef {import("./tensor.js").Tensor} Tensor */
+/** @typedef {Record<string, (tensor: Tensor, name: string) => Tensor | undefined>} Hooks */
+
+// What stands at a site after its hook has seen it.
+/** @param {Hooks | null} hooks @param {string} name @param {Tensor} tensor @returns {Tensor} */
+export const atSite = (hooks, name, tensor) => hooks?.[name]?.(tensor, name) ?? tensor;
+
+// Several sets of hooks as one; those of a common site run one after the other.
+/** @param {(Hooks | null)[]} several @returns {Hooks} */
+export function together(...several) {
+  /** @type {Hooks} */
+  const all = {};
+  for (const hooks of several) {
+    for (const [name, fn] of Object.entries(hooks ?? {})) {
+      const before = all[name];
+      all[name] = !before ? fn : (tensor, site) => {
+        const seen = before(tensor, site) ?? tensor;
+        return fn(seen, site) ?? seen;
+      };
+    }
+  }
+  return all;
+}
+
+// Hooks that keep every site of one pass in `found`, by name.
+/** @param {Record<string, Tensor>} found @param {string[]} names @returns {Hooks} */
+export const recordInto = (found, names) =>
+  Object.fromEntries(names.map((name) => [name, (tensor) => { found[name] = tensor; return undefined; }]));
+
+const SITES = { encoder: "encoder.layers.#.self_attn", decoder: "decoder.layers.#.self_attn", cross: "decoder.layers.#.cross_attn" };
+
+// The name of a hook of one attention: `siteOf("cross", 5, "weights")`.
+/** @param {string} kind @param {number} layer @param {string} point */
+export const siteOf = (kind, layer, point) => `${SITES[kind].replace("#", String(layer))}.hook_${point}`;
+
+/** @typedef {{ kind: string, layer: number, head: number }} HeadName */
+
+const ATTENTION = ["query", "key", "value", "scores", "weights", "heads", "output"];
+const IN_ATTENTION = (name) => ATTENTION.map((point) => `${name}.hook_${point}`);
+const IN_NORM = (name) => [`${name}.hook_sum`, `${name}.hook_output`];
+
+// Every site of a model, in the order in which it computes them.
+/** @param {any} config */
+export function siteNames({ n_layers }) {
+  const layers = (side, parts) => Array.from({ length: n_layers }, (_, i) => parts(`${side}.layers.${i}`)).flat();
+  const begin = (side) => ["tokens", "positions", "output"].map((point) => `${side}.embed.hook_${point}`);
+  const own = (name) => [...IN_ATTENTION(`${name}.self_attn`), ...IN_NORM(`${name}.self_attn_norm`)];
+  const cross = (name) => [...IN_ATTENTION(`${name}.cross_attn`), ...IN_NORM(`${name}.cross_attn_norm`)];
+  const last = (name) => [`${name}.ffn.hook_hidden`, `${name}.ffn.hook_output`, ...IN_NORM(`${name}.ffn_norm`)];
+  return [
+    ...begin("encoder"), ...layers("encoder", (name) => [...own(name), ...last(name)]), "encoder.hook_memory",
+    ...begin("decoder"), ...layers("decoder", (name) => [...own(name), ...cross(name), ...last(name)]), "hook_logits",
+  ];
+}
+
+// These heads write nothing: their outputs are 0 where W^O reads them.
+/** @param {HeadName[]} heads */
+export const switchedOff = (heads) => forEach(heads, "heads", (row) => row.fill(0));
+
+// These heads look at every key alike: all scores are 0 before the mask.
+/** @param {HeadName[]} heads */
+export const uniform = (heads) => forEach(heads, "scores", (row) => row.fill(0));
+
+// These heads write everywhere what they write on average over a trace.
+/** @param {HeadName[]} heads @param {Record<string, Tensor>} sites those of the trace, with the heads' outputs */
+export function toMean(heads, sites) {
+  return forEach(heads, "heads", (rows, { kind, layer, head }, size) => {
+    const [, length] = sites[siteOf(kind, layer, "heads")].shape;
+    const known = sites[siteOf(kind, layer, "heads")].values.subarray(head * length * size, (head + 1) * length * size);
+    const mean = new Float32Array(size);
+    known.forEach((value, i) => { mean[i % size] += value / length; });
+    for (let i = 0; i < rows.length; i++) rows[i] = mean[i % size];
+  });
+}
+
+// `change(numbers of one head, head, width of a row)` in a copy of what stands at the point of each attention.
+/** @param {HeadName[]} heads @param {string} point @param {(rows: Float32Array, head: HeadName, width: number) => unknown} change */
+function forEach(heads, point, change) {
+  return together(...heads.map((one) => ({
+    [siteOf(one.kind, one.layer, point)]: (tensor) => {
+      const made = tensor.clone();
+      const [, length, width] = made.shape;
+      change(made.values.subarray(one.head * length * width, (one.head + 1) * length * width), one, width);
+      return made;
+    },
+  })));
+}

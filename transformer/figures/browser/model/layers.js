@@ -1,0 +1,111 @@
+// The boxes of the paper's Figure 1 between attention and the whole model.
+
+import { append, MultiHeadAttention } from "./attention.js";
+import { atSite } from "./hooks.js";
+import { positionsOf } from "./positions.js";
+import { add, layerNorm, linear, Tensor } from "./tensor.js";
+
+const ACTIVATIONS = {
+  relu: (x) => Math.max(0, x),
+  swish: (x) => x / (1 + Math.exp(-x)),
+  gelu: (x) => 0.5 * x * (1 + erf(x / Math.SQRT2)),
+};
+
+// LayerNorm(x + Sublayer(x)), post-norm as in the paper (section 3.1).
+export class AddAndNorm {
+  constructor(name, weight) {
+    this.name = name;
+    this.gain = weight(`${name}.norm.weight`);
+    this.bias = weight(`${name}.norm.bias`);
+  }
+
+  /** @param {Tensor} x @param {Tensor} sublayer what the sublayer made of x */
+  forward(x, sublayer, hooks) {
+    const sum = atSite(hooks, `${this.name}.hook_sum`, add(x, sublayer));
+    return atSite(hooks, `${this.name}.hook_output`, layerNorm(sum, this.gain, this.bias));
+  }
+}
+
+// FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, at each position alike (section 3.3, eq. 2).
+export class FeedForward {
+  constructor(name, weight, config) {
+    this.name = name;
+    this.activation = ACTIVATIONS[config.activation];
+    this.w1 = weight(`${name}.w_1.weight`);
+    this.b1 = weight(`${name}.w_1.bias`);
+    this.w2 = weight(`${name}.w_2.weight`);
+    this.b2 = weight(`${name}.w_2.bias`);
+  }
+
+  /** @param {Tensor} x */
+  forward(x, hooks) {
+    const inner = linear(x, this.w1, this.b1);
+    const hidden = atSite(hooks, `${this.name}.hook_hidden`, new Tensor(inner.shape, inner.values.map(this.activation)));
+    return atSite(hooks, `${this.name}.hook_output`, linear(hidden, this.w2, this.b2));
+  }
+}
+
+// Embeddings plus positional encodings (section 3.5).
+export class AddPositions {
+  constructor(name, weight, config) {
+    this.name = name;
+    this.config = config;
+    this.learned = config.positions === "learned" ? weight(`${name}.positions.weight`) : undefined;
+  }
+
+  /** @param {Tensor} embedded @param {number} start position of the first token */
+  forward(embedded, hooks, start = 0) {
+    const tokens = atSite(hooks, `${this.name}.hook_tokens`, embedded);
+    const encoding = positionsOf(this.config, this.learned, embedded.shape[0], start);
+    return atSite(hooks, `${this.name}.hook_output`, add(tokens, atSite(hooks, `${this.name}.hook_positions`, encoding)));
+  }
+}
+
+// Self-attention and feed-forward, each with its residual and norm.
+export class EncoderLayer {
+  constructor(name, weight, config) {
+    this.selfAttention = new MultiHeadAttention(`${name}.self_attn`, weight, config);
+    this.selfAttentionNorm = new AddAndNorm(`${name}.self_attn_norm`, weight);
+    this.feedForward = new FeedForward(`${name}.ffn`, weight, config);
+    this.feedForwardNorm = new AddAndNorm(`${name}.ffn_norm`, weight);
+  }
+
+  /** @param {Tensor} x */
+  forward(x, hooks) {
+    const own = this.selfAttention.keysAndValues(x, hooks);
+    x = this.selfAttentionNorm.forward(x, this.selfAttention.forward(x, own, false, hooks), hooks);
+    return this.feedForwardNorm.forward(x, this.feedForward.forward(x, hooks), hooks);
+  }
+}
+
+// Masked self-attention, attention over the memory, feed-forward.
+export class DecoderLayer {
+  constructor(name, weight, config) {
+    this.selfAttention = new MultiHeadAttention(`${name}.self_attn`, weight, config);
+    this.selfAttentionNorm = new AddAndNorm(`${name}.self_attn_norm`, weight);
+    this.crossAttention = new MultiHeadAttention(`${name}.cross_attn`, weight, config);
+    this.crossAttentionNorm = new AddAndNorm(`${name}.cross_attn_norm`, weight);
+    this.feedForward = new FeedForward(`${name}.ffn`, weight, config);
+    this.feedForwardNorm = new AddAndNorm(`${name}.ffn_norm`, weight);
+  }
+
+  // `cache` has the keys and values of the memory, and of the positions before x (null at the beginning).
+  // Returns the new states, and the keys and values that the next position may attend to.
+  /** @param {Tensor} x */
+  forward(x, cache, hooks) {
+    const own = append(cache.own, this.selfAttention.keysAndValues(x, hooks));
+    x = this.selfAttentionNorm.forward(x, this.selfAttention.forward(x, own, true, hooks), hooks);
+    x = this.crossAttentionNorm.forward(x, this.crossAttention.forward(x, cache.memory, false, hooks), hooks);
+    x = this.feedForwardNorm.forward(x, this.feedForward.forward(x, hooks), hooks);
+    return { x, own };
+  }
+}
+
+// The error function, to 1.2e-7 (Numerical Recipes, section 6.2).
+function erf(x) {
+  const t = 1 / (1 + Math.abs(x) / 2);
+  const terms = [-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277];
+  const polynomial = terms.reduceRight((sum, term) => sum * t + term, 0);
+  const tail = t * Math.exp(-x * x + polynomial);
+  return x >= 0 ? 1 - tail : tail - 1;
+}

@@ -1,0 +1,57 @@
+// Normalisation as the SentencePiece model prescribes it: its own table of replacements ("ﬁ" to "fi", a
+// full-width letter to a plain one), then single spaces, written "▁", one of them before the text.
+//
+// The table is a double-array trie over UTF-8 bytes (Aoe 1989, as darts-clone lays it out) and the
+// replacements, each ended by a zero byte. Of all entries that the text begins with the longest is taken.
+
+const SPACE = "▁";
+
+export class Normalizer {
+  /** @param {Uint8Array} charsmap of the model's normalizer_spec @param {{ dummyPrefix: boolean, singleSpaces: boolean }} options */
+  constructor(charsmap, options) {
+    this.options = options;
+    const size = charsmap.length ? new DataView(charsmap.buffer, charsmap.byteOffset).getUint32(0, true) : 0;
+    this.trie = new Uint32Array(charsmap.slice(4, 4 + size).buffer);
+    this.replacements = charsmap.subarray(4 + size);
+  }
+
+  /** @param {string} text */
+  normalize(text) {
+    const bytes = new TextEncoder().encode(text);
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    const { dummyPrefix, singleSpaces } = this.options;
+    let written = "";
+    let afterSpace = singleSpaces;
+    for (let at = 0; at < bytes.length;) {
+      const { length, replacement } = this.longestEntry(bytes, at);
+      let part = decoder.decode(replacement);
+      at += length;
+      if (afterSpace && singleSpaces) part = part.replace(/^ +/, "");
+      if (part) afterSpace = singleSpaces && part.endsWith(" ");
+      written += part;
+    }
+    written = ((dummyPrefix ? " " : "") + written).replaceAll(" ", SPACE);
+    return singleSpaces ? written.replace(/▁+$/, "") : written;
+  }
+
+  // The longest entry of the table at this place of the text; else the character there, as it is.
+  /** @param {Uint8Array} bytes @param {number} at */
+  longestEntry(bytes, at) {
+    const first = bytes[at];
+    let length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    let replacement = bytes.subarray(at, at + length);
+    const offset = (unit) => (unit >>> 10) << ((unit & 512) >>> 6);
+    let node = this.trie.length ? offset(this.trie[0]) : -1;
+    for (let i = at; node >= 0 && i < bytes.length; i++) {
+      node ^= bytes[i];
+      const unit = this.trie[node];
+      if ((unit & 0x800000ff) !== bytes[i]) break; // the label: no edge for this byte
+      node ^= offset(unit);
+      if ((unit >>> 8) & 1) { // an entry ends here; its value is where the replacement begins
+        const from = this.trie[node] & 0x7fffffff;
+        [length, replacement] = [i + 1 - at, this.replacements.subarray(from, this.replacements.indexOf(0, from))];
+      }
+    }
+    return { length, replacement };
+  }
+}

@@ -1,0 +1,31 @@
+// Just enough of Protocol Buffers to read a SentencePiece model: a message is a run of fields, each a number,
+// a kind of encoding, and a value. https://protobuf.dev/programming-guides/encoding/
+
+// Calls `field(number, value)` for each field: a number for varints and floats, bytes for everything else.
+/** @param {Uint8Array} bytes @param {(number: number, value: any) => void} field */
+export function readMessage(bytes, field) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let at = 0;
+  const varint = () => {
+    let [value, factor, byte] = [0, 1, 0];
+    do {
+      byte = view.getUint8(at++);
+      value += (byte & 127) * factor;
+      factor *= 128;
+    } while (byte & 128);
+    return value;
+  };
+  while (at < bytes.length) {
+    const tag = varint();
+    const [number, kind] = [tag >>> 3, tag & 7];
+    if (kind === 0) field(number, varint());
+    else if (kind === 5) { field(number, view.getFloat32(at, true)); at += 4; }
+    else if (kind === 1) at += 8;
+    else if (kind === 2) {
+      const length = varint();
+      if (at + length > bytes.length) throw new RangeError("a field ends after the message");
+      field(number, bytes.subarray(at, at + length));
+      at += length;
+    } else throw new RangeError(`a field has the unknown kind ${kind}`);
+  }
+}

@@ -1,0 +1,49 @@
+// A safetensors file: eight bytes with the length of a JSON header, the header with the type, shape and place
+// of each tensor, then the numbers. Stored as float16, bfloat16 or float32; all are read as float32.
+
+import { Tensor } from "./tensor.js";
+
+// `allocate(count)` gives the room for each tensor.
+/** @param {Uint8Array} bytes @param {(count: number) => Float32Array} [allocate] @returns {Record<string, Tensor>} */
+export function readSafetensors(bytes, allocate = (count) => new Float32Array(count)) {
+  if (bytes.length < 8) throw new Error("The model file is cut off: it has no header.");
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const body = 8 + Number(view.getBigUint64(0, true));
+  if (!(body <= bytes.length)) throw new Error("The model file is cut off, or is no safetensors file.");
+  const header = parsed(bytes.subarray(8, body));
+  delete header.__metadata__;
+  return Object.fromEntries(Object.entries(header).map(([name, { dtype, shape, data_offsets: [from, to] }]) => {
+    if (body + to > bytes.length) {
+      throw new Error(`The model file is cut off: it has ${bytes.length} bytes, and ${name} ends at ${body + to}.`);
+    }
+    const read = READERS[dtype];
+    if (!read) throw new Error(`The model file stores ${name} as ${dtype}; it must be ${Object.keys(READERS).join(", ")}.`);
+    const values = allocate(shape.reduce((a, b) => a * b, 1));
+    read(bytes.slice(body + from, body + to).buffer, values);
+    return [name, new Tensor(shape, values)];
+  }));
+}
+
+function parsed(bytes) {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    throw new Error("The model file is damaged: its header cannot be read.");
+  }
+}
+
+const READERS = {
+  F32: (buffer, values) => values.set(new Float32Array(buffer)),
+  F16: (buffer, values) => {
+    const bits = new Uint16Array(buffer);
+    for (let i = 0; i < bits.length; i++) values[i] = HALF[bits[i]];
+  },
+  BF16: (buffer, values) => values.set(new Float32Array(Uint32Array.from(new Uint16Array(buffer), (bits) => bits << 16).buffer)),
+};
+
+// Every float16 as a number: sign, five bits of exponent, ten of fraction (IEEE 754).
+const HALF = Float32Array.from({ length: 65536 }, (_, bits) => {
+  const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024));
+});

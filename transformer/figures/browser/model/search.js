@@ -1,0 +1,46 @@
+// One hypothesis, a token after the other: greedy decoding, and what each step could have written.
+// A search is a generator: it yields the ids so far after every step, so that whoever runs it can show them or
+// give up, and returns its result.
+
+import { logSoftmax } from "./tensor.js";
+
+/** @typedef {{ ids: number[], probabilities: number[] }} Candidates the most probable ids, best first */
+/** @typedef {{ ids: number[], logProbabilities: number[], candidates: Candidates[], caches: any[], tree?: any }} Decoded */
+
+// The `k` most probable next ids; `<pad>`, `<s>` and `<unk>` are no words of an output.
+/** @param {Float32Array} logs natural logarithms of the probabilities */
+export function mostProbable(logs, k, { pad_id, bos_id, unk_id }) {
+  /** @type {number[]} */
+  const best = [];
+  for (let id = 0; id < logs.length; id++) {
+    if (id === pad_id || id === bos_id || id === unk_id) continue;
+    if (best.length === k && logs[id] <= logs[best[k - 1]]) continue;
+    let place = best.length;
+    while (place > 0 && logs[best[place - 1]] < logs[id]) place--;
+    best.splice(place, 0, id);
+    if (best.length > k) best.pop();
+  }
+  return best;
+}
+
+// The most probable token at each step, until `</s>` or the limit; the first tokens are those of `prefix`.
+/** @param {import("./transformer.js").Transformer} model @returns {Generator<number[], Decoded>} */
+export function* greedy(model, memory, { limit, prefix = [], candidates = 8, hooks = null }) {
+  const { bos_id, eos_id } = model.config;
+  let cache = model.start(memory, hooks);
+  /** @type {Decoded} */
+  const found = { ids: [], logProbabilities: [], candidates: [], caches: [] };
+  for (let next = bos_id; found.ids.length < limit && next !== eos_id;) {
+    const step = model.decode([next], cache, hooks);
+    cache = step.cache;
+    const logs = logSoftmax(model.project(step.states, hooks).values);
+    const best = mostProbable(logs, candidates, model.config);
+    next = prefix[found.ids.length] ?? best[0];
+    found.ids.push(next);
+    found.logProbabilities.push(logs[next]);
+    found.candidates.push({ ids: best, probabilities: best.map((id) => Math.exp(logs[id])) });
+    found.caches.push(cache);
+    yield found.ids;
+  }
+  return found;
+}

@@ -1,0 +1,82 @@
+// The whole model of "Attention Is All You Need" (Vaswani et al. 2017): encoder, decoder, one shared
+// embedding. Read this file first; every box of the paper's Figure 1 is a class in layers.js or
+// attention.js, with the same names as in the Python model (transformer/model/).
+//
+// It translates one sentence at a time: there is no batch and no padding, so the only mask is the causal one.
+
+import { atSite } from "./hooks.js";
+import { AddPositions, DecoderLayer, EncoderLayer } from "./layers.js";
+import { linear, Tensor } from "./tensor.js";
+
+const DEFAULTS = {
+  d_model: 512, n_layers: 6, n_heads: 8, d_ff: 2048, score: "scaled_dot", positions: "sinusoidal", max_len: 512,
+  pad_id: 0, bos_id: 1, eos_id: 2, unk_id: 3, biases: false, activation: "relu", output_bias: false, scale_embedding: true,
+};
+
+export class Transformer {
+  /** @param {any} given a checkpoint's config.json @param {Record<string, Tensor>} weights by name */
+  constructor(given, weights) {
+    const config = { ...DEFAULTS, ...given };
+    this.config = config;
+    const weight = (name) => {
+      if (!weights[name]) throw new Error(`The model file has no weights called ${name}.`);
+      return weights[name];
+    };
+    const layers = (Layer, name) => Array.from({ length: config.n_layers }, (_, i) => new Layer(`${name}.layers.${i}`, weight, config));
+    this.embedding = weight("embedding.weight");
+    this.outputBias = config.output_bias ? weight("output_bias") : null;
+    this.encoderPositions = new AddPositions("encoder.embed", weight, config);
+    this.encoderLayers = layers(EncoderLayer, "encoder");
+    this.decoderPositions = new AddPositions("decoder.embed", weight, config);
+    this.decoderLayers = layers(DecoderLayer, "decoder");
+  }
+
+  // The memory: one vector a source position.
+  /** @param {number[]} source ids, `</s>` last @returns {Tensor} */
+  encode(source, hooks = null) {
+    let x = this.encoderPositions.forward(this.embed(source), hooks);
+    for (const layer of this.encoderLayers) x = layer.forward(x, hooks);
+    return atSite(hooks, "encoder.hook_memory", x);
+  }
+
+  // A decoder that has read nothing yet. Reading returns a new cache and leaves the old one as it is, so that
+  // hypotheses of beam search can share a beginning.
+  /** @param {Tensor} memory */
+  start(memory, hooks = null) {
+    const layers = this.decoderLayers.map((layer) => ({ own: null, memory: layer.crossAttention.keysAndValues(memory, hooks) }));
+    return { length: 0, layers };
+  }
+
+  // Decoder states of the tokens `ids`, which follow on those that the cache has, and the cache with them.
+  /** @param {number[]} ids */
+  decode(ids, cache, hooks = null) {
+    let x = this.decoderPositions.forward(this.embed(ids), hooks, cache.length);
+    const layers = this.decoderLayers.map((layer, i) => {
+      const done = layer.forward(x, cache.layers[i], hooks);
+      x = done.x;
+      return { ...cache.layers[i], own: done.own };
+    });
+    return { states: x, cache: { length: cache.length + ids.length, layers } };
+  }
+
+  // Decoder states to logits, with the embedding matrix again (section 3.4).
+  /** @param {Tensor} states */
+  project(states, hooks = null) {
+    return atSite(hooks, "hook_logits", linear(states, this.embedding, this.outputBias));
+  }
+
+  // Logits of the token after each target position; `target` begins with `<s>`.
+  /** @param {number[]} source @param {number[]} target */
+  forward(source, target, hooks = null) {
+    const cache = this.start(this.encode(source, hooks), hooks);
+    return this.project(this.decode(target, cache, hooks).states, hooks);
+  }
+
+  // Rows of the shared matrix × √d_model (section 3.4).
+  /** @param {number[]} ids */
+  embed(ids) {
+    const [factor, rows] = [this.config.scale_embedding ? Math.sqrt(this.config.d_model) : 1, new Tensor([ids.length, this.config.d_model])];
+    ids.forEach((id, i) => rows.row(i).set(this.embedding.row(id).map((value) => value * factor)));
+    return rows;
+  }
+}

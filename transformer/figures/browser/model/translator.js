@@ -1,0 +1,100 @@
+// Text in, text and everything the model did out.
+
+import { beamSearch, lengthPenalty } from "./beam.js";
+import { recordInto, siteNames, siteOf, together } from "./hooks.js";
+import { fastProducts } from "./kernel.js";
+import { readSafetensors } from "./safetensors.js";
+import { greedy } from "./search.js";
+import { Transformer } from "./transformer.js";
+import { Vocabulary } from "./vocabulary.js";
+
+const MAX_SOURCE = 512; // pieces that are translated at once
+const EXTRA_LENGTH = 50; // an output may be 50 pieces longer than its input (section 6.1)
+
+// What a visitor can put right; the message is a sentence.
+export class BadText extends Error {}
+
+/**
+ * A translation and the pass that made it: `sites` are the tensors by the names of siteNames.
+ * @typedef {{
+ *   source: string, text: string, srcTokens: string[], tgtTokens: string[], predictedTokens: string[],
+ *   srcIds: number[], ids: number[], finished: boolean, logProbability: number, score: number,
+ *   steps: { candidates: Candidate[], chosen: Candidate }[], tree: any, caches: any[],
+ *   config: any, sites: Record<string, import("./tensor.js").Tensor>,
+ *   weights(kind: string, layer: number): import("./tensor.js").Tensor,
+ * }} Trace
+ * @typedef {{ token: string, id: number, probability: number }} Candidate
+ */
+
+export class Translator {
+  /** @param {any} config of the checkpoint @param {Uint8Array} weights model.safetensors @param {Uint8Array} vocabulary vocabulary.model @param {boolean} fast whether to use SIMD where there is */
+  constructor(config, weights, vocabulary, fast = true) {
+    this.vocabulary = new Vocabulary(vocabulary);
+    const allocate = fast ? fastProducts(2.1 * weights.length) : null; // each number is twice as long in float32
+    this.model = new Transformer(config, readSafetensors(weights, allocate ?? undefined));
+    if (this.vocabulary.pieces.length !== this.model.config.vocab_size) {
+      throw new Error(`The model was made for ${this.model.config.vocab_size} pieces, the vocabulary has ${this.vocabulary.pieces.length}; they must be the same.`);
+    }
+  }
+
+  // The ids of a text that can be translated; else BadText says what is wrong.
+  /** @param {string} text */
+  encode(text) {
+    const ids = this.vocabulary.encode(text);
+    const { positions, max_len } = this.model.config;
+    const limit = positions === "learned" ? Math.min(MAX_SOURCE, max_len) : MAX_SOURCE;
+    if (ids.length === 1) throw new BadText("Type a few words, and watch them being translated.");
+    if (ids.length > limit) throw new BadText(`The text has ${ids.length} pieces; at most ${limit} can be translated at once. Split it into sentences.`);
+    return ids;
+  }
+
+  // Translate, then pass once more over the finished output and keep what stands at every site.
+  /**
+   * @param {string} text
+   * @param {{ prefix?: number[], target?: number[], beamSize?: number, alpha?: number, candidates?: number, hooks?: any, names?: string[] }} [options]
+   * @returns {Generator<number[], Trace>} yields the ids so far
+   */
+  *trace(text, { prefix = [], beamSize = 1, alpha = 0.6, candidates = 8, hooks = null, names } = {}) {
+    const { model, vocabulary } = this;
+    const { config } = model;
+    const srcIds = this.encode(text);
+    const most = config.positions === "learned" ? config.max_len : Infinity;
+    const limit = Math.min(srcIds.length + EXTRA_LENGTH, most);
+    /** @type {Record<string, import("./tensor.js").Tensor>} */
+    const sites = {};
+    const recording = together(hooks, recordInto(sites, names ?? siteNames(config).filter((name) => name !== "hook_logits")));
+    const memory = model.encode(srcIds, recording);
+    yield [];
+    const search = beamSize > 1 ? beamSearch : greedy;
+    const found = yield* search(model, memory, { limit, prefix, beamSize, alpha, candidates, hooks });
+    const { ids } = found;
+    const read = [config.bos_id, ...ids.slice(0, -1)];
+    const pass = model.decode(read, model.start(memory, recording), recording);
+    if (names?.includes("hook_logits")) model.project(pass.states, recording);
+    const logProbability = found.logProbabilities.reduce((a, b) => a + b, 0);
+    const named = (id, probability) => ({ token: vocabulary.pieces[id].text, id, probability });
+    return {
+      source: text, text: vocabulary.decode(ids), srcIds, ids,
+      srcTokens: vocabulary.tokens(srcIds), tgtTokens: vocabulary.tokens(read), predictedTokens: vocabulary.tokens(ids),
+      finished: ids.at(-1) === config.eos_id,
+      logProbability,
+      score: logProbability / lengthPenalty(ids.length, alpha),
+      steps: found.candidates.map((row, i) => ({
+        candidates: row.ids.map((id, j) => named(id, row.probabilities[j])),
+        chosen: named(ids[i], Math.exp(found.logProbabilities[i])),
+      })),
+      tree: found.tree ? { ...found.tree, token: vocabulary.tokens(found.tree.id) } : null,
+      caches: found.caches, config, sites,
+      weights: (kind, layer) => sites[siteOf(kind, layer, "weights")],
+    };
+  }
+}
+
+// A generator run to its end.
+/** @template T @param {Generator<unknown, T>} steps @returns {T} */
+export function finish(steps) {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return /** @type {T} */ (value);
+  }
+}

@@ -1,0 +1,129 @@
+// Text to pieces and back: a SentencePiece unigram model (Kudo 2018) with byte fallback, read from a
+// checkpoint's vocabulary.model. The same pieces as the sentencepiece package gives (tests/figures/test_browser_model.py).
+
+import { Normalizer } from "./normalizer.js";
+import { readMessage } from "./protobuf.js";
+
+const [NORMAL, UNKNOWN, CONTROL, BYTE] = [1, 2, 3, 6]; // kinds of pieces
+const UNIGRAM = 1;
+const UNKNOWN_PENALTY = 10; // below the least probable piece
+
+export class Vocabulary {
+  /** @param {Uint8Array} model the bytes of vocabulary.model */
+  constructor(model) {
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    const [pieces, trainer, normalizer] = [[], {}, { 3: 1, 4: 1 }];
+    try {
+      readMessage(model, (number, value) => {
+        if (number === 1) {
+          const piece = { text: "", score: 0, kind: NORMAL };
+          readMessage(value, (part, found) => {
+            if (part === 1) piece.text = decoder.decode(found);
+            if (part === 2) piece.score = found;
+            if (part === 3) piece.kind = found;
+          });
+          pieces.push(piece);
+        }
+        if (number === 2) readMessage(value, (part, found) => { trainer[part] = found; });
+        if (number === 3) readMessage(value, (part, found) => { normalizer[part] = found; });
+      });
+    } catch {
+      throw new Error("The vocabulary file is damaged: it is no SentencePiece model.");
+    }
+    if (!pieces.length || (trainer[3] ?? UNIGRAM) !== UNIGRAM) throw new Error("The vocabulary must be a SentencePiece unigram model.");
+    this.pieces = pieces;
+    this.byteFallback = Boolean(trainer[35]);
+    this.normalizer = new Normalizer(normalizer[2] ?? new Uint8Array(), { dummyPrefix: Boolean(normalizer[3]), singleSpaces: Boolean(normalizer[4]) });
+    this.unknown = pieces.findIndex(({ kind }) => kind === UNKNOWN);
+    this.end = trainer[42] ?? 2;
+    this.ids = new Map(); // of ordinary pieces, by their text
+    this.bytes = new Map(); // of the pieces <0x00> … <0xFF>, by their number
+    this.longest = 0;
+    let least = Infinity;
+    pieces.forEach(({ text, score, kind }, id) => {
+      if (kind === BYTE) this.bytes.set(parseInt(text.slice(3, 5), 16), id);
+      if (kind !== NORMAL) return;
+      this.ids.set(text, id);
+      this.longest = Math.max(this.longest, [...text].length);
+      least = Math.min(least, score);
+    });
+    this.unknownScore = Math.fround(least - UNKNOWN_PENALTY);
+  }
+
+  // The ids of a text, `</s>` last. Of all ways to cut it the one whose pieces have the greatest product of
+  // probabilities, found from left to right (Viterbi 1967); sums in float32, as in SentencePiece.
+  /** @param {string} text @returns {number[]} */
+  encode(text) {
+    const letters = [...this.normalizer.normalize(text)];
+    const best = letters.map(() => null); // how the best cut of the first i + 1 letters ends
+    for (let from = 0; from < letters.length; from++) {
+      const before = from ? best[from - 1].score : 0;
+      const offer = (to, id, own) => {
+        const score = Math.fround(own + before);
+        if (!best[to] || score > best[to].score) best[to] = { id, from, score };
+      };
+      let piece = "";
+      for (let to = from; to < Math.min(letters.length, from + this.longest); to++) {
+        piece += letters[to];
+        const id = this.ids.get(piece);
+        if (id !== undefined) offer(to, id, this.pieces[id].score);
+        else if (to === from) offer(to, this.unknown, this.unknownScore);
+      }
+    }
+    const ids = [];
+    for (let to = letters.length - 1; to >= 0; to = best[to].from - 1) {
+      const { id, from } = best[to];
+      if (id !== this.unknown) ids.push(id);
+      else if (this.byteFallback) ids.push(...this.bytesOf(letters[from]).reverse());
+      else if (ids.at(-1) !== this.unknown) ids.push(id);
+    }
+    return [...ids.reverse(), this.end];
+  }
+
+  // The text of the ids up to the first `</s>`.
+  /** @param {number[]} ids */
+  decode(ids) {
+    const stop = ids.indexOf(this.end);
+    let [text, run] = ["", []];
+    const finishRun = () => { text += decodedBytes(run); run = []; };
+    for (const id of stop < 0 ? ids : ids.slice(0, stop)) {
+      const { text: piece, kind } = this.pieces[id];
+      if (kind === BYTE) { run.push(parseInt(piece.slice(3, 5), 16)); continue; }
+      finishRun();
+      if (kind === UNKNOWN) text += " ⁇ ";
+      else if (kind !== CONTROL) text += (text ? piece : piece.replace(/^▁/, "")).replaceAll("▁", " ");
+    }
+    finishRun();
+    return text;
+  }
+
+  /** @param {number[]} ids */
+  tokens(ids) {
+    return ids.map((id) => this.pieces[id].text);
+  }
+
+  /** @param {string} letter */
+  bytesOf(letter) {
+    return [...new TextEncoder().encode(letter)].map((byte) => this.bytes.get(byte));
+  }
+}
+
+// Bytes as text; each byte that belongs to no character is "�".
+/** @param {number[]} bytes */
+function decodedBytes(bytes) {
+  let text = "";
+  for (let at = 0; at < bytes.length;) {
+    const found = [1, 2, 3, 4].map((length) => strict(bytes.slice(at, at + length))).find((letter) => letter !== null);
+    text += found ?? "�";
+    at += found === undefined ? 1 : new TextEncoder().encode(found).length;
+  }
+  return text;
+}
+
+function strict(bytes) {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(new Uint8Array(bytes));
+  } catch {
+    return null;
+  }
+}
