@@ -192,6 +192,10 @@ class TrainingConfig(_Record):
         cooldown: last share of the run in which the rate falls in a line to 0 (paper: none).
         label_smoothing: ε_ls (0.1).
         join: share of the examples that are two to four random pairs end to end (paper: none).
+        typing_noise: share of the examples whose source is changed as people type: without its
+            final mark, in another case, with stray spaces (`text.typing_noise`; paper: none).
+        subword_alpha: exponent of subword regularisation on half of the sources (Kudo 2018); 0
+            means none.
         blur_price: λ of λ·(1 - Σ α²) in the loss, nats, for the rows of attention in the mean:
             it makes heads choose (paper: none; `loss.AttentionPrice`).
         likeness_price: λ of λ·Σ ᾱ² in the loss, nats, for the mean row ᾱ of each head: it sends
@@ -213,6 +217,8 @@ class TrainingConfig(_Record):
     cooldown: float = 0.0
     label_smoothing: float = 0.1
     join: float = 0.0
+    typing_noise: float = 0.0
+    subword_alpha: float = 0.0
     blur_price: float = 0.0
     likeness_price: float = 0.0
     clip_norm: float = 1.0
@@ -229,8 +235,8 @@ class TrainingConfig(_Record):
             1, "steps", "batch_tokens", "warmup", "valid_every", "save_every", "average"
         )
         self._check_at_least(0, "minutes", "learning_rate", "clip_norm", "patience", "seed")
-        self._check_at_least(0, "blur_price", "likeness_price")
-        for name in ("cooldown", "label_smoothing", "join"):
+        self._check_at_least(0, "blur_price", "likeness_price", "subword_alpha")
+        for name in ("cooldown", "label_smoothing", "join", "typing_noise"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(
                     f"{name} must be at least 0 and below 1, not {getattr(self, name)}"

@@ -8,7 +8,7 @@ Translation"); here they are random ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -17,6 +17,8 @@ import numpy.typing as npt
 from transformer.text.store import Ids, Lengths
 
 MOST_JOINED = 4
+Vary = Callable[[Sequence[tuple[Ids, Ids]], np.random.Generator], list[tuple[Ids, Ids]]]
+"""Changed pairs of ids, as many as were given."""
 
 
 @runtime_checkable  # the tests check it at every call
@@ -47,6 +49,7 @@ class Examples:
         max_len: int,
         seed: int,
         epoch: int,
+        vary: Vary | None = None,
     ) -> None:
         """
         Args:
@@ -55,6 +58,9 @@ class Examples:
             join: share of the examples that are two to four random pairs (2, 3 and 4 alike).
             max_len: ids of a side; what would be longer when joined stays single.
             seed, epoch: the draw depends on these two alone.
+            vary: changes the pairs of the epoch before they are joined, all of them at once;
+                they are then kept in memory. A pair that becomes longer than `max_len` on a side
+                stays as it was.
         """
         random = np.random.default_rng([seed, epoch, 1])
         self._stores = stores
@@ -68,6 +74,16 @@ class Examples:
             np.concatenate([getattr(store, side) for store in stores])[order]
             for side in ("src_lengths", "tgt_lengths")
         )
+        self._varied: list[tuple[Ids, Ids]] | None = None
+        if vary is not None:
+            pairs = [self._stored(number) for number in order.tolist()]
+            self._varied = [
+                new if max(map(len, new)) <= max_len else old
+                for old, new in zip(pairs, vary(pairs, random), strict=True)
+            ]
+            src, tgt = (
+                np.array([len(pair[side]) for pair in self._varied], np.int32) for side in (0, 1)
+            )
         sizes = _sizes(len(order), join, random)
         sizes = _within(sizes, src, tgt, max_len)
         self._order, self._firsts = order, np.cumsum(sizes) - sizes
@@ -84,7 +100,10 @@ class Examples:
             raise IndexError(f"Example {index} is outside the epoch's 0 to {len(self) - 1}.")
         first = int(self._firsts[index])
         last = first + int(self._sizes[index])
-        parts = [self._stored(n) for n in self._order[first:last].tolist()]
+        if self._varied is not None:
+            parts = self._varied[first:last]
+        else:
+            parts = [self._stored(n) for n in self._order[first:last].tolist()]
         src, tgt = ([part[side] for part in parts] for side in (0, 1))
         return _joined(src), _joined(tgt)
 

@@ -163,6 +163,29 @@ class Vocabulary:
         ids: list[list[int]] = self._model.encode(clean, add_eos=True, num_threads=threads or -1)
         return ids
 
+    def sample_batch(self, texts: Sequence[str], *, alpha: float, seed: int) -> list[list[int]]:
+        """Encode each text with a segmentation drawn at random (subword regularisation, Kudo 2018).
+
+        Args:
+            alpha: exponent of a segmentation's probability: 0 draws all alike, large values nearly
+                always the best one. The paper uses 0.1 to 0.5.
+            seed: the same seed draws the same segmentations.
+
+        Raises ValueError for a vocabulary of two models, which has no such draw here.
+        """
+        if self.pair is not None:
+            raise ValueError("a vocabulary of two models, one a side, cannot sample segmentations")
+        sentencepiece.set_random_generator_seed(seed % (1 << 31))
+        ids: list[list[int]] = self._model.encode(
+            [_clean(text) for text in texts],
+            add_eos=True,
+            enable_sampling=True,
+            alpha=alpha,
+            nbest_size=-1,
+            num_threads=1,  # one generator a thread: more threads would draw in another order
+        )
+        return ids
+
     @property
     def target_languages(self) -> tuple[str, ...]:
         """Codes that a source can ask for by its first token, "fra" for ">>fra<<"; most have none.

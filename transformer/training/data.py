@@ -14,13 +14,16 @@ from transformer.analysis.corpora.gold import Link
 from transformer.config import TrainingConfig
 from transformer.text import CorpusError, Examples, TokenStore, Vocabulary, batch_plan, read_pairs
 from transformer.text import Pairs as EncodedPairs
+from transformer.text.store import Ids
 from transformer.text.tasks import TASKS, Task, split
+from transformer.text.typing_noise import typing_variant
 from transformer.training.run import Progress, RunFolder
 
 Pairs = Callable[[], Iterator[tuple[str, str]]]
 SET_ASIDE_EVERY, SET_ASIDE_MOST = 50, 2000
 PAIRS_OF_A_TASK = {"n_train": 20_000, "n_valid": 500}
 TELL_EVERY = 1_000_000  # pairs
+SAMPLED_SHARE = 0.5  # of the sources, where `subword_alpha` is above 0
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,8 @@ class Prepared:
 
     def epoch(self, config: TrainingConfig, epoch: int) -> EncodedPairs:
         """What one epoch reads."""
-        if not self.added and not config.join:
+        varies = config.typing_noise > 0 or config.subword_alpha > 0
+        if not self.added and not config.join and not varies:
             return self.train
         return Examples(
             (self.train, *self.added),
@@ -154,7 +158,42 @@ class Prepared:
             max_len=self.train.max_len,
             seed=config.seed,
             epoch=epoch,
+            vary=functools.partial(vary_pairs, self.vocabulary, config) if varies else None,
         )
+
+
+def vary_pairs(
+    vocabulary: Vocabulary,
+    config: TrainingConfig,
+    pairs: Sequence[tuple[Ids, Ids]],
+    random: np.random.Generator,
+) -> list[tuple[Ids, Ids]]:
+    """Apply `typing_noise` and `subword_alpha` to the pairs of one epoch.
+
+    Only sources are segmented at random. Targets too would teach the model several segmentations
+    of each next word, and its most probable tokens would no longer be words to look at.
+    """
+    texts = [(vocabulary.decode(src), vocabulary.decode(tgt)) for src, tgt in pairs]
+    noisy = random.random(len(texts)) < config.typing_noise
+    texts = [
+        typing_variant(*pair, random) if changed else pair
+        for pair, changed in zip(texts, noisy.tolist(), strict=True)
+    ]
+    sources = vocabulary.encode_batch([src for src, _ in texts])
+    targets = vocabulary.encode_batch([tgt for _, tgt in texts], target=True)
+    if config.subword_alpha:
+        sampled = np.flatnonzero(random.random(len(texts)) < SAMPLED_SHARE).tolist()
+        drawn = vocabulary.sample_batch(
+            [texts[number][0] for number in sampled],
+            alpha=config.subword_alpha,
+            seed=int(random.integers(1 << 31)),
+        )
+        for number, ids in zip(sampled, drawn, strict=True):
+            sources[number] = ids
+    return [
+        (np.asarray(src, old[0].dtype), np.asarray(tgt, old[1].dtype))
+        for src, tgt, old in zip(sources, targets, pairs, strict=True)
+    ]
 
 
 def prepare(
