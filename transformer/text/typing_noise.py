@@ -18,8 +18,8 @@ _INNER_MARK = re.compile(r"(\w)([,;])\s")
 def typing_variant(src: str, tgt: str, random: np.random.Generator) -> tuple[str, str]:
     """Return the pair with one to three random changes.
 
-    Half of the variants lose the final mark on both sides (none if only one side has one), two
-    thirds of them change case, and one in eight changes its spacing.
+    Half of the variants lose the final mark on both sides (none if only one side has one), 70 %
+    change case, and one in eight changes its spacing.
     """
     if random.random() < 0.5:
         src, tgt = without_final_mark(src, tgt)
@@ -28,7 +28,7 @@ def typing_variant(src: str, tgt: str, random: np.random.Generator) -> tuple[str
         src = src[:1].lower() + src[1:]
     elif draw < 0.55:
         src = src.lower()
-    elif draw < 0.66:
+    elif draw < 0.7:
         src = src.upper()
     if random.random() < 0.125:
         src = _respaced(src, random)
