@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from transformer.inference.trace import Trace
     from transformer.inference.translator import Translator
 
-__all__ = ["Hooks", "Trace", "Translator"]
+__all__ = ["Hooks", "Trace", "Translator", "__version__"]
+__version__ = "0.1.0"
 
 _ROOMS = {
     "Hooks": "transformer.hooks",

@@ -80,9 +80,9 @@ class ModelConfig(_Record):
     Attributes:
         vocab_size: entries of the vocabulary that source and target share.
         d_model: width of the residual stream (paper: 512).
-        n_layers: N, layers of the encoder and again of the decoder (6).
-        n_heads: h, heads of each attention (8).
-        d_ff: inner width of the feed-forward network (2048).
+        n_layers: N, layers of the encoder and again of the decoder (paper: 6).
+        n_heads: h, heads of each attention (paper: 8).
+        d_ff: inner width of the feed-forward network (paper: 2048).
         dropout: P_drop on each sublayer's output and on the embedding sums (section 5.4).
         score: how a query and a key are compared. "scaled_dot" is eq. (1); "dot" leaves out
             1/√d_k; "additive" is Bahdanau et al. 2015, v·tanh(q + k), for each head.
@@ -190,7 +190,7 @@ class TrainingConfig(_Record):
         learning_rate: the peak, reached at the end of the warm-up; 0 means the paper's own,
             d_model^-0.5 · warmup^-0.5 (eq. 3).
         cooldown: last share of the run in which the rate falls in a line to 0 (paper: none).
-        label_smoothing: ε_ls (0.1).
+        label_smoothing: ε_ls (paper: 0.1).
         join: share of the examples that are two to four random pairs end to end (paper: none).
         typing_noise: share of the examples whose source is changed as people type: without its
             final mark, in another case, with stray spaces (`text.typing_noise`; paper: none).

@@ -77,12 +77,14 @@ def test_heads_that_are_off_together(shell: Shell, checkpoint: Path, corpus: Pat
 def test_into_a_file_and_only_the_first_sentences(
     shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
 ) -> None:
-    path = tmp_path / "out" / "board.json"
+    path = tmp_path / "board.json"
     words = ("--what", "alignment", "--corpus", corpus, "--json", "--sentences", 1)
     said = shell("analyse", checkpoint, *words, "--output", path)
     assert (said.status, said.out) == (0, "")
     assert json.loads(path.read_text())["corpus"]["sentences"] == 1
-    assert [file.name for file in path.parent.iterdir()] == ["board.json"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["board.json", "mine.tsv"]
+    missing = tmp_path / "out/board.json"
+    refused(shell("analyse", checkpoint, *words, "--output", missing), "there is no folder")
 
 
 def test_sentences_of_ours_by_their_name(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import sacrebleu
 
 from tests.cli.conftest import Shell, refused
 from transformer import Translator
+from transformer.training import console
 from transformer.training.quality import joined
 
 
@@ -91,3 +92,14 @@ def test_neighbours_are_joined_with_their_references(
     table.write_text("She paints.\tElle peint.\n" + "She sells.\tElle vend.\n" * 2, "utf-8")
     said = shell("evaluate", checkpoint, table, "--join", 2, "--max-len", 4)
     assert "1 sentences, 2 references" in said.out
+
+
+def test_progress_is_said_where_there_is_no_terminal(
+    shell: Shell, checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "LINE_EVERY", 0.0)
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("a b\tc d\nd e\tf g\n")
+    said = shell("evaluate", checkpoint, pairs, "--max-len", 3, "--batch", 1)
+    assert said.status == 0
+    assert " 50.0% 1 sentences, ? left\n" in said.err

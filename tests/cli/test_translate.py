@@ -156,3 +156,13 @@ def test_a_sentence_does_not_wait_for_what_it_does_not_need(checkpoint: Path) ->
     assert "transformer.inference.translator" in loaded
     assert slow & loaded == set()
     assert not [name for name in loaded if name.startswith("transformer.analysis")]
+
+
+def test_a_trace_in_a_folder_that_is_not_there_is_refused_before_any_work(
+    shell: Shell, checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Translator, "load", Mock(side_effect=AssertionError))
+    path = tmp_path / "nope/x.npz"
+    said = shell("translate", TEXT, "--checkpoint", checkpoint, "--trace", path)
+    refused(said, f"{path} cannot be written: there is no folder {path.parent}")
+    assert [*tmp_path.iterdir()] == []

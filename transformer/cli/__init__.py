@@ -1,4 +1,4 @@
-"""`heads-up COMMAND`, `python -m transformer COMMAND`: a thin door, one file a command."""
+"""Command line, `heads-up COMMAND` or `python -m transformer COMMAND`: one file a command."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NoReturn
 
+from transformer import __version__
 from transformer.text.visible import shown
 from transformer.training.console import log
 from transformer.training.errors import out_of_memory
@@ -18,17 +19,17 @@ Command = Callable[[argparse.Namespace], int]
 # Each is the file of its name, read when it is asked for: who translates a sentence does not wait
 # for what measures a corpus.
 COMMANDS = {
-    "serve": "the app, in a browser; what `heads-up` alone does",
+    "serve": "the app, in a browser; `heads-up` without a command does the same",
     "train": "train a model on sentence pairs",
     "translate": "translate a text, or lines from stdin",
-    "trace": "a file of sentences as one dataset: Parquet and npz",
+    "trace": "trace a file of sentences into one dataset: Parquet and npz",
     "evaluate": "BLEU and chrF on a file of pairs",
     "analyse": "what heads do over a corpus: CSV or JSON",
     "gates": "learn which heads a checkpoint needs",
     "inspect": "what a checkpoint is",
-    "import": "a Marian model of transformers made a checkpoint",
-    "export": "a checkpoint as a folder that transformers opens",
-    "site": "the course with its views as a site that needs no server",
+    "import": "make a checkpoint of a Marian model of transformers",
+    "export": "write a checkpoint as a folder that transformers opens",
+    "site": "write the course and its views as a site that needs no server",
 }
 LONGEST = 1000
 """Letters of an error: the system repeats a name that is too long for it."""
@@ -36,13 +37,20 @@ LONGEST = 1000
 FILES = {"import": "import_model", "export": "export_model"}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 if it went well, 1 with a sentence on standard error if not."""
+def main(arguments: Sequence[str] | None = None, program: str = "python -m transformer") -> int:
+    """Run one command; 0 if it went well, 1 with a sentence on standard error if not.
+
+    Args:
+        program: how the user calls it, for the usage lines.
+    """
     arguments = sys.argv[1:] if arguments is None else arguments
     command = arguments[0] if arguments else None
-    # What stands behind `serve` is Streamlit's, `--help` too.
-    ours = arguments[:1] if command == "serve" else arguments
-    options = _parser(command).parse_args(ours, argparse.Namespace(settings=arguments[len(ours) :]))
+    # All options of `serve` but --help are Streamlit's.
+    ours = arguments
+    if command == "serve":
+        ours = ["serve", *(["--help"] if {"-h", "--help"} & {*arguments} else [])]
+    settings = argparse.Namespace(settings=arguments[1:])
+    options = _parser(command, program).parse_args(ours, settings)
     run: Command = options.run_command
     try:
         return run(options)
@@ -66,20 +74,21 @@ class _Parser(argparse.ArgumentParser):
 
 
 def heads_up() -> int:
-    """As `main`, for the installed command: with no command, or settings of the server alone, it
-    serves the app."""
-    given = sys.argv[1:]
-    serves = not given or (given[0].startswith("--") and given[0] != "--help")
-    return main(["serve", *given] if serves else given)
-
-
-def _parser(command: str | None) -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="python -m transformer", description="Translate, train, measure and look into models."
+    """Run the installed command `heads-up`: as `main`, and serve the app if there is no command, or
+    if there are only settings of the server."""
+    arguments = sys.argv[1:]
+    serves = not arguments or (
+        arguments[0].startswith("--") and arguments[0] not in ("--help", "--version")
     )
+    return main(["serve", *arguments] if serves else arguments, "heads-up")
+
+
+def _parser(command: str | None, program: str) -> argparse.ArgumentParser:
+    parser = _Parser(prog=program, description="Translate, train, measure and look into models.")
+    parser.add_argument("--version", action="version", version=f"Heads Up {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, what in COMMANDS.items():
-        added = commands.add_parser(name, help=what)
+        added = commands.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.")
         if name == command:
             module = import_module(f"{__name__}.{FILES.get(name, name)}")
             module.add_arguments(added)

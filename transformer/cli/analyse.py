@@ -10,14 +10,14 @@ from transformer.analysis.corpora import NAMES, Corpus, corpus_for
 from transformer.analysis.findings import FINDINGS
 from transformer.analysis.findings.beside_checkpoint import keep
 from transformer.analysis.reports import OPTIONS, REPORTS, report
-from transformer.cli.options import add_device, result
+from transformer.cli.options import add_checkpoint, add_device, check_output, result
 from transformer.inference import Translator
 from transformer.text.files import atomic_path
 from transformer.training.console import progress_bar
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("checkpoint")
+    add_checkpoint(parser)
     parser.add_argument("--what", default="heads", help=f"one of {', '.join(REPORTS)} (heads)")
     parser.add_argument(
         "--corpus",
@@ -58,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
             raise ValueError(f"--{name} is for --what {' or '.join(fitting)}, not {options.what}")
     if options.keep and options.what != "findings":
         raise ValueError(f"--keep is for --what findings, not {options.what}")
+    check_output(options.output)
     given = None
     if options.corpus is not None:
         given = Corpus.named(options.corpus) or Corpus.read(options.corpus, options.links)

@@ -4,45 +4,61 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 
-from tqdm import tqdm
-
-from transformer.cli.options import add_decoding, add_pairs, check_pairs, decoding_options, result
+from transformer.cli.options import (
+    add_checkpoint,
+    add_decoding,
+    add_pairs,
+    check_output,
+    check_pairs,
+    decoding_options,
+    result,
+)
 from transformer.inference import Translator
 from transformer.text import read_references
 from transformer.text.files import atomic_path
+from transformer.training.console import progress_bar
 from transformer.training.quality import evaluate, joined
+
+BEAM_SIZE = 4
+"""As the paper measures (section 6.1)."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("checkpoint")
+    add_checkpoint(parser)
     add_pairs(parser, "pairs", "sentences with their references")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--batch", type=int, default=32, help="sentences at a time")
+    parser.add_argument("--json", action="store_true", help="the figures as JSON")
     parser.add_argument(
-        "--join", type=int, default=1, metavar="N", help="every N neighbouring sentences as one"
+        "--batch", type=int, default=32, help="sentences translated side by side (32)"
     )
-    parser.add_argument("--output", metavar="FILE", help="keep the translations, one a line")
-    add_decoding(parser)
+    parser.add_argument(
+        "--join",
+        type=int,
+        default=1,
+        metavar="N",
+        help="join every N neighbouring sentences (1)",
+    )
+    parser.add_argument("--output", metavar="FILE", help="write the translations there, one a line")
+    add_decoding(parser, BEAM_SIZE)
 
 
 def run(options: argparse.Namespace) -> int:
     if options.batch < 1:
         raise ValueError(f"--batch must be at least 1, not {options.batch}")
     check_pairs(options.pairs)
+    check_output(options.output)
     sources, references = joined(*read_references(*options.pairs), options.join)
     translator = Translator.load(options.checkpoint, options.device)
     decoding = decoding_options(options)
     if "method" not in decoding:
-        decoding = {"beam_size": 4, **decoding}  # as the paper measures (section 6.1)
-    with tqdm(total=len(sources), unit=" sentences", file=sys.stderr, disable=None) as bar:
+        decoding = {"beam_size": BEAM_SIZE, **decoding}
+    with progress_bar() as progress:
         scores, hypotheses = evaluate(
             translator,
             sources,
             references,
             batch_size=options.batch,
-            progress=lambda done: bar.update(done - bar.n),
+            progress=lambda done: progress(done / len(sources), f"{done:,} sentences"),
             **decoding,
         )
     if options.output:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from transformer.cli.options import result
+from transformer.cli.options import add_checkpoint, result
 from transformer.exchange import export_marian
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("checkpoint")
+    add_checkpoint(parser)
     parser.add_argument("out", help="a new folder")
     parser.add_argument("--to", choices=("marian",), default="marian", help="marian")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from transformer.analysis.corpora import Corpus, corpus_for
 from transformer.analysis.interventions.switching import KINDS
 from transformer.checkpoint import load_languages, save_checkpoint
-from transformer.cli.options import add_device, result
+from transformer.cli.options import add_checkpoint, add_device, result
 from transformer.inference import Translator
 from transformer.languages import front_matter
 from transformer.training.console import progress_bar
@@ -18,7 +18,7 @@ from transformer.training.gates import LearnedGates, learn_gates
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("checkpoint")
+    add_checkpoint(parser)
     parser.add_argument("folder", help="a new folder, for the checkpoint with its gates")
     parser.add_argument(
         "--penalty", type=float, required=True, help="what a head must be worth, nats a token: 0.02"
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--round", action="store_true", help="end with gates of 0 or 1, whichever is likelier"
     )
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="of the gates and the sentences (1)")
     parser.add_argument("--corpus", metavar="FILE", help="as in analyse")
     parser.add_argument("--json", action="store_true", help="every head's gate")
     add_device(parser)

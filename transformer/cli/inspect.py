@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from transformer.checkpoint import checkpoint_hash, load_checkpoint, load_languages
-from transformer.cli.options import result
+from transformer.cli.options import add_checkpoint, result
 from transformer.languages import called
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("checkpoint")
-    parser.add_argument("--json", action="store_true")
+    add_checkpoint(parser)
+    parser.add_argument("--json", action="store_true", help="the facts as JSON")
     parser.add_argument("--hooks", action="store_true", help="list every hook by name")
 
 

@@ -4,16 +4,39 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
 from transformer.device import DEVICES
+from transformer.house import find_checkpoint, named_checkpoints
 from transformer.text.visible import shown
 
 PAIRS = "one .tsv[.gz] (source, tab, target), or two parallel text files"
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--device", default="auto", help=f"one of {', '.join(DEVICES)}")
+    parser.add_argument("--device", default="auto", help=f"one of {', '.join(DEVICES)} (auto)")
+
+
+def add_checkpoint(parser: argparse.ArgumentParser, name: str = "checkpoint") -> None:
+    """`name`, an argument or an option, for a folder or a name; an option is en-fr by default."""
+    text = f"a checkpoint's folder, or its name: {', '.join(named_checkpoints())}"
+    if name.startswith("-"):
+        parser.add_argument(
+            name,
+            metavar="CHECKPOINT",
+            type=find_checkpoint,
+            default="en-fr",
+            help=f"{text} (en-fr)",
+        )
+    else:
+        parser.add_argument(name, metavar="CHECKPOINT", type=find_checkpoint, help=text)
+
+
+def check_output(path: str | None) -> None:
+    """Raises ValueError if the folder that a file is to be written into does not exist."""
+    if path is not None and not Path(path).absolute().parent.is_dir():
+        raise ValueError(f"{path} cannot be written: there is no folder {Path(path).parent}")
 
 
 def add_pairs(parser: argparse.ArgumentParser, name: str, what: str) -> None:
@@ -27,15 +50,28 @@ def check_pairs(files: list[str] | None) -> None:
         raise ValueError(f"give {PAIRS}, not {len(files)} files")
 
 
-def add_decoding(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--method", choices=("greedy", "beam", "sample"), help="else by --beam")
-    parser.add_argument("--beam", type=int, dest="beam_size", help="hypotheses kept (paper: 4)")
-    parser.add_argument("--length-penalty", type=float, help="α of the beam's score (0.6)")
-    parser.add_argument("--temperature", type=float, help="of sampling")
-    parser.add_argument("--top-k", type=int, help="sample from the k most probable pieces")
-    parser.add_argument("--top-p", type=float, help="… from the fewest that hold this probability")
-    parser.add_argument("--seed", type=int, help="of sampling")
-    parser.add_argument("--max-len", type=int, help="most pieces of an output (source + 50)")
+def add_decoding(parser: argparse.ArgumentParser, beam_size: int = 1) -> None:
+    """Options of the search; `beam_size` is what the command does without any of them."""
+    method = "greedy" if beam_size == 1 else f"beam, of {beam_size}"
+    search = parser.add_argument_group("decoding")
+    search.add_argument(
+        "--method",
+        choices=("greedy", "beam", "sample"),
+        help=f"how outputs are searched for ({method}; beam if --beam is more than 1)",
+    )
+    search.add_argument(
+        "--beam", type=int, dest="beam_size", help=f"beam size ({beam_size}; the paper has 4)"
+    )
+    search.add_argument("--length-penalty", type=float, help="α of the score of a beam (0.6)")
+    search.add_argument("--temperature", type=float, help="divides the logits of sampling (1)")
+    search.add_argument("--top-k", type=int, help="sample from the k most probable tokens (all)")
+    search.add_argument(
+        "--top-p", type=float, help="sample from the fewest tokens of this probability (1)"
+    )
+    search.add_argument("--seed", type=int, help="of sampling (a new one each time)")
+    search.add_argument(
+        "--max-len", type=int, help="most tokens of an output (those of the source + 50)"
+    )
     add_device(parser)
 
 

@@ -14,8 +14,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    # What pages remember is Streamlit's to keep, which warns here that nobody visits.
-    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel("ERROR")
+    # Streamlit keeps what pages remember, and warns that there is no browser session here.
+    for logger in ("scriptrunner_utils.script_run_context", "state.session_state_proxy"):
+        logging.getLogger(f"streamlit.runtime.{logger}").setLevel("ERROR")
     with progress_bar() as progress:
         write_site(options.out, progress)
     return 0

@@ -7,8 +7,7 @@ import argparse
 from transformer.analysis.corpora import NAMES, Corpus
 from transformer.analysis.dataset import write_dataset
 from transformer.analysis.interventions.switching import named_heads
-from transformer.cli.options import add_decoding, decoding_options
-from transformer.house import HOUSE
+from transformer.cli.options import add_checkpoint, add_decoding, decoding_options
 from transformer.inference import Translator
 from transformer.training.console import progress_bar
 
@@ -23,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "out", metavar="OUT", help="a new folder, or a new file OUT.zip with the same in it"
     )
-    parser.add_argument("--checkpoint", default=str(HOUSE / "checkpoints/en-fr"))
+    add_checkpoint(parser, "--checkpoint")
     parser.add_argument(
         "--heads", metavar="e3.2,c5", default="", help="those whose weights are kept as well"
     )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import inspect
+import re
 from dataclasses import fields
 from typing import Any
 
 from transformer.checkpoint import load_config
 from transformer.cli.options import PAIRS, add_device, add_pairs, check_pairs
 from transformer.config import OF_OTHERS, PRESETS, ModelConfig, TrainingConfig
+from transformer.house import find_checkpoint
 from transformer.languages import checked
 from transformer.run_config import MAX_PIECES, FilesRun
 from transformer.training.command import claim, train_command
@@ -52,7 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--start-from",
         metavar="CHECKPOINT",
-        help="begin with its weights, its shape and, without --vocab-size, its vocabulary",
+        type=lambda given: str(find_checkpoint(given)),
+        help="begin with the weights of this checkpoint, a folder or a name, with its shape and, "
+        "without --vocab-size, its vocabulary",
     )
     parser.add_argument("--preset", choices=PRESETS, help="small for files, tiny for a task")
     parser.add_argument("--vocab-size", type=int, help="8000; a task has its own symbols")
@@ -64,20 +69,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--max-pieces", type=int, help="128; longer pairs are left out")
     add_device(parser)
-    shape = parser.add_argument_group("model (over the preset)")
+    sizes = ", ".join(sorted({name for preset in PRESETS.values() for name in preset}))
+    shape = parser.add_argument_group(
+        "model",
+        f"The preset, or the checkpoint of --start-from, gives {sizes}.",
+    )
     _add_fields(shape, ModelConfig, skip=NOT_OURS)
-    _add_fields(parser.add_argument_group("training"), TrainingConfig, skip=set())
+    training = parser.add_argument_group(
+        "training", "The defaults are those for files; a task has defaults of its own."
+    )
+    _add_fields(training, TrainingConfig, skip=set())
 
 
 def _add_fields(
     group: argparse._ArgumentGroup, config: type[ModelConfig] | type[TrainingConfig], skip: set[str]
 ) -> None:
-    """An option for every field, under the field's own name; left out means its default."""
+    """Add an option for every field, with the text that the class's docstring has for it."""
     kinds = {"int": int, "float": float}
+    texts = attribute_texts(config)
+    preset_sizes = {name for preset in PRESETS.values() for name in preset}
     for field in fields(config):
-        if field.name not in skip:
-            option = f"--{field.name.replace('_', '-')}"
-            group.add_argument(option, dest=field.name, type=kinds.get(str(field.type), str))
+        if field.name in skip:
+            continue
+        option = f"--{field.name.replace('_', '-')}"
+        kind = kinds.get(str(field.type), str)
+        by_preset = config is ModelConfig and field.name in preset_sizes
+        default = "" if by_preset else f" (default: {field.default})"
+        group.add_argument(
+            option,
+            dest=field.name,
+            type=kind,
+            metavar={int: "N", float: "X"}.get(kind, "NAME"),
+            help=(texts[field.name].rstrip(".") + default).replace("%", "%%"),
+        )
+
+
+def attribute_texts(described: type) -> dict[str, str]:
+    """What the section "Attributes" of a class's docstring says of each attribute."""
+    section = inspect.cleandoc(described.__doc__ or "").partition("Attributes:\n")[2]
+    entries = re.findall(r"^    (\w[\w, ]*): (.*(?:\n {8}.*)*)", section, flags=re.MULTILINE)
+    return {name: " ".join(text.split()) for names, text in entries for name in names.split(", ")}
 
 
 def _given(

@@ -10,8 +10,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from transformer.cli.options import add_decoding, decoding_options, result
-from transformer.house import HOUSE
+from transformer.cli.options import (
+    add_checkpoint,
+    add_decoding,
+    check_output,
+    decoding_options,
+    result,
+)
 from transformer.inference import Decoding, Trace, Translation, Translator
 from transformer.text.files import atomic_path
 from transformer.text.visible import is_blank
@@ -20,7 +25,7 @@ from transformer.training.console import log
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="?", help="left out: every line of standard input")
-    parser.add_argument("--checkpoint", default=str(HOUSE / "checkpoints/en-fr"))
+    add_checkpoint(parser, "--checkpoint")
     parser.add_argument("--target", help="make it say this, to see how probable that is")
     parser.add_argument(
         "--into", metavar="CODE", help="of an imported model for several languages: fra, deu, …"
@@ -35,6 +40,7 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("--trace and --target need the text as an argument, not standard input")
     if options.trace and Path(options.trace).suffix not in (".npz", ".json"):
         raise ValueError(f"--trace writes .npz or .json, not {Path(options.trace).name!r}")
+    check_output(options.trace)
     translator = Translator.load(options.checkpoint, options.device)
     decoding = decoding_options(options)
     into = options.into

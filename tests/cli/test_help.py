@@ -1,0 +1,97 @@
+"""What the command line says of itself: the program's name, its version, every option."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from dataclasses import dataclass, fields
+from importlib import import_module
+
+import pytest
+
+from tests.cli.conftest import Shell
+from transformer import __version__
+from transformer.cli import COMMANDS, FILES, heads_up
+from transformer.cli.train import NOT_OURS, attribute_texts
+from transformer.config import ModelConfig, TrainingConfig
+
+
+def installed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
+) -> str:
+    """What the installed command prints before it ends."""
+    monkeypatch.setattr(sys, "argv", ["heads-up", *words])
+    with pytest.raises(SystemExit) as end:
+        heads_up()
+    assert end.value.code == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [["--help"], ["serve", "--help"], ["translate", "--help"]])
+def test_help_names_the_program_that_was_called(
+    shell: Shell,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+) -> None:
+    assert installed(monkeypatch, capsys, *words).startswith("usage: heads-up")
+    assert shell(*words).out.startswith("usage: python -m transformer")
+
+
+def test_the_version(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert shell("--version").out == f"Heads Up {__version__}\n"
+    assert installed(monkeypatch, capsys, "--version") == f"Heads Up {__version__}\n"
+
+
+def test_help_of_the_server_is_ours(shell: Shell) -> None:
+    out = shell("serve", "--help").out
+    assert "--server.port N" in out
+    assert "streamlit run --help" in out
+    assert "HEADS_UP_RUNS" in out
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "serve"])
+def test_every_option_is_described(command: str) -> None:
+    parser = argparse.ArgumentParser()
+    import_module(f"transformer.cli.{FILES.get(command, command)}").add_arguments(parser)
+    assert [one.dest for one in parser._actions if not one.help] == []
+    parser.format_help()  # a per cent sign in a text would be taken for a format
+
+
+@pytest.mark.parametrize("config", [ModelConfig, TrainingConfig])
+def test_help_of_train_has_the_text_and_the_default_of_every_field(
+    shell: Shell, config: type[ModelConfig] | type[TrainingConfig]
+) -> None:
+    out = " ".join(shell("train", "--help").out.split())
+    for field in fields(config):
+        if field.name not in NOT_OURS:
+            assert f"--{field.name.replace('_', '-')} " in out
+            text = attribute_texts(config)[field.name]
+            assert text.split(" (")[0].split("-")[0].split("; ")[0].rstrip(".") in out, field.name
+    assert "source plus target positions of one step, padding included (default: 4096)" in out
+
+
+def test_texts_of_attributes_are_read_from_a_docstring() -> None:
+    @dataclass
+    class Example:
+        """An example.
+
+        Attributes:
+            one: of several
+                lines: with a colon.
+            two, three: of both.
+        """
+
+    assert attribute_texts(Example) == {
+        "one": "of several lines: with a colon.",
+        "two": "of both.",
+        "three": "of both.",
+    }
+
+
+def test_help_of_evaluate_says_what_it_does_by_default(shell: Shell) -> None:
+    said = shell("evaluate", "--help").out
+    assert re.search(r"--beam BEAM_SIZE\s+beam size \(4; the paper has 4\)", said)
