@@ -21,6 +21,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from transformer.config import ModelConfig
+from transformer.house import find_checkpoint, named_checkpoints
 from transformer.languages import Languages, of_card, of_name
 from transformer.model import Transformer
 from transformer.model.shapes import shapes_only
@@ -132,6 +133,11 @@ def load_config(folder: str | os.PathLike[str]) -> ModelConfig:
     if not isinstance(values, dict):
         raise CheckpointError(f"{path} must hold a JSON object, not {type(values).__name__}")
     made_as = values.pop("format", None)
+    if made_as is None and isinstance(values.get("model_type"), str):
+        raise CheckpointError(
+            f"{folder} holds a model of transformers, of type {values['model_type']!r}; a Marian "
+            "model becomes a checkpoint with `python -m transformer import FOLDER OUT`"
+        )
     if made_as != FORMAT:
         raise CheckpointError(f"{path} has format {made_as!r}; this version reads format {FORMAT}")
     try:
@@ -257,12 +263,14 @@ def checkpoint_hash(folder: str | os.PathLike[str]) -> str:
 
 
 def _file(folder: str | os.PathLike[str], name: str) -> Path:
-    path = Path(folder)
+    """The file `name` of a checkpoint, which may be named instead of its folder."""
+    path = find_checkpoint(folder)
     if not path.is_dir():
         raise CheckpointError(
             f"{path} is a file; a checkpoint is a folder"
             if path.exists()
-            else f"there is no checkpoint folder {path}"
+            else f"there is no checkpoint folder {path}; these can be loaded by name: "
+            f"{', '.join(named_checkpoints()) or 'none'}"
         )
     if not (path / name).is_file():
         there = ", ".join(sorted(p.name for p in path.iterdir())[:8]) or "nothing"

@@ -6,6 +6,7 @@ module would be seen by all of them; a hook passed with the call is seen by that
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from torch import Tensor, nn
@@ -22,8 +23,12 @@ class Hooks(Mapping[str, HookFn]):
     def __init__(self, functions: Mapping[str, HookFn], *, causal: bool = False) -> None:
         """`causal`: what they give for one position of the output depends on no later one, nor on
         whether there is one. Then one pass over an output is what each step of decoding it was,
-        and `translate` takes a few passes instead of one a step."""
+        and `translate` takes a few passes instead of one a step.
+
+        Raises TypeError for a function that cannot be called with a tensor and a name."""
         self._functions, self.causal = dict(functions), causal
+        for function, name in {id(f): (f, n) for n, f in self._functions.items()}.values():
+            _check_parameters(function, name)
 
     def __getitem__(self, name: str) -> HookFn:
         return self._functions[name]
@@ -73,3 +78,24 @@ class HookPoint(nn.Module):
         """Whether anyone looks here: a hook of this call, or one of PyTorch's own."""
         torchs = self._forward_hooks or self._forward_pre_hooks
         return bool(torchs) or (hooks is not None and self.name in hooks)
+
+
+def _check_parameters(function: object, name: str) -> None:
+    """Raises TypeError unless `function` can be called with a tensor and a name, as far as that can
+    be known of it."""
+    if not callable(function):
+        raise TypeError(
+            f"the hook on {name} must be a function of the tensor and the name of the hook point, "
+            f"not a {type(function).__name__}"
+        )
+    try:
+        parameters = inspect.signature(function)
+    except (TypeError, ValueError):  # some built-in functions do not tell
+        return
+    try:
+        parameters.bind(None, name)
+    except TypeError as error:
+        raise TypeError(
+            f"the hook on {name} takes {parameters}; it is called with two arguments, the tensor "
+            "and the name of the hook point"
+        ) from error

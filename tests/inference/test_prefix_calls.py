@@ -102,8 +102,8 @@ def test_no_prefix_an_empty_one_and_one_with_its_end(
         ({"prefix": [5, 2, 6]}, "Prefix id 2 at place 1 is a control piece"),
         ({"prefix": [5] * 4, "max_len": 3}, "prefix has 4 pieces; the output has at most 3"),
         ({"prefix": [5] * 90}, r"prefix has 90 pieces; the output has at most \d\d"),
-        ({"prefix": [5], "target": [5, 2]}, "a target is scored whole.*give one of them"),
-        ({"prefix": [5], "method": "forced"}, "a target is scored whole.*give one of them"),
+        ({"prefix": [5], "target": [5, 2]}, "give either a target.*or a prefix"),
+        ({"prefix": [5], "method": "forced"}, "give either a target.*or a prefix"),
     ],
 )
 @pytest.mark.parametrize("search", [{}, {"beam_size": 2}])
@@ -113,3 +113,11 @@ def test_a_wrong_prefix_is_said(
     for call in (translator.translate, translator.trace):
         with pytest.raises(ValueError, match=message):
             call(TEXT, **search, **options)
+
+
+def test_a_prefix_may_be_text(translator: Translator) -> None:
+    ids = translator.vocabulary.encode("Le boulanger", target=True)[:-1]
+    given = translator.translate(TEXT, prefix="Le boulanger", max_len=20)
+    assert given == translator.translate(TEXT, prefix=ids, max_len=20)
+    assert given.text.startswith("Le boulanger")
+    assert translator.trace(TEXT, prefix="Le boulanger", max_len=20).translation.ids == given.ids

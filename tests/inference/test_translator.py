@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
 import subprocess
@@ -269,3 +270,18 @@ def test_what_is_of_another_type_is_refused_in_words(checkpoints: Path) -> None:
     command = [sys.executable, "-c", CALLS, str(checkpoints / "tiny")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == SAID
+
+
+def test_a_translator_in_the_place_of_its_model_is_named(translator: Translator) -> None:
+    with pytest.raises(AttributeError, match=r"its model has: pass translator\.model"):
+        translator.config  # noqa: B018
+    with pytest.raises(AttributeError, match=r"a Translator has no attribute 'translat'$"):
+        translator.translat  # noqa: B018
+    assert copy.copy(translator).model is translator.model
+
+
+def test_one_text_and_many_are_not_taken_for_each_other(translator: Translator) -> None:
+    with pytest.raises(TypeError, match="translate_batch takes a list of texts"):
+        translator.translate([TEXT])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="translate takes one text"):
+        translator.translate_batch(TEXT)

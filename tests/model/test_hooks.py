@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jaxtyping
@@ -224,3 +225,27 @@ def test_pytorchs_own_hooks_work_on_a_hook_point(before: bool) -> None:
     handle.remove()
     model(SRC, TGT)
     assert len(seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (
+            lambda x: x,
+            r"the hook on a takes \(x\); it is called with two arguments",
+        ),
+        (lambda x, name, more: x, r"takes \(x, name, more\)"),
+        (torch.zeros(2), "must be a function of the tensor and the name .* not a Tensor"),
+    ],
+)
+def test_a_function_that_cannot_be_a_hook_is_named(function: Any, says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        Hooks({"a": function})
+
+
+def test_whatever_takes_a_tensor_and_a_name_can_be_a_hook() -> None:
+    def bound(x: Tensor, name: str, factor: int = 2) -> Tensor:
+        return x * factor
+
+    for function in (bound, lambda *both: both[0], partial(bound, factor=3), max):
+        assert Hooks({"a": function})["a"] is function

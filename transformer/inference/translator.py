@@ -6,13 +6,14 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
+from typing import NoReturn, Unpack
 
 import torch
 
 from transformer.checkpoint import checkpoint_hash, load_checkpoint
 from transformer.device import choose_device
 from transformer.hooks import Hooks
+from transformer.house import find_checkpoint
 from transformer.inference.beam import Hypotheses
 from transformer.inference.decoding import Output, SequenceDecoder
 from transformer.inference.engine import Precision
@@ -59,22 +60,36 @@ class Translator:
     def load(
         cls, path: str | os.PathLike[str], device: str = "auto", precision: Precision = "auto"
     ) -> Translator:
-        """From a checkpoint folder, to "cpu", "cuda", "mps" or the best there is ("auto").
+        """Load a checkpoint to "cpu", "cuda", "mps" or the best device there is ("auto").
+
+        Args:
+            path: a checkpoint folder, or the name of a checkpoint that comes with Heads Up, such
+                as "en-fr". A folder of that name in the working directory comes first.
 
         Raises:
             CheckpointError: a ValueError that says what is wrong with the folder.
             ValueError: for a device that is not there.
         """
-        made = cls(*load_checkpoint(path, choose_device(device)), precision)
-        made.folder = Path(path)
+        folder = find_checkpoint(path)
+        made = cls(*load_checkpoint(folder, choose_device(device)), precision)
+        made.folder = folder
         return made
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise AttributeError; where a model was expected, one that says to pass the model."""
+        if not name.startswith("__") and hasattr(self.__dict__.get("model"), name):
+            raise AttributeError(
+                f"a Translator has no attribute {name!r}, its model has: pass translator.model "
+                "where a model is expected"
+            )
+        raise AttributeError(f"a Translator has no attribute {name!r}")
 
     def translate(
         self,
         text: str,
         *,
         target: str | Sequence[int] | None = None,
-        prefix: Sequence[int] | None = None,
+        prefix: str | Sequence[int] | None = None,
         hooks: Hooks | None = None,
         **options: Unpack[DecodingOptions],
     ) -> Translation:
@@ -82,8 +97,8 @@ class Translator:
 
         Args:
             target: a translation to score instead of searching for one: text, or ids.
-            prefix: ids that the output begins with; the search is free after them. What its
-                steps tell is the model's own, of these pieces as of the others.
+            prefix: what the output begins with, text or ids; the search continues after it. The
+                candidates of its steps are the model's own, as for all other steps.
             hooks: look or intervene in every pass of this call, and of no other.
             options: see `Decoding`.
 
@@ -91,8 +106,10 @@ class Translator:
             ValueError: for empty text, text longer than 512 pieces, or options that do not fit.
             TypeError: for a text that is no string, or ids that are no whole numbers.
         """
+        if isinstance(text, (list, tuple)):
+            raise TypeError("translate takes one text; translate_batch takes a list of texts")
         targets = None if target is None else [target]
-        begin = _prefix(prefix, options, targets)
+        begin = self._prefix(prefix, options, targets)
         return self._translate([text], targets, hooks, _options(options, targets), begin)[0]
 
     def translate_batch(
@@ -105,6 +122,8 @@ class Translator:
     ) -> list[Translation]:
         """Translate many sentences side by side, in the order given; see `translate`. Hooks see
         batches of sentences of like length, padded; a long list makes several."""
+        if isinstance(texts, str):
+            raise TypeError("translate_batch takes a list of texts; translate takes one text")
         return self._translate(list(texts), targets, hooks, _options(options, targets))
 
     def check(self, text: str, target: str | None = None) -> None:
@@ -119,7 +138,7 @@ class Translator:
         text: str,
         target: str | Sequence[int] | None = None,
         *,
-        prefix: Sequence[int] | None = None,
+        prefix: str | Sequence[int] | None = None,
         hooks: Hooks | None = None,
         names: Iterable[str] | None = None,
         **options: Unpack[DecodingOptions],
@@ -131,7 +150,7 @@ class Translator:
         intervention. Sites to record are all of `model.hook_names`, or `names`. Raises ValueError
         as `translate`, and for a name that is no site.
         """
-        begin = _prefix(prefix, options, target)
+        begin = self._prefix(prefix, options, target)
         decoding = _options(options, target)
         sources = self._encode([text])
         recording = Recording(self.model, hooks, names)
@@ -202,6 +221,21 @@ class Translator:
             ids = list(target)
         return self._decoder.check_target(ids, decoding)
 
+    def _prefix(
+        self, prefix: str | Sequence[int] | None, options: DecodingOptions, targets: object
+    ) -> list[int]:
+        """The ids that an output begins with. Raises ValueError if there are some and nothing is
+        searched for."""
+        if isinstance(prefix, str):
+            ids = self.vocabulary.encode(prefix, target=True)[:-1]  # without </s>
+        else:
+            ids = list(prefix or ())
+        if ids and (targets is not None or options.get("method") == "forced"):
+            raise ValueError(
+                "give either a target, which is scored whole, or a prefix, which is continued"
+            )
+        return ids
+
     def _translation(
         self,
         text: str,
@@ -259,11 +293,3 @@ def _options(options: DecodingOptions, targets: object) -> Decoding:
     if method not in (None, "forced"):
         raise ValueError(f"a target is scored, not searched for: leave method {method!r} out")
     return Decoding.of({**options, "method": "forced"})
-
-
-def _prefix(prefix: Sequence[int] | None, options: DecodingOptions, targets: object) -> list[int]:
-    """The ids to begin with. Raises ValueError if there are some where nothing is searched for."""
-    ids = [] if prefix is None else list(prefix)
-    if ids and (targets is not None or options.get("method") == "forced"):
-        raise ValueError("a target is scored whole, a prefix is searched on from: give one of them")
-    return ids

@@ -15,11 +15,12 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
+from transformer.house import SHIPPED_RUNS
 from transformer.jobs.folder import NAME, JobFolder
 from transformer.jobs.info import RunInfo, read
 from transformer.run_config import FilmRun
 
-RUNS = "runs"
+RUNS = SHIPPED_RUNS
 """The folder of such runs in a folder of checkpoints."""
 
 

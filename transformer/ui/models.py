@@ -11,7 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.checkpoint import checkpoint_hash
-from transformer.house import named_or
+from transformer.house import CHECKPOINTS_VARIABLE, checkpoints_folder
 from transformer.inference import Translator
 from transformer.jobs import runs_folder
 from transformer.jobs.limits import Limits
@@ -22,8 +22,7 @@ from transformer.ui.kit.remembered import Kept
 from transformer.ui.model_list import Listed
 from transformer.ui.server import server_paths, visitor
 
-FOLDER = "HEADS_UP_CHECKPOINTS"
-"""Environment variable: the folder whose folders are checkpoints, instead of `checkpoints/`."""
+FOLDER = CHECKPOINTS_VARIABLE
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Model:
 
 
 def folder() -> Path:
-    return named_or(FOLDER, "checkpoints")
+    return checkpoints_folder()
 
 
 def shipped_folder() -> Path:

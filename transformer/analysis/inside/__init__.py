@@ -1,12 +1,12 @@
 """Inside one sentence: every box of the paper's Figure 1, opened to its real numbers.
 
-    translator = Translator.load("checkpoints/en-fr")
+    translator = Translator.load("en-fr")
     trace = translator.trace("I am a student.")
     walk = boxes(translator.model.config)                  # every Box, in the order of the walk
     found = opened(trace, translator, "encoder.0.self_attn.softmax", head=2)
     panel = found.panel("weights")                         # a table: values, rows, columns, symbol
     worked(panel, 3, 1)                                    # that number by hand, lines of LaTeX
-    print(snippet(found, "checkpoints/en-fr", "weights", 3, 1))  # a program that prints it
+    print(snippet(found, "en-fr", "weights", 3, 1))  # a program that prints it
 
     shifted(translator, "I am a student.", "Je suis étudiant.")  # what training would ask
 

@@ -1,0 +1,57 @@
+"""Checkpoints by name: from any folder, whatever is installed where."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from transformer import Translator
+from transformer.checkpoint import CheckpointError, load_checkpoint, load_config
+from transformer.house import CHECKPOINTS_VARIABLE, find_checkpoint, named_checkpoints
+
+
+@pytest.fixture
+def elsewhere(checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of checkpoints with "tiny" and a run "toy", and a working directory without any."""
+    home, work = tmp_path / "home", tmp_path / "work"
+    shutil.copytree(checkpoints / "tiny", home / "tiny")
+    shutil.copytree(checkpoints / "tiny", home / "runs/toy/checkpoint")
+    (home / "races").mkdir()
+    work.mkdir()
+    monkeypatch.chdir(work)
+    monkeypatch.setenv(CHECKPOINTS_VARIABLE, str(home))
+    return home
+
+
+def test_the_shipped_checkpoints_have_names() -> None:
+    names = [*named_checkpoints()]
+    assert names[:2] == ["en-de", "en-fr"]
+    assert "toy-reverse" in names
+
+
+def test_a_name_is_found_from_any_folder(elsewhere: Path) -> None:
+    assert [*named_checkpoints()] == ["tiny", "toy"]
+    assert Translator.load("tiny", "cpu").folder == elsewhere / "tiny"
+    assert load_checkpoint("tiny")[0].config == load_config(elsewhere / "tiny")
+    assert Translator.load("toy", "cpu").folder == elsewhere / "runs/toy/checkpoint"
+
+
+def test_a_folder_in_the_working_directory_comes_first(elsewhere: Path) -> None:
+    Path("tiny").mkdir()
+    assert find_checkpoint("tiny") == Path("tiny")
+    with pytest.raises(CheckpointError, match=r"has no config\.json"):
+        Translator.load("tiny", "cpu")
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones(elsewhere: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"no checkpoint folder en-es; .* by name: tiny, toy"):
+        Translator.load("en-es")
+    assert find_checkpoint("../tiny") == Path("../tiny")
+
+
+def test_a_folder_of_transformers_is_answered_with_the_way_to_import_it(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "marian"}')
+    with pytest.raises(CheckpointError, match=r"of type 'marian'.*transformer import FOLDER OUT"):
+        Translator.load(tmp_path)
