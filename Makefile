@@ -54,10 +54,10 @@ pictures: .venv/dev.stamp browser
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/looks.py
 
-# Every file of benchmarks/ that can be started, but the one that wants a corpus, one after the other: two at once
+# Every file of benchmarks/ that can be started, but those that want a corpus, one after the other: two at once
 # would disturb each other.
 benchmarks: .venv/benchmarks.stamp
-	set -e; for file in $$(grep -l __main__ benchmarks/*.py | grep -v multi30k); do \
+	set -e; for file in $$(grep -l __main__ benchmarks/*.py | grep -v -e multi30k -e gold_alignments); do \
 		$(BIN)/python -m benchmarks.$$(basename $$file .py); \
 	done
 

@@ -45,11 +45,27 @@ def test_pieces_are_joined_into_words_summed_over_the_source_and_averaged_over_t
     weights = found.weights("cross", data["layer"])[data["head"]]
     first, second = data["written"]
     np.testing.assert_allclose(first["looks"], [weights[0, 0], weights[0, 1:4].sum()], atol=6e-5)
-    mean = weights[1:4].mean(axis=0)
+    mean = weights[1:3].mean(axis=0)  # the row of the full stop looks elsewhere than its word
     np.testing.assert_allclose(second["looks"], [mean[0], mean[1:4].sum()], atol=6e-5)
     for one in data["written"]:
         assert sum(one["looks"]) + one["rest"] == pytest.approx(1, abs=2e-4)
     assert [one["p"] for one in data["written"]] == pytest.approx([0.5, 0.8 * 0.25 * 0.5])
+
+
+def test_a_measured_aligner_is_shown_by_the_rows_it_was_measured_in() -> None:
+    found = told()
+    aligner = SimpleNamespace(layer=1, head=2, weights_to="input")
+    data = glance_data(found, aligner=aligner)
+    assert (data["layer"], data["head"], data["to"]) == (1, 2, "input")
+    weights = found.weights("cross", 1)[2]
+    first, second = data["written"]
+    # The row after the one that writes a piece has read it.
+    np.testing.assert_allclose(first["looks"], [weights[1, 0], weights[1, 1:4].sum()], atol=6e-5)
+    mean = weights[2:4].mean(axis=0)
+    np.testing.assert_allclose(second["looks"], [mean[0], mean[1:4].sum()], atol=6e-5)
+    last = glance_data(replace(found, predicted_tokens=(*found.predicted_tokens[:-1], "▁et")),
+                       aligner=aligner)["written"][-1]  # fmt: skip
+    np.testing.assert_allclose(last["looks"], [weights[-1, 0], weights[-1, 1:4].sum()], atol=6e-5)
 
 
 def test_the_end_is_no_word_and_a_cut_translation_has_none() -> None:

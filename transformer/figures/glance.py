@@ -11,7 +11,8 @@ import numpy as np
 from jaxtyping import Float
 
 from transformer.figures.explorer_sides import Traced
-from transformer.figures.words import merge, word_labels, words
+from transformer.figures.words import merge, rows_of_written, word_labels, words
+from transformer.measures.pieces import is_punctuation
 
 END = "</s>"
 UNKNOWN = "<unk>"
@@ -33,40 +34,64 @@ class RivalLike(Protocol):
     def probability(self) -> float: ...
 
 
-def glance_data(
-    traced: Traced, rivals: Iterable[Sequence[RivalLike]] = (), taken: int = 0
-) -> dict[str, Any]:
-    """Words read and written, with the attention of the head that is chosen by `agreeing`.
+@runtime_checkable
+class AlignerLike(Protocol):
+    """A cross-attention head that aligns words; `analysis.alignment.aligner_head` measures one.
 
-    A word is what blanks stand around. To a word goes the sum of the weights to its pieces, from a
-    word the mean of its pieces' rows (`words.merge`); how sure the model was of it is the product
-    of its pieces' probabilities. `</s>` is no word: what went to it is `rest`.
+    `weights_to` is the row that a word is looked up in: "output", the one that writes it, or
+    "input", the next one, which reads it.
+    """
+
+    @property
+    def layer(self) -> int: ...
+    @property
+    def head(self) -> int: ...
+    @property
+    def weights_to(self) -> str: ...
+
+
+def glance_data(
+    traced: Traced,
+    rivals: Iterable[Sequence[RivalLike]] = (),
+    taken: int = 0,
+    aligner: AlignerLike | None = None,
+) -> dict[str, Any]:
+    """Words read and written, with the attention between them in one head.
+
+    A word is what blanks stand around. Weights to its pieces are added up; from a word the rows of
+    its pieces are averaged, without those of punctuation, which looks elsewhere than its word. How
+    sure the model was of a word is the product of its pieces' probabilities. `</s>` is no word:
+    what went to it is `rest`.
 
     Args:
         rivals: for each word those that came close.
         taken: pieces that the translation was made to begin with; the last of them is in the word
             that somebody put there.
+        aligner: the head to show; without one it is chosen by `agreeing`, on this sentence alone.
 
     Returns:
-        source: the words read; heads, layer, head: how many there are, and which is shown; ids: of
-        the translation; taken: the word that was put there, or -1; written: for each word `text`,
-        `p`, `looks` (a weight for each word of the source), `rest`, and `rivals` (`text`, `p`, and
-        the `step` and the `ids` to take).
+        source: the words read; heads, layer, head: how many there are, and which is shown; to: the
+        row that words are looked up in, "output" or "input"; ids: of the translation; taken: the
+        word that was put there, or -1; written: for each word `text`, `p`, `looks` (a weight for
+        each word of the source), `rest`, and `rivals` (`text`, `p`, and the `step` and the `ids` to
+        take).
     """
     done = traced.translation
     read, wrote = words(traced.src_tokens), words(traced.predicted_tokens)
     ends = traced.predicted_tokens[-1:] == (END,)
     count = (wrote[-1] + 1 - ends) if wrote else 0
     weights = np.stack([traced.weights("cross", i) for i in range(int(traced.config["n_layers"]))])
-    merged = merge(weights, wrote, read)[:, :, :count]
+    to = aligner.weights_to if aligner else "output"
+    merged = _by_word(rows_of_written(weights, to), traced.predicted_tokens, read)[:, :, :count]
     looks, rest = merged[..., :-1], merged[..., -1]
-    layer, head = agreeing(looks)
+    layer, head = (aligner.layer, aligner.head) if aligner else agreeing(looks)
     labels, beside = word_labels(traced.predicted_tokens), [*rivals]
     return {
         "source": _source(done.source, word_labels(traced.src_tokens)[:-1]),
         "heads": int(weights.shape[0] * weights.shape[1]),
         "layer": layer,
         "head": head,
+        "to": to,
         "ids": list(done.ids),
         "taken": wrote[taken - 1] if 0 < taken <= len(wrote) else -1,
         "written": [
@@ -87,6 +112,23 @@ def glance_data(
             for number in range(count)
         ],
     }
+
+
+def _by_word(
+    weights: Float[np.ndarray, "layers heads written key"],
+    tokens: Sequence[str],
+    read: Sequence[int],
+) -> Float[np.ndarray, "layers heads written_word key_word"]:
+    """`words.merge`, with the rows of punctuation left out of a word that has letters."""
+    wrote = words(tokens)
+    kept = [
+        [at for at, word in enumerate(wrote) if word == number and not is_punctuation(tokens[at])]
+        or [at for at, word in enumerate(wrote) if word == number]
+        for number in range(wrote[-1] + 1 if wrote else 0)
+    ]
+    columns = merge(weights, range(weights.shape[-2]), read)
+    rows = [columns[..., members, :].mean(axis=-2) for members in kept]
+    return np.stack(rows, axis=-2) if rows else columns
 
 
 def agreeing(looks: Float[np.ndarray, "layers heads written source"]) -> tuple[int, int]:

@@ -93,6 +93,20 @@ def merge(
     return merged
 
 
+def rows_of_written(
+    weights: Float[np.ndarray, "*heads row key"], to: str
+) -> Float[np.ndarray, "*heads written key"]:
+    """The rows of cross attention in which the written tokens are looked up.
+
+    The row that writes token i has read the tokens before it; token i itself is read by the next
+    row. With `to` "output" row i belongs to token i as it stands; with "input" the next row does,
+    and the last token, which nothing reads, keeps the row that writes it.
+    """
+    if to != "input" or not weights.shape[-2]:
+        return weights
+    return np.concatenate([weights[..., 1:, :], weights[..., -1:, :]], axis=-2)
+
+
 def _starts(name: str, numbers: Sequence[int], count: int) -> list[int]:
     if len(numbers) != count:
         raise ValueError(f"There are {len(numbers)} word numbers for {count} {name}.")

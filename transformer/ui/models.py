@@ -10,6 +10,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from transformer.analysis.alignment.aligner_head import AlignerHead, load_aligner_head
 from transformer.checkpoint import checkpoint_hash
 from transformer.house import CHECKPOINTS_VARIABLE, checkpoints_folder
 from transformer.inference import Translator
@@ -27,12 +28,18 @@ FOLDER = CHECKPOINTS_VARIABLE
 
 @dataclass(frozen=True)
 class Model:
-    """A loaded checkpoint; `hash` changes when its files do."""
+    """A loaded checkpoint; `hash` changes when its files do.
+
+    Attributes:
+        aligner: the cross-attention head that aligns words best, measured against gold links; None
+            where nobody has measured it for these weights.
+    """
 
     name: str
     hash: str
     translator: Translator
     about: About = field(default_factory=About)
+    aligner: AlignerHead | None = None
 
     @property
     def n_layers(self) -> int:
@@ -107,7 +114,12 @@ def load(name: str, path: Path) -> Model:
         CheckpointError: a ValueError that says what is wrong with the folder.
     """
     found = digest(path)
-    return Model(name, found, _load(str(path), found), about(path))
+    return _model(name, path, found, _load(str(path), found))
+
+
+def _model(name: str, path: Path, digest: str, translator: Translator) -> Model:
+    aligner = load_aligner_head(path, digest, translator.model.config)
+    return Model(name, digest, translator, about(path), aligner)
 
 
 def digest(path: Path) -> str:
@@ -166,5 +178,5 @@ def load_first() -> Model | None:
         name, path = found
         with suppress(OSError, ValueError):  # its page says what is wrong with it
             known = digest(path)
-            return Model(name, known, _load_once(str(path), known), about(path))
+            return _model(name, path, known, _load_once(str(path), known))
     return None

@@ -23,13 +23,13 @@ CORPUS = [
 TENSION = 3.0
 
 
-def along(i: int, j: int, n: int, m: int) -> float:
+def along(i: int, j: int, n: int, m: int, tension: float) -> float:
     """The prior of source word j for target word i, counted from 1, its sum gone through."""
-    terms = [math.exp(-TENSION * abs(i / m - k / n)) for k in range(1, n + 1)]
+    terms = [math.exp(-tension * abs(i / m - k / n)) for k in range(1, n + 1)]
     return NULL if j == 0 else (1 - NULL) * terms[j - 1] / sum(terms)
 
 
-def by_brute_force(rounds: int, sparse: float) -> dict[tuple[str, str], float]:
+def by_brute_force(rounds: int, sparse: float, tension: float) -> dict[tuple[str, str], float]:
     """EM with the posterior of every whole alignment, one after the other."""
     words = {word for _, target in CORPUS for word in target}
     likely: dict[tuple[str, str], float] = defaultdict(lambda: 1 / len(words))
@@ -41,7 +41,8 @@ def by_brute_force(rounds: int, sparse: float) -> dict[tuple[str, str], float]:
             each = {}
             for links in itertools.product(range(n + 1), repeat=m):
                 each[links] = math.prod(
-                    along(i + 1, j, n, m) * likely[made[j], target[i]] for i, j in enumerate(links)
+                    along(i + 1, j, n, m, tension) * likely[made[j], target[i]]
+                    for i, j in enumerate(links)
                 )
             whole = sum(each.values())
             for links, probability in each.items():
@@ -64,16 +65,18 @@ def by_brute_force(rounds: int, sparse: float) -> dict[tuple[str, str], float]:
 
 @pytest.mark.parametrize("sparse", [0.0, 0.01])
 @pytest.mark.parametrize("rounds", [1, 4])
-def test_it_is_em_over_every_alignment(rounds: int, sparse: float) -> None:
-    found = learn(CORPUS, rounds=rounds, tension=TENSION, sparse=sparse)
-    wanted = by_brute_force(rounds, sparse)
+@pytest.mark.parametrize("tension", [0.0, TENSION])
+def test_it_is_em_over_every_alignment(rounds: int, sparse: float, tension: float) -> None:
+    """Without tension it is IBM model 1."""
+    found = learn(CORPUS, rounds=rounds, tension=tension, sparse=sparse)
+    wanted = by_brute_force(rounds, sparse, tension)
     assert found.table.keys() == wanted.keys()
     for pair, probability in wanted.items():
         assert found.table[pair] == pytest.approx(probability, rel=1e-9, abs=1e-30)
-    assert found.tension == TENSION
+    assert found.tension == tension
 
 
-@pytest.mark.parametrize("tension", [0.1, 1.0, 4.0, 20.0])
+@pytest.mark.parametrize("tension", [0.0, 0.1, 1.0, 4.0, 20.0])
 def test_the_normaliser_is_the_sum(tension: float) -> None:
     for n, m in itertools.product(range(1, 9), repeat=2):
         wanted = [

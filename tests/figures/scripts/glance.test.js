@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { bandsOf, firstNew, leastSure, paceOf, wholePercent, stepSaid, inSentence, strongest } from "../../../transformer/figures/browser/glance-said.js";
+import { bandsOf, firstNew, leastSure, paceOf, wholePercent, stepSaid, inSentence, strongest, unsureWords } from "../../../transformer/figures/browser/glance-said.js";
 import { random } from "./made.js";
 
 const word = (looks, p = 0.9, rest = 0, rivals = []) => ({ text: "w", p, looks, rest, rivals });
@@ -44,13 +44,16 @@ test("bands stand side by side: none lies on another, at either end", () => {
   }
 });
 
-test("a sentence says where it looked, and no more than is so", () => {
+test("a sentence says where the head looks, and that it is unsure where it is", () => {
   const text = (parts) => parts.map((part) => (typeof part === "string" ? part : "read" in part ? `<${part.read}>` : `[${part.word}]`)).join("");
-  const data = { written: [word([0.1, 0.9]), word([0.5, 0.4]), word([0.2, 0.1], 0.5, 0.7), word([0.4, 0.1, 0.1]), word([0.5, 0.45, 0.05])] };
-  assert.equal(text(stepSaid(data, 0)), "It writes [0] (90 %): it looked most at <1>.");
-  assert.equal(text(stepSaid(data, 1)), "It writes [1] (90 %): it looked at <0> and at <1>.");
-  assert.equal(text(stepSaid(data, 2)), "It writes [2] (50 %): it looked mostly at the end of the sentence.");
-  assert.equal(text(stepSaid(data, 3)), "It writes [3] (90 %): it looked around, most at <0>.");
+  const data = { written: [word([0.1, 0.9]), word([0.5, 0.4]), word([0.2, 0.1], 0.5, 0.7), word([0.4, 0.1, 0.1]), word([0.3, 0.29, 0.05])] };
+  assert.equal(text(stepSaid(data, 0)), "It writes [0] (90 %); this head looks at <1> (90 %).");
+  assert.equal(text(stepSaid(data, 1)), "It writes [1] (90 %); this head looks at <0> and at <1>.");
+  assert.equal(text(stepSaid(data, 2)), "It writes [2] (50 %); this head looks mostly at the end of the sentence (70 %).");
+  assert.equal(text(stepSaid(data, 3)), "It writes [3] (90 %); this head is unsure: it looks around, most at <0> (40 %).");
+  assert.equal(text(stepSaid(data, 4)), "It writes [4] (90 %); this head is unsure: it looks around, most at <0> (30 %).");
+  assert.equal(text(stepSaid({ ...data, to: "input" }, 0)), "It writes [0] (90 %); just after, this head looks at <1> (90 %).");
+  assert.equal(unsureWords(data.written), 2);
 });
 
 test("numbers and words as people say them", () => {

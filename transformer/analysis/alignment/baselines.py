@@ -1,10 +1,12 @@
-"""Aligners that attention must beat: the diagonal, chance, one learned from the sentences alone.
+"""Aligners that attention must beat: the diagonal, chance, and two learned from the sentences.
 
     aligner = learn([("the black cat".split(), "le chat noir".split()), …])
     aligner.links("the black cat".split(), "le chat noir".split())   # {(0, 0), (2, 1), (1, 2)}
 
-The last is IBM model 1 with the diagonal prior of Dyer, Chahuneau and Smith 2013, "A Simple, Fast,
-and Effective Reparameterization of IBM Model 2" (https://aclanthology.org/N13-1073), section 2:
+One of the two is IBM model 1 (Brown et al. 1993, https://aclanthology.org/J93-2003), for which all
+places are alike (λ = 0). The other is the same with the diagonal prior of Dyer, Chahuneau and Smith
+2013, "A Simple, Fast, and Effective Reparameterization of IBM Model 2"
+(https://aclanthology.org/N13-1073), section 2:
 each target word i of m is made by one source word j of n, or by none,
 
     p(f_i | e) = p₀ t(f_i | ∅) + (1 − p₀) Σ_j e^{λ h(i, j)} / Z_λ(i) · t(f_i | e_j),
@@ -63,22 +65,33 @@ def _folded(words: Iterable[str]) -> list[str]:
     return [word.casefold() for word in words]
 
 
-def rivals(sentences: Sequence[Linked], aligner: Aligner) -> dict[str, Counts]:
-    """Hits of "diagonal"; of "chance", what drawing a source word for each target word gives on
-    average; and of `aligner`, "statistical"."""
-    diagonal, chance, statistical = np.zeros((3, 3, len(sentences)))
+def baseline_counts(
+    sentences: Sequence[Linked], pairs: Iterable[tuple[Sequence[str], Sequence[str]]]
+) -> dict[str, Counts]:
+    """Links found in each sentence, and how many are right, of four aligners.
+
+    "diagonal" links each target word to the source word at the same relative place. "chance" is the
+    mean over all source words. "model 1" is IBM model 1 and "statistical" the same with a diagonal
+    prior, both learned from `pairs`.
+    """
+    pairs = list(pairs)
+    learned = {"model 1": learn(pairs, tension=0, sparse=0), "statistical": learn(pairs)}
+    found = {name: np.zeros((3, len(sentences))) for name in ("diagonal", "chance", *learned)}
     for number, each in enumerate(sentences):
         n_tgt, n_src = each.sure.shape
         targets = np.array(sorted(set(each.target)))
         along = ((targets + 0.5) * n_src / n_tgt).astype(int)
-        links = aligner.links(_folded(each.gold.source_words), _folded(each.gold.target_words))
+        words = _folded(each.gold.source_words), _folded(each.gold.target_words)
+        links = {name: aligner.links(*words) for name, aligner in learned.items()}
         for which, table in enumerate((each.sure, each.possible)):
-            diagonal[which, number] = table[targets, along].sum()
-            chance[which, number] = table[targets].mean(axis=1).sum()
-            statistical[which, number] = sum(table[target, source] for source, target in links)
-        diagonal[2, number] = chance[2, number] = len(targets)
-        statistical[2, number] = len(links)
-    return {"diagonal": diagonal, "chance": chance, "statistical": statistical}
+            found["diagonal"][which, number] = table[targets, along].sum()
+            found["chance"][which, number] = table[targets].mean(axis=1).sum()
+            for name, own in links.items():
+                found[name][which, number] = sum(table[target, source] for source, target in own)
+        found["diagonal"][2, number] = found["chance"][2, number] = len(targets)
+        for name, own in links.items():
+            found[name][2, number] = len(own)
+    return found
 
 
 NULL = 0.08
@@ -141,6 +154,8 @@ def normaliser(i: Ints, n_src: npt.ArrayLike, n_tgt: npt.ArrayLike, tension: flo
     each side is a geometric series (their section 3.1; the number is from memory).
     """
     place, n, m = (np.asarray(of, dtype=np.float64) for of in (i, n_src, n_tgt))
+    if tension == 0:  # every term is 1, and the ratio of the series too
+        return np.asarray(np.broadcast_arrays(n, place * m)[0])
     below = np.floor(place * n / m + 1e-9)  # the last source word not beyond the diagonal
     ratio = np.exp(-tension / n)
 
@@ -212,6 +227,7 @@ def learn(
     """EM from t that is the same for all words, λ with it unless `tension` holds it.
 
     Args:
+        tension: λ; 0 makes all places alike, as in IBM model 1.
         sparse: α, the prior's count for every word beside another; 0 is maximum likelihood.
 
     Raises:

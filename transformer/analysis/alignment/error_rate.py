@@ -114,7 +114,7 @@ class AlignmentCounts:
     Attributes:
         heads: by way, as ("weights", "output"): the last of the heads is all of a layer together.
         rivals: of those that need no model, by name: "diagonal"; "chance", what it gives on
-            average; "statistical".
+            average; "model 1" and "statistical".
         n_sure: how many links are sure.
     """
 

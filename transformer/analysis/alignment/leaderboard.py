@@ -20,7 +20,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transformer.analysis.alignment.baselines import learn, rivals, teaching
+from transformer.analysis.alignment.baselines import baseline_counts, teaching
 from transformer.analysis.alignment.error_rate import AlignmentCounts
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Linked
@@ -48,11 +48,11 @@ class Leaderboard:
     Attributes:
         table: a line an aligner and way, the lowest error first: "aligner" ("head"; "layer", all
             its heads together; "diagonal"; "chance", a source word drawn for each target word;
-            "statistical", learned from the sentences, see `baselines.teaching`), "by", "to",
-            "layer", "head", "aer", "precision", "recall".
+            "model 1" and "statistical", learned from the sentences, see `baselines.teaching`),
+            "by", "to", "layer", "head", "aer", "precision", "recall".
         counts: what each counted sentence adds to these rates.
         n_sentences: with gold links, and counted.
-        n_taught: pairs of sentences that the statistical aligner learned from.
+        n_taught: pairs of sentences that the statistical aligners learned from.
         left_out: numbers of the sentences whose gold words are not those of the text.
     """
 
@@ -167,7 +167,7 @@ def leaderboard(
     taught = teaching(corpus)
     made = AlignmentCounts(
         hits,
-        rivals(sentences, learn(taught)),
+        baseline_counts(sentences, taught),
         np.array([float(each.sure.sum()) for each in sentences]),
     )
     lines: list[dict[str, Any]] = [

@@ -54,19 +54,28 @@ export function wholePercent(p) {
 // A word within a sentence: without the signs that end it, unless it is made of signs.
 export const inSentence = (text) => text.replace(/(?<=[^\p{P}])\p{P}+$/u, "");
 
+// A weight below which a head is called unsure: no word gets more than all others together.
+export const SURE = 0.5;
+
+// How many words the head is unsure about.
+export const unsureWords = (written) => written.filter(({ looks, rest }) => Math.max(rest, ...looks) < SURE).length;
+
 // What is said of a step: texts, and words as { read } or { word } by their places.
 export function stepSaid(data, step) {
   const { p, looks, rest } = data.written[step];
-  return ["It writes ", { word: step }, ` (${wholePercent(p)}): `, ...lookedAt(looks, rest), "."];
+  const when = data.to === "input" ? "just after, this head " : "this head ";
+  return ["It writes ", { word: step }, ` (${wholePercent(p)}); ${when}`, ...lookedAt(looks, rest), "."];
 }
 
 function lookedAt(looks, rest) {
   const [first, second] = strongest(looks);
   const top = looks[first] ?? 0;
-  if (rest >= top) return ["it looked mostly at the end of the sentence"];
-  if (top >= 0.6 || second === undefined) return ["it looked most at ", { read: first }];
-  if (looks[second] >= 0.6 * top) return ["it looked at ", { read: Math.min(first, second) }, " and at ", { read: Math.max(first, second) }];
-  return ["it looked around, most at ", { read: first }];
+  if (rest >= top) return [`looks mostly at the end of the sentence (${wholePercent(rest)})`];
+  if (top >= 0.6 || second === undefined) return ["looks at ", { read: first }, ` (${wholePercent(top)})`];
+  if (looks[second] >= 0.6 * top && top + looks[second] >= 0.6) {
+    return ["looks at ", { read: Math.min(first, second) }, " and at ", { read: Math.max(first, second) }];
+  }
+  return ["is unsure: it looks around, most at ", { read: first }, ` (${wholePercent(top)})`];
 }
 
 // The word that it was least sure of, of those with rivals that are its own; -1 if none is.

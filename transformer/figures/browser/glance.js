@@ -6,7 +6,7 @@
 import { writeAddress } from "./address.js";
 import { el } from "./base.js";
 import { makeField } from "./glance-field.js";
-import { firstNew, makeSaid, paceOf } from "./glance-said.js";
+import { firstNew, makeSaid, paceOf, unsureWords, wholePercent } from "./glance-said.js";
 import { makeGlanceStage } from "./glance-stage.js";
 
 const RIVALS_AFTER = 350; // ms that a picture stands before the words that came close are asked for
@@ -164,11 +164,23 @@ function takenOver(root) {
   return found;
 }
 
-function howToRead({ heads }) {
-  const one = el("span", { class: "hu-glance-sample", "aria-hidden": "true" });
+// What a band means, which head is shown and why, and whether it is unsure on this sentence.
+function howToRead({ heads, to, measured, written }) {
+  const sample = el("span", { class: "hu-glance-sample", "aria-hidden": "true" });
+  const unsure = unsureWords(written);
   return [
-    one,
-    "The wider a band, the more it looked at that word when it wrote this one. ",
-    heads > 1 ? `It looks with ${heads} “heads” at once; this is the one that agrees most with all of them together. ` : "",
+    sample,
+    "The wider a band, the more this head looks at that word. ",
+    ...whichHead(heads, measured),
+    to === "input" ? "It looks each word up just after it was written. " : "",
+    unsure ? `On this sentence it is unsure about ${unsure} of ${written.length} ${written.length === 1 ? "word" : "words"}: their bands are thin. ` : "",
   ];
+}
+
+function whichHead(heads, measured) {
+  if (heads < 2) return [];
+  if (!measured) return [`Nobody has measured which of the ${heads} heads aligns words in this model. This one agrees most with the others on this sentence. `];
+  const { right, sentences, source } = measured;
+  const figure = el("span", { title: `1 − AER, the alignment error rate. Links: ${source}` }, `${wholePercent(right)} agreement, ${sentences} sentences`);
+  return [`Of ${heads} heads it agrees best with word links made by people (`, figure, "). "];
 }

@@ -130,7 +130,10 @@ def _is_page(start: Message) -> bool:
 
 def _drawn(model: Model) -> PageInserts:
     text = model.about.first
-    picture = {"text": text, **glance_data(trace_cache.first(model, text).trace)}
+    picture = {
+        "text": text,
+        **glance_data(trace_cache.first(model, text).trace, aligner=model.aligner),
+    }
     data = glance.shown(model, glance.Wish(text), model.name, picture)
     script = f"./{view_scripts.path(EARLY)}"
     heading = PAGES[HOME].heading or PAGES[HOME].title

@@ -99,8 +99,19 @@ def shown(model: Model, asked: Wish, name: str, picture: dict[str, Any]) -> dict
         "examples": list(about.examples),
         "model": name,
         "first": EXAMPLE,
+        "measured": _measured(model),
         **picture,
     }
+
+
+def _measured(model: Model) -> dict[str, Any] | None:
+    """How well the model's aligner agrees with people, on the first of its gold sets; None where
+    no aligner was measured."""
+    if model.aligner is None:
+        return None
+    gold = model.aligner.gold[0]
+    error = min(gold.head[f"weights-{to}"] for to in ("output", "input"))
+    return {"right": 1 - error, "sentences": gold.sentences, "source": gold.source}
 
 
 def _picture(model: Model, asked: Wish) -> dict[str, Any]:
@@ -112,7 +123,7 @@ def _picture(model: Model, asked: Wish) -> dict[str, Any]:
         rivals: Rivals = ()
         if asked.rivals:
             rivals = _rivals(model.hash, data["text"], asked.prefix, model, reading)
-        data |= glance_data(reading.trace, rivals, len(asked.prefix))
+        data |= glance_data(reading.trace, rivals, len(asked.prefix), model.aligner)
     except ValueError as error:
         problem = problem or {"problem": frame.sentence(error)}
     return data | problem

@@ -1,0 +1,147 @@
+"""The aligner head of a checkpoint: chosen by the lowest error, kept for these weights alone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import gold_alignments
+from transformer import Translator
+from transformer.analysis.alignment.aligner_head import (
+    ALIGNER,
+    AlignerHead,
+    choose_aligner_head,
+    load_aligner_head,
+    save_aligner_head,
+)
+from transformer.analysis.alignment.leaderboard import Leaderboard, leaderboard
+from transformer.analysis.corpora import Corpus
+from transformer.checkpoint import checkpoint_hash, load_config
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def board(checkpoints: Path) -> Leaderboard:
+    translator = Translator.load(checkpoints / "tiny", "cpu")
+    return leaderboard(translator, Corpus.bundled(40, symbols=True))
+
+
+@pytest.fixture
+def folder(checkpoints: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(checkpoints / "tiny", tmp_path / "tiny"))
+
+
+def loaded(folder: Path) -> AlignerHead | None:
+    return load_aligner_head(folder, checkpoint_hash(folder), load_config(folder))
+
+
+def test_the_head_with_the_lowest_error_is_chosen(board: Leaderboard) -> None:
+    found = choose_aligner_head([board], ["ours"], ["us"])
+    best = board.table[board.table["aligner"] == "head"].iloc[0]
+    place = (best["layer"], best["head"], best["by"], best["to"])
+    assert (found.layer, found.head, found.by, found.to) == place
+    (gold,) = found.gold
+    assert gold.head[f"{found.by}-{found.to}"] == pytest.approx(best["aer"])
+    assert gold.low < best["aer"] < gold.high
+    assert gold.head[f"weights-{found.weights_to}"] == pytest.approx(
+        min(gold.head["weights-output"], gold.head["weights-input"])
+    )
+    assert gold.baselines.keys() == {"diagonal", "model 1", "statistical", "chance"}
+    with pytest.raises(ValueError, match="at least one set"):
+        choose_aligner_head([], [], [])
+
+
+def test_over_several_gold_sets_the_mean_decides(board: Leaderboard) -> None:
+    table = board.table.copy()
+    heads = table["aligner"] == "head"
+    second = table[heads].iloc[1]
+    same = heads & (table["layer"] == second["layer"]) & (table["head"] == second["head"])
+    table.loc[same, "aer"] = 0.0
+    other = replace(board, table=table)
+    found = choose_aligner_head([board, other], ["one", "two"], ["", ""])
+    assert (found.layer, found.head) == (second["layer"], second["head"])
+    assert [one.name for one in found.gold] == ["one", "two"]
+
+
+def test_what_is_saved_is_loaded_again(board: Leaderboard, folder: Path) -> None:
+    found = choose_aligner_head([board], ["ours"], ["us"])
+    assert loaded(folder) is None
+    save_aligner_head(folder, found)
+    back = loaded(folder)
+    assert back is not None
+    assert replace(back, gold=()) == replace(found, gold=())
+    for name, error in found.gold[0].head.items():
+        assert back.gold[0].head[name] == pytest.approx(error, abs=1e-4)
+
+
+SPOILED: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "other weights": lambda values: values.update(checkpoint="0" * 16),
+    "no such head": lambda values: values.update(head=99),
+    "no such reading": lambda values: values.update(weights_to="both"),
+    "no gold": lambda values: values.update(gold=[]),
+    "no number": lambda values: values["gold"][0].update(low="nan"),
+    "a key missing": lambda values: values.pop("layer"),
+    "a text too long": lambda values: values["gold"][0].update(source="x" * 10_000),
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILED.values(), ids=[*SPOILED])
+def test_a_file_of_other_weights_or_of_another_kind_is_ignored(
+    spoil: Callable[[dict[str, Any]], Any], board: Leaderboard, folder: Path
+) -> None:
+    path = save_aligner_head(folder, choose_aligner_head([board], ["ours"], ["us"]))
+    values = json.loads(path.read_text())
+    spoil(values)
+    path.write_text(json.dumps(values))
+    assert loaded(folder) is None
+    path.write_text("[" * 50_000)
+    assert loaded(folder) is None
+
+
+@pytest.mark.parametrize("name", ["en-fr", "en-de"])
+def test_the_checkpoints_that_come_with_the_app_have_one(name: str) -> None:
+    folder = ROOT / "checkpoints" / name
+    found = loaded(folder)
+    assert found is not None, f"run benchmarks.gold_alignments checkpoints/{name} … --keep again"
+    for gold in found.gold:
+        best = min(gold.head.values())
+        assert best < gold.baselines["diagonal"]
+        assert gold.head[f"{found.by}-{found.to}"] == pytest.approx(best, abs=0.02)
+        assert gold.source != gold.name
+
+
+def test_the_benchmark_prints_every_reading_and_keeps_the_head(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    lines = [
+        f"{s.source}\t{s.target}\t{' '.join(f'{i}-{j}' for i, j in sorted(s.gold.sure))}"
+        for s in Corpus.bundled(120, symbols=True).sentences
+        if s.gold is not None
+    ]
+    gold = tmp_path / "mine.en-fr.tsv"
+    gold.write_text("\n".join(lines), encoding="utf-8")
+    arguments = ["gold_alignments", str(folder), str(gold), "--source", "us", "--keep"]
+    monkeypatch.setattr("sys.argv", arguments)
+    gold_alignments.main()
+    told = capsys.readouterr().out
+    assert "weights, output" in told
+    assert "norms, input" in told
+    for name in gold_alignments.ASIDE.values():
+        assert name in told
+    found = loaded(folder)
+    assert found is not None
+    assert (found.gold[0].source, found.gold[0].name) == ("us", "mine.en-fr")
+    rate = f"{100 * found.gold[0].head[f'{found.by}-{found.to}']:.1f} % on mine.en-fr"
+    assert rate in told
+    assert str(folder / ALIGNER) in told
+    monkeypatch.setattr("sys.argv", [*arguments, "--source", "them"])
+    with pytest.raises(SystemExit):
+        gold_alignments.main()
+    assert "name the source of each file" in capsys.readouterr().err

@@ -1,0 +1,213 @@
+"""The one cross-attention head of a checkpoint that aligns words best, measured against gold links.
+
+    python -m benchmarks.gold_alignments checkpoints/en-fr GOLD.tsv.gz --keep
+
+measures every head and writes `aligner.json` into the checkpoint's folder: which head it is, how
+it is read, its alignment error rates and where the gold links come from. Pages that show where a
+translated word comes from show this head. The file belongs to the weights it was measured on; a
+checkpoint without one, or with other weights, has no aligner head.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformer.analysis.alignment.leaderboard import WAYS, By, Leaderboard, To
+from transformer.checkpoint import checkpoint_hash
+from transformer.config import ModelConfig
+from transformer.text.files import atomic_path, read_json
+
+ALIGNER = "aligner.json"
+"""Name of the file in a checkpoint's folder."""
+MAX_BYTES = 20_000
+MAX_TEXT = 300
+
+
+@dataclass(frozen=True)
+class GoldErrors:
+    """Alignment error rates on one gold set; all are fractions, 0 is best.
+
+    Attributes:
+        name: of the gold set.
+        source: who made the links, and where they were published.
+        sentences: pairs that were counted.
+        head: of the chosen head, by reading: "weights-output", "weights-input", "norms-output",
+            "norms-input".
+        low, high: 95 % bootstrap interval over sentences, of the reading that was chosen.
+        baselines: of aligners that need no Transformer, by name: "diagonal", "model 1",
+            "statistical", "chance".
+    """
+
+    name: str
+    source: str
+    sentences: int
+    head: Mapping[str, float]
+    low: float
+    high: float
+    baselines: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class AlignerHead:
+    """The head that a checkpoint's pages show as its aligner.
+
+    Attributes:
+        layer, head: in the cross-attention, counted from 0.
+        by: whether its weights or the norms of what they move have the lowest error.
+        to: the row that a target word is read from: the one that writes it, "output", or the next
+            one, which reads it, "input".
+        weights_to: the same, of its weights alone, for pages that show weights.
+        gold: its errors on each gold set.
+    """
+
+    layer: int
+    head: int
+    by: By
+    to: To
+    weights_to: To
+    gold: tuple[GoldErrors, ...]
+
+
+def choose_aligner_head(
+    boards: Sequence[Leaderboard], names: Sequence[str], sources: Sequence[str]
+) -> AlignerHead:
+    """Return the head and reading with the lowest mean error over the gold sets.
+
+    Args:
+        boards: of the same checkpoint, one for each gold set, with all of `WAYS`.
+        names, sources: of the gold sets, in the same order.
+
+    Raises:
+        ValueError: if there is no leaderboard.
+    """
+    if not boards:
+        raise ValueError("choosing an aligner head needs at least one set of gold links")
+    errors = [_errors(board) for board in boards]
+    mean = {key: sum(one[key] for one in errors) / len(errors) for key in errors[0]}
+    layer, head, by, to = min(mean, key=mean.__getitem__)
+    reads: tuple[To, To] = ("output", "input")
+    weights_to = min(reads, key=lambda one: mean[layer, head, "weights", one])
+    gold = []
+    for board, name, source in zip(boards, names, sources, strict=True):
+        right = board.counts.drawn([board.counts.heads[by, to][:, layer, head]])
+        (interval,) = right.together()
+        others = board.table[~board.table["aligner"].isin(["head", "layer"])]
+        found = _errors(board)
+        gold.append(
+            GoldErrors(
+                name,
+                source,
+                board.n_sentences,
+                {f"{by}-{to}": found[layer, head, by, to] for by, to in WAYS},
+                1 - interval.high,
+                1 - interval.low,
+                dict(zip(others["aligner"], others["aer"].astype(float), strict=True)),
+            )
+        )
+    return AlignerHead(layer, head, by, to, weights_to, tuple(gold))
+
+
+def _errors(board: Leaderboard) -> dict[tuple[int, int, By, To], float]:
+    heads = board.table[board.table["aligner"] == "head"]
+    return {
+        (int(line["layer"]), int(line["head"]), line["by"], line["to"]): float(line["aer"])
+        for _, line in heads.iterrows()
+    }
+
+
+def save_aligner_head(folder: str | os.PathLike[str], found: AlignerHead) -> Path:
+    """Write `aligner.json` for the weights in `folder`, and return its path. Raises OSError."""
+    path = Path(folder) / ALIGNER
+    values = {
+        "checkpoint": checkpoint_hash(folder),
+        "when": int(time.time()),
+        "layer": found.layer,
+        "head": found.head,
+        "by": found.by,
+        "to": found.to,
+        "weights_to": found.weights_to,
+        "gold": [
+            {
+                "name": one.name,
+                "source": one.source,
+                "sentences": one.sentences,
+                "head": _rounded(one.head),
+                "low": round(one.low, 4),
+                "high": round(one.high, 4),
+                "baselines": _rounded(one.baselines),
+            }
+            for one in found.gold
+        ],
+    }
+    with atomic_path(path) as temporary:
+        text = json.dumps(values, allow_nan=False, indent=1, ensure_ascii=False)
+        temporary.write_text(f"{text}\n", encoding="utf-8")
+    return path
+
+
+def _rounded(errors: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(error, 4) for name, error in errors.items()}
+
+
+def load_aligner_head(
+    folder: str | os.PathLike[str], digest: str, config: ModelConfig
+) -> AlignerHead | None:
+    """Return the aligner head of these weights; None if the file is missing, belongs to other
+    weights or is not what `save_aligner_head` writes.
+
+    Args:
+        digest: `checkpoint_hash` of the folder.
+        config: of the model, which must have the head.
+    """
+    path = Path(folder) / ALIGNER
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            return None
+        values = read_json(path)
+        if values["checkpoint"] != digest:
+            return None
+        layer, head = int(values["layer"]), int(values["head"])
+        if not (0 <= layer < config.n_layers and 0 <= head < config.n_heads):
+            return None
+        by, to = _one_of(values["by"], "weights", "norms"), _to(values["to"])
+        gold = tuple(_gold(one) for one in values["gold"])
+        return AlignerHead(layer, head, by, to, _to(values["weights_to"]), gold) if gold else None
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+        return None
+
+
+def _gold(values: Mapping[str, Any]) -> GoldErrors:
+    """Raises ValueError, KeyError or TypeError for anything that was not written by us."""
+    head = {f"{by}-{to}": _rate(values["head"][f"{by}-{to}"]) for by, to in WAYS}
+    names = "diagonal", "model 1", "statistical", "chance"
+    baselines = {name: _rate(values["baselines"][name]) for name in names}
+    texts = [values["name"], values["source"]]
+    if not all(isinstance(text, str) and len(text) <= MAX_TEXT for text in texts):
+        raise ValueError("the name or the source of a gold set is no short text")
+    bounds = _rate(values["low"]), _rate(values["high"])
+    return GoldErrors(texts[0], texts[1], int(values["sentences"]), head, *bounds, baselines)
+
+
+def _rate(value: Any) -> float:
+    rate = float(value)
+    if not (math.isfinite(rate) and 0 <= rate <= 1):
+        raise ValueError(f"an error rate is between 0 and 1, not {rate}")
+    return rate
+
+
+def _to(value: Any) -> To:
+    found: To = _one_of(value, "output", "input")
+    return found
+
+
+def _one_of(value: Any, *choices: Any) -> Any:
+    if value not in choices:
+        raise ValueError(f"{value!r} is none of {', '.join(choices)}")
+    return value
