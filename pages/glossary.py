@@ -1,4 +1,4 @@
-"""Glossary: the terms of all pages, each in a plain sentence, and where to see it."""
+"""Glossary: the terms of all pages, each defined in a sentence, with a link to a page."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from transformer.ui import frame
 from transformer.ui.kit import terms
 
 with frame.page_without_model("pages/glossary.py"):
-    frame.lead("Every term in a sentence. Where one stands on a page, its tooltip says the same.")
+    frame.lead("Every term in one or two sentences. Tooltips on other pages show the same texts.")
     terms.everything()

@@ -37,8 +37,8 @@ def card(page: Page, number: int) -> None:
 def answer(page: Page) -> bool:
     """Guess, or have it shown; whether there was anything to guess."""
     options = page.locator(".st-key-lesson-options button")
-    shown = page.locator(".st-key-lesson").get_by_role("button", name="Show me")
-    missing = page.locator(".st-key-lesson").get_by_text("No model here shows it")
+    shown = page.locator(".st-key-lesson").get_by_role("button", name="Show the answer")
+    missing = page.locator(".st-key-lesson").get_by_text("No model here shows this")
     options.or_(shown).or_(missing).first.wait_for()
     if missing.count():
         return False
@@ -63,16 +63,16 @@ def test_from_the_first_step_to_the_end_by_clicks(shipped: str, page: Page) -> N
             expect(page).to_have_url(
                 re.compile(rf"/{path(one.page)}\?(.*&)?lesson={one.name}(&|$)")
             )
-            expect(page.locator(".st-key-lesson")).to_contain_text(f"of {asked} right so far")
+            expect(page.locator(".st-key-lesson")).to_contain_text(f"of {asked} correct")
         page.locator(".st-key-lesson-next button").click()
-    expect(page.get_by_role("heading", name="The end of the course")).to_be_visible()
-    expect(page.get_by_text(f"{asked} of {len(CORE)} steps done")).to_be_visible()
-    expect(page.get_by_text(CORE[0].learnt)).to_be_visible()
+    expect(page.get_by_role("heading", name="End of the course")).to_be_visible()
+    expect(page.get_by_text(f"{asked} of {len(CORE)} lessons done")).to_be_visible()
+    expect(page.get_by_text(CORE[0].takeaway)).to_be_visible()
     # A reload is another session of the same visitor.
     page.reload()
-    expect(page.get_by_text(f"{asked} of {len(CORE)} steps done")).to_be_visible()
-    page.get_by_role("button", name="Forget my guesses").click()
-    expect(page.get_by_text(f"0 of {len(CORE)} steps done")).to_be_visible()
+    expect(page.get_by_text(f"{asked} of {len(CORE)} lessons done")).to_be_visible()
+    page.get_by_role("button", name="Reset answers").click()
+    expect(page.get_by_text(f"0 of {len(CORE)} lessons done")).to_be_visible()
 
 
 def place(page: Page, what: str) -> dict[str, float]:
@@ -136,7 +136,7 @@ def test_before_and_after_a_guess_there_is_no_serious_finding(
         page.wait_for_timeout(500)
         assert not findings(page, colours=scheme == "dark"), name
     page.goto(f"{shipped}/lessons?lesson=end")
-    expect(page.get_by_role("heading", name="The end of the course")).to_be_visible()
+    expect(page.get_by_role("heading", name="End of the course")).to_be_visible()
     settled(page)
     assert not findings(page, colours=scheme == "dark")
 
@@ -159,10 +159,10 @@ def test_a_sheet_is_a_page_that_prints(shipped: str, page: Page, tmp_path: Path)
     page.goto(f"{shipped}/lessons?lesson=umbrella")
     page.locator(".st-key-lesson").wait_for()
     with page.expect_download() as one:
-        page.get_by_role("button", name="Print it").click()
+        page.get_by_role("button", name="Print", exact=True).click()
     unfold(page, "All lessons")
     with page.expect_download() as whole:
-        page.get_by_role("button", name="The course as a sheet").click()
+        page.get_by_role("button", name="Course", exact=True).click()
     for download, count in ((one.value, 1), (whole.value, len(CORE))):
         file = tmp_path / download.suggested_filename
         download.save_as(file)
@@ -194,7 +194,7 @@ def answered(page: Page) -> None:
     settled(page)
     card = page.locator(".st-key-lesson")
     options = card.locator(".st-key-lesson-options button")
-    options.or_(card.get_by_role("button", name="Show me")).first.click()
+    options.or_(card.get_by_role("button", name="Show the answer")).first.click()
     expect(card.get_by_test_id("stAlert")).to_have_count(1)
     settled(page)
 

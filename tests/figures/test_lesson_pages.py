@@ -169,7 +169,7 @@ def test_no_text_becomes_a_tag_of_its_own(text: str) -> None:
 
 def test_all_that_the_lessons_say_can_be_printed() -> None:
     for one in LESSONS:
-        for text in (one.title, one.text, one.misprint, one.question, one.learnt):
+        for text in (one.title, one.text, one.misprint, one.question, one.takeaway):
             read = Read(html_of(text))
             assert "$" not in read.text
             assert "**" not in read.text

@@ -29,7 +29,7 @@ from transformer.classroom import Classes
 from transformer.ui import live_classes
 from transformer.ui.classroom import leading
 from transformer.ui.lessons.course import BY_NAME
-from transformer.ui.lessons.prepared import Shelf, prepared
+from transformer.ui.lessons.prepared import AvailableModels, prepared
 from transformer.ui.pages import CLASS, PAGES
 from transformer.ui.server.class_news import message
 from transformer.ui.server.visitor import new_id
@@ -199,10 +199,10 @@ def test_the_news_is_small_and_says_no_more_than_is_the_visitors(visit: Visit) -
 @pytest.mark.usefixtures("token")
 def test_a_question_is_answered_together(visit: Visit) -> None:
     name = "umbrella"
-    question = prepared(BY_NAME[name], Shelf({"en-fr": SHIPPED / "en-fr"}, "")).question
+    question = prepared(BY_NAME[name], AvailableModels({"en-fr": SHIPPED / "en-fr"}, "")).question
     assert question is not None
     labels = [option.label for option in question.options]
-    wrong = (question.right + 1) % len(labels)
+    wrong = (question.correct + 1) % len(labels)
     teacher = opened(visit, folder=SHIPPED)
     room = the_class()
     ann = joined(visit, room, "Ann", folder=SHIPPED)
@@ -220,13 +220,13 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     assert question.answer not in text(ann)
     assert room.answers(name) == {wrong: 1}
     bob = joined(visit, room, folder=SHIPPED)
-    press(bob, f"guess-{name}-{question.right}")
+    press(bob, f"guess-{name}-{question.correct}")
     again(teacher)
     assert "2 of 2 have guessed" in text(teacher)
     bars = [bar.proto for bar in teacher.get("progress")][1:]
     assert [bar.text.split(" · ")[0] for bar in bars] == labels
     assert [bar.value for bar in bars] == [
-        50 if number in (wrong, question.right) else 0 for number in range(len(labels))
+        50 if number in (wrong, question.correct) else 0 for number in range(len(labels))
     ]
     assert "Bob" not in text(teacher)
 
@@ -237,8 +237,8 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
         again(app)
         assert heading(app) == heading(teacher)
         assert question.answer in text(app)
-    assert f"Not {labels[wrong]}" in text(ann)
-    assert "**Right.**" in text(bob)
+    assert f"Not quite: {labels[wrong]}" in text(ann)
+    assert "**Correct.**" in text(bob)
     assert f"**{labels[wrong]}**" not in text(bob)
 
 

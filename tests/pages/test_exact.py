@@ -90,12 +90,12 @@ def test_all_terms_stand_there_and_are_looked_for(visit: Visit) -> None:
     app = visit("pages/glossary.py")
     text = " ".join(one.value for one in app.markdown).replace("\\", "")
     assert all(one.what in text for one in TERMS)
-    links = [one.proto for one in app.get("page_link") if one.proto.label == "see it"]
+    links = [one.proto for one in app.get("page_link") if one.proto.label == "Show"]
     assert len(links) == len(TERMS)
     app.text_input[0].set_value("temperature").run()
-    assert len([one for one in app.get("page_link") if one.proto.label == "see it"]) == 1
+    assert len([one for one in app.get("page_link") if one.proto.label == "Show"]) == 1
     app.text_input[0].set_value("xyzzy").run()
-    assert "no such term" in app.info[0].value
+    assert "No term matches" in app.info[0].value
 
 
 def test_a_widget_named_by_a_term_has_its_tooltip(visit: Visit) -> None:

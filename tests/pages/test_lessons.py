@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import ROOT, Visit, messages, told, view
 from transformer.languages import front_matter
-from transformer.ui.lessons.course import BY_NAME, CORE, LESSONS, MORE, OLD, following
+from transformer.ui.lessons.course import BY_NAME, CORE, EXTRA, LESSONS, OLD_NUMBERS, following
 from transformer.ui.lessons.lesson import LIST, Lesson
-from transformer.ui.lessons.prepared import PreparedLesson, Shelf, prepared
+from transformer.ui.lessons.prepared import AvailableModels, PreparedLesson, prepared
 from transformer.ui.pages import PAGES
 from transformer.ui.translate import Translate
 
@@ -35,7 +35,7 @@ words = partial(told, kinds=("markdown", "caption"))
 
 def ready(name: str) -> PreparedLesson:
     """What is asked of the checkpoints that come with the app."""
-    return prepared(BY_NAME[name], Shelf(FOLDERS, ""))
+    return prepared(BY_NAME[name], AvailableModels(FOLDERS, ""))
 
 
 def shipped(visit: Visit, name: str, page: str = LIST) -> AppTest:
@@ -59,31 +59,33 @@ def test_a_guess_comes_before_the_answer_and_the_answer_says_why(visit: Visit, n
     assert one.question in words(app)
     assert not verdict(app)
     assert found.question.answer not in words(app)
-    right = found.question.right
+    right = found.question.correct
     wrong = next(n for n in range(len(found.question.options)) if n != right)
     guess(app, name, wrong)
-    assert found.question.options[wrong].why_not in verdict(app)
-    assert found.question.answer in verdict(app)
-    assert "Right" not in verdict(app)
+    assert found.question.options[wrong].feedback in verdict(app)
+    assert found.question.answer.replace("\\", "") in verdict(app)
+    assert "Correct" not in verdict(app)
     assert app.title[0].value == PAGES[one.page].title
     shown = view(app)
-    assert all(getattr(shown, field) == value for field, value in found.question.seen.items())
+    assert all(
+        getattr(shown, field) == value for field, value in found.question.answer_fields.items()
+    )
     assert shown.lesson == name
-    if not one.reads:
+    if not one.task:
         assert shown.text == found.text
-    assert "0 of 1 right" in words(app)
+    assert "0 of 1 correct" in words(app)
 
 
 def test_a_right_guess_is_told_and_counted(visit: Visit) -> None:
     found = ready("scale")
     assert found.question is not None
     app = shipped(visit, "scale")
-    guess(app, "scale", found.question.right)
-    assert "**Right.**" in verdict(app)
-    assert "1 of 1 right" in words(app)
+    guess(app, "scale", found.question.correct)
+    assert "**Correct.**" in verdict(app)
+    assert "1 of 1 correct" in words(app)
     app.button("lesson-all").click().run()
     assert app.title[0].value == "Lessons"
-    assert f"1 of {len(CORE)} steps done, 1 right at first." in words(app)
+    assert f"1 of {len(CORE)} lessons done, 1 correct at the first attempt." in words(app)
     app.button("begin").click().run()  # goes on with the first that is not done
     assert f"Lesson 1 of {len(CORE)}" in words(app)
 
@@ -94,19 +96,19 @@ def test_something_found_on_the_page_may_be_asked_again_but_counts_once(visit: V
         pytest.skip(f"no model here shows it: {found.missing}")
     app = shipped(visit, "back", "pages/attention.py")
     assert app.title[0].value == "Attention"
-    assert all(getattr(view(app), k) == v for k, v in found.question.opened.items())
+    assert all(getattr(view(app), k) == v for k, v in found.question.start_fields.items())
     app.button("check-back").click().run()
     assert "look for more than half" in messages(app)[0]
     assert found.question.answer not in verdict(app)
     kept = app.session_state["view"]
-    for field, value in found.question.seen.items():
+    for field, value in found.question.answer_fields.items():
         owner = "View" if field in kept["View"] else "Attention"
         app.session_state["view"] = {**kept, owner: {**kept[owner], field: value}}
         kept = app.session_state["view"]
     app.button("check-back").click().run()
-    assert "**Right.**" in verdict(app)
+    assert "**Correct.**" in verdict(app)
     assert found.question.answer in verdict(app)
-    assert "0 of 1 right" in words(app)
+    assert "0 of 1 correct" in words(app)
 
 
 def test_who_gives_up_is_shown_one(visit: Visit) -> None:
@@ -115,11 +117,11 @@ def test_who_gives_up_is_shown_one(visit: Visit) -> None:
         pytest.skip(f"no model here shows it: {found.missing}")
     app = shipped(visit, "off", "pages/lab.py")
     app.button("show-off").click().run()
-    assert view(app).off == found.question.seen["off"] != ""
+    assert view(app).off == found.question.answer_fields["off"] != ""
     assert found.question.answer in verdict(app)
     app.button("check-off").click().run()
-    assert "**Right.**" in verdict(app)
-    assert "0 of 1 right" in words(app)
+    assert "**Correct.**" in verdict(app)
+    assert "0 of 1 correct" in words(app)
 
 
 def test_the_list_has_them_all_and_begins_with_the_first(visit: Visit) -> None:
@@ -129,7 +131,7 @@ def test_the_list_has_them_all_and_begins_with_the_first(visit: Visit) -> None:
     assert f"Lesson 1 of {len(CORE)}" in words(app)
 
 
-@pytest.mark.parametrize("walk", [CORE, MORE], ids=["core", "more"])
+@pytest.mark.parametrize("walk", [CORE, EXTRA], ids=["core", "more"])
 def test_from_the_first_to_the_end(visit: Visit, walk: tuple[Lesson, ...]) -> None:
     app = visit(LIST, lesson=walk[0].name)  # a model that was never trained: most is missing
     for one in walk:
@@ -140,9 +142,9 @@ def test_from_the_first_to_the_end(visit: Visit, walk: tuple[Lesson, ...]) -> No
         assert ("lesson-before" in [b.key for b in app.button]) == (one is not walk[0])
         app.button("lesson-next").click().run()
     assert following(walk[-1].name) == "end"
-    assert "The end of the course" in [box.value for box in app.subheader]
-    assert all(one.learnt in words(app) for one in CORE)
-    assert "**0 right at the first guess**" in words(app)
+    assert "End of the course" in [box.value for box in app.subheader]
+    assert all(one.takeaway in words(app) for one in CORE)
+    assert "**0 correct at the first attempt**" in words(app)
 
 
 @pytest.mark.parametrize(("number", "page"), [*enumerate(OLD_PAGES, start=1)])
@@ -151,19 +153,19 @@ def test_an_old_address_leads_to_the_step_that_has_its_matter(
 ) -> None:
     app = visit(f"pages/{page}.py", lesson=str(number))
     assert messages(app) == []
-    lesson = BY_NAME[OLD[str(number)]]
+    lesson = BY_NAME[OLD_NUMBERS[str(number)]]
     assert view(app).lesson == lesson.name
     assert lesson.title in words(app)
-    assert app.title[0].value == PAGES[lesson.asked_on].title
+    assert app.title[0].value == PAGES[lesson.question_page].title
 
 
 def test_every_matter_of_the_old_course_has_a_step() -> None:
-    assert [*OLD] == [str(n) for n in range(1, 20)]
-    assert len(set(OLD.values())) == 19
+    assert [*OLD_NUMBERS] == [str(n) for n in range(1, 20)]
+    assert len(set(OLD_NUMBERS.values())) == 19
     # All but one are shown on the page on which they were: it is the matter that has not moved.
     there = [
         BY_NAME[name].page == f"pages/{page}.py"
-        for name, page in zip(OLD.values(), OLD_PAGES, strict=True)
+        for name, page in zip(OLD_NUMBERS.values(), OLD_PAGES, strict=True)
     ]
     assert all(there)
 
@@ -178,7 +180,7 @@ def test_the_lessons_keep_to_the_language_that_is_looked_at(
     for model, kept in {"en-de": "en-de", "": "", "fr-en": ""}.items():
         # A model that cannot read the lessons' sentence is left for the first one.
         app = visit("pages/translate.py", folder, **({"model": model} if model else {}))
-        app.session_state["lesson_wanted"] = "norm"
+        app.session_state["lesson_opened"] = "norm"
         app.session_state["view"]["View"]["lesson"] = "norm"
         app.run()
         assert view(app).model == kept
@@ -218,15 +220,15 @@ def test_guesses_are_forgotten_when_it_is_asked(visit: Visit) -> None:
     app = shipped(visit, "scale")
     guess(app, "scale", 0)
     app.button("lesson-all").click().run()
-    assert f"1 of {len(CORE)} steps done" in words(app)
+    assert f"1 of {len(CORE)} lessons done" in words(app)
     end = visit(LIST, SHIPPED, lesson="end")
-    assert f"0 of {len(CORE)} steps done" in words(end)  # another session is another visitor
+    assert f"0 of {len(CORE)} lessons done" in words(end)  # another session is another visitor
     app.button("open-scale").click().run()
     for _ in CORE[CORE.index(BY_NAME["scale"]) :]:
         app.button("lesson-next").click().run()
-    assert f"1 of {len(CORE)} steps done" in words(app)
+    assert f"1 of {len(CORE)} lessons done" in words(app)
     app.button("anew").click().run()
-    assert f"0 of {len(CORE)} steps done" in words(app)
+    assert f"0 of {len(CORE)} lessons done" in words(app)
 
 
 def test_without_a_model_the_list_is_there_and_a_lesson_says_what_is_missing(

@@ -8,23 +8,22 @@ import torch
 
 from tests.pages.conftest import Visit, charts, messages, told, view
 from transformer import Translator
-from transformer.analysis.positions import reordered
+from transformer.analysis.positions import ORDER_PAIR, reordered
 from transformer.ui.positions import TABS, TOPICS
-from transformer.ui.positions.order import BITES
 
 PAGE = "pages/positions.py"
 
 
 def test_without_positions_an_encoder_cannot_tell_the_order(translator: Translator) -> None:
-    found = reordered(translator, *BITES)
+    found = reordered(translator, *ORDER_PAIR)
     # Sums in another order: a few roundings of float32, against differences of the order of one.
     assert found.apart["without"] < 1e-4 < found.apart["with"]
     np.testing.assert_allclose(found.alike["without"], 1.0, atol=1e-6)
     assert min(found.alike["with"]) < 0.999
-    model, ids = translator.model, translator.vocabulary.encode(BITES[0])
+    model, ids = translator.model, translator.vocabulary.encode(ORDER_PAIR[0])
     with torch.no_grad():  # with positions, by the model alone
         memory = model.encode(torch.tensor([[*ids, model.config.eos_id]]))[0].numpy()
-        other = translator.vocabulary.encode(BITES[1])
+        other = translator.vocabulary.encode(ORDER_PAIR[1])
         second = model.encode(torch.tensor([[*other, model.config.eos_id]]))[0].numpy()
     piece = found.pieces[1]
     at, to = (
@@ -34,7 +33,7 @@ def test_without_positions_an_encoder_cannot_tell_the_order(translator: Translat
     a, b = memory[at].astype(float), second[to].astype(float)
     cosine = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
     assert found.alike["with"][1] == pytest.approx(cosine, abs=1e-5)
-    assert found.written["with"][0] == translator.translate(BITES[0]).text
+    assert found.written["with"][0] == translator.translate(ORDER_PAIR[0]).text
 
 
 def test_sentences_of_other_words_are_refused(translator: Translator) -> None:
@@ -47,7 +46,7 @@ def test_it_opens_with_both_sentences_and_no_formula(visit: Visit) -> None:
     assert not messages(app)
     assert view(app).topic == "order"
     table = told(app, kinds=["html"])
-    assert all(text in table for text in BITES)
+    assert all(text in table for text in ORDER_PAIR)
     (chart,) = charts(app)
     assert [trace["name"] for trace in chart["data"]] == ["with positions", "without"]
     assert not app.latex

@@ -87,3 +87,18 @@ def test_each_leads_to_where_it_is_to_be_seen(one: Term) -> None:
     file = next(file for file in PAGES if path(file) == place)
     params = dict(part.split("=") for part in query.split("&") if part)
     assert not values_of(file, params)[1]
+
+
+def test_definitions_are_plain_text_and_formulas_are_balanced() -> None:
+    for one in TERMS:
+        assert not set("`$*") & set(one.what), one.name  # tooltips show them literally
+        assert one.formula.count("{") == one.formula.count("}"), one.name
+        assert "$" not in one.formula, one.name
+    assert sum(bool(one.formula) for one in TERMS) >= 15
+
+
+def test_residual_is_explained() -> None:
+    residual = term("residual")
+    assert residual is not None
+    assert residual is term("Residual connection")
+    assert "sublayer" in residual.what

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from transformer.ui.lessons.course import CORE, LESSONS, MORE, minutes, place
+from transformer.ui.lessons.course import CORE, EXTRA, LESSONS, minutes, number
 from transformer.ui.lessons.lesson import Lesson
-from transformer.ui.lessons.prepared import PreparedLesson, Shelf, prepared
+from transformer.ui.lessons.prepared import AvailableModels, PreparedLesson, prepared
 from transformer.ui.lessons.sheet import page
 from transformer.ui.pages import PAGES
 
@@ -23,7 +23,7 @@ FOLDERS = {
 
 @pytest.fixture(scope="module")
 def ready() -> list[PreparedLesson]:
-    return [prepared(one, Shelf(FOLDERS, "")) for one in LESSONS]
+    return [prepared(one, AvailableModels(FOLDERS, "")) for one in LESSONS]
 
 
 def test_a_sheet_has_every_question_its_choices_and_room(ready: list[PreparedLesson]) -> None:
@@ -38,7 +38,7 @@ def test_a_sheet_has_every_question_its_choices_and_room(ready: list[PreparedLes
     assert "$" not in whole
     for one in ready:
         alone = page([one], answers=False)
-        assert f"<title>{place(one.lesson)}. " in alone
+        assert f"<title>{number(one.lesson)}. " in alone
         assert alone.count('class="lines"') >= 2
 
 
@@ -61,16 +61,17 @@ def rows(section: str) -> list[tuple[str, str, str]]:
 
 def listed(lessons: tuple[Lesson, ...]) -> list[tuple[str, str, str]]:
     return [
-        (f"{place(one)}. {one.title}", f"{one.minutes:g}", PAGES[one.page].title) for one in lessons
+        (f"{number(one)}. {one.title}", f"{one.minutes:g}", PAGES[one.page].title)
+        for one in lessons
     ]
 
 
 def test_the_teachers_guide_has_the_steps_and_times_of_the_course() -> None:
     core, more = GUIDE.split("\n## The course\n")[1].split("\n## More\n")
     assert rows(core) == listed(CORE)
-    assert rows(more) == listed(MORE)
+    assert rows(more) == listed(EXTRA)
     numbers = {11: "eleven", 12: "twelve", 13: "thirteen", 14: "fourteen", 15: "fifteen"}
     numbers |= {20: "twenty", 21: "twenty-one", 22: "twenty-two"}
     opening = re.sub(r"\s+", " ", GUIDE)
     assert f"is {numbers[len(CORE)]} steps of about {numbers[round(minutes(CORE))]}" in opening
-    assert f"; {numbers[len(MORE)]} more steps, {numbers[round(minutes(MORE))]} min" in opening
+    assert f"; {numbers[len(EXTRA)]} more steps, {numbers[round(minutes(EXTRA))]} min" in opening

@@ -1,4 +1,4 @@
-"""Terms of the art, each explained once: one tooltip wherever a term stands, and a page."""
+"""Terms of the field, each explained once: in tooltips wherever a term appears, and on a page."""
 
 from __future__ import annotations
 
@@ -10,277 +10,334 @@ class Term:
     """One term.
 
     Attributes:
-        name: as it stands alone; also: what else it is called where it stands.
-        what: in one plain sentence, or two.
-        see: where it is to be seen: the path of a page, as a browser asks for it.
+        name: as a heading; also: other names under which pages show the same tooltip.
+        what: a definition in one or two sentences, plain text.
+        see: the path of a page, with a query, that shows it.
+        formula: LaTeX; "" if none is needed.
     """
 
     name: str
     what: str
     see: str
     also: tuple[str, ...] = ()
+    formula: str = ""
 
 
 TERMS = (
     Term(
         "Attention",
-        "For every word a model looks at the others and takes a little from each: much from those "
-        "that matter to it, almost nothing from the rest.",
+        "For each token, a weighted average over the vectors of other tokens; the weights say how "
+        "relevant each of them is.",
         "attention",
+        formula=r"\mathrm{Attention}(Q, K, V) = "
+        r"\mathrm{softmax}\left(\frac{QK^\top}{\sqrt{d_k}}\right) V",
     ),
     Term(
         "Head",
-        "One way of looking, learned by the model; each layer has several, which look at the same "
-        "time and at different things.",
+        "One attention with its own matrices for queries, keys and values. Each layer has several "
+        "heads that work in parallel and learn different patterns.",
         "attention",
         ("Heads",),
+        r"\mathrm{head}_i = \mathrm{Attention}(XW_i^Q,\ YW_i^K,\ YW_i^V)",
     ),
     Term(
         "Layer",
-        "One floor of the model: it reads what the floor below made of each word, lets its heads "
-        "look around, and hands on what came of it.",
+        "One of several blocks of the same form: attention and a feed-forward network, each with a "
+        "residual connection and LayerNorm. Its input is the output of the layer below.",
         "inside",
         ("Layers",),
     ),
-    Term("Encoder", "The half that reads: the sentence looks at itself.", "inside"),
+    Term(
+        "Encoder",
+        "The part of the model that reads the source sentence, by self-attention over it.",
+        "inside",
+    ),
     Term(
         "Decoder",
-        "The half that writes: the translation, as far as it is written, looks at itself.",
+        "The part of the model that writes the translation, by self-attention over what is written "
+        "so far and cross-attention over the source.",
         "inside",
         ("Decoder, masked",),
     ),
     Term(
         "Encoder–decoder",
-        "The bridge between the two halves: the translation looks at the sentence.",
+        "Cross-attention: the queries come from the decoder, keys and values from the encoder's "
+        "output. So the translation attends to the source sentence.",
         "attention",
-        ("Cross attention",),
+        ("Cross-attention", "Cross attention"),
+    ),
+    Term(
+        "Self-attention",
+        "Attention within one sequence: queries, keys and values come from the same tokens.",
+        "attention?view=heatmap&kind=encoder",
     ),
     Term(
         "Mask",
-        "What may not be looked at: the decoder must not see words that it has not written yet.",
+        "Hides keys by setting their scores to −∞ before the softmax. The causal mask of the "
+        "decoder hides the tokens that come later.",
         "attention?view=heatmap&kind=decoder",
+        ("Causal mask",),
+        r"s_{ij} = -\infty \quad \text{for } j > i",
     ),
     Term(
         "Kind of attention",
-        "Who looks at whom: the sentence at itself, the translation at itself, or the translation "
-        "at the sentence.",
+        "Encoder self-attention, decoder self-attention, or cross-attention between the two.",
         "attention",
     ),
     Term(
         "Query",
-        "What a word is looking for, as a row of numbers.",
+        "A vector computed from a token that says what it looks for; its dot product with a key is "
+        "a score.",
         "attention?view=query-key",
+        formula=r"q = x\,W^Q",
     ),
     Term(
         "Key",
-        "What a word has to offer, as a row of numbers that a query is held against.",
+        "A vector computed from a token that says what it offers to queries.",
         "attention?view=query-key",
+        formula=r"k = x\,W^K",
     ),
     Term(
         "Value",
-        "What a word gives to those that look at it, as a row of numbers.",
+        "A vector computed from a token: what the token passes on, in proportion to its weight.",
         "attention?view=query-key",
+        formula=r"v = x\,W^V",
     ),
     Term(
         "Score",
-        "How well a query fits a key: their numbers multiplied pair by pair and added up.",
+        "The dot product of a query and a key, divided by the square root of their dimension. The "
+        "higher, the better they match.",
         "attention?view=query-key",
+        formula=r"s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}}",
     ),
     Term(
         "Softmax",
-        "Turns scores into shares of one whole: the larger a score, the larger its share.",
+        "Turns scores into positive weights that sum to 1; higher scores get larger weights.",
         "attention?view=query-key",
+        formula=r"\mathrm{softmax}(s)_j = \frac{e^{s_j}}{\sum_k e^{s_k}}",
     ),
     Term(
         "Weight",
-        "The share of its attention that a word gives to another: from 0, none, to 1, all of it.",
+        "The share of its attention that a token gives to another token, from 0 to 1; each row of "
+        "weights sums to 1.",
         "attention",
         ("Weights",),
     ),
     Term(
-        "Piece",
-        "What the model reads and writes: a whole word if it is common, else a part of one.",
-        "translate?exact=1",
-        ("Pieces",),
-    ),
-    Term(
         "Token",
-        "Anything that has a place in the sequence a model reads: a piece of a word, a full stop, "
-        "or a sign of its own such as start and end.",
+        "The unit that the model reads and writes: a common word, a part of a rarer word, a "
+        "punctuation mark, or a special token such as start and end.",
         "translate?exact=1",
-        ("Tokens",),
+        ("Tokens", "Piece", "Pieces"),
     ),
     Term(
         "Start and end",
-        "Signs of the model's own: one begins every translation, the other ends every sentence; "
-        "exactly they are `<s>` and `</s>`.",
+        "Two special tokens: the decoder begins with the start token, and every sentence ends with "
+        "the end token. The model calls them <s> and </s>.",
         "attention?view=heatmap",
     ),
     Term(
         "Embedding",
-        "The row of numbers by which a model knows a piece.",
+        "The learned vector of a token in the vocabulary, multiplied by √d_model.",
         "inside",
     ),
     Term(
         "Positions",
-        "How a model knows which word stands where: numbers added to each word for its place.",
+        "Vectors added to the embeddings that tell the model where each token stands; attention "
+        "alone ignores order. The paper uses sines and cosines of different wavelengths.",
         "positions",
+        ("Positional encoding",),
+        r"PE_{(p,\,2i)} = \sin\frac{p}{10000^{2i/d}},\quad "
+        r"PE_{(p,\,2i+1)} = \cos\frac{p}{10000^{2i/d}}",
+    ),
+    Term(
+        "Residual",
+        "A residual connection adds the input of a sublayer to its output, so the sublayer only "
+        "computes a change. The running sum through all layers is the residual stream.",
+        "inside?box=encoder.self_attn.add",
+        ("Residual connection", "Residual stream"),
+        r"x + \mathrm{Sublayer}(x)",
     ),
     Term(
         "Feed-forward network",
-        "Two matrices with a kink between them that each word passes by itself, after it has "
-        "looked at the others.",
+        "Two linear maps with a ReLU between them, applied to each position separately; d_ff is "
+        "the dimension in the middle.",
         "inside?box=encoder.ffn.hidden",
         ("d_ff",),
+        r"\mathrm{FFN}(x) = \max(0,\ xW_1 + b_1)\,W_2 + b_2",
     ),
     Term(
         "LayerNorm",
-        "Brings the numbers of a word to a mean of 0 and a like size, after every sublayer.",
+        "Scales the vector of each position to mean 0 and variance 1, then applies a learned gain "
+        "γ and bias β.",
         "inside?box=encoder.ffn.norm",
+        formula=r"y = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} \odot \gamma + \beta",
     ),
     Term(
         "Logits",
-        "A number for every piece of the vocabulary, before softmax makes probabilities of them.",
+        "The output scores of the model, one for each token of the vocabulary, before the softmax "
+        "turns them into probabilities.",
         "inside?box=output.logits",
     ),
-    Term("Greedy", "Always take the most probable next piece.", "translate"),
+    Term("Greedy", "Decoding that always chooses the most probable next token.", "translate"),
     Term(
         "Beam",
-        "Carry several beginnings along, and in the end take the one with the best score.",
+        "Beam search keeps the best hypotheses at every step and returns the one with the highest "
+        "score; the beam size is how many.",
         "translate?method=beam",
-        ("Beam search", "Beginnings carried along"),
+        ("Beam search", "Beam size", "Beginnings carried along"),
     ),
     Term(
         "Length penalty",
-        "Of two translations, how much a longer one is forgiven for being longer: 0 prefers short "
-        "ones, and the paper takes 0.6.",
+        "How strongly beam search favours longer translations: 0 favours short ones; the paper "
+        "uses 0.6.",
         "translate?method=beam",
+        formula=r"\frac{\log P(y \mid x)}{\left((5 + |y|) / 6\right)^{\alpha}}",
     ),
     Term(
         "Sampling",
-        "Draw the next piece by chance, in proportion to the probabilities.",
+        "Decoding that draws the next token at random, according to the probabilities.",
         "translate?method=sample",
     ),
     Term(
         "Temperature",
-        "Below 1 the probable becomes more probable still when pieces are drawn, above 1 less.",
+        "Divides the logits before sampling: below 1 probable tokens become more probable, above 1 "
+        "less.",
         "translate?method=sample",
+        formula=r"P_i = \mathrm{softmax}(z / T)_i",
     ),
     Term(
         "Top-k",
-        "Draw from the k most probable pieces alone; 0 is from all of them.",
+        "Sample only from the k most probable tokens; 0 means from all tokens.",
         "translate?method=sample",
         ("Only the k most probable",),
     ),
     Term(
         "Top-p",
-        "Draw from the fewest pieces that have this much probability together.",
+        "Sample only from the smallest set of tokens whose probabilities sum to at least p.",
         "translate?method=sample",
         ("Only the top share p",),
     ),
     Term(
         "Seed",
-        "The number that all chance begins with: the same seed draws the same again, on the same "
+        "The start of the random number generator: the same seed gives the same result on the same "
         "machine with the same settings.",
         "translate?method=sample",
     ),
     Term(
         "Sink",
-        "A head at rest: most of its attention lies on a sign or a full stop, which says nothing.",
+        "An attention sink: a token, often the end token or a full stop, that gets most of a "
+        "head's attention although it says little about the sentence.",
         "attention",
+        ("Attention sink",),
     ),
     Term(
         "Alignment",
-        "Which word of the translation belongs to which word of the sentence.",
+        "Which words of the translation correspond to which words of the source.",
         "lab?lab=align",
         ("Word alignment",),
     ),
     Term(
         "Gold links",
-        "An alignment made by someone who knows, against which others are held.",
+        "A word alignment made by people, used as the reference for measuring others.",
         "lab?lab=align",
     ),
     Term(
         "Alignment error",
-        "AER: how far links are from gold links, from 0, the same, to 1, none in common.",
+        "The alignment error rate (AER) of links A against sure gold links S and possible ones P: "
+        "0 is perfect, 1 has no link in common.",
         "lab?lab=align",
         ("AER", "Alignment error rate"),
+        r"\mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}",
     ),
     Term(
         "BLEU",
-        "How many words and short phrases a translation shares with a right one, from 0 to 100: "
-        "the higher the better.",
+        "How many words and short phrases a translation shares with a reference, from 0 to 100; "
+        "higher is better.",
         "inside?section=bleu",
+        formula=r"\mathrm{BLEU} = 100 \cdot \mathrm{BP} \cdot "
+        r"\Big(\prod_{n=1}^{4} p_n\Big)^{1/4}",
     ),
     Term(
         "Importance",
-        "How much the model would lose without a head, guessed from one pass or measured by "
-        "leaving it out.",
+        "How much worse the model gets without a head, measured by removing it or estimated from "
+        "gradients.",
         "lab?lab=matter",
     ),
     Term(
         "Pruning",
-        "Taking heads away one after the other, the least important first.",
+        "Removing heads one after another, usually the least important first.",
         "lab?lab=matter",
         ("The pruning game",),
     ),
     Term(
         "Blanking",
-        "Setting one weight to 0 while all else stays, to see what it was good for.",
+        "Setting one attention weight to 0 and leaving everything else unchanged, to measure its "
+        "effect.",
+        "lab?lab=switch",
+    ),
+    Term(
+        "Ablation",
+        "Removing a part of the model, such as a head, to measure what it contributes.",
         "lab?lab=switch",
     ),
     Term(
         "Rollout",
-        "The weights of all layers multiplied, from an output back to the words of the sentence.",
+        "Attention rollout: the attention matrices of all layers, averaged with the residual "
+        "connection and multiplied, to trace an output back to the source tokens.",
         "lab?lab=moves",
     ),
     Term(
         "Rank correlation",
-        "Whether two measures put things in the same order: 1 the same, 0 no relation, −1 the "
-        "other way around.",
+        "How similarly two measures order the same items (Spearman's ρ): 1 the same order, 0 no "
+        "relation, −1 the reverse.",
         "lab?lab=moves",
     ),
     Term(
         "Logit lens",
-        "What the model would say if it stopped after each of its layers.",
+        "Applies the output layer to the vectors after each layer, to see which token the model "
+        "would predict if it stopped there.",
         "inside?section=lens",
     ),
-    Term("Checkpoint", "A trained model as a folder of files.", "train"),
+    Term("Checkpoint", "A trained model, stored as a folder of files.", "train"),
     Term(
         "Loss",
-        "How surprised a model is by the right answer, in nats a token: 0 is not at all, and it "
-        "learns by making this small.",
+        "The negative log-probability of the right token, in nats per token; 0 is perfect. "
+        "Training minimises it.",
         "train",
+        formula=r"\mathcal{L} = -\ln P(y_t \mid y_{<t}, x)",
     ),
     Term(
         "Learning rate",
-        "How far a model's numbers move at each step; here its peak, to which it rises and from "
-        "which it falls.",
+        "How far each training step changes the weights; here its peak, after warm-up and before "
+        "decay.",
         "train",
+        formula=r"d_{model}^{-0.5} \cdot \min\left(step^{-0.5},\ step \cdot warmup^{-1.5}\right)",
     ),
-    Term("Warm-up", "The steps in which the learning rate rises to its peak.", "train"),
+    Term("Warm-up", "The first steps of training, in which the learning rate rises.", "train"),
     Term(
         "Dropout",
-        "The share of numbers left out at random while a model learns, so that it relies on none "
-        "alone.",
+        "During training, sets a random share of the numbers to 0, so that the model does not rely "
+        "on single ones.",
         "train",
     ),
     Term(
         "Label smoothing",
-        "The share of the right answer that is spread over all others while a model learns, so "
-        "that it is never quite sure.",
+        "During training, spreads a share ε of the target probability over all tokens, so that the "
+        "model does not become overconfident.",
         "train",
+        formula=r"q(k) = (1 - \varepsilon)\,[k = y] + \varepsilon / V",
     ),
 )
 _BY_NAME = {name.lower(): term for term in TERMS for name in (term.name, *term.also)}
 
 
 def term(name: str) -> Term | None:
-    """The term of this name, whatever its capitals; None for what is none."""
+    """Return the term of this name, ignoring case; None if there is none."""
     return _BY_NAME.get(name.lower())
 
 
 def tip(name: str) -> str | None:
-    """The explanation of a term, for a tooltip; None for what is none."""
+    """Return the definition of a term for a tooltip; None if there is no such term."""
     found = term(name)
     return found.what if found else None

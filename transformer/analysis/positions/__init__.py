@@ -27,6 +27,7 @@ from transformer.analysis.positions.formula import (
     wavelengths,
 )
 from transformer.analysis.positions.tables import (
+    ORDER_PAIR,
     SIDES,
     STACKS,
     Reordered,
@@ -39,6 +40,7 @@ from transformer.analysis.positions.tables import (
 
 __all__ = [
     "BEYOND",
+    "ORDER_PAIR",
     "SIDES",
     "STACKS",
     "Reordered",

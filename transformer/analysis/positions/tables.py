@@ -17,6 +17,8 @@ from transformer.model import Transformer
 
 SIDES = ("source", "target")
 STACKS = {"source": "encoder", "target": "decoder"}
+ORDER_PAIR = ("The dog bites the man.", "The man bites the dog.")
+"""Two sentences of the same tokens in another order, for models that read English."""
 
 
 def table(

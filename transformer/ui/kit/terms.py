@@ -1,4 +1,4 @@
-"""The glossary on a page: a heading with a term's tooltip, and all terms at once."""
+"""The glossary in pages: headings with a term's tooltip, and the list of all terms."""
 
 from __future__ import annotations
 
@@ -10,27 +10,33 @@ from transformer.ui.pages import PAGES, path
 
 
 def heading(text: str, name: str = "") -> None:
-    """A heading with the tooltip of the term `name`, or of the one that it is."""
+    """A heading with the tooltip of the term `name`, by default of the term `text`."""
     st.subheader(text, help=tip(name or text))
 
 
 def everything() -> None:
-    """All terms in the order of the alphabet, those that a visitor looks for alone."""
-    wanted = st.text_input("Look for", placeholder="head, beam, loss …", key="look-for").lower()
-    terms = sorted(TERMS, key=lambda one: one.name.lower())
-    found = [one for one in terms if wanted in " ".join((one.name, *one.also, one.what)).lower()]
-    if not found:
-        st.info("There is no such term here.")
-    for one in found:
-        _entry(one)
+    """All terms in alphabetical order, filtered by a search field."""
+    query = st.text_input("Search", placeholder="head, beam, loss …", key="look-for").lower()
+    terms = sorted(TERMS, key=lambda term: term.name.lower())
+    matches = [
+        term for term in terms if query in " ".join((term.name, *term.also, term.what)).lower()
+    ]
+    if not matches:
+        st.info("No term matches your search.")
+    for term in matches:
+        _entry(term)
 
 
-def _entry(one: Term) -> None:
-    also = f" ({', '.join(one.also)})" if one.also else ""
-    place, _, query = one.see.partition("?")
-    file = next(file for file in PAGES if path(file) == place)
-    with st.container(horizontal=True, vertical_alignment="center", key=f"term-{one.name}"):
-        st.markdown(f"**{frame.plain(one.name)}**{frame.plain(also)}: {frame.plain(one.what)}")
+def _entry(term: Term) -> None:
+    other_names = [name for name in term.also if name != f"{term.name}s"]
+    also = f" ({', '.join(other_names)})" if other_names else ""
+    address, _, query = term.see.partition("?")
+    file = next(file for file in PAGES if path(file) == address)
+    formula = f"  \n$\\displaystyle {term.formula}$" if term.formula else ""
+    with st.container(horizontal=True, vertical_alignment="center", key=f"term-{term.name}"):
+        st.markdown(
+            f"**{frame.plain(term.name)}**{frame.plain(also)}: {frame.plain(term.what)}{formula}"
+        )
         params = dict(part.split("=") for part in query.split("&") if part)
         shared = state.view().to_params()
-        st.page_link(file, label="see it", query_params={**shared, **params})
+        st.page_link(file, label="Show", query_params={**shared, **params})

@@ -1,4 +1,4 @@
-"""A course through all pages: each lesson asks, waits for a guess, and shows what there is."""
+"""A course through all pages: each lesson asks a question, then shows the answer."""
 
 from transformer.ui.lessons.bar import follow, go, show
 from transformer.ui.lessons.course import LESSONS

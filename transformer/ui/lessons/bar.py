@@ -1,4 +1,4 @@
-"""The lesson's card beside the page: its question, a guess, what was right, and the ways on."""
+"""The lesson's card beside a page: its question, the guess, the answer and the navigation."""
 
 from __future__ import annotations
 
@@ -14,52 +14,54 @@ from transformer.ui.lessons.lesson import LIST, Question, escaped
 from transformer.ui.lessons.prepared import PreparedLesson, prepared
 from transformer.ui.lessons.progress import Guess
 
-_WANTED, _LEAVE, _SEEN = "lesson_wanted", "lesson_leave", "lesson_opened"
+_OPENED_LESSON, _NEXT_PAGE, _VISITED = "lesson_opened", "lesson_next_page", "lesson_visited"
 _CHECK = "lesson_check"
-# Of the session: a lesson whose view is to be opened, a page to go to, whether any page was opened,
-# and the lesson in which somebody asks whether this is it.
+# Keys of the session: the lesson whose view the next script run opens, the page it goes to,
+# whether a page was opened before, and the lesson whose Check button was clicked.
 _STYLE = Path(__file__).with_name("lessons.css")
 
 
 def show(page: str) -> str | None:
-    """Draws the lesson that the view is in, if it is in one; a sentence where there is none such.
+    """Draw the lesson of the current view, if there is one; return an error message for an unknown
+    lesson.
 
-    Its question comes before its answer; on another page than its own there is a way back.
+    The question comes before its answer. On another page than the lesson's own, the card has a
+    button that leads back.
     """
     name = state.view().lesson
     if name == course.END and page != LIST:
-        state.normalise(lesson="")  # it is over
+        state.normalise(lesson="")  # the course has ended
     if not name or name == course.END:
         return None
     if name not in course.BY_NAME:
         state.normalise(lesson="")
-        return f"There is no lesson {name!r}; the first one is {course.LESSONS[0].name!r}."
-    one = prepared(course.BY_NAME[name])
+        return f"There is no lesson {name!r}. The first lesson is {course.LESSONS[0].name!r}."
+    ready = prepared(course.BY_NAME[name])
     style()
-    asked = st.session_state.pop(_CHECK, "") == name
-    checked = _checked(one, page) if asked else None
+    clicked = st.session_state.pop(_CHECK, "") == name
+    checked = _check_page(ready, page) if clicked else None
     with st.container(border=True, key="lesson"):
-        _head(one)
+        _header(ready)
         if page != LIST:
             with st.container(key="lesson-see"):  # lessons.css shows it on a small screen alone
                 views.component("seeit")(key=f"see-{name}")
-        if one.question is None:
-            _asking(one)
-            st.info(f"No model here shows it: {escaped(one.missing)}.", icon=":material/block:")
-        elif one.question.found is not None:
-            _search(one, one.question, checked)
+        if ready.question is None:
+            _ask(ready)
+            st.info(f"No model here shows this: {escaped(ready.missing)}.", icon=":material/block:")
+        elif ready.question.check is not None:
+            _search(ready, ready.question, checked)
         elif (as_class := together.part(name)) is not None:
-            _together(one, one.question, as_class)
+            _ask_class(ready, ready.question, as_class)
         elif progress.over(name):
-            _verdict(one, one.question)
+            _show_answer(ready, ready.question)
         else:
-            _asking(one)
-            _choice(one, one.question)
-        _ways(page, one)
-        if one.question and progress.over(name):
-            with st.expander("The question again"):
-                _asking(one)
-                _marked(one, one.question)
+            _ask(ready)
+            _options(ready, ready.question)
+        _navigation(page, ready)
+        if ready.question and progress.over(name):
+            with st.expander("Show the question again"):
+                _ask(ready)
+                _marked_options(ready, ready.question)
     return None
 
 
@@ -71,90 +73,93 @@ def go(
     primary: bool = False,
     width: int | Literal["content", "stretch"] = "content",
 ) -> None:
-    """A button that opens a lesson's prepared view; `follow` then goes to its page."""
+    """A button that opens a lesson's view; `follow` then goes to its page."""
     kind: Literal["primary", "secondary"] = "primary" if primary else "secondary"
     st.button(label, key=key, type=kind, width=width, on_click=_open, args=(name,))
 
 
 def follow(page: str) -> None:
-    """Before anything is drawn: on to the page of the lesson that was just chosen, or the list.
+    """Go to the page of the lesson that was just chosen, before anything is drawn.
 
-    An address of when lessons were numbers leads to the one that has its matter now, and one of
-    somebody who had guessed already to the question.
+    An old address with a lesson's number leads to the lesson that covers its subject now. An
+    address that shows an answer leads to the question, if this visitor has not answered it.
     """
-    if left := st.session_state.pop(_LEAVE, ""):
-        if left != page:
-            st.switch_page(left, query_params=state.params(left))
+    if target := st.session_state.pop(_NEXT_PAGE, ""):
+        if target != page:
+            st.switch_page(target, query_params=state.params(target))
         return
     name = state.view().lesson
-    wanted = name == st.session_state.get(_WANTED) or name in course.OLD
-    name = course.OLD.get(name, name)
-    if _SEEN not in st.session_state and name in course.BY_NAME:
+    redirect = name == st.session_state.get(_OPENED_LESSON) or name in course.OLD_NUMBERS
+    name = course.OLD_NUMBERS.get(name, name)
+    if _VISITED not in st.session_state and name in course.BY_NAME:
         lesson = course.BY_NAME[name]
-        bare = st.query_params.keys() <= {"lesson", "model"}  # written by hand: no view in it
-        early = page != lesson.asked_on and not progress.over(name)
-        wanted |= page == lesson.page and (bare or early)
-    st.session_state[_SEEN] = True
-    if not wanted or name not in course.BY_NAME:
-        st.session_state.pop(_WANTED, None)
+        bare = st.query_params.keys() <= {"lesson", "model"}  # without a view: typed by hand
+        early = page != lesson.question_page and not progress.over(name)
+        redirect |= page == lesson.page and (bare or early)
+    st.session_state[_VISITED] = True
+    if not redirect or name not in course.BY_NAME:
+        st.session_state.pop(_OPENED_LESSON, None)
         return
     lesson = course.BY_NAME[name]
-    to = lesson.page if progress.over(name) else lesson.asked_on
+    target = lesson.page if progress.over(name) else lesson.question_page
     if models.checkpoints():
-        state.open_view(to, prepared(lesson).opened(progress.over(name)))
+        state.open_view(target, prepared(lesson).view_for(progress.over(name)))
     else:
         state.normalise(lesson=name)
-    st.session_state.pop(_WANTED, None)
-    if to != page:
-        st.switch_page(to, query_params=state.params(to))
+    st.session_state.pop(_OPENED_LESSON, None)
+    if target != page:
+        st.switch_page(target, query_params=state.params(target))
 
 
 def leave(page: str, lesson: str = "") -> None:
-    """Close the lesson, or be in another one, and go to a page; for callbacks."""
+    """Close the lesson, or open another one, and go to a page; for callbacks."""
     state.change(lesson=lesson)
-    st.session_state[_LEAVE] = page
+    st.session_state[_NEXT_PAGE] = page
 
 
 def _open(name: str) -> None:
-    # Only what is wanted: whoever presses twice ends this at its next word with the session.
+    # Short on purpose: a second click interrupts the callback at its next use of the session.
     state.change(lesson=name)
-    st.session_state[_WANTED] = name
+    st.session_state[_OPENED_LESSON] = name
 
 
 def style() -> None:
     st.html(_STYLE)
 
 
-def _head(one: PreparedLesson) -> None:
-    """Where in the course this is."""
-    lesson = one.lesson
-    walk = course.group(lesson)
-    done, right = progress.count(walk)
-    more = "More, " if lesson.more else "Lesson "
-    so_far = f" · {right} of {done} right so far" if done else ""
-    st.caption(f"{more}{course.place(lesson)} of {len(walk)}{so_far}")
-    st.progress(done / len(walk))
+def _header(ready: PreparedLesson) -> None:
+    """The lesson's number in the course, the progress, and its title."""
+    lesson = ready.lesson
+    lessons = course.group(lesson)
+    done, right = progress.count(lessons)
+    kind = "Extra lesson" if lesson.extra else "Lesson"
+    so_far = f" · {right} of {done} correct" if done else ""
+    st.caption(f"{kind} {course.number(lesson)} of {len(lessons)}{so_far}")
+    st.progress(done / len(lessons))
     end = "" if lesson.title.endswith("?") else "."
     section = f"  :small[Paper, section {lesson.section}]" if lesson.section else ""
     st.markdown(f"**{lesson.title}{end}**{section}")
 
 
-def _asking(one: PreparedLesson) -> None:
-    """What is said before the question, and the question."""
-    st.markdown(one.lesson.text)
-    if one.lesson.misprint:
-        st.markdown(f"> As some notes have it: {one.lesson.misprint}")
-    if one.question and one.question.exhibit:
+def _ask(ready: PreparedLesson) -> None:
+    """The introduction and the question."""
+    st.markdown(ready.lesson.text)
+    if ready.lesson.misprint:
+        st.markdown(f"> Misprint: {ready.lesson.misprint}")
+    if ready.question and ready.question.exhibit:
         with st.container(key="lesson-exhibit"):
-            st.markdown(one.question.exhibit)
-    st.markdown(f":material/help: **{one.lesson.question}**")
-    if one.asked_of and one.missing:
-        name = escaped(one.asked_of.name)
-        st.caption(f"Asked of {name}; of the model you looked at, {escaped(one.missing)}.")
+            st.markdown(ready.question.exhibit)
+    st.markdown(f":material/help: **{ready.lesson.question}**")
+    if ready.model and ready.missing:
+        name = escaped(ready.model.name)
+        st.caption(
+            f"This lesson uses the model {name}. Of the model that you chose: "
+            f"{escaped(ready.missing)}."
+        )
 
 
-def _choice(one: PreparedLesson, question: Question) -> None:
-    name = one.lesson.name
+def _options(ready: PreparedLesson, question: Question) -> None:
+    name = ready.lesson.name
     with st.container(key="lesson-options", gap="xsmall"):
         for number, option in enumerate(question.options):
             st.button(
@@ -162,18 +167,18 @@ def _choice(one: PreparedLesson, question: Question) -> None:
                 key=f"guess-{name}-{number}",
                 width="stretch",
                 on_click=_guess,
-                args=(name, option.label, number, number == question.right),
+                args=(name, option.label, number, number == question.correct),
             )
 
 
-def _together(one: PreparedLesson, question: Question, part: together.ClassPart) -> None:
-    """The question as a class answers it: the guesses come together, then all see them."""
-    name, labels = one.lesson.name, [option.label for option in question.options]
+def _ask_class(ready: PreparedLesson, question: Question, part: together.ClassPart) -> None:
+    """The question in a classroom: guesses are collected, then the teacher shows the answers."""
+    name, labels = ready.lesson.name, [option.label for option in question.options]
     if part is together.ClassPart.SHOWN:
-        _verdict(one, question)
-        together.bars(name, labels, question.right)
+        _show_answer(ready, question)
+        together.bars(name, labels, question.correct)
         return
-    _asking(one)
+    _ask(ready)
     if part is together.ClassPart.ASKING:
         together.filling(name, labels)
         st.button("Show the answers", key=f"show-{name}", type="primary", on_click=_give_up,
@@ -181,28 +186,29 @@ def _together(one: PreparedLesson, question: Question, part: together.ClassPart)
     elif part is together.ClassPart.WAITING:
         together.waiting(name)
     else:
-        _choice(one, question)
+        _options(ready, question)
 
 
-def _verdict(one: PreparedLesson, question: Question) -> None:
-    """Right, or why not; and the answer. What was asked of another model says the answer alone."""
-    guessed = progress.guess(one.lesson.name)
-    label = guessed.label if guessed else ""
-    if label == question.options[question.right].label:
-        st.success(f"**Right.** {question.answer}", icon=":material/check:")
+def _show_answer(ready: PreparedLesson, question: Question) -> None:
+    """Whether the guess was right, and the answer. A guess that is none of the options, because it
+    was made about another model, is not judged."""
+    guess = progress.guess(ready.lesson.name)
+    label = guess.label if guess else ""
+    if label == question.options[question.correct].label:
+        st.success(f"**Correct.** {question.answer}", icon=":material/check:")
         return
-    why = next((each.why_not for each in question.options if each.label == label), "")
-    said = f"**Not {label}.** {why} " if why else ""
-    st.info(f"{said}{question.answer}", icon=":material/lightbulb:")
+    feedback = next((each.feedback for each in question.options if each.label == label), "")
+    start = f"**Not quite: {label}.** {feedback} " if feedback else ""
+    st.info(f"{start}{question.answer}", icon=":material/lightbulb:")
 
 
-def _marked(one: PreparedLesson, question: Question) -> None:
-    """The answers again, with the right one and the one that was taken."""
-    guessed = progress.guess(one.lesson.name)
+def _marked_options(ready: PreparedLesson, question: Question) -> None:
+    """The options again, the correct one and the visitor's marked."""
+    guess = progress.guess(ready.lesson.name)
     for number, option in enumerate(question.options):
-        yours = " ← your guess" if guessed and guessed.label == option.label else ""
-        sign = "check" if number == question.right else "remove"
-        st.markdown(f":material/{sign}: {option.label}{yours}")
+        yours = " ← your answer" if guess and guess.label == option.label else ""
+        icon = "check" if number == question.correct else "remove"
+        st.markdown(f":material/{icon}: {option.label}{yours}")
 
 
 def _guess(name: str, label: str, number: int, right: bool) -> None:
@@ -212,35 +218,37 @@ def _guess(name: str, label: str, number: int, right: bool) -> None:
         _open(name)
 
 
-def _search(one: PreparedLesson, question: Question, checked: tuple[bool, str] | None) -> None:
-    """Something is to be found on the page: asked as often as one likes, or given up."""
-    name, over = one.lesson.name, progress.over(one.lesson.name)
+def _search(ready: PreparedLesson, question: Question, checked: tuple[bool, str] | None) -> None:
+    """A question whose answer is found on the page: check it as often as needed, or give up."""
+    name, over = ready.lesson.name, progress.over(ready.lesson.name)
     if not over:
-        _asking(one)
+        _ask(ready)
     with st.container(horizontal=True, key="lesson-search"):
         kind: Literal["primary", "secondary"] = "secondary" if over else "primary"
-        st.button("Is it this?", key=f"check-{name}", type=kind, on_click=_ask, args=(name,))
+        st.button("Check", key=f"check-{name}", type=kind, on_click=_check, args=(name,))
         if not over:
-            st.button("Show me", key=f"show-{name}", on_click=_give_up, args=(name,))
+            st.button("Show the answer", key=f"show-{name}", on_click=_give_up, args=(name,))
     if checked:
-        right, said = checked
-        (st.success if right else st.warning)(f"{'**Right.** ' if right else ''}{said}")
+        right, explanation = checked
+        message = f"**Correct.** {explanation}" if right else explanation
+        (st.success if right else st.warning)(message)
     if over:
         st.info(question.answer, icon=":material/lightbulb:")
 
 
-def _checked(one: PreparedLesson, page: str) -> tuple[bool, str] | None:
-    """Whether what is chosen on the page is what was to be found, and why (not)."""
-    if one.question is None or one.question.found is None or one.asked_of is None:
+def _check_page(ready: PreparedLesson, page: str) -> tuple[bool, str] | None:
+    """Whether the page shows what the lesson asks for, and an explanation."""
+    if ready.question is None or ready.question.check is None or ready.model is None:
         return None
-    if page != one.lesson.page or state.view().text != one.text:
-        return False, "The page shows something else now; go back to the lesson's view first."
-    right, said = one.question.found(one.asked_of, state.here())
-    progress.keep(one.lesson.name, Guess("", right, right or progress.over(one.lesson.name)))
-    return right, said
+    if page != ready.lesson.page or state.view().text != ready.text:
+        return False, "The page now shows something else. Click *Back to the lesson* first."
+    name = ready.lesson.name
+    right, explanation = ready.question.check(ready.model, state.here())
+    progress.keep(name, Guess("", right, right or progress.over(name)))
+    return right, explanation
 
 
-def _ask(name: str) -> None:
+def _check(name: str) -> None:
     state.change()
     st.session_state[_CHECK] = name
 
@@ -251,29 +259,31 @@ def _give_up(name: str) -> None:
     _open(name)
 
 
-def _ways(page: str, one: PreparedLesson) -> None:
-    lesson, done = one.lesson, progress.over(one.lesson.name)
-    own = lesson.page if done else lesson.asked_on
-    after, earlier = course.following(lesson.name), course.before(lesson.name)
+def _navigation(page: str, ready: PreparedLesson) -> None:
+    """Buttons to the lesson's own page, the neighbouring lessons and the list."""
+    lesson, done = ready.lesson, progress.over(ready.lesson.name)
+    own = lesson.page if done else lesson.question_page
+    after, earlier = course.following(lesson.name), course.previous(lesson.name)
     with st.container(horizontal=True, vertical_alignment="center", key="lesson-ways"):
-        away = page != own or (own != LIST and not lesson.reads and state.view().text != one.text)
-        if away and one.question:
-            label = "See it →" if done and page == LIST else "Back to its view"
+        other_text = own != LIST and not lesson.task and state.view().text != ready.text
+        away = page != own or other_text
+        if away and ready.question:
+            label = "Show the page →" if done and page == LIST else "Back to the lesson"
             go(lesson.name, label, "lesson-own", primary=True)
         if earlier:
-            go(earlier, "← Before", "lesson-before")
-        ready = (done or one.question is None) and not away
+            go(earlier, "← Previous", "lesson-before")
+        finished = (done or ready.question is None) and not away
         if after == course.END:
-            kind: Literal["primary", "secondary"] = "primary" if ready else "secondary"
-            st.button("To the end →", key="lesson-next", type=kind, on_click=leave,
+            kind: Literal["primary", "secondary"] = "primary" if finished else "secondary"
+            st.button("Finish →", key="lesson-next", type=kind, on_click=leave,
                       args=(LIST, course.END))  # fmt: skip
         else:
-            label = "Next →" if ready else "Skip →"
-            go(after, label, "lesson-next", primary=ready)
+            label = "Next →" if finished else "Skip →"
+            go(after, label, "lesson-next", primary=finished)
         if page != LIST:
             st.button(
                 "All lessons", key="lesson-all", type="tertiary", on_click=leave, args=(LIST,)
             )
         st.button("Close", key="lesson-close", type="tertiary", on_click=leave, args=(page,))
-        if one.question:
-            sheet.one(lesson)
+        if ready.question:
+            sheet.button(lesson)

@@ -1,4 +1,4 @@
-"""The list of all lessons: where one stands, what is to come, and the sheets to print."""
+"""The list of all lessons, with the visitor's progress and the printable sheets."""
 
 from __future__ import annotations
 
@@ -13,73 +13,76 @@ from transformer.ui.lessons.lesson import Lesson
 from transformer.ui.pages import PAGES
 
 
-def show(now: str) -> None:
-    """All of them, each a button to it; `now` is the one that is looked at, if any."""
+def show(current: str) -> None:
+    """Draw the list, a button for each lesson; `current` is the open lesson's name, if any."""
     style()
     done, right = progress.count(course.CORE)
-    if now == course.END:
+    if current == course.END:
         end()
-    elif not now:
+    elif not current:
         frame.lead(
-            "Guess first, then see: each step asks, waits, and shows on the model's own numbers "
-            f"what is right. {len(course.CORE)} steps, about "
-            f"{round(course.minutes(course.CORE))} minutes; the address of each can be shared."
+            "Guess first, then look: each lesson asks a question and then shows the answer in the "
+            f"model's own numbers. {len(course.CORE)} lessons, about "
+            f"{round(course.minutes(course.CORE))} minutes. You can share the link of each lesson."
         )
-        to_come = [one for one in course.CORE if not progress.over(one.name)]
-        if to_come and done:
-            st.markdown(f"{done} of {len(course.CORE)} steps done, {right} right at first.")
-        label = f"Go on: {to_come[0].title} →" if to_come and done else "Begin →"
-        go((to_come or course.CORE)[0].name, label, "begin", primary=True)
-    with st.container(key="course"), st.expander("All lessons", expanded=not now):
-        _walk(course.CORE)
-        st.markdown(
-            f"#### For those who want more  \n:small[{round(course.minutes(course.MORE))} minutes]"
-        )
-        _walk(course.MORE)
+        remaining = [lesson for lesson in course.CORE if not progress.over(lesson.name)]
+        if remaining and done:
+            st.markdown(
+                f"{done} of {len(course.CORE)} lessons done, {right} correct at the first attempt."
+            )
+        label = f"Continue: {remaining[0].title} →" if remaining and done else "Start →"
+        go((remaining or course.CORE)[0].name, label, "begin", primary=True)
+    with st.container(key="course"), st.expander("All lessons", expanded=not current):
+        _lessons(course.CORE)
+        st.markdown(f"#### Extra lessons  \n:small[{round(course.minutes(course.EXTRA))} minutes]")
+        _lessons(course.EXTRA)
         sheet.downloads()
 
 
-def _walk(lessons: tuple[Lesson, ...]) -> None:
-    for part, steps in groupby(lessons, key=lambda one: one.part):
+def _lessons(lessons: tuple[Lesson, ...]) -> None:
+    for part, members in groupby(lessons, key=lambda lesson: lesson.part):
         st.markdown(f"**{part}**")
-        for one in steps:
-            with st.container(horizontal=True, vertical_alignment="center", key=f"step-{one.name}"):
-                go(one.name, str(course.place(one)), f"open-{one.name}", width=56)
-                st.markdown(f"{one.title}{_mark(one)}  \n:small[{_about(one)}]")
+        for lesson in members:
+            name, number = lesson.name, str(course.number(lesson))
+            with st.container(horizontal=True, vertical_alignment="center", key=f"step-{name}"):
+                go(name, number, f"open-{name}", width=56)
+                st.markdown(f"{lesson.title}{_status(lesson)}  \n:small[{_details(lesson)}]")
 
 
-def _mark(lesson: Lesson) -> str:
-    found = progress.guess(lesson.name)
-    if found is None or not found.over:
+def _status(lesson: Lesson) -> str:
+    guess = progress.guess(lesson.name)
+    if guess is None or not guess.over:
         return ""
-    return " :material/check: right" if found.right else " :material/remove: seen"
+    return " :material/check: correct" if guess.right else " :material/remove: done"
 
 
-def _about(lesson: Lesson) -> str:
+def _details(lesson: Lesson) -> str:
     minutes = f"{lesson.minutes:g} minute{'' if lesson.minutes == 1 else 's'}"
     section = f" · section {lesson.section}" if lesson.section else ""
-    mistake = " · **spot the mistake**" if lesson.misprint else ""
+    mistake = " · **find the mistake**" if lesson.misprint else ""
     return f"{minutes} · {PAGES[lesson.page].title}{section}{mistake}"
 
 
 def end() -> None:
-    """What was learned, how much was right, and where to go from here."""
+    """The last page of the course: a summary, the visitor's result and where to go next."""
     done, right = progress.count(course.CORE)
-    st.subheader("The end of the course", anchor=False)
-    left = [one for one in course.CORE if not progress.over(one.name)]
-    st.markdown(f"{done} of {len(course.CORE)} steps done, **{right} right at the first guess**.")
-    if left:
-        go(left[0].name, f"One is left: {left[0].title} →" if len(left) == 1 else
-           f"{len(left)} are left, the first: {left[0].title} →", "left")  # fmt: skip
-    st.markdown("What there was to see:")
-    st.markdown("\n".join(f"- {one.learnt}" for one in course.CORE))
-    st.markdown("Where to go from here:")
+    st.subheader("End of the course", anchor=False)
+    remaining = [lesson for lesson in course.CORE if not progress.over(lesson.name)]
+    st.markdown(
+        f"{done} of {len(course.CORE)} lessons done, **{right} correct at the first attempt**."
+    )
+    if remaining:
+        count = "1 lesson" if len(remaining) == 1 else f"{len(remaining)} lessons"
+        go(remaining[0].name, f"{count} left. Continue: {remaining[0].title} →", "left")
+    st.markdown("What you learned:")
+    st.markdown("\n".join(f"- {lesson.takeaway}" for lesson in course.CORE))
+    st.markdown("Continue with:")
     with st.container(horizontal=True, key="onward"):
-        go(course.MORE[0].name, f"{len(course.MORE)} more steps", "more", primary=True)
-        frame.link("pages/attention.py", "A sentence of your own →", layer=-1, head=-1, pin="")
+        go(course.EXTRA[0].name, f"{len(course.EXTRA)} extra lessons", "more", primary=True)
+        frame.link("pages/attention.py", "Your own sentence →", layer=-1, head=-1, pin="")
         frame.link("pages/train.py", "Train a model →", run="", race="")
-        frame.link("pages/findings.py", "What papers found →")
-    more, more_right = progress.count(course.MORE)
-    if more:
-        st.markdown(f"Of those: {more} of {len(course.MORE)} done, {more_right} right.")
-    st.button("Forget my guesses", key="anew", on_click=progress.start_anew)
+        frame.link("pages/findings.py", "Published findings →")
+    extra, extra_right = progress.count(course.EXTRA)
+    if extra:
+        st.markdown(f"Extra lessons: {extra} of {len(course.EXTRA)} done, {extra_right} correct.")
+    st.button("Reset answers", key="anew", on_click=progress.reset)

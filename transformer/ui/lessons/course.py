@@ -1,30 +1,30 @@
-"""The course: its steps in order, by name, and where those of old addresses have gone."""
+"""The course: its steps in order, by name, and the names that replaced old lesson numbers."""
 
 from __future__ import annotations
 
 from transformer.ui.lessons.course_core import CORE
-from transformer.ui.lessons.course_more import MORE
+from transformer.ui.lessons.course_more import EXTRA
 from transformer.ui.lessons.lesson import Lesson
 
 __all__ = [
     "BY_NAME",
     "CORE",
     "END",
+    "EXTRA",
     "LESSONS",
-    "MORE",
-    "OLD",
-    "before",
+    "OLD_NUMBERS",
     "following",
     "group",
     "minutes",
-    "place",
+    "number",
+    "previous",
 ]
 
-LESSONS = (*CORE, *MORE)
-BY_NAME = {one.name: one for one in LESSONS}
+LESSONS = (*CORE, *EXTRA)
+BY_NAME = {lesson.name: lesson for lesson in LESSONS}
 END = "end"
-"""What the address calls the end of the course."""
-OLD = {
+"""The name of the last page of the course in addresses."""
+OLD_NUMBERS = {
     str(number): name
     for number, name in enumerate(
         (
@@ -35,31 +35,30 @@ OLD = {
         start=1,
     )
 }  # fmt: skip
-"""Lessons were numbers once: the one that now has the matter of each."""
+"""Old addresses number the lessons: the lesson that now covers the subject of each."""
 
 
 def group(lesson: Lesson) -> tuple[Lesson, ...]:
-    """The walk that it belongs to: everybody's, or what there is more."""
-    return MORE if lesson.more else CORE
+    """The lessons that it belongs to: the main course or the extra lessons."""
+    return EXTRA if lesson.extra else CORE
 
 
-def place(lesson: Lesson) -> int:
-    """Its number in its walk, from 1."""
+def number(lesson: Lesson) -> int:
+    """Its number in its group, from 1."""
     return group(lesson).index(lesson) + 1
 
 
 def following(name: str) -> str:
-    """The name of the step after; `END` after the last of a walk."""
-    walk = group(BY_NAME[name])
-    number = place(BY_NAME[name])
-    return walk[number].name if number < len(walk) else END
+    """The name of the next lesson; `END` after the last of a group."""
+    lessons, count = group(BY_NAME[name]), number(BY_NAME[name])
+    return lessons[count].name if count < len(lessons) else END
 
 
-def before(name: str) -> str:
-    """The name of the step before; "" for the first of a walk."""
-    number = place(BY_NAME[name])
-    return group(BY_NAME[name])[number - 2].name if number > 1 else ""
+def previous(name: str) -> str:
+    """The name of the lesson before; "" for the first of a group."""
+    count = number(BY_NAME[name])
+    return group(BY_NAME[name])[count - 2].name if count > 1 else ""
 
 
 def minutes(lessons: tuple[Lesson, ...]) -> float:
-    return sum(one.minutes for one in lessons)
+    return sum(lesson.minutes for lesson in lessons)

@@ -1,8 +1,8 @@
-"""The steps that everybody walks through, about twenty minutes: from a puzzle to the mistakes of
-notes."""
+"""The main course, about twenty minutes: from a first look at attention to common mistakes."""
 
 from __future__ import annotations
 
+from transformer.analysis.positions import ORDER_PAIR
 from transformer.ui.lessons import (
     first_questions,
     head_questions,
@@ -13,6 +13,8 @@ from transformer.ui.lessons import (
 from transformer.ui.lessons.lesson import Lesson
 
 ATTENTION, INSIDE = "pages/attention.py", "pages/inside.py"
+MATHEMATICS, MISTAKES = "The mathematics", "Common mistakes"
+FIND_MISTAKE = "What is wrong in this line, taken from study notes?"
 EVERYDAY = (
     "She has never seen the sea.",
     "If it rains, we will stay at home.",
@@ -23,7 +25,7 @@ CORE = (
     Lesson(
         name="umbrella",
         title="Whose umbrella?",
-        part="The puzzle",
+        part="First look",
         minutes=1.5,
         page=ATTENTION,
         sentences=(
@@ -33,67 +35,66 @@ CORE = (
             "Tom lost his umbrella.",
         ),
         text=(
-            "The model writes its translation a word at a time. Before each word it looks at all "
-            "words of the sentence, at some more and at others less. That is **attention**."
+            "The model writes its translation one word at a time. For each word it looks at all "
+            "words of the sentence, at some more than at others. This is **attention**. One part "
+            "of it, a **head**, links each word of the translation to a word of the sentence."
         ),
-        question="As it writes the bold word, at which word does it look most?",
-        learnt="Each word is written while looking at some words more than at others.",
-        ask=first_questions.umbrella,
+        question="Which word does this head link to the bold word?",
+        takeaway="Attention gives some words of the sentence more weight than others.",
+        build=first_questions.umbrella,
     ),
     Lesson(
         name="row",
-        title="Attention is shared out",
-        part="The puzzle",
+        title="Weights sum to 1",
+        part="First look",
         minutes=1,
         section="3.2.1",
         page=ATTENTION,
-        exact=True,
         sentences=EVERYDAY,
         text=(
-            "How much a word is looked at is a number, its **weight**. For each word that is "
-            "written there is a row of weights, one for every word (and sign) that was read."
+            "How much attention a token gets is a number, its **weight**. Tokens are words, parts "
+            "of words and punctuation marks. For each token that is written there is a row of "
+            "weights, one for each token that was read."
         ),
-        question="One number is missing. What do the weights of a row add up to?",
-        learnt="A row of weights adds up to 1: what one word gets, the others do not.",
-        ask=first_questions.row,
+        question="One number is missing. What do the weights of a row sum to?",
+        takeaway="The weights of a row sum to 1: weight given to one token is taken from others.",
+        build=first_questions.row,
     ),
     Lesson(
         name="steps",
-        title="A sentence in, a sentence out",
-        part="The puzzle",
+        title="Encoder and decoder",
+        part="First look",
         minutes=1.5,
         section="3",
         page="pages/translate.py",
-        exact=True,
         text=(
-            "The **encoder** reads the sentence, all of it at once. The **decoder** writes the "
-            "translation a piece at a time, and reads back what it has written."
+            "The **encoder** reads the whole sentence at once. The **decoder** writes the "
+            "translation one token at a time, and reads the tokens that it has already written."
         ),
-        question="How many times is the decoder asked for this translation?",
-        learnt="A translation is a row of choices, and the last of them is to stop.",
-        ask=first_questions.steps,
+        question="How many times does the decoder run for this translation?",
+        takeaway="A translation is a sequence of choices; the last choice is to stop.",
+        build=first_questions.steps,
     ),
     Lesson(
         name="meeting",
-        title="A query meets the keys",
+        title="Queries, keys and scores",
         part="Queries and keys",
         minutes=2,
         section="3.2.1",
         page=ATTENTION,
-        exact=True,
         sentences=EVERYDAY,
         text=(
-            "Where do the weights come from? The place that writes has a **query**, what it looks "
-            "for; each place that was read has a **key**, what there is to find. Multiplied, they "
-            "give a **score**. The **softmax** makes weights of the scores."
+            "Where do the weights come from? The position that writes has a **query**, which says "
+            "what it looks for. Each position that was read has a **key**, which says what it "
+            "offers. Their dot product is a **score**. The **softmax** turns scores into weights."
         ),
-        question="How much of the attention does the highest score get?",
-        learnt="Query times key is a score; the softmax makes shares of the scores.",
-        ask=first_questions.meeting,
+        question="Which weight does the highest score get?",
+        takeaway="Query times key is a score; the softmax turns scores into weights.",
+        build=first_questions.meeting,
     ),
     Lesson(
         name="back",
-        title="Find a head that looks back",
+        title="Find a previous-token head",
         part="Heads",
         minutes=2,
         section="3.2.2",
@@ -101,53 +102,60 @@ CORE = (
         in_place=True,
         sentences=(*EVERYDAY, "I am a student."),
         text=(
-            "One attention is one mixture. So there are many side by side, the **heads**, each "
-            "with queries, keys and values of its own. On the page is a small picture of each: "
-            "rows look at columns."
+            "Each layer has several **heads** side by side, each with its own queries, keys and "
+            "values. The page shows a small picture of each head: a row is the word that looks, a "
+            "column the word that it looks at."
         ),
         question=(
-            "One of them looks at the word before: its dark cells run just below the diagonal. "
-            "Click it, then ask."
+            "One head attends to the previous word: its dark cells are just below the diagonal. "
+            "Click it, then press *Check*."
         ),
-        learnt="Heads do different things; some look one word back, and nobody told them to.",
-        ask=head_questions.back,
+        takeaway="Heads learn different patterns; some attend to the previous word.",
+        build=head_questions.previous_word,
     ),
     Lesson(
         name="rest",
-        title="Where heads rest",
+        title="Attention sinks",
         part="Heads",
         minutes=1,
         page=ATTENTION,
-        exact=True,
-        sentences=EVERYDAY,
-        text=(
-            "A head has to share out all of its attention, even when there is nothing for it in "
-            "this sentence. It puts it somewhere."
+        sentences=(
+            *EVERYDAY,
+            "I am a student.",
+            "The little girl was looking for her mother.",
+            "Tom took Mary's umbrella.",
         ),
-        question="Which of these is looked at most, by all heads of the encoder together?",
-        learnt="Much attention goes to signs that say nothing: a head at rest.",
-        ask=head_questions.rest,
+        text=(
+            "The weights of a row sum to 1, even if a head finds nothing useful in this sentence. "
+            "Then the weight has to go somewhere."
+        ),
+        question="Which token gets most of the attention of one such head, averaged over all rows?",
+        takeaway="Heads that find nothing useful attend to a sink, such as the end token.",
+        build=head_questions.sink,
     ),
     Lesson(
         name="ahead",
-        title="No look ahead",
+        title="The causal mask",
         part="The mask",
         minutes=1,
         section="3.2.3",
         page=ATTENTION,
         sentences=EVERYDAY,
         text=(
-            "The decoder looks at its own translation too. While it learns, all of that lies "
-            "before it, the word that it is to guess as well."
+            "The decoder also attends to its own translation. During training the whole "
+            "translation is there, with the word that the decoder has to predict."
         ),
-        question="About to write what follows the bold word: how much can it look at that?",
-        learnt="The mask hides what comes later, before the softmax shares out.",
-        ask=head_questions.ahead,
+        question=(
+            "While the decoder predicts the word after the bold one, how much attention can that "
+            "word get?"
+        ),
+        takeaway="The causal mask hides later tokens before the softmax.",
+        build=head_questions.causal_mask,
     ),
     Lesson(
         name="crossing",
-        title="Lines that cross",
-        part="Between the languages",
+        title="Word order across languages",
+        part="Cross-attention",
         minutes=1.5,
         section="3.2.3",
         page=ATTENTION,
@@ -158,127 +166,136 @@ CORE = (
             "She has never seen the sea.",
         ),
         text=(
-            "Between the languages the decoder asks and the encoder's output answers. From word "
-            "to word some heads find the original of what is written: they **align**."
+            "In **cross-attention** the queries come from the decoder, keys and values from the "
+            "encoder's output. Some of its heads **align** words: they attend to the source word "
+            "of the word that is being written."
         ),
-        question="As it writes the bold word, at which word does the clearest such head look?",
-        learnt="Between two languages attention finds which word belongs to which.",
-        ask=head_questions.crossing,
+        question="While the bold word is written, which word gets most of one such head's weight?",
+        takeaway="Cross-attention learns which words belong together, in any order.",
+        build=head_questions.reordering,
     ),
     Lesson(
         name="bag",
-        title="Who bit whom?",
+        title="Attention without positions",
         part="Order",
         minutes=1.5,
         section="3.5",
         page="pages/positions.py",
-        sentences=(order_questions.DOG,),
+        sentences=(ORDER_PAIR[0],),
         text=(
-            "Each place has a pattern of its own, its **position**, that is added to the word's "
-            "vector. Take that away from both sentences, and leave all else as it is."
+            "Each position has its own vector, its **positional encoding**, which is added to the "
+            "embedding of the token there. Remove these vectors from both sentences and leave "
+            "everything else unchanged."
         ),
-        question="Who bites, for an encoder without positions?",
-        learnt="Attention alone has no order; positions are added to the words.",
-        ask=order_questions.bag,
+        question="According to an encoder without positions, who bites?",
+        takeaway="Attention alone ignores word order; positional encodings add it.",
+        build=order_questions.word_order,
     ),
     Lesson(
         name="waves",
-        title="Telling the order",
+        title="Sinusoidal positions",
         part="Order",
         minutes=1,
         section="3.5",
         page="pages/positions.py",
         view={"topic": "waves"},
         text=(
-            "The patterns are made of waves, as a clock has fast and slow hands: the fast ones "
-            "tell neighbours apart, the slow ones the beginning from the end."
+            "The positional encodings are sine and cosine waves, like the hands of a clock: short "
+            "waves distinguish neighbouring positions, long ones the beginning of a text from its "
+            "end."
         ),
-        question="After how many places does the slowest hand come round?",
-        learnt="Waves from short to long tell near places apart, and far ones.",
-        ask=order_questions.waves,
+        question="How long is the longest wave?",
+        takeaway="Waves of many lengths distinguish near and distant positions.",
+        build=order_questions.waves,
     ),
     Lesson(
         name="off",
-        title="Without heads",
-        part="Without heads",
+        title="Ablation: switch heads off",
+        part="Interventions",
         minutes=2,
         page="pages/lab.py",
         view={"lab": "switch"},
         in_place=True,
         sentences=(EVERYDAY[1], EVERYDAY[0], EVERYDAY[2]),
-        text="That a head looks somewhere does not say that it matters. Each has a switch here.",
-        question="Switch off as few heads as you can, until it writes something else. Then ask.",
-        learnt="Many heads can go and nothing happens; whether one is needed is an experiment.",
-        ask=head_questions.off,
+        text=(
+            "A clear pattern does not mean that a head matters. On this page you can switch each "
+            "head off and compare the translations."
+        ),
+        question=(
+            "Switch off as few heads as possible until the translation changes. Then press *Check*."
+        ),
+        takeaway="Whether a head is needed is a question for an experiment, not for a picture.",
+        build=head_questions.ablation,
     ),
     Lesson(
         name="reverse",
-        title="Train one yourself",
-        part="Train one",
+        title="Train a model yourself",
+        part="Training",
         minutes=2,
         section="5.3",
         page="pages/train.py",
-        reads="reverse",
+        task="reverse",
         sentences=("a b c d e f", "d h c a", "f e d c b"),
         text=(
-            "A small model has learned to write a row of letters backwards, from examples alone. "
-            "On the next page is the film of its heads; one like it trains there in a minute."
+            "A small model has learned to write a sequence of letters backwards, from examples "
+            "alone. The next page shows a film of its heads during training. You can train one "
+            "like it in about a minute."
         ),
-        question="Where does it look, as it writes its first letter?",
-        learnt="What heads look at is learned: at first it is grey, then it has a form.",
-        ask=head_questions.reverse,
+        question="Which letter gets most of its attention while it writes the first letter?",
+        takeaway="Attention patterns are learned: uniform at first, clear at the end.",
+        build=head_questions.reverse,
     ),
     Lesson(
         name="scale",
         title="Why divide by √d_k",
-        part="The mathematics",
+        part=MATHEMATICS,
         minutes=1,
         section="3.2.1",
         page="pages/why.py",
         view={"part": "scores"},
         text=(
-            "The longer queries and keys are, the larger their products become, and the softmax "
-            "of large scores puts nearly all weight on one key. There it is nearly flat, and "
-            "hardly any gradient comes back."
+            "The longer queries and keys are, the larger their dot products become. The softmax of "
+            "large scores puts nearly all weight on one key: it **saturates**, and its gradient is "
+            "close to 0."
         ),
-        question="By how much does the variance of q·k grow when d_k goes from 64 to 256?",
-        learnt="Scores are divided by √d_k, so that the softmax can still learn.",
-        ask=mathematics.scale,
+        question="By which factor does the variance of q·k grow when d_k goes from 64 to 256?",
+        takeaway="Dividing scores by √d_k keeps the softmax from saturating.",
+        build=mathematics.scale,
     ),
     Lesson(
         name="cosine",
-        title="A cosine with another exponent",
-        part="Mistakes of notes",
+        title="The exponent of the cosine",
+        part=MISTAKES,
         minutes=1,
         section="3.5",
         page="pages/positions.py",
         view={"topic": "slip"},
         text=(
-            "Sine and cosine of a pair turn together like the hand of a clock: moving k places on "
-            "is a turn by one angle, the same everywhere. That is why the paper hoped that a "
-            "model could learn to look k places back."
+            "The sine and cosine of a pair rotate together: a shift by k positions is a rotation "
+            "by one angle, the same at every position. For this reason the authors hoped that a "
+            "model could easily learn to attend by relative position."
         ),
         misprint="$PE_{(pos, 2i+1)} = \\cos(pos / 10000^{(2i+1)/d_{model}})$",
-        question="What is wrong in this line of some notes?",
-        learnt="A sine and its cosine share their exponent, or no shift is a turn.",
-        ask=mistakes.cosine,
+        question=FIND_MISTAKE,
+        takeaway="The sine and cosine of a pair share their exponent, so a shift is a rotation.",
+        build=mistakes.cosine,
     ),
     Lesson(
         name="value",
-        title="What a value is",
-        part="Mistakes of notes",
+        title="Weights and values",
+        part=MISTAKES,
         minutes=1,
         section="3.2",
         page=INSIDE,
         view={"box": "decoder.cross_attn.heads", "layer": 0},
         text=(
-            "Three vectors are made for an attention: queries, keys and **values**. Query and key "
-            "meet in a score, the softmax of the scores is the weight, and then something is done "
-            "with the values."
+            "Attention uses three vectors per token: query, key and **value**. Query and key give "
+            "a score, the softmax of the scores gives the weights, and the weights are applied to "
+            "the values."
         ),
         misprint="the value of a key is its normalised weight: how much it is attended to.",
-        question="What is wrong in this line of some notes?",
-        learnt="A weight is a number, a value a vector; what is said is their sum.",
-        ask=mistakes.value,
+        question=FIND_MISTAKE,
+        takeaway="A weight is a number, a value a vector; a head outputs their weighted sum.",
+        build=mistakes.value,
     ),
 )

@@ -1,239 +1,245 @@
-"""Steps for those who want more: the rest of the mathematics and of the mistakes."""
+"""The extra lessons: more mathematics and more common mistakes."""
 
 from __future__ import annotations
 
 from transformer.ui.lessons import mathematics, mistakes
-from transformer.ui.lessons.course_core import ATTENTION, INSIDE
+from transformer.ui.lessons.course_core import (
+    ATTENTION,
+    FIND_MISTAKE,
+    INSIDE,
+    MATHEMATICS,
+    MISTAKES,
+)
 from transformer.ui.lessons.lesson import Lesson
 
-SUMS, SLIPS = "The mathematics", "Mistakes of notes"
-
-MORE = (
+EXTRA = (
     Lesson(
         name="shifted",
-        title="Learning from the answer, shifted by one",
-        part=SUMS,
+        title="Targets shifted right",
+        part=MATHEMATICS,
         minutes=1.5,
-        more=True,
-        exact=True,
+        extra=True,
         section="3.1",
         page=INSIDE,
         view={"section": "training"},
         text=(
-            "In training the decoder is given the right translation, moved one place to the "
-            "right behind `<s>`: at every place it has to name the piece that comes next. All "
-            "places are learned from at once."
+            "During training the decoder reads the reference translation, shifted right by one "
+            "position behind the start token. At every position it has to predict the next token, "
+            "and all positions are trained at once (teacher forcing)."
         ),
-        question="At which place would this model lose most?",
-        learnt="Training asks at every place at once for the piece that comes next.",
-        ask=mathematics.shifted,
+        question="At which position is the loss of this model highest?",
+        takeaway="Training predicts the next token at every position at once.",
+        build=mathematics.shifted,
     ),
     Lesson(
         name="lengths",
-        title="From a word to a vector",
-        part=SUMS,
+        title="Embeddings and √d_model",
+        part=MATHEMATICS,
         minutes=1,
-        more=True,
+        extra=True,
         section="3.4",
         page=INSIDE,
         view={"box": "encoder.embed.tokens"},
         text=(
-            "Each piece is a row of one large matrix, the embedding. The same matrix turns the "
-            "decoder's last vector back into a score for every piece. Where it embeds, its vectors "
-            "are made longer before the position is added."
+            "Each token has a row in the embedding matrix. The same matrix turns the decoder's "
+            "last vector into a score for every token. As an embedding its rows are scaled before "
+            "the position is added."
         ),
-        question="How much longer?",
-        learnt="Embeddings are multiplied by √d_model, so that the position does not drown them.",
-        ask=mathematics.lengths,
+        question="By which factor are they scaled?",
+        takeaway="Embeddings are multiplied by √d_model, so the position does not dominate.",
+        build=mathematics.lengths,
     ),
     Lesson(
         name="norm",
-        title="Add and norm",
-        part=SUMS,
+        title="Residual connection and LayerNorm",
+        part=MATHEMATICS,
         minutes=1,
-        more=True,
+        extra=True,
         section="3.1",
         page=INSIDE,
         view={"box": "encoder.self_attn.norm", "layer": 0},
         text=(
-            "What a sublayer finds is added to what was there before: there is always a way around "
-            "it, for the signal and for the gradient. Then the sum is brought to mean 0 and "
-            "variance 1."
+            "The output of a sublayer is added to its input (a residual connection), so signal and "
+            "gradient always have a path around the sublayer. Then LayerNorm scales the sum to "
+            "mean 0 and variance 1."
         ),
-        question="Mean and variance over what?",
-        learnt="A place's own vector is brought to mean 0 and variance 1, whatever the others are.",
-        ask=mathematics.norm,
+        question="Over which numbers are mean and variance computed?",
+        takeaway="LayerNorm normalises the vector of each position by itself.",
+        build=mathematics.norm,
     ),
     Lesson(
         name="cost",
-        title="Why self-attention",
-        part=SUMS,
+        title="The cost of self-attention",
+        part=MATHEMATICS,
         minutes=1.5,
-        more=True,
+        extra=True,
         section="4",
         page="pages/why.py",
         view={"part": "table", "n": 64, "d": 512},
         text=(
-            "A recurrent layer takes one step after the other, a convolution sees a few "
-            "neighbours; self-attention joins all places in one step. The price grows with the "
-            "square of the length."
+            "A recurrent layer processes one position after another, and a convolution sees a few "
+            "neighbours. Self-attention connects all positions in one step, but its cost grows "
+            "with the square of the length n."
         ),
         question="Up to which length is self-attention cheaper than a recurrent layer, d = 512?",
-        learnt="Self-attention is cheaper than recurrence while the sentence is below d long.",
-        ask=mathematics.cost,
+        takeaway="Self-attention is cheaper than recurrence while n is smaller than d.",
+        build=mathematics.cost,
     ),
     Lesson(
         name="missing",
-        title="The row that is missing",
-        part=SLIPS,
+        title="The missing row",
+        part=MISTAKES,
         minutes=1,
-        more=True,
-        exact=True,
+        extra=True,
         section="3.1",
         page=INSIDE,
         view={"section": "training", "target": "Je suis étudiant."},
-        text="Every row of training's table is one question: with this much read, what comes next?",
-        misprint=(
-            "three rows teach *Je suis étudiant*: `<s>` → Je · `<s>` Je → suis · "
-            "`<s>` Je suis → étudiant."
+        text=(
+            "Each row of the training table is one prediction: given the tokens so far, which "
+            "comes next?"
         ),
-        question="Which row has been left out?",
-        learnt="Without a row for the end nothing is learned about stopping.",
-        ask=mistakes.missing_row,
+        misprint=(
+            "three rows train *Je suis étudiant*: `start` → Je · `start` Je → suis · "
+            "`start` Je suis → étudiant."
+        ),
+        question="Which row is missing?",
+        takeaway="Without a row for the end token the model never learns to stop.",
+        build=mistakes.missing_row,
     ),
     Lesson(
         name="keys",
-        title="A matrix of its own for the keys",
-        part=SLIPS,
+        title="Keys have their own matrix",
+        part=MISTAKES,
         minutes=1,
-        more=True,
+        extra=True,
         section="3.2.2",
         page=INSIDE,
         view={"box": "encoder.self_attn.key", "layer": 0},
         text=(
-            "Each head makes its queries, keys and values with matrices. In the encoder all of "
-            "them read the same rows, so only the matrices tell a piece that asks from a piece "
-            "that is asked."
+            "Each head computes its queries, keys and values with three matrices. In the encoder "
+            "all three are applied to the same vectors, so only the matrices distinguish a query "
+            "from a key."
         ),
         misprint="$head_i = \\text{Attention}(QW_i^Q, KW_i^Q, VW_i^V)$",
         question="Which letter is wrong?",
-        learnt="Keys have a matrix of their own, or all looking would be mutual.",
-        ask=mistakes.keys,
+        takeaway="Keys have their own matrix; otherwise attention would be symmetric.",
+        build=mistakes.keys,
     ),
     Lesson(
         name="output",
-        title="Putting the heads together",
-        part=SLIPS,
+        title="Combining the heads",
+        part=MISTAKES,
         minutes=1,
-        more=True,
+        extra=True,
         section="3.2.2",
         page=INSIDE,
         view={"box": "encoder.self_attn.output", "layer": 0},
         text=(
-            "The outputs of all heads are laid side by side, and one more matrix mixes them into "
-            "a vector as wide as the model."
+            "The outputs of all heads are concatenated. One more matrix maps them to a vector with "
+            "d_model numbers."
         ),
         misprint="$W^O \\in \\mathbb{R}^{h \\times d_{model}}$",
         question="What is wrong with this shape?",
-        learnt="W^O takes all numbers of all heads, not one of each.",
-        ask=mistakes.output,
+        takeaway="W^O maps all numbers of all heads.",
+        build=mistakes.output,
     ),
     Lesson(
         name="infinity",
-        title="An infinite score",
-        part=SLIPS,
+        title="The sign of the mask",
+        part=MISTAKES,
         minutes=1,
-        more=True,
+        extra=True,
         section="3.2.3",
         page=INSIDE,
         view={"box": "decoder.self_attn.mask", "layer": 0},
         text=(
-            "While it learns, the decoder has the whole translation before it, and must not see "
-            "the piece it is to name. The mask takes the later places away before the softmax."
+            "During training the decoder reads the whole translation, but must not see the token "
+            "that it has to predict. The mask removes later positions before the softmax."
         ),
         misprint="All future positions are set to $\\text{Softmax}(\\infty) = 0$.",
-        question="What is wrong in this line of some notes?",
-        learnt="The mask sets scores to −∞; +∞ would take all of the weight.",
-        ask=mistakes.infinity,
+        question=FIND_MISTAKE,
+        takeaway="The mask sets scores to −∞; +∞ would take all of the weight.",
+        build=mistakes.infinity,
     ),
     Lesson(
         name="memory",
         title="Three uses of attention",
-        part=SLIPS,
+        part=MISTAKES,
         minutes=1,
-        more=True,
+        extra=True,
         section="3.2.3",
         page=ATTENTION,
         view={"view": "heads", "kind": "cross"},
         text=(
-            "The encoder looks at the source, the decoder at what it has written, and in between "
-            "the decoder looks at the encoder's output, the memory."
+            "The encoder attends to the source, the decoder to what it has written. In "
+            "cross-attention (encoder–decoder attention) the decoder attends to the encoder's "
+            "output, the memory."
         ),
         misprint=(
             "In encoder–decoder attention the queries come from the previous decoder layer and "
             "the memory."
         ),
-        question="What is wrong in this line of some notes?",
-        learnt="Queries are the decoder's, keys and values the memory's.",
-        ask=mistakes.memory,
+        question=FIND_MISTAKE,
+        takeaway="In cross-attention queries come from the decoder, keys and values from memory.",
+        build=mistakes.memory,
     ),
     Lesson(
         name="self",
-        title="Whose self?",
-        part=SLIPS,
+        title="Self-attention or cross-attention",
+        part=MISTAKES,
         minutes=1,
-        more=True,
+        extra=True,
         section="3.2.3",
         page=ATTENTION,
         view={"view": "heatmap", "kind": "cross"},
         text=(
-            "Attention within one sequence is called self-attention: what asks and what is asked "
-            "are the same pieces. A decoder layer has one attention of that kind and one of "
-            "another."
+            "In self-attention queries and keys come from the same sequence. A decoder layer has "
+            "one attention of this kind and one of another."
         ),
-        misprint="the decoder’s second sublayer is *self*-attention over the encoder’s output.",
+        misprint="the decoder's second sublayer is *self*-attention over the encoder's output.",
         question="Which word is wrong?",
-        learnt="Self-attention has the same pieces on both sides; its table is square.",
-        ask=mistakes.not_self,
+        takeaway="In self-attention both sides are the same tokens, so the matrix is square.",
+        build=mistakes.not_self,
     ),
     Lesson(
         name="units",
-        title="Each place for itself",
-        part=SLIPS,
+        title="The feed-forward network",
+        part=MISTAKES,
         minutes=1,
-        more=True,
+        extra=True,
         section="3.3",
         page=INSIDE,
         view={"box": "encoder.ffn.hidden", "layer": 0},
         text=(
-            "After attention has brought places together, a small network works on each of them "
-            "alone, the same at every place: widen, cut off below zero, narrow again."
+            "After attention has mixed positions, a small network is applied to each position "
+            "separately, the same one everywhere: a linear map to more dimensions, a ReLU, and a "
+            "linear map back."
         ),
         misprint="$FFN(x) = W_2 \\cdot (0, x \\cdot W_1 + b_1) + b_2$",
         question="Which word is missing?",
-        learnt="Between its two matrices the network cuts off what is below zero.",
-        ask=mistakes.units,
+        takeaway="Between its two linear maps the network has a ReLU.",
+        build=mistakes.units,
     ),
     Lesson(
         name="epsilon",
-        title="Learning, step by step",
-        part=SLIPS,
+        title="The ε of Adam",
+        part=MISTAKES,
         minutes=1,
-        more=True,
+        extra=True,
         section="5.3",
         page="pages/train.py",
-        reads="reverse",
+        task="reverse",
         sentences=("a b c d e f",),
         text=(
-            "Adam keeps a running mean of each weight's gradients and of their squares, and steps "
-            "by one over the root of the other. Below the curves of a run stands the update of one "
-            "matrix, written out in numbers."
+            "Adam keeps a moving average of each weight's gradient and of its square. A step is "
+            "the first divided by the root of the second. Below the curves of a run you see the "
+            "update of one matrix in numbers."
         ),
         misprint=(
             "$\\theta_t = \\theta_{t-1} - \\alpha \\, \\hat m_t / \\sqrt{\\hat v_t + \\epsilon}$"
         ),
-        question="What is wrong in this line of some notes?",
-        learnt="Adam's ε stands beside the root, where it is as small as it looks.",
-        ask=mistakes.epsilon,
+        question=FIND_MISTAKE,
+        takeaway="Adam adds ε outside the root, so it stays as small as it looks.",
+        build=mistakes.epsilon,
     ),
 )

@@ -1,102 +1,109 @@
-"""The first questions: whose umbrella, what a row is, how a translation ends, what a score does."""
+"""Questions about one sentence: word alignment, weights that sum to 1, decoding steps, softmax."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import torch
 
-from transformer.analysis.roles.sentence_heads import strongest_pairs
+from transformer.analysis.roles.sentence_heads import CLEAR, alignment
 from transformer.figures.lesson_sheet import Picture
 from transformer.inference import Trace
 from transformer.ui.lessons.lesson import (
-    Lacks,
-    Looked,
+    LessonCase,
+    LessonUnavailable,
     Option,
     Question,
-    Said,
-    about,
+    TraceWords,
+    bold,
     escaped,
-    pieces,
-    word,
+    rounded_percent,
 )
 
-THING = "umbrella"
-OWNERS = {"her": "his", "his": "her"}
-CLEAR = 1.3
-"""How many times the second the first must be, to be called what is looked at most."""
+OWNED = "umbrella"
+OTHER_OWNER = {"her": "his", "his": "her"}
 
 
-def umbrella(looked: Looked) -> Question:
-    """When it writes the word before the umbrella, which word do all heads look at most?"""
-    said = looked.said
-    if THING not in said.source or len(said.source) > 6:
-        raise Lacks("the umbrella is no word of its sentence")
-    mean = said.cross.mean(axis=(0, 1))
-    thing = said.source.index(THING)
-    written = np.flatnonzero(strongest_pairs(mean)[:, thing])
-    if not len(written) or written[0] == 0:
-        raise Lacks("no word of its translation belongs to the umbrella")
-    asked = int(written[0]) - 1
-    owner = next((n for n, one in enumerate(said.source) if one in OWNERS), -1)
-    order = np.argsort(-mean[asked])
-    first, second = (int(one) for one in order[:2])
-    if first not in (thing, owner) or mean[asked, first] < CLEAR * mean[asked, second]:
-        raise Lacks("no single word is looked at most as it writes whose umbrella it is")
-    shown = sorted(int(one) for one in order[:4])
-    layer, head = _clearest(said, asked, first)
-    because = (
-        "It has to fit the thing that is owned, and that word comes only next."
-        if first == thing
-        else "It has to say who owns it, and that word says so."
-    )
-    whose = said.source[owner] if owner >= 0 else ""
+def umbrella(case: LessonCase) -> Question:
+    """Which source word does the aligner head link to the translation's possessive?"""
+    words = case.words
+    owner = next((n for n, word in enumerate(words.source) if word in OTHER_OWNER), -1)
+    if owner < 0 or OWNED not in words.source:
+        raise LessonUnavailable("its sentence has no owner of an umbrella")
+    for layer, head, to in aligners(case):
+        weights = words.cross_heads(to)[layer, head]
+        asked = int(weights[:, owner].argmax())
+        row = weights[asked]
+        if int(row.argmax()) == owner and row[owner] >= CLEAR:
+            break
+    else:
+        raise LessonUnavailable("its aligner head links no word of the translation to the owner")
+    likely = [owner, words.source.index(OWNED), *(int(n) for n in np.argsort(-row))]
+    options = sorted([*dict.fromkeys(likely)][:4])
+    read = words.first_row(asked) + (to == "input")
     return Question(
-        exhibit=f"{escaped(looked.text)}  →  {_with_bold(said, asked)}",
+        exhibit=f"{escaped(case.text)}  →  {_with_bold(words, asked)}",
         options=tuple(
             Option(
-                escaped(said.source[n]),
-                f"All heads together give {word(said.source[n])} {about(mean[asked, n])} there.",
+                escaped(words.source[n]),
+                f"This head gives {bold(words.source[n])} {rounded_percent(row[n])} there.",
             )
-            for n in shown
+            for n in options
         ),
-        right=shown.index(first),
+        correct=options.index(owner),
         answer=(
-            f"Writing {word(said.target[asked])}, all heads together look at "
-            f"{word(said.source[first])} most: {about(mean[asked, first])} of their attention, "
-            f"against {about(mean[asked, second])} for {word(said.source[second])}. {because} "
-            f"The head that is marked gives it {about(said.cross[layer, head, asked, first])}. "
-            f"{_exchanged(looked, whose)}"
+            f"The head ({case.head_name(layer, head)}) links {bold(words.target[asked])} to "
+            f"{bold(words.source[owner])} with {rounded_percent(row[owner])} of its attention. "
+            f"{_with_other_owner(case, words.source[owner])}"
         ),
-        seen=_pinned(said, asked, layer, head),
+        answer_fields={
+            "view": "heads", "kind": "cross", "layer": layer, "head": head,
+            "pin": f"t{words.first_row(asked) + 1}", "way": "from", "tokens": f"q{read}",
+        },
         picture=Picture(
-            mean, said.target, said.source,
-            "Where all heads together look (columns) as each word is written (rows)", asked,
+            weights, words.target, words.source,
+            "One head: the source words (columns) that it links to each word (rows)", asked,
         ),
     )  # fmt: skip
 
 
-def _exchanged(looked: Looked, whose: str) -> str:
-    """What becomes of the translation if another owns the umbrella."""
-    if whose not in OWNERS:
-        return ""
-    other = looked.text.replace(f" {whose} ", f" {OWNERS[whose]} ")
-    again = looked.model.translator.translate(other).text
-    swap = f"With {word(OWNERS[whose])} for {word(whose)} it writes"
-    if again == looked.trace.text:
-        return f"{swap} the very same sentence: its language does not say whose it is."
-    return f"{swap}: {escaped(again)}"
+def aligners(case: LessonCase) -> Iterator[tuple[int, int, str]]:
+    """Layer, head and reading ("output" or "input") of the model's measured aligner head. A model
+    without one yields all heads, those first that align this sentence most clearly."""
+    measured = getattr(case.model, "aligner", None)
+    if measured is not None:
+        yield measured.layer, measured.head, measured.weights_to
+        return
+    candidates = []
+    for to in ("output", "input"):
+        heads = case.words.cross_heads(to)
+        shares = alignment(heads.reshape(-1, *heads.shape[2:]))[0]
+        for number, share in enumerate(shares.tolist()):
+            candidates.append((-share, *divmod(number, heads.shape[1]), to))
+    for _, layer, head, to in sorted(candidates):
+        yield layer, head, to
 
 
-def row(looked: Looked) -> Question:
-    """What do the weights of a row add up to?"""
-    said, trace = looked.said, looked.trace
-    if len(said.target) < 2:
-        raise Lacks("its translation is shorter than two words")
-    # One that gives about half to its favourite: what it gives the others is there to be added up.
-    marks = np.abs(said.cross.max(axis=-1) - 0.5)
-    layer, head, asked = (int(n) for n in np.unravel_index(int(marks.argmin()), marks.shape))
+def _with_other_owner(case: LessonCase, owner: str) -> str:
+    """What the model writes if somebody else owns the umbrella."""
+    other = case.text.replace(f" {owner} ", f" {OTHER_OWNER[owner]} ")
+    translation = case.model.translator.translate(other).text
+    change = f"Replace {bold(owner)} by {bold(OTHER_OWNER[owner])}, and the translation"
+    if translation == case.trace.text:
+        return f"{change} stays the same: in this language the possessive does not name the owner."
+    return f"{change} changes: {escaped(translation)}"
+
+
+def row(case: LessonCase) -> Question:
+    """What do the weights of a row sum to?"""
+    words, trace = case.words, case.trace
+    if len(words.target) < 2:
+        raise LessonUnavailable("its translation is shorter than two words")
+    # A row whose largest weight is about one half, so that the others matter for the sum.
+    distances = np.abs(words.cross.max(axis=-1) - 0.5)
+    layer, head, asked = np.unravel_index(int(distances.argmin()), distances.shape)
     sums = np.concatenate(
         [
             trace.weights(kind, i).sum(axis=-1).ravel()
@@ -104,150 +111,139 @@ def row(looked: Looked) -> Question:
             for i in range(trace.n_layers)
         ]
     )
-    off = float(np.abs(sums - 1).max())
-    if off > 1e-3:
-        raise Lacks("the weights of its rows do not add up to 1")
-    weights = trace.weights("cross", layer)[head, said.written_at(asked)]
+    error = float(np.abs(sums - 1).max())
+    if error > 1e-3:
+        raise LessonUnavailable("the weights of its rows do not sum to 1")
+    weights = trace.weights("cross", int(layer))[int(head), words.first_row(int(asked))]
     best = int(weights.argmax())
     listed = " · ".join(
-        f"{pieces([token])} {'?' if n == best else f'{100 * weight:.1f} %'}"
-        for n, (token, weight) in enumerate(zip(trace.src_tokens, weights, strict=True))
+        f"{case.token(trace.src_tokens, n)} {'?' if n == best else f'{100 * weight:.1f} %'}"
+        for n, weight in enumerate(weights)
     )
     return Question(
-        exhibit=f"As one head writes {word(said.target[asked])}, it looks at: {listed}",
+        exhibit=f"One head, writing {bold(words.target[int(asked)])}: {listed}",
         options=(
             Option(
-                "as many as there are words",
-                "A longer sentence would bring in more; attention is divided, not multiplied.",
+                "The number of words",
+                "A longer sentence does not add attention: the same total is divided further.",
             ),
             Option(
-                "more for words that matter, less for others",
-                "Every row has the same to give; what differs is where it goes.",
+                "More for important words, less for others",
+                "Every row has the same total. Rows differ only in how they divide it.",
             ),
             Option("100 %, in every row of every head"),
         ),
-        right=2,
+        correct=2,
         answer=(
-            f"Each of the {len(sums):,} rows in this model's heads adds up to 1, to {off:.0e}, "
-            f"which is rounding. So the missing number is {100 * weights[best]:.1f} %: what one "
-            "word gets, the others do not."
+            f"All {len(sums):,} rows of this model's heads sum to 1, up to a rounding error of "
+            f"{error:.0e}. So the missing number is {100 * weights[best]:.1f} %: weight given to "
+            "one token is taken from the others."
         ),
-        seen=_pinned(said, asked, layer, head) | {"view": "heatmap", "pin": ""},
+        answer_fields={
+            "view": "heatmap", "kind": "cross", "layer": int(layer), "head": int(head),
+            "pin": "", "way": "from", "tokens": words.rows(int(asked)),
+        },
         picture=Picture(
-            said.cross[layer, head], said.target, said.source,
-            "One head: where it looks (columns) as each word is written (rows)", asked,
+            words.cross[layer, head], words.target, words.source,
+            "One head: source words (columns) attended to while writing each word (rows)",
+            int(asked),
         ),
     )  # fmt: skip
 
 
-def steps(looked: Looked) -> Question:
-    """How often is the decoder asked?"""
-    *wrote, last = looked.trace.translation.steps
-    if len(wrote) < 2:
-        raise Lacks("its translation is shorter than two pieces")
-    n = len(wrote)
-    chosen = [step.chosen.token for step in wrote]
+def steps(case: LessonCase) -> Question:
+    """How many decoder steps does a translation take?"""
+    *written, last = case.trace.translation.steps
+    if len(written) < 2:
+        raise LessonUnavailable("its translation is shorter than two tokens")
+    count = len(written)
+    tokens = [step.chosen.token for step in (*written, last)]
     return Question(
-        exhibit=f"{escaped(looked.text)}  →  {pieces(chosen)}",
+        exhibit=f"{escaped(case.text)}  →  {case.tokens(tokens[:-1])}",
         options=(
-            Option("once: all of it comes out together", "Each piece waits for those before it."),
+            Option("Once: all of it at the same time", "Each token depends on those before it."),
             Option(
-                f"{n} times, once for each piece",
-                "Then nobody would have said that it is done: that is a choice of its own.",
+                f"{count} times, once for each token",
+                "Then nothing would have ended the translation: stopping is a choice, too.",
             ),
-            Option(f"{n + 1} times, once more than there are pieces"),
+            Option(f"{count + 1} times, once more than there are tokens"),
         ),
-        right=2,
+        correct=2,
         answer=(
-            f"{n + 1} times: {pieces(chosen)}, and then {pieces(['</s>'])}, the piece that means "
-            "the end. It takes it as any other, when it is the most probable one: here with "
-            f"{about(last.probability)}."
+            f"{count + 1} times: {case.tokens(tokens[:-1])} and then {case.token(tokens, count)}, "
+            "the token that ends a sentence. The model chooses it like any other token, when it is "
+            f"the most probable one: here with {rounded_percent(last.probability)}."
         ),
     )
 
 
-def meeting(looked: Looked) -> Question:
-    """What does a softmax make of a few scores?"""
-    said, trace = looked.said, looked.trace
-    layer, head, asked = _undecided(trace, said)
+def meeting(case: LessonCase) -> Question:
+    """Which weight does the softmax give to the highest score?"""
+    words, trace = case.words, case.trace
+    layer, head, asked = _undecided(trace, words)
     site = f"decoder.layers.{layer}.cross_attn.hook_"
-    at = said.written_at(asked)
-    scores = trace[f"{site}scores"][head, at].astype(np.float64)
+    row = words.first_row(asked)
+    scores = trace[f"{site}scores"][head, row].astype(np.float64)
     weights = torch.from_numpy(scores).softmax(-1).numpy()
-    apart = float(np.abs(weights - trace[f"{site}weights"][head, at]).max())
-    if apart > 1e-4:
-        raise Lacks("its weights are no softmax of its scores")
-    best, n = int(scores.argmax()), len(scores)
-    second = int(np.argsort(-scores)[1])
+    if np.abs(weights - trace[f"{site}weights"][head, row]).max() > 1e-4:
+        raise LessonUnavailable("its weights are no softmax of its scores")
+    best, second = (int(n) for n in np.argsort(-scores)[:2])
+    gap = float(scores[best] - scores[second])
     listed = " · ".join(
-        f"{pieces([token])} {score:.1f}"
-        for token, score in zip(trace.src_tokens, scores, strict=True)
+        f"{case.token(trace.src_tokens, n)} {score:.1f}" for n, score in enumerate(scores)
     )
-    top = pieces([trace.src_tokens[best]])
+    share = rounded_percent(float(weights[best]))
     return Question(
-        exhibit=f"The query of {word(said.target[asked])} meets the keys. Scores: {listed}",
+        exhibit=f"Scores of one head, writing {bold(words.target[asked])}: {listed}",
         options=(
             Option(
-                f"{about(1 / n)}: each of the {n} gets a part alike",
-                "Then the scores would not matter at all.",
+                f"{rounded_percent(1 / len(scores))}: the same as each of the {len(scores)} tokens",
+                "Then the scores would make no difference.",
             ),
-            Option(about(float(weights[best]))),
+            Option(share),
             Option(
-                "all of it: the best key takes everything",
-                "The softmax never gives 0: every key keeps a little, however low its score.",
+                "100 %: the highest score takes everything",
+                "The softmax is never exactly 0: every token keeps a little weight.",
             ),
         ),
-        right=1,
+        correct=1,
         answer=(
-            f"{top} gets {about(float(weights[best]))}. The softmax takes e to the power of each "
-            "score and divides by the sum: "
-            f"{pieces([trace.src_tokens[second]])} is {scores[best] - scores[second]:.1f} behind, "
-            f"so it gets e^{scores[best] - scores[second]:.1f} ≈ "
-            f"{math.exp(scores[best] - scores[second]):.0f} times less. In the picture stands "
-            "every number on the way: query times key, divided by √d_k, and so on."
+            f"{case.token(trace.src_tokens, best)} gets {share}. The softmax raises e to the power "
+            "of each score and divides by the sum. The score of "
+            f"{case.token(trace.src_tokens, second)} is lower by {gap:.1f}, so its weight is "
+            f"e^{gap:.1f} ≈ {math.exp(gap):.0f} times smaller. The page shows every step: query "
+            "times key, division by √d_k, softmax."
         ),
-        seen={
-            "view": "query-key", "kind": "cross", "layer": layer, "head": head, "row": at,
+        answer_fields={
+            "view": "query-key", "kind": "cross", "layer": layer, "head": head, "row": row,
             "column": best,
         },
         picture=Picture(
-            said.cross[layer, head], said.target, said.source,
-            "The same head: where it looks (columns) as each word is written (rows)", asked,
+            words.cross[layer, head], words.target, words.source,
+            "The same head: source words (columns) attended to while writing each word (rows)",
+            asked,
         ),
     )  # fmt: skip
 
 
-def _undecided(trace: Trace, said: Said) -> tuple[int, int, int]:
-    """A head and a row whose best key is a word and gets about three quarters, not all."""
-    found: list[tuple[float, int, int, int]] = []
+def _undecided(trace: Trace, words: TraceWords) -> tuple[int, int, int]:
+    """Layer, head and target word whose largest weight is on a word and closest to 75 %."""
+    candidates: list[tuple[float, int, int, int]] = []
     for layer in range(trace.n_layers):
         weights = trace.weights("cross", layer)
-        for asked in range(len(said.target)):
-            rows = weights[:, said.written_at(asked)]
+        for asked in range(len(words.target)):
+            rows = weights[:, words.first_row(asked)]
             for head, best in enumerate(rows.argmax(axis=-1)):
                 if trace.src_tokens[best].strip("▁").isalpha():
-                    found.append((abs(float(rows[head, best]) - 0.75), layer, head, asked))
-    if not found or min(found)[0] > 0.2:
-        raise Lacks("no key of a head gets between half and nearly all of a row's attention")
-    return min(found)[1:]
+                    distance = abs(float(rows[head, best]) - 0.75)
+                    candidates.append((distance, layer, head, asked))
+    if not candidates or min(candidates)[0] > 0.2:
+        raise LessonUnavailable("no head of it gives a word between 55 % and 95 % of a row")
+    return min(candidates)[1:]
 
 
-def _clearest(said: Said, asked: int, at: int) -> tuple[int, int]:
-    """The head that looks most at word `at` of the source as word `asked` is written."""
-    marks = said.cross[:, :, asked, at]
-    layer, head = np.unravel_index(int(marks.argmax()), marks.shape)
-    return int(layer), int(head)
-
-
-def _pinned(said: Said, asked: int, layer: int, head: int) -> dict[str, str | int]:
-    """The Attention page with this head, and the word that it is asked of lit up. In the row of a
-    cross-attention stands the token before; the word itself is one further on."""
-    return {
-        "view": "heads", "kind": "cross", "layer": layer, "head": head,
-        "pin": f"t{said.written_at(asked) + 1}", "way": "from", "tokens": said.rows(asked),
-    }  # fmt: skip
-
-
-def _with_bold(said: Said, asked: int) -> str:
-    """The translation with one of its words bold."""
-    return " ".join(word(one) if n == asked else escaped(one) for n, one in enumerate(said.target))
+def _with_bold(words: TraceWords, asked: int) -> str:
+    """The translation with one of its words in bold."""
+    return " ".join(
+        bold(word) if n == asked else escaped(word) for n, word in enumerate(words.target)
+    )

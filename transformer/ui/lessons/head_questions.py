@@ -1,4 +1,4 @@
-"""Questions about heads: what they do, what they may not, and what happens without them."""
+"""Questions about heads: patterns, attention sinks, the mask, reordering, ablation, learning."""
 
 from __future__ import annotations
 
@@ -10,305 +10,320 @@ from jaxtyping import Float
 from transformer.analysis.interventions import switched_off
 from transformer.analysis.roles.sentence_heads import CLEAR, alignment, word_before
 from transformer.figures.lesson_sheet import Picture
-from transformer.figures.naming import head_name
 from transformer.figures.switchboard import heads_of
 from transformer.figures.words import merge, plain_words
 from transformer.inference import Trace
 from transformer.ui.lessons.lesson import (
-    Lacks,
-    Looked,
+    LessonCase,
+    LessonUnavailable,
     Option,
     Question,
-    about,
+    bold,
     escaped,
-    pieces,
-    word,
+    rounded_percent,
 )
 from transformer.ui.models import Model
 
-SIDES = {"encoder": "the encoder", "decoder": "the decoder", "cross": "the encoder–decoder"}
-LEAD = 1.05
-"""How many times the next the token must get where heads rest most."""
+STACKS = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
+MIN_SINK_SHARE = 0.4
+"""Mean weight that a sink token must get from the head that the lesson shows,"""
+MIN_SINK_RATIO = 3.0
+"""and how many times the weight under uniform attention that must be."""
 
 
-def back(looked: Looked) -> Question:
-    """Find a head that looks one word back."""
-    shares = {kind: _back(looked.trace, kind) for kind in ("encoder", "decoder")}
-    kind = max(shares, key=lambda one: float(shares[one].max(initial=0)))
-    found = shares[kind]
-    if found.max(initial=0) < CLEAR:
-        raise Lacks("no head of it looks one word back on most words of this sentence")
-    layer, head = (int(n) for n in np.unravel_index(int(found.argmax()), found.shape))
-    start = (int(n) for n in np.unravel_index(int(found.argmin()), found.shape))
+def previous_word(case: LessonCase) -> Question:
+    """Find a head that attends to the previous word."""
+    shares = {kind: _previous_word_shares(case.trace, kind) for kind in ("encoder", "decoder")}
+    kind = max(shares, key=lambda name: float(shares[name].max(initial=0)))
+    best = shares[kind]
+    if best.max(initial=0) < CLEAR:
+        raise LessonUnavailable("no head of it attends to the previous word on most words")
+    layer, head = (int(n) for n in np.unravel_index(int(best.argmax()), best.shape))
+    start_layer, start_head = (int(n) for n in np.unravel_index(int(best.argmin()), best.shape))
     count = sum(int((each >= CLEAR).sum()) for each in shares.values())
+    exact = case.exact
 
     def check(model: Model, view: Any) -> tuple[bool, str]:
-        one = view.kind
-        if one not in shares:
+        if view.kind not in shares:
             return False, (
-                "The head that is chosen joins the two languages, in which no word is one back. "
+                "The selected head belongs to cross-attention, where no word has a previous one. "
                 "Choose the encoder above the picture."
             )
-        here = float(shares[one][view.layer, view.head])
-        says = (
-            f"The one that is chosen ({SIDES[one]}, {head_name(view.layer, view.head)}) gives "
-            f"the word before {about(here)} of its attention, averaged over the words"
+        share = float(shares[view.kind][view.layer, view.head])
+        name = LessonCase(model, "", exact).head_name(view.layer, view.head)
+        explanation = (
+            f"The selected head ({STACKS[view.kind]}, {name}) gives the previous word "
+            f"{rounded_percent(share)} of its attention on average"
         )
-        return here >= CLEAR, f"{says}{'.' if here >= CLEAR else '; look for more than half.'}"
+        if share >= CLEAR:
+            return True, f"{explanation}."
+        return False, f"{explanation}; look for more than half."
 
-    numbers, labels = plain_words(
-        looked.trace.src_tokens if kind == "encoder" else looked.trace.tgt_tokens
-    )
-    spoken = [n for n, label in enumerate(labels) if label]
-    merged = merge(looked.trace.weights(kind, layer).astype(np.float64), numbers, numbers)[head]
+    tokens = case.trace.src_tokens if kind == "encoder" else case.trace.tgt_tokens
+    numbers, labels = plain_words(tokens)
+    kept = [n for n, label in enumerate(labels) if label]
+    merged = merge(case.trace.weights(kind, layer).astype(np.float64), numbers, numbers)[head]
     return Question(
         answer=(
-            f"{count} of the {sum(one.size for one in shares.values())} heads of encoder and "
-            "decoder look one word back with more than half of their attention. The clearest is "
-            f"in {SIDES[kind]}, {head_name(layer, head)}, with {about(float(found.max()))}. "
-            "Nobody told it to: it was of use. On so few words some may seem to do it by chance; "
-            "the heads lab asks a whole corpus."
+            f"{count} of the {sum(each.size for each in shares.values())} heads in encoder and "
+            "decoder give the previous word more than half of their attention. The clearest is "
+            f"{case.head_name(layer, head)} of the {STACKS[kind]}, with "
+            f"{rounded_percent(float(best.max()))}. It was not programmed: training found it "
+            "useful. With so few words some heads may match by chance; the Heads lab measures a "
+            "whole corpus."
         ),
-        opened={"view": "model", "kind": kind, **dict(zip(("layer", "head"), start, strict=True))},
-        seen={"view": "heatmap", "kind": kind, "layer": layer, "head": head},
+        start_fields={"view": "model", "kind": kind, "layer": start_layer, "head": start_head},
+        answer_fields={"view": "heatmap", "kind": kind, "layer": layer, "head": head},
         picture=Picture(
-            merged[spoken][:, spoken], [labels[n] for n in spoken], [labels[n] for n in spoken],
+            merged[kept][:, kept], [labels[n] for n in kept], [labels[n] for n in kept],
             "One head: where each word (row) looks (column)",
         ),
-        found=check,
+        check=check,
     )  # fmt: skip
 
 
-def _back(trace: Trace, kind: str) -> Float[np.ndarray, "layers heads"]:
-    """The mean weight on the word before, of every head; nothing of a single word."""
+def _previous_word_shares(trace: Trace, kind: str) -> Float[np.ndarray, "layers heads"]:
+    """Every head's mean weight on the previous word; 0 if there are fewer than two words."""
     numbers, labels = plain_words(trace.src_tokens if kind == "encoder" else trace.tgt_tokens)
-    each = [
-        word_before(merge(trace.weights(kind, i).astype(np.float64), numbers, numbers), labels)
-        for i in range(trace.n_layers)
-    ]
-    found = np.stack(each)
-    return np.asarray(found.mean(axis=-1) if found.shape[-1] else np.zeros(found.shape[:2]))
-
-
-def rest(looked: Looked) -> Question:
-    """Which token gets the most attention of all heads of the encoder?"""
-    trace = looked.trace
-    tokens = trace.src_tokens
-    weights = np.stack([trace.weights("encoder", i) for i in range(trace.n_layers)])
-    mass = weights.astype(np.float64).mean(axis=(0, 1, 2))
-    spoken = [n for n, token in enumerate(tokens) if token[1:].isalpha()]
-    if len(spoken) < 2 or tokens[-1] != "</s>":
-        raise Lacks("its sentence is too short, or has no sign at its end")
-    longest = max(spoken, key=lambda n: len(tokens[n]))
-    offered = sorted({spoken[0], longest, len(tokens) - 2, len(tokens) - 1})
-    order = sorted(offered, key=lambda n: -mass[n])
-    if mass[order[0]] < LEAD * mass[order[1]]:
-        raise Lacks("no token is clearly where its heads look most")
-    column = order[0]
-    clear = weights[..., column].mean(axis=-1)
-    layer, head = (int(n) for n in np.unravel_index(int(clear.argmax()), clear.shape))
-    end = (
-        "That sign says nothing about the sentence. A row has to give its attention away, and a "
-        "head that finds nothing of its own rests there."
-        if column == len(tokens) - 1
-        else "In this model heads do not rest at the end."
+    rows = np.stack(
+        [
+            word_before(merge(trace.weights(kind, i).astype(np.float64), numbers, numbers), labels)
+            for i in range(trace.n_layers)
+        ]
     )
+    return np.asarray(rows.mean(axis=-1) if rows.shape[-1] else np.zeros(rows.shape[:2]))
+
+
+def sink(case: LessonCase) -> Question:
+    """Which token is the sink of a head that attends to a token without a word in it?"""
+    trace, tokens = case.trace, case.trace.src_tokens
+    spoken = [n for n, token in enumerate(tokens) if any(map(str.isalpha, _text(token)))]
+    if len(spoken) < 3:
+        raise LessonUnavailable("its sentence is shorter than three words")
+    candidates: list[tuple[float, str, int, int]] = []
+    for kind in ("encoder", "cross"):
+        mean = np.stack([trace.weights(kind, i).mean(axis=-2) for i in range(trace.n_layers)])
+        for column in set(range(len(tokens))) - {*spoken}:
+            layer, head = np.unravel_index(int(mean[..., column].argmax()), mean.shape[:2])
+            candidates.append((float(mean[layer, head, column]), kind, int(layer), int(head)))
+    share, kind, layer, head = max(candidates, default=(0.0, "encoder", 0, 0))
+    weights = trace.weights(kind, layer)[head].astype(np.float64)
+    mean_row = weights.mean(axis=0)
+    column, uniform = int(mean_row.argmax()), 1 / len(tokens)
+    if column in spoken or share < max(MIN_SINK_SHARE, MIN_SINK_RATIO * uniform):
+        raise LessonUnavailable("no head of it gives most of its attention to one such token")
+    longest = max(spoken, key=lambda n: len(tokens[n]))
+    likely = [column, longest, spoken[0], len(tokens) - 1, *np.argsort(-mean_row).tolist()]
+    options = sorted([*dict.fromkeys(likely)][:4])
+    rows = "the words read" if kind == "encoder" else "the words written"
     return Question(
-        exhibit=pieces(tokens),
+        exhibit=case.tokens(tokens),
         options=tuple(
-            Option(pieces([tokens[n]]), f"{pieces([tokens[n]])} gets {about(mass[n])}.")
-            for n in offered
+            Option(
+                case.token(tokens, n),
+                f"{case.token(tokens, n)} gets {rounded_percent(float(mean_row[n]))}.",
+            )
+            for n in options
         ),
-        right=offered.index(column),
+        correct=options.index(column),
         answer=(
-            f"{pieces([tokens[column]])}: {about(mass[column])} of all attention in the encoder, "
-            f"where each of the {len(tokens)} pieces would get {about(1 / len(tokens))} if all "
-            f"were looked at alike. {end} The head that does it most gives "
-            f"{about(float(clear.max()))}."
+            f"{case.token(tokens, column)}: {rounded_percent(share)} of this head's attention, "
+            f"averaged over {rows}; uniform attention would give it {rounded_percent(uniform)}. "
+            "The token says little about the sentence. A row has to sum to 1, so a head that finds "
+            "nothing useful needs a token to put its weight on: an **attention sink**."
         ),
-        seen={
-            "view": "heads", "kind": "encoder", "layer": layer, "head": head,
-            "tokens": f"k{column}",
+        answer_fields={
+            "view": "heads", "kind": kind, "layer": layer, "head": head, "tokens": f"k{column}",
         },
         picture=Picture(
-            weights.mean(axis=(0, 1)), tokens, tokens,
-            "All heads of the encoder together: where each piece (row) looks (column)",
+            weights, tokens if kind == "encoder" else trace.predicted_tokens, tokens,
+            "One head: the tokens (columns) that each token (row) attends to",
         ),
     )  # fmt: skip
 
 
-def ahead(looked: Looked) -> Question:
-    """How much of a later word can be looked at?"""
-    trace, said = looked.trace, looked.said
-    if len(said.target) < 3:
-        raise Lacks("its translation is shorter than three words")
+def _text(token: str) -> str:
+    """The letters of a token; "" for a control token such as `</s>`."""
+    return "" if token.startswith("<") and token.endswith(">") else token
+
+
+def causal_mask(case: LessonCase) -> Question:
+    """How much attention can a later word get?"""
+    trace, words = case.trace, case.words
+    if len(words.target) < 3:
+        raise LessonUnavailable("its translation is shorter than three words")
     weights = np.stack([trace.weights("decoder", i) for i in range(trace.n_layers)])
     later = np.triu(np.ones(weights.shape[-2:], dtype=bool), k=1)
-    most = float(weights[..., later].max())
-    if most > 0:
-        raise Lacks("its decoder looks ahead")
-    asked = said.written_at(2)
+    largest = float(weights[..., later].max())
+    if largest > 0:
+        raise LessonUnavailable("its decoder attends to later tokens")
+    asked = words.first_row(2)
     return Question(
         exhibit=" ".join(
-            word(one) if n == 1 else escaped(one) for n, one in enumerate(said.target)
+            bold(word) if n == 1 else escaped(word) for n, word in enumerate(words.target)
         ),
         options=(
-            Option("nothing at all"),
+            Option("None"),
             Option(
-                "a little, and less the farther away it is",
-                "Then it would learn to copy the word that it is to guess.",
+                "A little, and less the further away it is",
+                "Then training would teach it to copy the word that it has to predict.",
             ),
             Option(
-                "as much as at the words before",
-                "It could, for in training the whole translation is there; the mask forbids it.",
+                "As much as earlier words",
+                "In training the whole translation is there, but the mask hides later words.",
             ),
         ),
-        right=0,
+        correct=0,
         answer=(
-            f"Nothing: over all {weights.shape[0] * weights.shape[1]} heads the greatest weight "
-            f"on a later word is {most:.0f}. The mask sets those scores to −∞ before the softmax, "
-            "and e to the power of −∞ is 0. The table is empty above its diagonal."
+            f"None: over all {weights.shape[0] * weights.shape[1]} decoder heads the largest "
+            f"weight on a later token is {largest:.0f}. The causal mask sets those scores to −∞ "
+            "before the softmax, and e to the power of −∞ is 0. The matrix is empty above its "
+            "diagonal."
         ),
-        seen={"view": "heatmap", "kind": "decoder", "tokens": f"q{asked}"},
+        answer_fields={"view": "heatmap", "kind": "decoder", "tokens": f"q{asked}"},
         picture=Picture(
             weights.mean(axis=(0, 1)), trace.tgt_tokens, trace.tgt_tokens,
-            "All heads of the decoder together: where each piece (row) looks (column)", asked,
+            "Mean of all decoder heads: the tokens (columns) that each token (row) attends to",
+            asked,
         ),
     )  # fmt: skip
 
 
-def crossing(looked: Looked) -> Question:
-    """Two words written one after the other, whose originals stand the other way round."""
-    said = looked.said
-    flat = said.cross.reshape(-1, len(said.target), len(said.source))
+def reordering(case: LessonCase) -> Question:
+    """Two neighbouring words of the translation whose source words are in the opposite order."""
+    words = case.words
+    flat = words.cross.reshape(-1, len(words.target), len(words.source))
     if min(flat.shape[1:]) < 3:
-        raise Lacks("its sentence or its translation is shorter than three words")
+        raise LessonUnavailable("its sentence or its translation is shorter than three words")
     shares, pairs = alignment(flat)
     for number in np.argsort(-shares).tolist():
         weights = flat[number]
-        best, most = weights.argmax(axis=-1), weights.max(axis=-1)
-        for asked in range(1, len(said.target)):
+        best, largest = weights.argmax(axis=-1), weights.max(axis=-1)
+        for asked in range(1, len(words.target)):
             both = [asked - 1, asked]
-            right = pairs[both, best[both]].all() and most[both].min() >= CLEAR
-            if right and best[asked] < best[asked - 1]:
-                return _crossed(looked, divmod(number, said.cross.shape[1]), asked)
-    raise Lacks("no head sees two neighbours that stand the other way round in the other language")
+            clear = pairs[both, best[both]].all() and largest[both].min() >= CLEAR
+            if clear and best[asked] < best[asked - 1]:
+                layer, head = divmod(number, words.cross.shape[1])
+                return _reordered(case, layer, head, asked)
+    raise LessonUnavailable("no head shows two neighbouring words in the opposite order")
 
 
-def _crossed(looked: Looked, at: tuple[int, int], asked: int) -> Question:
-    said, (layer, head) = looked.said, at
-    weights = said.cross[layer, head]
-    was, now = int(weights[asked - 1].argmax()), int(weights[asked].argmax())
-    near = (now, was, was + 1, was - 1, now - 1, now + 1, 0)
-    others = [n for n in near if 0 <= n < len(said.source)]
-    offered = sorted([*dict.fromkeys(others)][:4])
+def _reordered(case: LessonCase, layer: int, head: int, asked: int) -> Question:
+    words = case.words
+    weights = words.cross[layer, head]
+    before, now = int(weights[asked - 1].argmax()), int(weights[asked].argmax())
+    near = (now, before, before + 1, before - 1, now - 1, now + 1, 0)
+    options = sorted([*dict.fromkeys(n for n in near if 0 <= n < len(words.source))][:4])
     return Question(
         exhibit=(
-            f"{escaped(looked.text)}  →  "
-            + " ".join(word(w) if n == asked else escaped(w) for n, w in enumerate(said.target))
+            f"{escaped(case.text)}  →  "
+            + " ".join(bold(w) if n == asked else escaped(w) for n, w in enumerate(words.target))
         ),
         options=tuple(
             Option(
-                escaped(said.source[n]),
-                f"There it gives {word(said.source[n])} {about(float(weights[asked, n]))}.",
+                escaped(words.source[n]),
+                f"{bold(words.source[n])} gets {rounded_percent(float(weights[asked, n]))} there.",
             )
-            for n in offered
+            for n in options
         ),
-        right=offered.index(now),
+        correct=options.index(now),
         answer=(
-            f"At {word(said.source[now])}, with {about(float(weights[asked, now]))}, though it "
-            f"has just looked at {word(said.source[was])} for {word(said.target[asked - 1])}. The "
-            "two languages order their words differently, and the lines cross. Nobody gave the "
-            "model a dictionary or an order: it learned both from pairs of sentences."
+            f"{bold(words.source[now])}, with {rounded_percent(float(weights[asked, now]))} of "
+            f"{case.head_name(layer, head)}. For the word before, {bold(words.target[asked - 1])}, "
+            f"it was {bold(words.source[before])}. The two languages order these words "
+            "differently, so the lines cross. The model had no dictionary and no grammar: it "
+            "learned both from pairs of sentences."
         ),
-        seen={
+        answer_fields={
             "view": "heads", "kind": "cross", "layer": layer, "head": head,
-            "tokens": f"{said.rows(asked - 1)},{said.rows(asked)}",
+            "tokens": f"{words.rows(asked - 1)},{words.rows(asked)}",
         },
         picture=Picture(
-            weights, said.target, said.source,
-            "One head: where it looks (columns) as each word is written (rows)", asked,
+            weights, words.target, words.source,
+            "One head: source words (columns) attended to while writing each word (rows)", asked,
         ),
     )  # fmt: skip
 
 
-def off(looked: Looked) -> Question:
-    """Switch heads off until the translation is another."""
-    config, before = looked.model.translator.model.config, looked.trace.text
-    # Between the languages alone: those break a translation soonest, and each is one to make.
+def ablation(case: LessonCase) -> Question:
+    """Switch off heads until the translation changes."""
+    config, original = case.model.translator.model.config, case.trace.text
+    # Whole layers of cross-attention: they change a translation soonest, with few translations.
     layers = [f"c{n}" for n in reversed(range(config.n_layers))]
-    changed = ((one, _without(looked.model, looked.text, one)) for one in layers)
-    enough, after = next(((one, text) for one, text in changed if text != before), ("", ""))
-    if not enough:
-        raise Lacks("it writes the same whichever layer between the languages is switched off")
-    source = looked.text
+    changed = ((layer, _without(case.model, case.text, layer)) for layer in layers)
+    off, altered = next(((layer, text) for layer, text in changed if text != original), ("", ""))
+    if not off:
+        raise LessonUnavailable("its translation stays the same without any one layer")
+    source = case.text
 
     def check(model: Model, view: Any) -> tuple[bool, str]:
         heads, _ = heads_of(view.off, model.n_layers, model.n_heads)
         if not heads:
-            return False, "No head is switched off yet; click one, or a whole layer."
-        now, silent = _without(model, source, view.off), f"Without {len(heads)} of them"
-        if now == before:
-            return False, f"{silent} it still writes the same words. Switch more of them off."
-        return True, f"{silent} it writes: {escaped(now) or '(nothing)'}"
+            return False, "No head is switched off yet. Click a head, or the name of a layer."
+        translation = _without(model, source, view.off)
+        start = f"Without {len(heads)} head{'' if len(heads) == 1 else 's'} the translation"
+        if translation == original:
+            return False, f"{start} is still the same. Switch off more heads."
+        return True, f"{start} is: {escaped(translation) or '(empty)'}"
 
+    result = bold(altered.rstrip(".")) if altered else "empty"
     total = 3 * config.n_layers * config.n_heads
     return Question(
-        exhibit=f"With all {total} heads: {escaped(before)}",
+        exhibit=f"With all {total} heads: {escaped(original)}",
         answer=(
-            f"The whole of one layer is enough: without its {config.n_heads} heads it writes "
-            f"{word(after.rstrip('.')) if after else 'nothing'}. A head that is looked at and a "
-            "head that is needed are two things: many can go alone, for others do the same; some "
-            "cannot. That "
-            "is asked by switching off, not by looking."
+            f"One whole layer is enough: without its {config.n_heads} cross-attention heads the "
+            f"translation is {result}. A head with a clear pattern "
+            "is not always a head that is needed: other heads may do the same work. To find out "
+            "whether a head matters, remove it and compare the outputs."
         ),
-        opened={"off": ""},
-        seen={"off": enough},
-        found=check,
+        start_fields={"off": ""},
+        answer_fields={"off": off},
+        check=check,
     )
 
 
-def _without(model: Model, text: str, written: str) -> str:
-    """The translation while these heads write nothing."""
-    heads, _ = heads_of(written, model.n_layers, model.n_heads)
+def _without(model: Model, text: str, off: str) -> str:
+    """The translation with the heads of the address field `off` set to zero."""
+    heads, _ = heads_of(off, model.n_layers, model.n_heads)
     hooks = switched_off(model.translator.model.config, heads)
     return model.translator.translate(text, hooks=hooks).text
 
 
-def reverse(looked: Looked) -> Question:
-    """Where does a model that reverses look for its first symbol?"""
-    trace = looked.trace
-    symbols = looked.text.split()
+def reverse(case: LessonCase) -> Question:
+    """Where does a model that reverses its input look while it writes the first symbol?"""
+    trace = case.trace
+    symbols = case.text.split()
     if trace.text.split() != symbols[::-1]:
-        raise Lacks("it has not learned to reverse this")
+        raise LessonUnavailable("it has not learned to reverse this")
     weights = trace.weights("cross", trace.n_layers - 1).mean(axis=0)
     first, last = float(weights[0, 0]), float(weights[0, len(symbols) - 1])
     if last < CLEAR:
-        raise Lacks("its last layer does not look at the last symbol first")
+        raise LessonUnavailable("its last layer does not attend to the last symbol first")
     tokens = [token.removeprefix("▁") for token in trace.src_tokens]
-    wrote = [token.removeprefix("▁") for token in trace.predicted_tokens]
+    written = [token.removeprefix("▁") for token in trace.predicted_tokens]
     return Question(
         exhibit=f"{escaped(' '.join(symbols))}  →  {escaped(trace.text)}",
         options=(
             Option(
-                f"at {word(symbols[0])}, the first",
-                f"That gets {about(first)}: reading begins there, but writing does not.",
+                f"{bold(symbols[0])}, the first letter",
+                f"It gets {rounded_percent(first)}: the output starts at the other end.",
             ),
             Option(
-                "at all of them alike",
-                "So it is before it has learned anything; watch it in the film.",
+                "All letters equally",
+                "That is how attention looks before training; the film shows it.",
             ),
-            Option(f"at {word(symbols[-1])}, the last"),
+            Option(f"{bold(symbols[-1])}, the last letter"),
         ),
-        right=2,
+        correct=2,
         answer=(
-            f"At {word(symbols[-1])}: the heads of its last layer give it {about(last)} on "
-            "average. The film on this page shows how that came: grey at the beginning, a "
-            "diagonal that falls the other way at the end."
+            f"{bold(symbols[-1])}: on average the heads of the last layer give it "
+            f"{rounded_percent(last)}. The film on this page shows how this was learned: nearly "
+            "uniform attention at first, a clear antidiagonal at the end."
         ),
-        seen={"run": looked.model.name},
+        answer_fields={"run": case.model.name},
         picture=Picture(
-            weights, wrote, tokens,
-            "The last layer: where it looks (columns) as each symbol is written (rows)", 0,
+            weights, written, tokens,
+            "Mean of the last layer: letters (columns) attended to while writing each one (rows)",
+            0,
         ),
     )  # fmt: skip

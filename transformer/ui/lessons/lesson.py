@@ -1,4 +1,4 @@
-"""What a lesson is: a question that is asked before it is answered, worked out on a sentence."""
+"""The data types of a lesson: a question that a visitor answers before seeing the answer."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float
 
+from transformer.figures import naming
 from transformer.figures.lesson_sheet import Picture
 from transformer.figures.words import merge, plain_words
 from transformer.inference import Trace
@@ -21,68 +22,89 @@ from transformer.ui.pages import PAGES
 from transformer.ui.trace_cache import Reading
 
 LIST = "pages/lessons.py"
-"""Where a lesson is asked whose own page would give the answer away."""
+"""The page of the list; it asks every question whose own page would reveal the answer."""
 
 
-class Lacks(Exception):
-    """This model does not show it on this sentence; the message says what is missing."""
+class LessonUnavailable(Exception):
+    """The model does not show the lesson's phenomenon on this sentence; the message says why."""
 
 
 @dataclass(frozen=True)
-class Looked:
-    """A model and one of a lesson's sentences."""
+class LessonCase:
+    """A model and one sentence of a lesson.
+
+    Attributes:
+        exact: whether to name tokens, layers and heads as the model does (`figures.naming`).
+    """
 
     model: Model
     text: str
+    exact: bool = False
 
     @cached_property
     def trace(self) -> Trace:
-        """What the model makes of it, every site of it. Raises Lacks if it never ends."""
+        """The model's greedy translation of the sentence, with all activations.
+
+        Raises:
+            LessonUnavailable: if the translation does not end with `</s>`.
+        """
 
         def read() -> Reading:
             return Reading(self.model.translator.trace(self.text, method="greedy"))
 
-        found = trace_cache.kept(("lesson", self.model.hash, self.text), read).trace
-        if found.predicted_tokens[-1:] != ("</s>",):
-            raise Lacks("its translation does not come to an end")
-        return found
+        trace = trace_cache.kept(("lesson", self.model.hash, self.text), read).trace
+        if trace.predicted_tokens[-1:] != ("</s>",):
+            raise LessonUnavailable("its translation does not come to an end")
+        return trace
 
     @cached_property
-    def said(self) -> Said:
-        return Said(self.trace)
+    def words(self) -> TraceWords:
+        return TraceWords(self.trace)
+
+    def tokens(self, tokens: Sequence[str]) -> str:
+        """Markdown for some tokens of a sentence, each as code."""
+        return code(naming.token_names(tokens, self.exact))
+
+    def token(self, tokens: Sequence[str], position: int) -> str:
+        """Markdown for one of a sentence's tokens, named as `tokens` names it."""
+        return code([naming.token_names(tokens, self.exact)[position]])
+
+    def head_name(self, layer: int, head: int) -> str:
+        return naming.head_name(layer, head, self.exact)
 
 
 @dataclass(frozen=True)
 class Option:
-    """One of the answers to choose from; `why_not` is said to whoever takes a wrong one."""
+    """One of the possible answers; `feedback` explains why a wrong one is wrong."""
 
     label: str
-    why_not: str = ""
+    feedback: str = ""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of one model and one sentence; all of it Markdown.
+    """A lesson's question for one model and one sentence. All texts are Markdown.
 
     Attributes:
-        options: two to four, in the order in which they are shown; none where something is to be
-            found on the page. right: the one that holds, by its place.
-        answer: what is said of it once somebody has guessed, worked out.
-        exhibit: what there is to go by.
-        opened: fields of the page from the beginning; seen: those that show the answer.
+        answer: the explanation shown after a guess.
+        options: two to four, in the order in which they are shown; none if the visitor has to
+            find something on the page. correct: the index of the right one.
+        exhibit: what the question refers to, such as a translation or a row of scores.
+        start_fields: fields of the page while the question is open; answer_fields: the fields
+            that show the answer.
         picture: for the printed sheet.
-        found: for what is to be found on the page: whether the view has it, of this model, and why
-            (not). It keeps no model: that is given anew.
+        check: for something to find on the page: takes the model and the page's view, returns
+            whether the view shows it, and an explanation. It must not keep a model alive.
     """
 
     answer: str
     options: tuple[Option, ...] = ()
-    right: int = 0
+    correct: int = 0
     exhibit: str = ""
-    opened: Mapping[str, Any] = field(default_factory=dict)
-    seen: Mapping[str, Any] = field(default_factory=dict)
+    start_fields: Mapping[str, Any] = field(default_factory=dict)
+    answer_fields: Mapping[str, Any] = field(default_factory=dict)
     picture: Picture | None = None
-    found: Callable[[Model, Any], tuple[bool, str]] | None = None
+    check: Callable[[Model, Any], tuple[bool, str]] | None = None
 
 
 @dataclass(frozen=True)
@@ -90,19 +112,20 @@ class Lesson:
     """One step of the course.
 
     Attributes:
-        name: by which addresses know it; it never changes.
-        part: of the course; minutes: that it takes.
-        page: the file of the page that shows the answer; `view` is what differs from a first visit.
+        name: the step's name in addresses; it never changes.
+        part: the part of the course; minutes: how long the step takes.
+        page: the file of the page that shows the answer; `view`: its fields that differ from
+            their defaults.
         text, question: Markdown.
-        learnt: what stays, a sentence for the end.
-        ask: works the question out. Raises Lacks where there is nothing to be seen.
-        section: of the paper, where it says so.
-        sentences: of which the first is taken that has it. reads: "" for sentences in English, or
-            the task whose models are asked.
-        misprint: a line of Markdown as notes sometimes have it: the question is what is wrong.
-        in_place: it is asked on its own page, which does not give the answer away.
-        more: it is not among those that everybody walks through.
-        exact: it needs pieces and their signs rather than whole words.
+        takeaway: one sentence for the summary at the end.
+        build: makes the question. Raises LessonUnavailable if the case does not show it.
+        section: of the paper.
+        sentences: tried in this order; the first that shows the phenomenon is used.
+        task: "" for models that translate from English, else the training task whose models are
+            used.
+        misprint: a line of Markdown with a mistake that the visitor has to find.
+        in_place: whether the question is asked on its own page, which does not reveal the answer.
+        extra: whether the step is one of the extra lessons.
     """
 
     name: str
@@ -112,90 +135,94 @@ class Lesson:
     page: str
     text: str
     question: str
-    learnt: str
-    ask: Callable[[Looked], Question]
+    takeaway: str
+    build: Callable[[LessonCase], Question]
     section: str = ""
     view: Mapping[str, Any] = field(default_factory=dict)
     sentences: tuple[str, ...] = (EXAMPLE,)
-    reads: str = ""
+    task: str = ""
     misprint: str = ""
     in_place: bool = False
-    more: bool = False
-    exact: bool = False
+    extra: bool = False
 
     @property
-    def asked_on(self) -> str:
-        """The page where it is asked."""
+    def question_page(self) -> str:
+        """The file of the page that asks the question."""
         return self.page if self.in_place else LIST
 
-    def opened(self, model: str, text: str, question: Question | None, guessed: bool) -> View:
-        """What is looked at in it, on its own page or where it is asked.
+    def view_for(self, model: str, text: str, question: Question | None, answered: bool) -> View:
+        """Return the view of the lesson before or after its answer may be seen.
 
         Args:
-            model: whose name the address has; "" is the first there is.
-            text: the sentence; question: as worked out on it.
-            guessed: whether the answer may be seen.
+            model: the checkpoint's name in the address; "" is the default checkpoint.
+            text: the sentence; question: built on it, None if no model shows the phenomenon.
         """
         shared: dict[str, Any] = {"lesson": self.name, "model": model}
-        if not guessed and not self.in_place:
+        if not answered and not self.in_place:
             return PAGES[LIST].view(**shared)
-        fields = dict(self.view) | dict(question.opened if question else {})
-        if guessed and question:
-            fields |= question.seen
-        if not self.reads:
+        fields = dict(self.view) | dict(question.start_fields if question else {})
+        if answered and question:
+            fields |= question.answer_fields
+        if not self.task:
             shared["text"] = text
-        if self.exact:
-            shared["exact"] = 1
         return PAGES[self.page].view(**{**shared, **fields})
 
 
-class Said:
-    """The words of a trace, and the attention between them; what is no word is left out.
+class TraceWords:
+    """The words of a trace and the cross-attention between them; tokens without letters or digits
+    are left out.
 
     Attributes:
-        source, target: the words read and written, without signs.
-        trace: which it is of.
+        source, target: the words of both sides.
     """
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self._source, source = plain_words(trace.src_tokens)
-        self._target, target = plain_words(trace.predicted_tokens)
-        self._spoken_source = [n for n, label in enumerate(source) if label]
-        self._spoken_target = [n for n, label in enumerate(target) if label]
-        self.source = [source[n] for n in self._spoken_source]
-        self.target = [target[n] for n in self._spoken_target]
+        self._source_words, source_labels = plain_words(trace.src_tokens)
+        self._target_words, target_labels = plain_words(trace.predicted_tokens)
+        self._source_kept = [n for n, label in enumerate(source_labels) if label]
+        self._target_kept = [n for n, label in enumerate(target_labels) if label]
+        self.source = [source_labels[n] for n in self._source_kept]
+        self.target = [target_labels[n] for n in self._target_kept]
 
     @cached_property
     def cross(self) -> Float[np.ndarray, "layers heads target source"]:
-        """Where every head of the encoder–decoder attention looks as each word is written."""
-        layers = [self.trace.weights("cross", i) for i in range(self.trace.n_layers)]
-        merged = merge(np.stack(layers).astype(np.float64), self._target, self._source)
-        found: npt.NDArray[np.float64] = merged[..., self._spoken_target, :]
-        return found[..., self._spoken_source]
+        """Cross-attention weights of every head, for every written word over the source words."""
+        return self.cross_heads()
 
-    def written_at(self, word: int) -> int:
-        """The row of the cross-attention in which this word of the target begins."""
-        return self._target.index(self._spoken_target[word])
+    def cross_heads(self, to: str = "output") -> Float[np.ndarray, "layers heads target source"]:
+        """`cross`, where each word is looked up in the row that writes it ("output") or in the
+        next one, which reads it ("input")."""
+        layers = [self.trace.weights("cross", i) for i in range(self.trace.n_layers)]
+        rows = np.stack(layers).astype(np.float64)
+        if to == "input":  # the row after the last is not computed; it would read `</s>`
+            rows = np.concatenate([rows[..., 1:, :], rows[..., -1:, :]], axis=-2)
+        merged = merge(rows, self._target_words, self._source_words)
+        kept: npt.NDArray[np.float64] = merged[..., self._target_kept, :]
+        return kept[..., self._source_kept]
+
+    def first_row(self, word: int) -> int:
+        """The row of the cross-attention that writes the first token of this target word."""
+        return self._target_words.index(self._target_kept[word])
 
     def rows(self, word: int) -> str:
-        """The rows of all its pieces, as the explorer pins them."""
-        number = self._spoken_target[word]
-        return ",".join(f"q{at}" for at, one in enumerate(self._target) if one == number)
+        """The rows of all tokens of a target word, as the explorer's address writes them."""
+        number = self._target_kept[word]
+        return ",".join(f"q{row}" for row, n in enumerate(self._target_words) if n == number)
 
 
-def pieces(tokens: Sequence[str]) -> str:
-    """As code, so that Markdown leaves them as they are."""
-    return " ".join(f"`{token.replace('`', 'ˋ')}`" for token in tokens)
+def code(names: Sequence[str]) -> str:
+    """Markdown that shows each name as code."""
+    return " ".join(f"`{name.replace('`', 'ˋ')}`" for name in names)
 
 
-def word(text: str) -> str:
-    """A word of a sentence, bold; what Markdown would read otherwise is left as it is written."""
+def bold(text: str) -> str:
+    """Markdown that shows a word of a sentence in bold."""
     return f"**{escaped(text)}**"
 
 
 def escaped(text: str) -> str:
-    """`text` so that Markdown shows it as it stands."""
+    """Markdown that shows `text` literally."""
     return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>()#+-.!|$~:" else sign for sign in text)
 
 
@@ -203,6 +230,6 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def about(share: float) -> str:
-    """A share that somebody may guess, in whole percent; never all of what is not quite that."""
+def rounded_percent(share: float) -> str:
+    """A share in whole percent, easy to guess; never "100 %" for less than all."""
     return "more than 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"

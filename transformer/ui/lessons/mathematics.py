@@ -1,4 +1,4 @@
-"""Questions about the sizes of things: scores, vectors, losses, sums, costs."""
+"""Questions about quantities: scores, embeddings, losses, normalisation, computational cost."""
 
 from __future__ import annotations
 
@@ -7,87 +7,89 @@ import math
 import numpy as np
 
 from transformer.analysis.table1 import score_scale
-from transformer.ui.lessons.lesson import Lacks, Looked, Option, Question, pieces, word
+from transformer.ui.lessons.lesson import LessonCase, LessonUnavailable, Option, Question, bold
 
 SMALL, LARGE = 64, 256
-"""The widths of a query that are held against each other."""
+"""The two values of d_k that are compared."""
 
 
-def scale(looked: Looked) -> Question:
-    """By how much does the variance of q·k grow with d_k?"""
+def scale(case: LessonCase) -> Question:
+    """By which factor does the variance of q·k grow with d_k?"""
     table = score_scale.measure((SMALL, LARGE)).query("score == 'dot'").set_index("d_k")
-    small, large = (float(table["variance"][width]) for width in (SMALL, LARGE))
-    times = (1, 2, 4, 16)
-    right = min(range(len(times)), key=lambda n: abs(math.log(large / small / times[n])))
-    wrong = {
-        1: "More terms are added up, so the sum spreads more.",
-        2: "That is how its root, the standard deviation, grows.",
-        4: "It is the number of terms that counts.",
-        16: "That would be if the terms were all the same; they are independent.",
+    small, large = (float(table["variance"][d_k]) for d_k in (SMALL, LARGE))
+    factors = (1, 2, 4, 16)
+    correct = min(range(len(factors)), key=lambda n: abs(math.log(large / small / factors[n])))
+    feedback = {
+        1: "The sum has more terms, so it varies more.",
+        2: "That is the factor for the standard deviation.",
+        4: "The variance is proportional to the number of terms.",
+        16: "That would hold if all terms were equal; they are independent.",
     }
     return Question(
-        options=tuple(Option(f"{n} times" if n > 1 else "not at all", wrong[n]) for n in times),
-        right=right,
+        options=tuple(
+            Option(f"{n} times" if n > 1 else "Not at all", feedback[n]) for n in factors
+        ),
+        correct=correct,
         answer=(
-            f"From {small:.0f} to {large:.0f} with queries and keys drawn just now: "
-            f"{times[right]} times, as d_k does. Of independent numbers with variance 1 each "
-            "product has variance 1, and d_k of them are added up (footnote 4). Dividing by √d_k "
-            "makes it 1 again, for every d_k, so that the softmax stays where it can learn."
+            f"From {small:.0f} to {large:.0f} for random queries and keys: {factors[correct]} "
+            "times, like d_k. Each product of two independent numbers with variance 1 has variance "
+            "1, and a score is the sum of d_k products (footnote 4 of the paper). Dividing by "
+            "√d_k brings the variance back to 1 for every d_k, so the softmax does not saturate."
         ),
     )
 
 
-def lengths(looked: Looked) -> Question:
-    """How much longer is an embedding after it is multiplied?"""
-    trace = looked.trace
+def lengths(case: LessonCase) -> Question:
+    """By which factor is an embedding scaled?"""
+    trace = case.trace
     d_model = int(trace.config["d_model"])
-    long = float(np.linalg.norm(trace["encoder.embed.hook_tokens"], axis=-1).mean())
-    place = float(np.linalg.norm(trace["encoder.embed.hook_positions"], axis=-1).mean())
+    scaled = float(np.linalg.norm(trace["encoder.embed.hook_tokens"], axis=-1).mean())
+    position = float(np.linalg.norm(trace["encoder.embed.hook_positions"], axis=-1).mean())
     return Question(
         options=(
-            Option("not at all", "Then what is added for the place would drown the word."),
-            Option(f"√{d_model} = {d_model**0.5:.3g} times"),
+            Option("Not at all", "Then the position would be much longer than the embedding."),
+            Option(f"By √d_model = √{d_model} = {d_model**0.5:.3g}"),
             Option(
-                f"{d_model} times, as often as it has numbers",
-                "That would be its square; the word would drown the place.",
+                f"By d_model = {d_model}",
+                "Then the embedding would be much longer than the position.",
             ),
         ),
-        right=1,
+        correct=1,
         answer=(
-            f"√{d_model} = {d_model**0.5:.3g} times: here from {long / d_model**0.5:.2f} to "
-            f"{long:.1f} on average. What tells the place has length {place:.1f}; without the "
-            "factor it would drown the word it is added to."
+            f"By √{d_model} = {d_model**0.5:.3g}: here from {scaled / d_model**0.5:.2f} "
+            f"to {scaled:.1f} on average. The position's vector has length {position:.1f}. Without "
+            "the factor it would dominate the sum."
         ),
     )
 
 
-def shifted(looked: Looked) -> Question:
-    """At which place would training cost the model most?"""
-    target = looked.model.about.translation(looked.text)
+def shifted(case: LessonCase) -> Question:
+    """At which position is the training loss highest?"""
+    target = case.model.about.translation(case.text)
     if not target:
-        raise Lacks("there is no right translation at hand into the language that it writes")
-    table = looked.model.translator.trace(looked.text, target=target).translation.steps
-    places = sorted(range(len(table)), key=lambda n: table[n].probability)
-    if len(places) < 4:
-        raise Lacks("the right translation has fewer than four pieces")
-    offered = sorted(places[i] for i in (0, 1, len(places) // 2, len(places) - 1))
-    worst = table[places[0]]
+        raise LessonUnavailable("there is no reference translation into its target language")
+    steps = case.model.translator.trace(case.text, target=target).translation.steps
+    order = sorted(range(len(steps)), key=lambda n: steps[n].probability)
+    if len(order) < 4:
+        raise LessonUnavailable("the reference translation has fewer than four tokens")
+    options = sorted(order[i] for i in (0, 1, len(order) // 2, len(order) - 1))
+    tokens, worst = [step.chosen.token for step in steps], steps[order[0]]
     return Question(
-        exhibit=pieces([step.chosen.token for step in table]),
+        exhibit=case.tokens(tokens),
         options=tuple(
             Option(
-                f"at {pieces([table[n].chosen.token])}, place {n + 1}",
-                f"That costs {_nats(table[n].probability)}.",
+                f"{case.token(tokens, n)}, position {n + 1}",
+                f"The loss there is {_nats(steps[n].probability)}.",
             )
-            for n in offered
+            for n in options
         ),
-        right=offered.index(places[0]),
+        correct=options.index(order[0]),
         answer=(
-            f"At place {places[0] + 1}, where {pieces([worst.chosen.token])} is right: it had "
-            f"{100 * worst.probability:.1f} % and costs −ln of that, {_nats(worst.probability)}. "
-            "Training makes the sum over all places small."
+            f"Position {order[0] + 1}: the model gives {case.token(tokens, order[0])} a "
+            f"probability of {100 * worst.probability:.1f} %, so the loss is −ln of that, "
+            f"{_nats(worst.probability)}. Training minimises the sum over all positions."
         ),
-        seen={"target": target},
+        answer_fields={"target": target},
     )
 
 
@@ -95,50 +97,49 @@ def _nats(probability: float) -> str:
     return f"{-math.log(max(probability, 1e-12)):.2f} nats"
 
 
-def norm(looked: Looked) -> Question:
-    """What becomes of a place's vector in the norm?"""
-    trace = looked.trace
-    name = "encoder.layers.0.self_attn_norm.hook_sum"
-    total = trace[name][0].astype(np.float64)
+def norm(case: LessonCase) -> Question:
+    """Over which numbers does LayerNorm compute mean and variance?"""
+    trace = case.trace
+    total = trace["encoder.layers.0.self_attn_norm.hook_sum"][0].astype(np.float64)
     return Question(
         options=(
             Option(
-                "over the words of the sentence",
-                "That would be another norm: this one knows of no other place.",
+                "Over the words of the sentence",
+                "LayerNorm never mixes positions.",
             ),
-            Option("over the numbers of each place’s own vector"),
+            Option("Over the numbers in the vector of each position"),
             Option(
-                "over all sentences that are learned from at once",
-                "That is batch normalisation; here a sentence is never changed by another.",
+                "Over all sentences in the batch",
+                "That is batch normalisation. Here no sentence changes another one.",
             ),
         ),
-        right=1,
+        correct=1,
         answer=(
-            f"Over a vector's own {len(total)} numbers. In the first layer that of "
-            f"{pieces(trace.src_tokens[:1])} has mean {total.mean():.3f} and variance "
-            f"{total.var():.3f} before the norm. Afterwards they are 0 and 1, until γ and β "
-            "stretch and move each of the numbers."
+            f"Over the {len(total)} numbers of one vector. In the first encoder layer the vector "
+            f"of {case.token(trace.src_tokens, 0)} has mean {total.mean():.3f} and variance "
+            f"{total.var():.3f} before the norm, and 0 and 1 after it. Then each dimension is "
+            "multiplied by a learned gain γ, and a learned bias β is added."
         ),
     )
 
 
-def cost(looked: Looked) -> Question:
+def cost(case: LessonCase) -> Question:
     """Up to which length is self-attention cheaper than a recurrent layer?"""
     d = 512
-    lengths_ = np.arange(1, 4 * d)
-    cheaper = lengths_[lengths_**2 * d < lengths_ * d**2]
-    most = int(cheaper.max())
+    n = np.arange(1, 4 * d)
+    longest = int(n[n**2 * d < n * d**2].max())
     return Question(
         options=(
-            Option("up to 22 words, √512", "n² · d and n · d² are equal where n is d itself."),
-            Option(f"up to {most} words"),
-            Option("always", "Its price grows with the square of the length."),
-            Option("never", "Most sentences are far shorter than a vector is wide."),
+            Option("Up to 22 words, √512", "n² · d and n · d² are equal at n = d."),
+            Option(f"Up to {longest} words"),
+            Option("For every length", "Its cost grows with the square of the length."),
+            Option("For no length", "Most sentences are much shorter than d."),
         ),
-        right=1,
+        correct=1,
         answer=(
-            f"$n^2 \\cdot d$ against $n \\cdot d^2$: as long as n is below d, here up to {most} "
-            "places. Most sentences are far shorter, and all places are joined in one step: a "
-            f"recurrent layer takes one after the other, {word('n')} of them."
+            f"Self-attention takes $n^2 \\cdot d$ operations, a recurrent layer $n \\cdot d^2$. "
+            f"The first is smaller while n is below d, here up to {longest} tokens; most sentences "
+            "are much shorter. Self-attention also connects all positions in one step, while a "
+            f"recurrent layer needs {bold('n')} steps one after another."
         ),
     )

@@ -1,4 +1,4 @@
-"""Lines as notes have them: what is wrong in each, and what a model would do by it."""
+"""Common mistakes in notes about the paper: what is wrong, and what the model's numbers show."""
 
 from __future__ import annotations
 
@@ -7,236 +7,242 @@ import numpy as np
 from transformer.analysis import positions
 from transformer.analysis.inside.asides import keys_by_the_query_matrix
 from transformer.figures.explorer_sides import ExplorerData
-from transformer.figures.naming import head_name
-from transformer.ui.lessons.lesson import Looked, Option, Question, percent, pieces
+from transformer.ui.lessons.lesson import LessonCase, Option, Question, percent
 
-ROW = 2
-"""The row that is looked at: the place that has read the second piece."""
+VALUE_ROW = 2
+"""The row of the attention matrix in the lesson on values."""
 
 
-def cosine(looked: Looked) -> Question:
-    d_model = looked.model.translator.model.config.d_model
+def cosine(case: LessonCase) -> Question:
+    d_model = case.model.translator.model.config.d_model
     d_model += d_model % 2
-    right, wrong = (
-        positions.pair_residuals(form(4 * d_model, d_model), 1).max()
-        for form in (positions.sinusoidal, positions.misprinted)
+    paper, misprint = (
+        positions.pair_residuals(formula(4 * d_model, d_model), 1).max()
+        for formula in (positions.sinusoidal, positions.misprinted)
     )
     return Question(
         options=(
-            Option("the 10000: it should be 1000", "The paper takes 10000."),
-            Option("the cosine: it should be a sine", "Even places have sines, odd ones cosines."),
-            Option("the exponent: it should be $2i/d_{model}$"),
+            Option("The 10000: it should be 1000", "The paper uses 10000."),
+            Option(
+                "The cosine: it should be a sine",
+                "Even dimensions are sines, odd ones cosines.",
+            ),
+            Option("The exponent: it should be $2i/d_{model}$"),
         ),
-        right=2,
+        correct=2,
         answer=(
-            "Sine and cosine of a pair share the exponent $2i/d_{model}$. With another one the two "
-            "hands turn at different speeds, and no 2 × 2 matrix moves them one place on: the best "
-            f"is off by up to {wrong:.2g}, where the paper's is by {right:.0e}, which is rounding. "
-            "How alike two places are then depends on where they stand."
+            "The sine and the cosine of a pair have the same exponent, $2i/d_{model}$. Then a "
+            "shift by k positions is a rotation of the pair, the same at every position. With the "
+            "wrong exponent the two turn at different speeds, and no 2 × 2 matrix is such a shift: "
+            f"the best one has an error of up to {misprint:.2g}; with the paper's exponent it "
+            f"is {paper:.0e}, which is rounding."
         ),
     )
 
 
-def value(looked: Looked) -> Question:
-    trace = looked.trace
+def value(case: LessonCase) -> Question:
+    trace = case.trace
     layer, head = ExplorerData(trace).clearest("cross")
     site = f"decoder.layers.{layer}.cross_attn.hook_"
-    row = min(ROW, len(trace.tgt_tokens) - 1)
+    row = min(VALUE_ROW, len(trace.tgt_tokens) - 1)
     weights, values = trace[f"{site}weights"][head, row], trace[f"{site}value"][head]
     best = int(weights.argmax())
-    apart = np.abs(weights @ values - trace[f"{site}heads"][head, row]).max()
+    error = np.abs(weights @ values - trace[f"{site}heads"][head, row]).max()
     return Question(
         options=(
-            Option("a value is a vector of its own, made from the piece"),
-            Option("the weight is not normalised", "It is: a row adds up to 1."),
+            Option("A value is a separate vector, computed from the token"),
+            Option("The weight is not normalised", "It is: each row sums to 1."),
             Option(
-                "it is the query’s value, not the key’s",
-                "Values come from where the keys come from.",
+                "It is the query's value, not the key's",
+                "Values are computed from the same vectors as the keys.",
             ),
         ),
-        right=0,
+        correct=0,
         answer=(
-            f"The **weight** is one number for a query and a key: in {head_name(layer, head)} "
-            f"the row of {pieces([trace.tgt_tokens[row]])} gives {pieces([trace.src_tokens[best]])}"
-            f" {percent(float(weights[best]))}. The **value** of that piece is a vector, "
-            f"$x W_i^V$: {values.shape[1]} numbers of length {np.linalg.norm(values[best]):.2f}, "
-            "the same whoever asks. The head says the sum of all values, each times its weight; "
-            f"worked out from the {len(weights)} of this row it is what the model has, to "
-            f"{max(apart, 1e-7):.0e}."
+            "The **weight** is one number for a query and a key: in "
+            f"{case.head_name(layer, head)} the row of {case.token(trace.tgt_tokens, row)} gives "
+            f"{case.token(trace.src_tokens, best)} {percent(float(weights[best]))}. The **value** "
+            f"of that token is a vector, $x W_i^V$: {values.shape[1]} numbers, the same for every "
+            "query. The output of the head is the sum of all values, each multiplied by its "
+            f"weight. Recomputed from the {len(weights)} values of this row it equals the model's "
+            f"output up to {max(error, 1e-7):.0e}."
         ),
+        answer_fields={"layer": layer, "head": head, "row": row},
     )
 
 
-def missing_row(looked: Looked) -> Question:
-    trace = looked.trace
+def missing_row(case: LessonCase) -> Question:
+    trace = case.trace
     step = trace.translation.steps[-1]
+    start, end = case.token(["<s>"], 0), case.token(["</s>"], 0)
     return Question(
         options=(
-            Option("`<s>` → `</s>`", "Nothing would ever be written then."),
-            Option("`<s>` Je suis étudiant → `</s>`"),
-            Option("Je → suis", "Every row begins with `<s>`, and what is read only grows."),
+            Option(f"{start} → {end}", "That would teach the model to write nothing."),
+            Option(f"{start} Je suis étudiant → {end}"),
+            Option("Je → suis", f"Every row begins with {start}, and each is longer by one."),
         ),
-        right=1,
+        correct=1,
         answer=(
-            "The last: when all is read, the answer is `</s>`. A sentence of n pieces asks n + 1 "
-            f"questions. Of {pieces(trace.predicted_tokens)} this model was asked "
-            f"{len(trace.predicted_tokens)}, and gave {pieces([step.chosen.token])} "
-            f"{percent(step.probability)} at the last. Without that row nothing would ever be "
-            "learned about ending: no example says that `</s>` is right anywhere."
+            f"The last one: after the whole sentence the right answer is {end}. A sentence of n "
+            f"tokens gives n + 1 rows. This model took {len(trace.predicted_tokens)} steps for "
+            f"{case.tokens(trace.predicted_tokens)}, and gave {end} {percent(step.probability)} "
+            "in the last step. Without that row no training example would teach it to stop."
         ),
     )
 
 
-def keys(looked: Looked) -> Question:
-    found = keys_by_the_query_matrix(looked.model.translator.model, looked.trace, 0)
-    right, wrong = found.own_place
+def keys(case: LessonCase) -> Question:
+    found = keys_by_the_query_matrix(case.model.translator.model, case.trace, 0)
+    with_keys, with_queries = found.own_place
     return Question(
         options=(
-            Option(
-                "$VW_i^V$ should be $VW_i^Q$", "Values have a matrix of their own: it is right."
-            ),
+            Option("$VW_i^V$ should be $VW_i^Q$", "Values have their own matrix: this is right."),
             Option("$KW_i^Q$ should be $KW_i^K$"),
-            Option("$QW_i^Q$ should be $KW_i^K$", "Queries are made from Q, by their own matrix."),
+            Option("$QW_i^Q$ should be $KW_i^K$", "Queries are computed from Q, by $W_i^Q$."),
         ),
-        right=1,
+        correct=1,
         answer=(
-            "The keys’: it is $KW_i^K$. With $W_i^Q$ every key would be its own query, and the "
-            "score of two places the same both ways: whatever a piece found in another, the other "
-            "would find in it. In this model’s first layer the two ways differ by up to "
-            f"{found.right_lopsided:.2g}; with the queries’ matrix by {found.wrong_lopsided:.0e}, "
-            f"which is rounding. Of each row’s weight {percent(found.moved)} would move to other "
-            f"pieces, and a place would give itself {percent(wrong)} on average, not "
-            f"{percent(right)}."
+            "The keys: it should be $KW_i^K$. With $W_i^Q$ for both, the score between two tokens "
+            "would be the same in both directions: if a token attended to another, the other would "
+            "attend to it. In this model's first layer the scores of the two directions differ by "
+            f"up to {found.right_lopsided:.2g}; with the matrix of the queries by "
+            f"{found.wrong_lopsided:.0e}, which is rounding. {percent(found.moved)} of each row's "
+            f"weight would move to other tokens, and a token would give itself "
+            f"{percent(with_queries)} on average instead of {percent(with_keys)}."
         ),
     )
 
 
-def output(looked: Looked) -> Question:
-    config = looked.model.translator.model.config
+def output(case: LessonCase) -> Question:
+    config = case.model.translator.model.config
     d_model, n_heads = config.d_model, config.n_heads
     return Question(
         options=(
+            Option("It should be $d_{model} \\times h$", "Its input is not that wide, either."),
             Option(
-                "it should be $d_{model} \\times h$", "Its input is not as wide as that, either."
+                "It should be $h \\times h$",
+                "Its output must have d_model numbers, to be added to the residual.",
             ),
-            Option(
-                "it should be $h \\times h$",
-                "It has to give back a vector as wide as the model, to be added to what was there.",
-            ),
-            Option("it should be $h \\cdot d_v \\times d_{model}$"),
+            Option("It should be $h \\cdot d_v \\times d_{model}$"),
         ),
-        right=2,
+        correct=2,
         answer=(
-            f"It is $h \\cdot d_v \\times d_{{model}}$: {n_heads} heads of {d_model // n_heads} "
-            f"numbers side by side are {d_model} numbers for each place, and the matrix takes all "
-            f"of them: {d_model} × {d_model} here. With $h \\times d_{{model}}$ only one number of "
-            "each head could pass."
+            f"It is $h \\cdot d_v \\times d_{{model}}$. {n_heads} heads with {d_model // n_heads} "
+            f"numbers each are concatenated to {d_model} numbers per position, and the matrix maps "
+            f"all of them: {d_model} × {d_model} in this model. With $h \\times d_{{model}}$ each "
+            "head could pass on only one number."
         ),
     )
 
 
-def infinity(looked: Looked) -> Question:
-    trace = looked.trace
+def infinity(case: LessonCase) -> Question:
+    trace = case.trace
     weights = np.stack([trace.weights("decoder", i) for i in range(trace.n_layers)])
     later = np.triu(np.ones(weights.shape[-2:], dtype=bool), k=1)
     return Question(
         options=(
-            Option("the scores are set to −∞, not to +∞"),
-            Option("the weights should be 1, not 0", "What may not be seen gets no attention."),
+            Option("The scores are set to −∞, not to +∞"),
+            Option("The weights should be 1, not 0", "A masked position gets no attention."),
             Option(
-                "it is the past that is masked, not the future",
-                "What has been written may be read back; what comes next is to be guessed.",
+                "The past is masked, not the future",
+                "The decoder may read what it has written; it has to predict what follows.",
             ),
         ),
-        right=0,
+        correct=0,
         answer=(
-            "The mask sets the later scores to −∞, and $e^{-\\infty} = 0$. A score of +∞ would "
-            "take all of the weight. Here the greatest weight on a later place, over all layers "
-            f"and heads, is {weights[..., later].max(initial=0):.0f}, and each row still adds up "
-            "to 1."
+            "The mask sets the scores of later positions to −∞, and $e^{-\\infty} = 0$. A score of "
+            "+∞ would take all of the weight. In this model the largest weight on a later "
+            f"position, over all layers and heads, is {weights[..., later].max(initial=0):.0f}, "
+            "and each row still sums to 1."
         ),
     )
 
 
-def memory(looked: Looked) -> Question:
-    rows, columns = looked.trace.weights("cross", 0).shape[1:]
+def memory(case: LessonCase) -> Question:
+    rows, columns = case.trace.weights("cross", 0).shape[1:]
     return Question(
         options=(
             Option(
-                "the keys come from the decoder",
-                "Keys are what there is to be found: the sentence that was read.",
+                "The keys come from the decoder",
+                "The keys are computed from the sentence that was read.",
             ),
-            Option("the queries come from the decoder alone"),
+            Option("The queries come from the decoder alone"),
             Option(
-                "the queries come from the memory alone",
-                "Who asks is the place that is about to write.",
+                "The queries come from the memory alone",
+                "The position that is about to write asks; it belongs to the decoder.",
             ),
         ),
-        right=1,
+        correct=1,
         answer=(
-            f"Queries come from the decoder alone: the {rows} rows of the picture are what was "
-            f"written. Keys and values come from the memory: its {columns} columns are your "
-            "sentence. So every place of the output can look at every place of the source."
+            f"The queries come from the decoder alone: the {rows} rows of the picture are the "
+            f"tokens that were written. Keys and values come from the memory: its {columns} "
+            "columns are the source sentence. So every target position can attend to every source "
+            "position."
         ),
     )
 
 
-def not_self(looked: Looked) -> Question:
-    trace = looked.trace
+def not_self(case: LessonCase) -> Question:
+    trace = case.trace
     _, rows, columns = trace.weights("cross", 0).shape
-    same = trace.weights("decoder", 0).shape[-1]
+    own = trace.weights("decoder", 0).shape[-1]
     return Question(
         options=(
-            Option("*encoder’s*: it looks at the decoder’s output", "It does look at the memory."),
-            Option("*second*: it is the first", "The masked self-attention comes before it."),
-            Option("*self*: the two sides are not the same"),
+            Option(
+                "*encoder's*: it attends to the decoder's output",
+                "It does attend to the encoder's output, the memory.",
+            ),
+            Option("*second*: it is the first", "The masked self-attention comes first."),
+            Option("*self*: queries and keys come from different sequences"),
         ),
-        right=2,
+        correct=2,
         answer=(
-            f"*Self*. The picture is {rows} × {columns}: its rows are the {rows} pieces the "
-            f"decoder has read, its columns the {columns} of your sentence. Self-attention’s is "
-            f"always square, the same pieces on both sides; the decoder’s other attention has "
-            f"{same} × {same}, with the mask’s empty triangle. Choose it above the picture."
+            f"*self*. The picture is {rows} × {columns}: a row for each of the {rows} target "
+            f"tokens, a column for each of the {columns} source tokens. It is cross-attention. A "
+            "self-attention matrix is always square, with the same tokens on both sides: that of "
+            f"the decoder is {own} × {own}, and empty above the diagonal because of the mask."
         ),
     )
 
 
-def units(looked: Looked) -> Question:
-    trace = looked.trace
+def units(case: LessonCase) -> Question:
+    trace = case.trace
     hidden = np.stack(
         [trace[f"encoder.layers.{layer}.ffn.hook_hidden"] for layer in range(trace.n_layers)]
     )
-    own = str(trace.config.get("activation", "relu"))
-    others = "silent" if own == "relu" else f"let through a little, for this model has {own} there"
+    activation = str(trace.config.get("activation", "relu"))
+    others = "exactly 0" if activation == "relu" else f"small, for this model uses {activation}"
     return Question(
         options=(
-            Option("softmax", "That shares 1 out; here every unit is on its own."),
+            Option("softmax", "A softmax would make the units sum to 1; here each is independent."),
             Option("$\\max$"),
-            Option("√", "No root is taken in it."),
+            Option("√", "There is no square root in it."),
         ),
-        right=1,
+        correct=1,
         answer=(
-            "$\\max$: it is $\\max(0, xW_1 + b_1)$, which cuts off what is below zero "
-            f"(equation 2). Of the {hidden.shape[-1]:,} units of each encoder layer "
-            f"{percent(float((hidden > 0).mean()))} are above zero on this sentence; the others "
-            f"are {others}."
+            "$\\max$: the formula has $\\max(0, xW_1 + b_1)$, a ReLU, which sets negative numbers "
+            f"to 0 (equation 2). Of the {hidden.shape[-1]:,} units of each encoder layer "
+            f"{percent(float((hidden > 0).mean()))} are positive on this sentence; the others are "
+            f"{others}."
         ),
     )
 
 
-def epsilon(looked: Looked) -> Question:
-    given = 1e-9
+def epsilon(case: LessonCase) -> Question:
+    eps = 1e-9
     return Question(
         options=(
-            Option("ε belongs beside the root, not under it"),
-            Option("the step should go up, not down", "Downhill is right: the loss is to fall."),
-            Option("it should be $\\hat v_t$ without a root", "Then a step would have no scale."),
+            Option("ε belongs outside the root"),
+            Option("The step should go up, not down", "Down is right: the loss has to decrease."),
+            Option(
+                "It should be $\\hat v_t$ without the root",
+                "Then the size of a step would depend on the scale of the gradients.",
+            ),
         ),
-        right=0,
+        correct=0,
         answer=(
-            "Beside the root: $\\sqrt{\\hat v_t} + \\epsilon$ (Kingma and Ba 2015, algorithm 1). "
-            f"The paper takes ε = 10⁻⁹. Under the root it would count as √ε ≈ {given**0.5:.1e} "
-            "where a weight has hardly any gradient, "
-            f"{given**0.5 / given:,.0f} times more than meant."
+            "Outside: $\\sqrt{\\hat v_t} + \\epsilon$ (Kingma and Ba 2015, algorithm 1). The paper "
+            f"uses ε = 10⁻⁹. Inside the root it would count as √ε ≈ {eps**0.5:.1e} for a weight "
+            f"with a gradient near 0, {eps**0.5 / eps:,.0f} times more than intended."
         ),
     )

@@ -1,4 +1,4 @@
-"""Questions about order: what is left without positions, and how long the waves are."""
+"""Questions about word order: an encoder without positions, and the wavelengths of sinusoids."""
 
 from __future__ import annotations
 
@@ -6,91 +6,90 @@ import math
 
 import numpy as np
 
-from transformer.hooks import Hooks
-from transformer.ui.lessons.lesson import Lacks, Looked, Option, Question, escaped, word
+from transformer.analysis import positions
+from transformer.ui.lessons.lesson import (
+    LessonCase,
+    LessonUnavailable,
+    Option,
+    Question,
+    bold,
+    escaped,
+)
 
-DOG, MAN = "The dog bit the man.", "The man bit the dog."
-POSITIONS, MEMORY = "encoder.embed.hook_positions", "encoder.hook_memory"
+POSITIONS = "encoder.embed.hook_positions"
+SAME_VECTORS, OTHER_VECTORS = 1e-3, 1e-2
+"""Vectors that differ by less are the same but for rounding; by more, they are different."""
 
 
-def bag(looked: Looked) -> Question:
-    """Do two sentences differ by their order, if the encoder's positions are taken away?"""
-    translator = looked.model.translator
-    if looked.model.translator.model.config.positions == "none":
-        raise Lacks("it has no positions that could be taken away")
-    away = Hooks({POSITIONS: lambda x, name: x * 0})
-    with_them = _apart(looked, None)
-    without = _apart(looked, away)
-    if not without < 1e-3 < with_them:
-        raise Lacks("its encoder does not tell the two sentences apart by their order alone")
-    texts = [translator.translate(text, hooks=away).text for text in (DOG, MAN)]
-    same = (
-        f"Both become the same sentence: {word(texts[0])}"
-        if texts[0] == texts[1]
-        else f"What it writes then: {word(texts[0])} and {word(texts[1])}"
+def word_order(case: LessonCase) -> Question:
+    """Can an encoder without positions tell two sentences of the same words apart?"""
+    translator = case.model.translator
+    if translator.model.config.positions == "none":
+        raise LessonUnavailable("it has no positions that could be removed")
+    pair = positions.ORDER_PAIR
+    try:
+        result = positions.reordered(translator, *pair)
+    except ValueError as error:
+        raise LessonUnavailable("it reads the two sentences in different tokens") from error
+    if not (result.apart["without"] < SAME_VECTORS and result.apart["with"] > OTHER_VECTORS):
+        raise LessonUnavailable("its encoder does not distinguish the two sentences by order alone")
+    with_positions, without = result.written["with"], result.written["without"]
+    consequence = (
+        f"It translates both as {bold(without[0])}"
+        if without[0] == without[1]
+        else f"It translates them as {bold(without[0])} and {bold(without[1])}"
     )
-    rights = [translator.translate(text).text for text in (DOG, MAN)]
     return Question(
         exhibit="  ·  ".join(
-            f"{escaped(text)} → {escaped(right)}"
-            for text, right in zip((DOG, MAN), rights, strict=True)
+            f"{escaped(text)} → {escaped(translation)}"
+            for text, translation in zip(pair, with_positions, strict=True)
         ),
         options=(
             Option(
-                "the one that is read first",
-                "Nothing is read first: all words come in at once, side by side.",
+                "The one that is read first",
+                "Nothing is read first: the encoder processes all words at the same time.",
             ),
-            Option("it cannot know: both sentences are the same to it"),
+            Option("It cannot know: both sentences are the same to it"),
             Option(
-                "the dog: it has seen that dogs bite",
-                "It might prefer that, but not see which sentence it was given.",
+                "The dog: in the training data dogs bite",
+                "It may prefer that translation, but it cannot see which sentence it was given.",
             ),
         ),
-        right=1,
+        correct=1,
         answer=(
-            "Without positions the encoder gives every word the same vector in both sentences, to "
-            f"{without:.0e}, which is rounding; with them the vectors differ by up to "
-            f"{with_them:.1f}. {same} Attention alone sees a bag of words."
+            "Without positions the encoder computes the same vector for each word in both "
+            f"sentences, up to a rounding error of {result.apart['without']:.0e}. With positions "
+            f"the vectors differ by up to {result.apart['with']:.1f}. {consequence} "
+            "Attention alone treats a sentence as a bag of words."
         ),
     )
 
 
-def _apart(looked: Looked, hooks: Hooks | None) -> float:
-    """How far the memory of a word in one sentence is from that of the same in the other."""
-    one, other = (
-        looked.model.translator.trace(text, names=[MEMORY], hooks=hooks) for text in (DOG, MAN)
-    )
-    if sorted(one.src_tokens) != sorted(other.src_tokens):
-        raise Lacks("it reads the two sentences in different pieces")
-    places = [other.src_tokens.index(token) for token in one.src_tokens]
-    return float(np.abs(one[MEMORY] - other[MEMORY][places]).max())
-
-
-def waves(looked: Looked) -> Question:
-    """How long is the longest wave, read off what the model adds to its second place?"""
-    config = looked.model.translator.model.config
+def waves(case: LessonCase) -> Question:
+    """How long is the longest wave, computed from the vector of position 1?"""
+    config = case.model.translator.model.config
     if config.positions != "sinusoidal" or config.d_model < 8:
-        raise Lacks("its positions are no waves")
-    added = looked.trace[POSITIONS][1].astype(np.float64)
-    fast, slow = (math.atan2(*added[at : at + 2]) for at in (0, config.d_model - 2))
-    shortest, longest = 2 * math.pi / fast, 2 * math.pi / slow
+        raise LessonUnavailable("its positions are not sinusoids")
+    vector = case.trace[POSITIONS][1].astype(np.float64)
+    first, last = (math.atan2(*vector[at : at + 2]) for at in (0, config.d_model - 2))
+    shortest, longest = 2 * math.pi / first, 2 * math.pi / last
     return Question(
         options=(
             Option(
-                f"about {shortest:.1f} places",
-                "That is the shortest: it turns by one radian from place to place.",
+                f"About {shortest:.1f} positions",
+                "That is the shortest wave: it turns by one radian per position.",
             ),
             Option(
-                f"{config.d_model} places, as many as a vector has numbers",
-                "The number of waves has nothing to do with how long they are.",
+                f"{config.d_model} positions, the dimension of the vectors",
+                "The dimension sets how many waves there are, not how long they are.",
             ),
-            Option(f"about {longest:,.0f} places"),
+            Option(f"About {longest:,.0f} positions"),
         ),
-        right=2,
+        correct=2,
         answer=(
-            f"From {shortest:.1f} places to {longest:,.0f}, read off the vector that this model "
-            f"adds to its second place (d_model = {config.d_model}; the paper says 10000·2π ≈ "
-            "62,832, which a wider model comes near). Whoever looks at all of them together knows "
-            "near places apart and far ones too."
+            f"The wavelengths go from {shortest:.1f} to {longest:,.0f} positions, computed from "
+            f"the vector that this model adds at position 1 (d_model = {config.d_model}). In the "
+            "paper the limit is 10000·2π ≈ 62,832; a wider model comes closer to it. Together the "
+            "waves distinguish neighbouring positions as well as distant ones."
         ),
     )

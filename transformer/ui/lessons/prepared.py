@@ -1,4 +1,4 @@
-"""A lesson made ready: the checkpoint and the sentence in which the thing is really there."""
+"""Choose the checkpoint and the sentence that show a lesson's phenomenon; build its question."""
 
 from __future__ import annotations
 
@@ -12,88 +12,105 @@ from transformer.ui.about import about
 from transformer.ui.address import View
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.lessons.course import BY_NAME
-from transformer.ui.lessons.lesson import Lacks, Lesson, Looked, Question
+from transformer.ui.lessons.lesson import Lesson, LessonCase, LessonUnavailable, Question
 from transformer.ui.models import Model
 
 
 @dataclass(frozen=True)
 class PreparedLesson:
-    """What was found for a lesson.
+    """A lesson with its question.
 
     Attributes:
-        model: the name of the checkpoint, as an address has it; "" if there is none at all.
+        model_name: the checkpoint's name in the address; "" if there is no checkpoint.
         text: the sentence.
-        question: None where no model here shows it. asked_of: the model that does.
-        missing: what the first that was asked lacks, "" if it has all.
+        question: None if no model shows the phenomenon. model: the one that does.
+        missing: why the first model that was tried does not show it; "" if it does.
     """
 
     lesson: Lesson
-    model: str
+    model_name: str
     text: str
     question: Question | None
-    asked_of: Model | None
+    model: Model | None
     missing: str
 
-    def opened(self, guessed: bool) -> View:
-        """What is looked at in it, before or after the guess."""
-        return self.lesson.opened(self.model, self.text, self.question, guessed)
+    def view_for(self, answered: bool) -> View:
+        """The view of the lesson before or after its answer may be seen."""
+        return self.lesson.view_for(self.model_name, self.text, self.question, answered)
 
 
 @dataclass(frozen=True)
-class Shelf:
-    """The checkpoints that this visitor may look into, by name; `now` is the one in the address."""
+class AvailableModels:
+    """The checkpoints that this visitor may use.
+
+    Attributes:
+        folders: by name. current: the name in the address, "" for the default one.
+        exact: whether lessons name tokens, layers and heads as the model does.
+        shipped: the folder of the runs that come with the app. A lesson about a training task
+            prefers these: a visitor's own run may have learned something else.
+    """
 
     folders: Mapping[str, Path]
-    now: str
+    current: str
+    exact: bool = False
+    shipped: Path | None = None
 
-    def models(self, reads: str) -> Iterator[Model]:
-        """Those that read a lesson's sentences, the one that is looked at first."""
-        for name in sorted(self.folders, key=lambda one: one != self.now):
-            found = about(self.folders[name])
-            if found.kind != reads or not (reads or found.languages):
+    def models(self, task: str) -> Iterator[Model]:
+        """Those that fit a lesson, the preferred one first."""
+        for name in sorted(self.folders, key=lambda name: self._preference(name, task)):
+            description = about(self.folders[name])
+            if description.kind != task or not (task or description.languages):
                 continue
-            with suppress(OSError, ValueError):  # its own page says what is wrong with it
+            with suppress(OSError, ValueError):  # the checkpoint's own page shows the error
                 yield models.load(name, self.folders[name])
 
-    def written(self, name: str, lesson: Lesson) -> str:
-        """A checkpoint's name for an address; a lesson on a task leaves the model as it is."""
-        if lesson.reads:
-            return self.now
+    def address_name(self, name: str, lesson: Lesson) -> str:
+        """A checkpoint's name for the address; a lesson about a task keeps the current model."""
+        if lesson.task:
+            return self.current
         return "" if name == next(iter(self.folders), "") else name
 
+    def _preference(self, name: str, task: str) -> bool:
+        if task and self.shipped is not None:
+            return self.shipped not in self.folders[name].parents
+        return name != self.current
 
-def shelf() -> Shelf:
-    """What this session may ask now."""
-    return Shelf(models.checkpoints(), state.view().model)
+
+def available_models() -> AvailableModels:
+    """What this session may use."""
+    view = state.view()
+    return AvailableModels(
+        models.checkpoints(), view.model, bool(view.exact), models.shipped_folder()
+    )
 
 
-def prepared(lesson: Lesson, given: Shelf | None = None) -> PreparedLesson:
-    """The visitor's own model first, if it can read the sentence; then the others. Of each the
-    first sentence that shows it.
+def prepared(lesson: Lesson, available: AvailableModels | None = None) -> PreparedLesson:
+    """Prepare a lesson with the first model that shows it; of each model the first sentence.
 
     Args:
-        given: where there is no session to ask, `shelf` of one.
+        available: `available_models` by default, which needs a session.
     """
-    there, missing, first = given or shelf(), "", ""
-    for model in there.models(lesson.reads):
+    choice = available or available_models()
+    missing, first = "", ""
+    for model in choice.models(lesson.task):
         first = first or model.name
-        text, question, lacks = _asked(model, lesson.name)
+        text, question, reason = _question(model, lesson.name, choice.exact)
         if question is not None:
-            named = there.written(model.name, lesson)
-            return PreparedLesson(lesson, named, text, question, model, missing)
-        missing = missing or lacks
+            name = choice.address_name(model.name, lesson)
+            return PreparedLesson(lesson, name, text, question, model, missing)
+        missing = missing or reason
     missing = missing or "there is no model here that reads this"
-    named = there.written(first, lesson)
-    return PreparedLesson(lesson, named, lesson.sentences[0], None, None, missing)
+    name = choice.address_name(first, lesson)
+    return PreparedLesson(lesson, name, lesson.sentences[0], None, None, missing)
 
 
 @remembered()
-def _asked(model: Model, name: str) -> tuple[str, Question | None, str]:
-    """The lesson's first sentence that shows it, what is asked of it, or what is missing."""
+def _question(model: Model, name: str, exact: bool) -> tuple[str, Question | None, str]:
+    """The first sentence that shows the phenomenon, its question, or the reason why none does."""
     missing = ""
     for text in BY_NAME[name].sentences:
         try:
-            return text, BY_NAME[name].ask(Looked(model, text)), ""
-        except Lacks as reason:
+            return text, BY_NAME[name].build(LessonCase(model, text, exact)), ""
+        except LessonUnavailable as reason:
             missing = missing or str(reason)
     return BY_NAME[name].sentences[0], None, missing

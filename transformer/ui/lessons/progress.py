@@ -1,4 +1,4 @@
-"""What a visitor has guessed: kept in the session, and by the browser's id for a reload."""
+"""A visitor's answers: kept in the session, and by the visitor's id for other sessions."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from transformer.ui.lessons.lesson import Lesson
 from transformer.ui.server import visitor
 
 _KEY = "lesson_guesses"
-ROOM = 4_000_000
-"""Bytes of the guesses of all visitors; who was not here for longest is forgotten first, all when
-the server ends."""
+MAX_BYTES = 4_000_000
+"""Bytes of all visitors' answers; the least recently used are removed first."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +21,8 @@ class Guess:
     """A visitor's answer to a lesson.
 
     Attributes:
-        label: the option that was taken; "" for what was found on the page, or given up.
-        right: whether it was, the first time; over: whether the answer may be seen.
+        label: the chosen option; "" if the answer was found on the page or the visitor gave up.
+        right: whether the first answer was right. over: whether the answer may be shown.
     """
 
     label: str
@@ -31,14 +30,14 @@ class Guess:
     over: bool = True
 
 
-_of_visitors: Kept[dict[str, Guess]] = Kept(ROOM)
+_by_visitor: Kept[dict[str, Guess]] = Kept(MAX_BYTES)
 
 
 def guesses() -> dict[str, Guess]:
     if _KEY not in st.session_state:
-        st.session_state[_KEY] = dict(_of_visitors.get(visitor.known()) or {})
-    found: dict[str, Guess] = st.session_state[_KEY]
-    return found
+        st.session_state[_KEY] = dict(_by_visitor.get(visitor.known()) or {})
+    stored: dict[str, Guess] = st.session_state[_KEY]
+    return stored
 
 
 def guess(name: str) -> Guess | None:
@@ -46,32 +45,33 @@ def guess(name: str) -> Guess | None:
 
 
 def over(name: str) -> bool:
-    """Whether a lesson's answer may be seen: for a teacher, once it was shown to the class."""
+    """Whether a lesson's answer may be shown; to a teacher, once the class has seen it."""
     room = live_classes.mine()
     if room is not None and room.is_teacher(visitor.known()):
         return room.are_shown(name)
-    found = guess(name)
-    return found is not None and found.over
+    stored = guess(name)
+    return stored is not None and stored.over
 
 
-def keep(name: str, one: Guess) -> None:
-    """The first answer counts: whoever was wrong before is not right now."""
-    before = guess(name)
-    right = one.right and (before is None or before.right)
-    _put({**guesses(), name: Guess(one.label, right, one.over)})
+def keep(name: str, new: Guess) -> None:
+    """Store an answer. It counts as right only if no earlier one was wrong."""
+    earlier = guess(name)
+    right = new.right and (earlier is None or earlier.right)
+    _store({**guesses(), name: Guess(new.label, right, new.over)})
 
 
-def start_anew() -> None:
-    _put({})
+def reset() -> None:
+    """Delete all answers of this visitor."""
+    _store({})
 
 
 def count(lessons: tuple[Lesson, ...]) -> tuple[int, int]:
-    """Of these lessons how many are done, and how many were right at the first guess."""
-    done = [guess(one.name) for one in lessons if over(one.name)]
-    return len(done), sum(one is not None and one.right for one in done)
+    """How many of these lessons are done, and how many were right at the first attempt."""
+    done = [guess(lesson.name) for lesson in lessons if over(lesson.name)]
+    return len(done), sum(answer is not None and answer.right for answer in done)
 
 
-def _put(all_of_them: dict[str, Guess]) -> None:
-    st.session_state[_KEY] = all_of_them
-    if known := visitor.known():
-        _of_visitors.put(known, dict(all_of_them))
+def _store(answers: dict[str, Guess]) -> None:
+    st.session_state[_KEY] = answers
+    if visitor_id := visitor.known():
+        _by_visitor.put(visitor_id, dict(answers))

@@ -1,4 +1,4 @@
-"""Lessons to print, each and all: questions, room for answers, and the picture."""
+"""Printable lessons: questions, space for answers, and the picture."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from transformer.figures.lesson_sheet import Exercise, sheet_page
 from transformer.ui.kit.tables import download
 from transformer.ui.lessons import course
 from transformer.ui.lessons.lesson import Lesson
-from transformer.ui.lessons.prepared import PreparedLesson, prepared, shelf
+from transformer.ui.lessons.prepared import PreparedLesson, available_models, prepared
 
-WHO = "Heads Up · guess first, then look"
+CREDIT = "Heads Up · guess first, then look"
 
 
 def downloads() -> None:
-    """The whole course, to be filled in or with its answers."""
-    st.markdown("**To print**")
+    """Buttons for the sheets of both groups of lessons, without and with the answers."""
+    st.markdown("**Printable sheets**")
     with st.container(horizontal=True, key="sheets"):
-        _button("The course as a sheet", course.CORE, "course", answers=False)
-        _button("With its answers", course.CORE, "course-answers", answers=True)
-        _button("What there is more", course.MORE, "more", answers=False)
-        _button("That with its answers", course.MORE, "more-answers", answers=True)
+        _button("Course", course.CORE, "course", answers=False)
+        _button("Course with answers", course.CORE, "course-answers", answers=True)
+        _button("Extra lessons", course.EXTRA, "more", answers=False)
+        _button("Extra lessons with answers", course.EXTRA, "more-answers", answers=True)
 
 
-def one(lesson: Lesson) -> None:
-    _button("Print it", (lesson,), lesson.name, answers=False)
+def button(lesson: Lesson) -> None:
+    """The button that downloads the sheet of one lesson."""
+    _button("Print", (lesson,), lesson.name, answers=False)
 
 
 def _button(label: str, lessons: Sequence[Lesson], name: str, *, answers: bool) -> None:
@@ -37,56 +38,57 @@ def _button(label: str, lessons: Sequence[Lesson], name: str, *, answers: bool) 
         f"lessons-{name}.html",
         key=f"sheet-{name}",
         kind="tertiary" if len(lessons) == 1 else "secondary",
-        about="A page that opens without a network, to be printed from the browser.",
+        about="An HTML page that works offline; print it from the browser.",
     )
 
 
 def _page(lessons: Sequence[Lesson], answers: bool) -> Callable[[], str]:
-    """Made when it is asked for; what is needed of the session is read now."""
-    there = shelf()
+    """The sheet, built when it is downloaded; the session is read now."""
+    available = available_models()
 
-    def made() -> str:
-        return page([prepared(lesson, there) for lesson in lessons], answers)
+    def build() -> str:
+        return page([prepared(lesson, available) for lesson in lessons], answers)
 
-    return made
+    return build
 
 
 def page(ready: Sequence[PreparedLesson], answers: bool) -> str:
-    """The sheet of these lessons, as a page of its own."""
-    each = [exercise(one, answers) for one in ready]
-    if len(each) == 1:
-        return sheet_page(each[0].title, each, WHO)
-    whole = round(course.minutes(tuple(one.lesson for one in ready)))
-    about = f"{WHO} · {len(each)} steps, about {whole} minutes"
-    return sheet_page("Attention, step by step", each, about)
+    """The sheet of these lessons, as an HTML page."""
+    exercises = [exercise(one, answers) for one in ready]
+    if len(exercises) == 1:
+        return sheet_page(exercises[0].title, exercises, CREDIT)
+    minutes = round(course.minutes(tuple(one.lesson for one in ready)))
+    about = f"{CREDIT} · {len(exercises)} lessons, about {minutes} minutes"
+    return sheet_page("Attention, step by step", exercises, about)
 
 
-def exercise(one: PreparedLesson, answers: bool) -> Exercise:
-    """A lesson as it is printed, with the question as this model is asked it."""
-    lesson, asked = one.lesson, one.question
+def exercise(ready: PreparedLesson, answers: bool) -> Exercise:
+    """A lesson as it is printed."""
+    lesson, question = ready.lesson, ready.question
     section = f" · paper, section {lesson.section}" if lesson.section else ""
-    options = [option.label for option in asked.options] if asked else []
+    options = [option.label for option in question.options] if question else []
     notes = [plain(lesson.text)]
-    if asked and asked.exhibit:
-        notes.append(plain(asked.exhibit))
+    if question and question.exhibit:
+        notes.append(plain(question.exhibit))
     answer = ""
-    if answers and asked:
-        answer = f"{asked.options[asked.right].label}: {asked.answer}" if options else asked.answer
+    if answers and question:
+        label = f"{options[question.correct]}: " if options else ""
+        answer = f"{label}{question.answer}"
     elif answers:
-        answer = f"No model here shows it: {one.missing}."
+        answer = f"No model here shows this: {ready.missing}."
     return Exercise(
-        title=f"{course.place(lesson)}. {lesson.title}",
+        title=f"{course.number(lesson)}. {lesson.title}",
         meta=f"{lesson.minutes:g} min{section}",
         notes=notes,
-        quote=f"As some notes have it: {lesson.misprint}" if lesson.misprint else "",
+        quote=f"Misprint: {lesson.misprint}" if lesson.misprint else "",
         question=lesson.question,
         options=[plain(option) for option in options],
-        picture=asked.picture if asked else None,
+        picture=question.picture if question else None,
         lines=2 if options else 4,
         answer=plain(answer),
     )
 
 
 def plain(markdown: str) -> str:
-    """Our Markdown without what only a screen shows."""
+    """Markdown without the icons that only Streamlit draws."""
     return re.sub(r":material/\w+: ?", "", markdown)

@@ -13,7 +13,6 @@ from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
 from transformer.ui.positions import Positions
 
-BITES = ("The dog bites the man.", "The man bites the dog.")
 CLOCKS = (0.0, 0.1, 0.2, 0.35, 0.6)
 """Which pairs turn, as shares of all of them: from the fastest on."""
 MOST_WORDS = 12
@@ -85,7 +84,7 @@ def _pair(model: Model) -> tuple[str, str]:
     """Dog and man where the model reads English, else the visitor's sentence and its words back to
     front."""
     if not model.about.kind:
-        return BITES
+        return positions.ORDER_PAIR
     words = state.view().text.split()
     return " ".join(words), " ".join(reversed(words))
 

@@ -26,8 +26,8 @@ from transformer.ui import models
 from transformer.ui.address import EXAMPLES
 from transformer.ui.kit.story import first_look, story
 from transformer.ui.lessons import course
-from transformer.ui.lessons.lesson import Looked
-from transformer.ui.lessons.prepared import PreparedLesson, Shelf, prepared
+from transformer.ui.lessons.lesson import LessonCase
+from transformer.ui.lessons.prepared import AvailableModels, PreparedLesson, prepared
 from transformer.ui.lessons.sheet import plain
 from transformer.ui.models import Model
 from transformer.ui.trace_cache import Reading
@@ -56,8 +56,8 @@ def write_site(
         ValueError: if there is no checkpoint to look into.
     """
     found = models.checkpoints()
-    shelf = Shelf(found, "")
-    translators = [*shelf.models("")]
+    available = AvailableModels(found, "", shipped=models.shipped_folder())
+    translators = [*available.models("")]
     if not translators:
         raise ValueError(f"there is no checkpoint in {models.folder()} that translates")
     with new_folder(out) as folder:
@@ -67,7 +67,7 @@ def write_site(
         made = []
         for number, lesson in enumerate(course.LESSONS):
             progress(0.7 * number / len(course.LESSONS), "the course")
-            ready = prepared(lesson, shelf)
+            ready = prepared(lesson, available)
             if ready.question is None:  # no model here shows it
                 continue
             step, view = step_of(ready)
@@ -125,8 +125,8 @@ def _write(folder: Path, file: str, content: str) -> None:
 
 def step_of(ready: PreparedLesson) -> tuple[CourseStep, str]:
     """The step, and the page to look into; "" where the app alone shows it."""
-    lesson, asked = ready.lesson, ready.question
-    assert asked is not None, "a lesson that no model shows is no step"
+    lesson, question = ready.lesson, ready.question
+    assert question is not None, "a lesson that no model shows is no step"
     section = f" · paper, section {lesson.section}" if lesson.section else ""
     content = _view(ready)
     look = Look(f"views/{lesson.name}.html", f"“{ready.text}”") if content else None
@@ -134,15 +134,19 @@ def step_of(ready: PreparedLesson) -> tuple[CourseStep, str]:
         file=f"lessons/{lesson.name}.html",
         title=lesson.title,
         meta=f"{lesson.minutes:g} min{section}",
-        notes=[plain(text) for text in (lesson.text, asked.exhibit) if text],
+        notes=[plain(text) for text in (lesson.text, question.exhibit) if text],
         question=plain(lesson.question),
-        answer=plain(asked.answer),
+        answer=plain(question.answer),
         choices=[
-            AnswerChoice(plain(one.label), plain(one.why_not or asked.answer), place == asked.right)
-            for place, one in enumerate(asked.options)
+            AnswerChoice(
+                plain(option.label),
+                plain(option.feedback or question.answer),
+                number == question.correct,
+            )
+            for number, option in enumerate(question.options)
         ],
-        quote=f"As some notes have it: {lesson.misprint}" if lesson.misprint else "",
-        picture=None if content else asked.picture,
+        quote=f"Misprint: {lesson.misprint}" if lesson.misprint else "",
+        picture=None if content else question.picture,
         look=look,
     )
     return step, content
@@ -158,10 +162,10 @@ def parts_of(steps: list[tuple[PreparedLesson, CourseStep]]) -> list[tuple[str, 
 
 def _view(ready: PreparedLesson) -> str:
     """The explorer, or the steps of the translation, opened where the answer is to be seen."""
-    lesson, model = ready.lesson, ready.asked_of
+    lesson, model = ready.lesson, ready.model
     if model is None or lesson.page not in (ATTENTION, TRANSLATE):
         return ""
-    trace, view = Looked(model, ready.text).trace, ready.opened(guessed=True)
+    trace, view = LessonCase(model, ready.text).trace, ready.view_for(answered=True)
     if lesson.page == TRANSLATE:
         glance = glance_data(trace, rival_words(model.translator, trace.translation))
         numbers = words(trace.predicted_tokens)
