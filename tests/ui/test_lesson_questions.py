@@ -16,8 +16,6 @@ import pytest
 
 from transformer.analysis.positions import ORDER_PAIR
 from transformer.figures.words import words
-from transformer.inference import Translator
-from transformer.ui.about import about
 from transformer.ui.address import View
 from transformer.ui.lessons.course import (
     BY_NAME,
@@ -33,7 +31,7 @@ from transformer.ui.lessons.course import (
 )
 from transformer.ui.lessons.lesson import Lesson, LessonCase, LessonUnavailable, Question
 from transformer.ui.lessons.prepared import AvailableModels, prepared
-from transformer.ui.models import Model
+from transformer.ui.models import Model, load
 from transformer.ui.pages import HOME, PAGES
 
 SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints"
@@ -45,10 +43,7 @@ FOLDERS = {
 
 @pytest.fixture(scope="module")
 def models() -> dict[str, Model]:
-    return {
-        name: Model(name, name, Translator.load(path), about(path))
-        for name, path in FOLDERS.items()
-    }
+    return {name: load(name, path) for name, path in FOLDERS.items()}
 
 
 _asked: dict[tuple[str, str], tuple[LessonCase, Question] | str] = {}
@@ -165,8 +160,8 @@ def word_weights(case: LessonCase, question: Question) -> dict[str, float]:
     weights = trace.weights("cross", int(fields["layer"]))[int(fields["head"]), row]
     numbers = words(trace.src_tokens)
     by_word: dict[str, float] = {}
-    for number in dict.fromkeys(numbers):
-        places = [n for n, each in enumerate(numbers) if each == number]
+    for word in dict.fromkeys(numbers):
+        places = [n for n, each in enumerate(numbers) if each == word]
         places = [n for n in places if trace.src_tokens[n] not in (".", "?", "</s>")]
         name = "".join(trace.src_tokens[n] for n in places).strip("▁")
         if name:

@@ -72,7 +72,7 @@ def umbrella(case: LessonCase) -> Question:
 def aligners(case: LessonCase) -> Iterator[tuple[int, int, str]]:
     """Layer, head and reading ("output" or "input") of the model's measured aligner head. A model
     without one yields all heads, those first that align this sentence most clearly."""
-    measured = getattr(case.model, "aligner", None)
+    measured = case.model.aligner
     if measured is not None:
         yield measured.layer, measured.head, measured.weights_to
         return

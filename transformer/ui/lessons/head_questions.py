@@ -104,8 +104,9 @@ def sink(case: LessonCase) -> Question:
     for kind in ("encoder", "cross"):
         mean = np.stack([trace.weights(kind, i).mean(axis=-2) for i in range(trace.n_layers)])
         for column in set(range(len(tokens))) - {*spoken}:
-            layer, head = np.unravel_index(int(mean[..., column].argmax()), mean.shape[:2])
-            candidates.append((float(mean[layer, head, column]), kind, int(layer), int(head)))
+            number = int(mean[..., column].argmax())
+            share = float(mean[..., column].max())
+            candidates.append((share, kind, *divmod(number, mean.shape[1])))
     share, kind, layer, head = max(candidates, default=(0.0, "encoder", 0, 0))
     weights = trace.weights(kind, layer)[head].astype(np.float64)
     mean_row = weights.mean(axis=0)
