@@ -30,7 +30,7 @@ SENTENCES = tuple(
     dict.fromkeys(
         [
             *SAME["en"],
-            *(text for one in course.LESSONS if not one.reads for text in one.sentences),
+            *(text for one in course.LESSONS if not one.task for text in one.sentences),
         ]
     )
 )
