@@ -1,7 +1,7 @@
-"""Write docs/map.md: every file of the house with the first sentence that it says of itself.
+"""Write docs/map.md: every package with the first sentence of its docstring.
 
 python docs/map.py            # writes it
-python docs/map.py --check    # says whether it is what it would write
+python docs/map.py --check    # fails if the file is out of date
 """
 
 from __future__ import annotations
@@ -18,67 +18,65 @@ sys.path.insert(0, str(ROOT))
 from tests.imports import FLOORS  # noqa: E402
 
 MAP = ROOT / "docs" / "map.md"
-SHOWN = ("app.py", "pages", "transformer", "benchmarks", "docs")
+PACKAGE = ROOT / "transformer"
 WIDTH = 28
-HEAD = """# A map of the house
+HEAD = """# Package map
 
-Imports point down the floors (the number beside a room) or stay on one, never up:
-`tests/test_floors.py` holds it. `python docs/map.py` writes this page from what each file says of
-itself in its first sentence.
+Each line is a package, or a module directly in `transformer/`, with its import layer and the first
+sentence of its docstring. Imports point to the same layer or a lower one (`tests/test_floors.py`).
+`python docs/map.py` writes this page.
 
 ```text
 """
 
 
 def text() -> str:
-    """The whole page."""
-    lines = [line for name in SHOWN for line in entries(ROOT / name, 0)]
+    """Return the whole page."""
+    lines = [
+        line("app.py", ROOT / "app.py", ROOT / "app.py", 0),
+        line("pages/", ROOT / "pages", None, 0),
+        line("transformer/", PACKAGE, PACKAGE / "__init__.py", 0),
+        *entries(PACKAGE, 1),
+    ]
     return HEAD + "\n".join(lines) + "\n```\n"
 
 
-def entries(path: Path, depth: int) -> Iterator[str]:
-    """A file's line, or a folder's and those of all in it."""
-    if path.is_dir():
-        yield line(path.name + "/", floor(path), first_sentence(path / "__init__.py"), depth)
-        inside = sorted(path.iterdir(), key=lambda one: (one.is_dir(), one.name))
-        for one in inside:
-            if not one.name.startswith((".", "__")):
-                yield from entries(one, depth + 1)
-    elif path.suffix in (".py", ".js"):
-        yield line(path.name, floor(path), first_sentence(path), depth)
+def entries(folder: Path, depth: int) -> Iterator[str]:
+    """Yield the lines of the packages in `folder`, and at the top of its modules as well."""
+    for path in sorted(folder.iterdir(), key=lambda path: (path.is_dir(), path.name)):
+        if path.is_dir() and (path / "__init__.py").is_file():
+            yield line(path.name + "/", path, path / "__init__.py", depth)
+            yield from entries(path, depth + 1)
+        elif depth == 1 and path.suffix == ".py" and not path.name.startswith("__"):
+            yield line(path.name, path, path, depth)
 
 
-def line(name: str, floor: str, said: str, depth: int) -> str:
-    """Names in one column, what is said of them in another."""
-    return f"{'  ' * depth + name:<{WIDTH}} {floor:1} {said}".rstrip()
-
-
-def floor(path: Path) -> str:
-    """The floor of a room; nothing for what lies within one."""
-    name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    return str(FLOORS.get(name, ""))
+def line(name: str, path: Path, source: Path | None, depth: int) -> str:
+    """Return the name, the import layer (top-level packages only) and the description."""
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    described = first_sentence(source) if source else "One thin file per page"
+    layer = FLOORS.get(module, 7 if name == "pages/" else "")
+    return f"{'  ' * depth + name:<{WIDTH}} {layer!s:1} {described}".rstrip()
 
 
 def first_sentence(path: Path) -> str:
-    """The first sentence of a docstring or of a script's first comment, without its full stop."""
-    if not path.is_file():
-        return ""
+    """Return the first sentence of a docstring, or of a script's first comment."""
     source = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
-        said = ast.get_docstring(ast.parse(source)) or ""
+        text = ast.get_docstring(ast.parse(source)) or ""
     else:
         comment = re.match(r"(?://.*\n)+", source)
-        said = re.sub(r"^// ?", "", comment.group(), flags=re.M) if comment else ""
-    paragraph = " ".join(said.split("\n\n")[0].split())
+        text = re.sub(r"^// ?", "", comment.group(), flags=re.M) if comment else ""
+    paragraph = " ".join(text.split("\n\n")[0].split())
     return re.split(r"(?<!et al)(?<=[^.])\.(?:\s|$)", paragraph, maxsplit=1)[0]
 
 
 def main() -> None:
-    made = text()
+    page = text()
     if "--check" not in sys.argv[1:]:
-        MAP.write_text(made, encoding="utf-8")
-    elif made != MAP.read_text(encoding="utf-8"):
-        sys.exit("docs/map.md is not what the files say of themselves: run python docs/map.py")
+        MAP.write_text(page, encoding="utf-8")
+    elif page != MAP.read_text(encoding="utf-8"):
+        sys.exit("docs/map.md is out of date: run python docs/map.py")
 
 
 if __name__ == "__main__":

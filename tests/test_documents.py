@@ -1,4 +1,4 @@
-"""README, docs and notebooks keep their word: they run, links lead somewhere, the map is true."""
+"""README, docs and notebooks: their examples run, their links work, the map is up to date."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from docs.map import first_sentence
 from tests.imports import FLOORS
 from transformer.exchange import export_marian
 
@@ -107,21 +108,23 @@ def test_every_benchmark_has_its_line_and_every_line_its_benchmark() -> None:
     assert set(re.findall(r"python -m benchmarks\.(\w+)", measured)) == there
 
 
-def test_the_map_is_what_the_files_say() -> None:
+def test_the_map_is_up_to_date() -> None:
     done = subprocess.run(
         [sys.executable, "docs/map.py", "--check"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
 
 
-def test_every_file_says_what_it_is() -> None:
-    code = (ROOT / "docs/map.md").read_text(encoding="utf-8").split("```text\n")[1]
-    silent = [line for line in code.splitlines() if re.fullmatch(r" *\S+\.(py|js) *", line)]
-    assert silent == []
+def test_every_module_and_script_has_a_docstring() -> None:
+    folders = [ROOT / name for name in ("pages", "transformer", "benchmarks", "docs")]
+    files = [
+        path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".js")
+    ]
+    assert [str(path) for path in files if not first_sentence(path)] == []
 
 
-def test_the_readme_shows_the_floors_that_the_tests_hold() -> None:
-    rooms = blocks(section("The rooms"))[0].code
+def test_the_readme_shows_the_import_layers() -> None:
+    rooms = blocks(section("Package layout"))[0].code
     shown: dict[str, int] = {}
     for line in rooms.splitlines():
         if found := re.match(r"([\w/., ]+?) +(\d) ", line):

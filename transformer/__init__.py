@@ -1,4 +1,4 @@
-"""Heads Up: an encoder–decoder Transformer to translate with, look into and change.
+"""Heads Up: an encoder–decoder Transformer to translate with, inspect and modify.
 
 The few names a user types. They are imported when first asked for, so that a room which needs no
 torch does not wait for it.

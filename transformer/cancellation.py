@@ -1,4 +1,4 @@
-"""Ending a long computation from outside: asked between its steps, answered by who began it.
+"""Cancelling a long computation: it asks between its steps whether to stop.
 
     with cancelled_by(check):  # check raises what shall end it
         flow.joint(trace)      # and everything else below that takes its time

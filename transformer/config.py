@@ -1,4 +1,4 @@
-"""What a model and a training run are made of: frozen, validated, written as JSON.
+"""Configuration of a model and of a training run: frozen, validated, stored as JSON.
 
 Names and defaults are those of "Attention Is All You Need" (Vaswani et al. 2017).
 """

@@ -1,4 +1,4 @@
-"""Where a model runs: the CPU, an NVIDIA GPU, or Apple's GPU."""
+"""Choice of device: CPU, NVIDIA GPU or Apple GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which language a model reads and which it writes, as a model card says it.
+"""Source and target language of a model, read from its model card.
 
 A card is a README.md that may begin with a block of YAML between two lines of `---` (the front
 matter of the model hub's cards, huggingface.co/docs/hub/model-cards). Of that block one entry

@@ -1,4 +1,4 @@
-"""What a run was asked to do, as its config.json says it: a record for each kind of run.
+"""Configuration of a run, stored as config.json: one record for each kind of run.
 
     {"kind": "task", "title", "owner", "created", "race", "languages", "model", "training",
      "data": {"task", "options"}, "probes", "inspect", "device"}

@@ -1,4 +1,4 @@
-"""Analysis: a model, or what it attended to, in; figures about it out.
+"""Numbers about a model: roles, alignment, attribution, importance, findings, Table 1.
 
 Rooms, each below those after it: `evidence`, `corpora`, `attribution`, `alignment`,
 `interventions`, `importance`, `roles`, `findings`; `inside`, `positions` and `table1` stand for

@@ -1,4 +1,4 @@
-"""A class in the room: who leads it, who is there, what they look at, and what was answered.
+"""A class: its code, members, current view and collected answers, all in memory.
 
 All of it lies in the server's memory and is gone when the class ends. It knows nothing of pages,
 nor of cookies: a visitor is the id that whoever calls knows them by.

@@ -1,4 +1,4 @@
-"""Command line, `heads-up COMMAND` or `python -m transformer COMMAND`: one file a command."""
+"""The command line, `heads-up COMMAND` or `python -m transformer COMMAND`."""
 
 from __future__ import annotations
 

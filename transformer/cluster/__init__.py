@@ -1,4 +1,4 @@
-"""Training and measuring on other machines, over Dask's distributed scheduler; an optional extra.
+"""Training and measuring on other machines with Dask's scheduler; an optional extra.
 
 The queue stays what it is, a folder at home: a run is claimed here, its files travel to a worker of
 the cluster, an ordinary worker of ours trains it there over a folder of its own, and what it writes

@@ -1,4 +1,4 @@
-"""Exchange: models of others into checkpoints of ours, and ours into folders that others read.
+"""Import and export of checkpoints in other formats.
 
 Floor 3: knows checkpoints. Nothing of `transformers` is imported, and no code of a folder runs.
 """

@@ -1,6 +1,8 @@
-"""Arrays and labels in, a view for the browser out. Knows no torch, no model and no streamlit, so
-that a page, a notebook and a file on disk show the same. Plotly is loaded when a figure of it is
-asked for."""
+"""Figures: arrays and labels in, Plotly figures and browser views out; imports no torch.
+
+It knows no model and no streamlit, so that a page, a notebook and a file show the same view. Plotly
+is imported only when one of its figures is needed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decoding and traces: text in, text and everything the model did out.
+"""Translation and traces: decoding, and every tensor of one teacher-forced pass.
 
 Floor 3: knows the model and the vocabulary, no training, no figures, no page.
 """

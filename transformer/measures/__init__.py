@@ -1,4 +1,4 @@
-"""What a head does, in numbers: every measure is found here, in its own module, and nowhere listed.
+"""Measures of a head, one module each, found automatically.
 
     measures.entropy(trace.weights("cross", layer=5))       # (n_heads,)
     measures.of_trace(trace, "cross", layer=5)["previous"]  # any of measures.MEASURES, by name

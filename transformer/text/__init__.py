@@ -1,7 +1,7 @@
-"""From text to ids: vocabulary, corpora, token store, plans of batches, tasks of our own.
+"""Text to token ids: vocabulary, corpora, token stores, batches, built-in tasks.
 
-Floor 0: imports nothing of the rest of the package but the types of `transformer.config`. Here is
-what needs no torch; the batches themselves are in `batching`.
+Import layer 0: it imports nothing else of the package except the types in `transformer.config`.
+This module needs no torch; `batching` does.
 """
 
 from transformer.text.corpus import CorpusError, parse_pairs, read_pairs, read_references

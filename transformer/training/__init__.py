@@ -1,1 +1,1 @@
-"""Training: loss, schedule, trainer, run folder, evaluation."""
+"""Training: loss, learning-rate schedule, trainer, run folders, evaluation."""

@@ -1,3 +1,6 @@
-"""The only room that imports streamlit: the frame of a page, what a session remembers, its address
-and the models. `kit/` has what pages put on the screen, `server/` what stands around them, and each
-page a folder of its own. What computes lies on the floors below, where a notebook can call it."""
+"""The Streamlit user interface; no other package imports streamlit.
+
+It has the frame of every page, the state of a session, its address and the cached models. `kit/`
+has widgets that several pages share, `server/` the server around the pages, and each page has a
+folder. Computation belongs to the lower layers, where a notebook can call it too.
+"""

@@ -1,4 +1,4 @@
-"""Alignment: cross-attention read as links between words, and how wrong such links are.
+"""Word alignment from cross-attention, and its error rate.
 
 `error_rate` is the score, and what a bootstrap draws from; `leaderboard` every head over a corpus,
 `sentence_alignment` one sentence, `baselines` what attention must beat.

@@ -1,4 +1,4 @@
-"""Attribution: how much each token contributed to a vector, a layer or an output token.
+"""Attribution: how much each token contributed to a vector, layer or output token.
 
 In go a model and a trace of it, out come matrices over the trace's own tokens: `norms` and
 `contribution` for one head, `rollout`, `flow`, `alti` and `gradients` through all layers,

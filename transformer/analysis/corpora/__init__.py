@@ -1,4 +1,4 @@
-"""Corpora: the sentences that are measured over, and one pass of a model over all of them.
+"""Corpora to measure over, and one forward pass of a model over each.
 
 `corpus` has sentences, translations and links; `own_sentences` those that come with this package,
 `gold` how words are linked, `passes` what a model makes of them, and its losses.

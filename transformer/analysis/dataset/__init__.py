@@ -1,4 +1,4 @@
-"""Dataset: a file of sentences, each traced, as one folder of tables and of weights
+"""A file of sentences, traced and written as one dataset of tables and weights.
 
     from transformer.analysis.dataset import write_dataset
     write_dataset(translator, Corpus.read("mine.txt"), "traced", heads=[("cross", 5, 0)])

@@ -1,4 +1,4 @@
-"""Published findings about heads, each as a rule that any checkpoint can be put to.
+"""Published findings about heads, as rules that can be tested on any checkpoint.
 
     found = FINDINGS["positional"].run(translator, Corpus.bundled())
     found.verdict, found.effect, found.reason, found.figures

@@ -1,4 +1,4 @@
-"""Importance: how much a corpus loses without a head, or without several.
+"""Importance: how much quality a corpus loses without a head, or without several.
 
 `by_gradient` guesses it from one pass, `ablation` leaves heads out, `pruning` leaves out more and
 more of them.

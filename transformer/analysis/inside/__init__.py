@@ -1,4 +1,4 @@
-"""Inside one sentence: every box of the paper's Figure 1, opened to its real numbers.
+"""The tensors inside every box of the paper's Figure 1 for one sentence.
 
     translator = Translator.load("en-fr")
     trace = translator.trace("I am a student.")

@@ -1,4 +1,4 @@
-"""Interventions: what is changed in one forward pass, as `Hooks`, and what that changes.
+"""Interventions: changes to one forward pass, as `Hooks`, and their effect.
 
 `switching` turns heads off or down, `patches` changes rows, cells, activations and tokens,
 `blanking` every cell of a head in its turn, `comparison` holds the result beside the original;

@@ -1,4 +1,4 @@
-"""Positions in numbers: the formula of section 3.5, what a model adds, learned vectors, far places.
+"""Positional encodings in numbers (section 3.5): formula, tables, extrapolation.
 
 `formula` needs no model, `tables` reads one's vectors, `extrapolation` runs it past what training
 met, `score_parts` splits first-layer scores into word and place.

@@ -1,4 +1,4 @@
-"""Roles: every head measured over a corpus, and by which published rule it gets a name.
+"""Roles: every head measured over a corpus and named by published rules.
 
 `head_measures` applies `transformer.measures`, with `corpus_tokens` and `strongest_keys` for what
 these need to know; `head_roles` names heads, `known_heads` picks the clearest.

@@ -1,4 +1,4 @@
-"""Why self-attention: the paper's Table 1 and what stands around it (sections 3.2.1, 4 and 6.1).
+"""Table 1 of the paper and the text around it (sections 3.2.1, 4 and 6.1).
 
 `complexity` counts, `timing` measures, `paths` reads path lengths from gradients; `score_scale`
 shows what d_k does to a softmax, `table2` holds the published results.

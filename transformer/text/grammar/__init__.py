@@ -1,1 +1,1 @@
-"""A small English→French grammar of our own, with gold word alignments, and who depends on whom."""
+"""A small English–French grammar with gold word alignments and dependencies."""

@@ -1,4 +1,4 @@
-"""Tasks of our own to train on, made from a seed: toy problems and a small French grammar.
+"""Built-in training tasks, generated from a seed: toy problems and a small French grammar.
 
 A new one is a module in this room with `TASKS = (Task(…),)`; nothing lists it. Train's cards and
 form, the shell, the recipe and the lab's sentences read `TASKS`.

@@ -1,4 +1,4 @@
-"""The parts of the page "Attention": the explorer, a second translation beside it, files."""
+"""The Attention page: the explorer, comparison with a second translation, trace files."""
 
 from __future__ import annotations
 

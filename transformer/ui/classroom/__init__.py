@@ -1,4 +1,4 @@
-"""The parts of the page "Class": to join one, to open one, and to see who is there."""
+"""The Class page: join or open a class, see its members and its runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of the page "Findings": a table of all of them, and the card of one that is opened."""
+"""The Findings page: an overview of all findings and the card of the open one."""
 
 from __future__ import annotations
 

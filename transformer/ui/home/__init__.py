@@ -1,1 +1,1 @@
-"""The parts of the first page: a sentence translated as it is typed, and the ways to the rooms"""
+"""The home page: a sentence translated while it is typed, and links to the other pages."""

@@ -1,4 +1,4 @@
-"""The parts of the page "Inside"."""
+"""The Inside page."""
 
 from __future__ import annotations
 

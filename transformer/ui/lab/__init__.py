@@ -1,4 +1,4 @@
-"""The heads lab: what a head does, what a weight moves, and what happens without it."""
+"""The Heads lab page: what heads do, what weights move, and what happens without them."""
 
 from __future__ import annotations
 

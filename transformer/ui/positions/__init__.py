@@ -1,4 +1,4 @@
-"""The topics of the page "Positions"."""
+"""The Positions page."""
 
 from __future__ import annotations
 

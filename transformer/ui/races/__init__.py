@@ -1,1 +1,1 @@
-"""Races as pages show them: how one is started, how it stands, and what it came to."""
+"""Races on the pages: start, progress and result."""

@@ -1,2 +1,1 @@
-"""What stands around the pages: the server's gate and headers, what it sets up and puts away, who
-a visitor is, threads, and which paths may be named. It draws nothing."""
+"""The server around the pages: security headers, start-up, shutdown, visitor identity, routes."""

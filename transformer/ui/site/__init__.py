@@ -1,4 +1,4 @@
-"""A site without a server: the course, with the views that answer it, as files for any page host.
+"""The static site: the course and its views as files for any web host.
 
 `write_site` makes it (`python -m transformer site OUT`); what its pages look like is the figures'.
 """

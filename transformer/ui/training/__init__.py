@@ -1,4 +1,4 @@
-"""The Train page: ideas, the form, a run while it learns and afterwards, the list of runs."""
+"""The Train page: ideas, the form, a run during and after training, the list of runs."""
 
 from __future__ import annotations
 

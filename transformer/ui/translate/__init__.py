@@ -1,4 +1,4 @@
-"""The parts of the page "Translate"."""
+"""The Translate page."""
 
 from __future__ import annotations
 

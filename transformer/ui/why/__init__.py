@@ -1,4 +1,4 @@
-"""The parts of the page "Why self-attention"."""
+"""The Why self-attention page."""
 
 from __future__ import annotations
 
