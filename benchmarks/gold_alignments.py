@@ -94,8 +94,9 @@ def printed(board: Leaderboard, *, every: bool) -> str:
     ]
     wide = wide.loc[wide.min(axis=1).sort_values(kind="stable").index]
     lines = [f"{'AER, %':30}" + "".join(f"{f'{by}, {to}':>17}" for by, to in WAYS)]
-    for (layer, head), row in (wide if every else wide.head(BEST)).iterrows():
-        name = f"layer {layer + 1}, head {head + 1}"
+    shown = wide if every else wide.head(BEST)
+    for place, row in zip(shown.index.tolist(), shown.to_numpy(), strict=True):
+        name = f"layer {place[0] + 1}, head {place[1] + 1}"
         lines.append(f"{name:30}" + "".join(f"{100 * rate:17.1f}" for rate in row))
     rates = board.table.set_index("aligner")["aer"]
     layers = board.table[board.table["aligner"] == "layer"].iloc[0]

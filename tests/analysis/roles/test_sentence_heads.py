@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from transformer.analysis.alignment.aligner_head import AlignerHead
+from transformer.analysis.alignment.leaderboard import To
 from transformer.analysis.roles import sentence_heads
 from transformer.analysis.roles.sentence_heads import (
     Attended,
@@ -65,6 +67,39 @@ REST = pointing([5] * 6, 6, 0.97)
 
 def by_what(trace: Attended) -> dict[str, StandsOut]:
     return {one.what: one for one in stand_out(trace)}
+
+
+def aligner(to: To, layer: int = 1, head: int = 2) -> AlignerHead:
+    return AlignerHead(layer, head, "weights", to, to, ())
+
+
+def test_a_measured_aligner_is_told_of_whatever_the_other_heads_do() -> None:
+    clear = Given({("cross", 0, 0): ALIGNED, ("cross", 1, 2): pointing([0, 1, 1, 3, 4, 5], 6, 0.6)})
+    found = {one.what: one for one in stand_out(clear, aligner("output"))}["aligns"]
+    assert (found.layer, found.head, found.measured, found.to) == (1, 2, True, "output")
+    assert {one.what: one for one in stand_out(clear)}["aligns"].head == 0
+
+
+def test_it_is_read_from_the_row_that_reads_the_word() -> None:
+    """le, para, pluie, rouge are written by rows 0 to 3 and read by rows 1 to 4."""
+    later = pointing([5, 0, 2, 3, 1, 4], 6)
+    found = {one.what: one for one in stand_out(Given({("cross", 1, 2): later}), aligner("input"))}[
+        "aligns"
+    ]
+    assert (found.word, found.other) == ("parapluie", "umbrella")
+    assert found.weight == pytest.approx(0.92)
+    assert found.rows == (2, 3)
+    assert (found.count, found.of) == (3, 3)
+    wrong = {
+        one.what: one for one in stand_out(Given({("cross", 1, 2): later}), aligner("output"))
+    }["aligns"]
+    assert (wrong.word, wrong.other) == ("rouge", "umbrella")
+
+
+def test_where_it_is_unsure_it_is_told_of_with_its_weight() -> None:
+    found = {one.what: one for one in stand_out(Given({}), aligner("input"))}["aligns"]
+    assert found.count == 0
+    assert found.weight < sentence_heads.CLEAR
 
 
 def test_nothing_is_said_of_even_weights() -> None:

@@ -48,6 +48,17 @@ test("words add up what goes to their pieces and take the mean of what comes fro
   }
 });
 
+test("a row of cross attention is named by the word it writes or by the one it has just read", () => {
+  const [output, input] = ["output", "input"].map((row) => matrixOf(SIDE, { ...STATE, kind: "cross", exact: 0, word_row: row }));
+  const { rows, writes } = SIDE.labels("cross");
+  assert.deepEqual(output.rows.map(({ text }) => text), writes.word_labels);
+  assert.deepEqual(input.rows.map(({ text }) => text), rows.word_labels);
+  // The same rows, however they are put together.
+  assert.deepEqual(input.rows.flatMap(({ members }) => members), output.rows.flatMap(({ members }) => members));
+  const exact = ["output", "input"].map((row) => matrixOf(SIDE, { ...STATE, kind: "cross", exact: 1, word_row: row }));
+  assert.deepEqual(exact[0].rows, exact[1].rows); // a piece's row says both
+});
+
 test("what is hidden is gone, and rows are brought back to a sum of 1 if that is asked", () => {
   const hidden = matrixOf(SIDE, { ...STATE, kind: "encoder", special: "hidden" });
   assert.deepEqual(hidden.columns.map(({ text }) => text), ["▁the", "▁ca", "ts"]);

@@ -1,5 +1,6 @@
 """What stands out on one sentence: the head that aligns, the one that looks a word back, those at
-rest. For a first look, from this sentence alone; `head_roles` asks a whole corpus."""
+rest. For a first look, from this sentence alone, except for the aligner where one was measured
+against gold links (`alignment.aligner_head`); `head_roles` asks a whole corpus."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, Float
 
-from transformer.figures.words import merge, plain_words
+from transformer.analysis.alignment.aligner_head import AlignerHead
+from transformer.figures.words import merge, plain_words, rows_of_written
 from transformer.measures.pieces import CONTROL
 from transformer.measures.registry import AttentionTrace
 from transformer.measures.tokens import share
@@ -42,6 +44,9 @@ class StandsOut:
         rows: the pieces of the word that looks; empty for a head at rest.
         count, of: words that are aligned as clearly, of those of the translation; words that look
             back so, of those that could; heads at rest, of all.
+        to: of an aligner: the row in which it looks a word up, "output", which writes the word, or
+            "input", which has just read it.
+        measured: whether the aligner was chosen by gold links; else on this sentence alone.
     """
 
     what: Literal["aligns", "back", "rests"]
@@ -55,12 +60,20 @@ class StandsOut:
     rows: tuple[int, ...]
     count: int
     of: int
+    to: Literal["output", "input"] = "output"
+    measured: bool = False
 
 
-def stand_out(trace: Attended) -> list[StandsOut]:
+def stand_out(trace: Attended, aligner: AlignerHead | None = None) -> list[StandsOut]:
     """What stands out on this sentence, one head of each sort; none of a sort in which no head has
-    `CLEAR`, or in which there are fewer than two words to see it by."""
-    found = (_aligns(trace), _back(trace), _rests(trace))
+    `CLEAR`, or in which there are fewer than two words to see it by.
+
+    Args:
+        aligner: the head that aligns words best by gold links. It is the one that "aligns", however
+            clear it is on this sentence.
+    """
+    aligns = _measured(trace, aligner) if aligner else _aligns(trace)
+    found = (aligns, _back(trace), _rests(trace))
     return [one for one in found if one is not None]
 
 
@@ -124,6 +137,32 @@ def _aligns(trace: Attended) -> StandsOut | None:
         row_labels[target[row]], column_labels[source[column]],
         float(weights[best, row, column]), _pieces(rows, target[row]),
         int(clear.sum()), len(target),
+    )  # fmt: skip
+
+
+def _measured(trace: Attended, aligner: AlignerHead) -> StandsOut | None:
+    """What the measured aligner does on this sentence: how much each word gives its favourite."""
+    rows, row_labels = plain_words(trace.predicted_tokens)
+    columns, column_labels = plain_words(trace.src_tokens)
+    target, source = _spoken(row_labels), _spoken(column_labels)
+    if min(len(target), len(source)) < 2:
+        return None
+    own = trace.weights("cross", aligner.layer)[aligner.head].astype(np.float64)
+    moved = rows_of_written(own, aligner.weights_to)
+    weights = merge(moved, rows, columns)[target][:, source]
+    best = weights.max(axis=-1)
+    # Of the clearest words a long one: names and things rather than articles.
+    row = max(
+        range(len(target)),
+        key=lambda at: (best[at] >= CLEAR, len(row_labels[target[at]]), best[at]),
+    )
+    later = int(aligner.weights_to == "input")
+    pieces = (min(at + later, len(rows) - 1) for at in _pieces(rows, target[row]))
+    return StandsOut(
+        "aligns", "cross", aligner.layer, aligner.head, float(best.mean()),
+        row_labels[target[row]], column_labels[source[int(weights[row].argmax())]],
+        float(best[row]), tuple(dict.fromkeys(pieces)), int((best >= CLEAR).sum()), len(target),
+        aligner.weights_to, True,
     )  # fmt: skip
 
 

@@ -4,12 +4,12 @@ import { allHeads } from "./matrix.js";
 import { tokenName } from "./naming.js";
 
 // Which pieces are the same: { rows, columns }, each a list of [place in A, place in B], null for none.
-/** @param {Side[]} sides @param {Pairs} pairs @param {Kind} kind @param {boolean} exact */
-export function piecePairs(sides, pairs, kind, exact) {
+/** @param {Side[]} sides @param {Pairs} pairs @param {Kind} kind @param {boolean} byRead rows are named by what they read */
+export function piecePairs(sides, pairs, kind, byRead) {
   const { src_tokens: src, tgt_tokens: tgt } = pairs;
   if (kind === "encoder") return { rows: src, columns: src };
   if (kind === "decoder") return { rows: tgt, columns: tgt };
-  return { rows: exact ? tgt : writtenPairs(sides, tgt), columns: src };
+  return { rows: byRead ? tgt : writtenPairs(sides, tgt), columns: src };
 }
 
 // Words of cross attention are those that are written, each a place before it is read.

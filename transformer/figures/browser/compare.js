@@ -195,7 +195,7 @@ function nothingToCompare({ sides, pairs, state }) {
 /** @param {Context} ctx */
 function comparison(ctx, a, b) {
   if (!a || !b || [a, b].some((one) => !one.nRows || !one.nColumns)) return null;
-  return compareTables(a, b, piecePairs(ctx.sides, ctx.pairs, ctx.state.kind, Boolean(ctx.state.exact)));
+  return compareTables(a, b, piecePairs(ctx.sides, ctx.pairs, ctx.state.kind, Boolean(ctx.state.exact) || ctx.state.word_row === "input"));
 }
 
 // A model with fewer layers or heads is looked at where it ends.

@@ -38,8 +38,8 @@ function headsView(ctx) {
 
   // One head's table. Kept, since at 512 tokens it takes time and a click on a token changes nothing.
   function matrix(one) {
-    const { kind, exact, special, renormalise } = ctx.state;
-    const now = [ctx.side.id, kind, exact, special, renormalise].join();
+    const { kind, exact, special, renormalise, word_row: row } = ctx.state;
+    const now = [ctx.side.id, kind, exact, special, renormalise, row].join();
     if (now !== keptFor) {
       kept.clear();
       at = null; // its number is now another token's
@@ -262,7 +262,7 @@ function headsView(ctx) {
       const [one, more] = headsOn(ctx.side, ctx.state);
       return one && !more ? sinkOf(ctx.side, { ...ctx.state, ...one, combine: "one" }) : "";
     },
-    options: ["special", "renormalise"],
+    options: ["word_row", "special", "renormalise"],
     keys: [
       ["↑ and ↓", "go through the tokens"],
       ["← and →", "to the queries, to the keys"],

@@ -85,7 +85,7 @@ export function heatmapView(ctx) {
   return {
     node,
     draw,
-    options: ["special", "renormalise", "combine", "scale", "zoom"],
+    options: ["word_row", "special", "renormalise", "combine", "scale", "zoom"],
     keys: [["arrow keys", "read the weights, cell by cell"], ["+ and −", "look closer, or from farther away"], ["Esc", "let go of the cell"]],
     figure: () => (m && m.nRows && m.nColumns
       ? withLegend({ title: ctx.title(), ...stage.figure() }, ctx.look, ctx.state.scale)

@@ -60,9 +60,9 @@ export function matrixOf(side, state, heads = combined(side, state)) {
   const found = heads.map(({ layer, head }) => side.weights(kind, layer, head));
   if (!found.length || found.some((weights) => !weights)) return null;
   const labels = side.labels(kind);
-  // Decoder self-attention reads and is read by the same pieces; cross attention is asked for the
-  // sake of what is written next.
-  const byWritten = kind === "cross" ? labels.writes : null;
+  // Decoder self-attention reads and is read by the same pieces. A row of cross attention is named by
+  // the word that it writes next, or by the one that it has just read.
+  const byWritten = kind === "cross" && (state.exact || state.word_row !== "input") ? labels.writes : null;
   const rows = kind === "decoder" && state.exact
     ? written(entries(labels.rows, null, state), labels.writes)
     : entries(labels.rows, byWritten, state);

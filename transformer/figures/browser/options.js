@@ -8,6 +8,7 @@ export const KINDS = { encoder: "Encoder", decoder: "Decoder, masked", cross: "E
 export const TERMS = {};
 
 const OPTIONS = {
+  word_row: { label: "Row of a word", choices: { output: "the one that writes it", input: "the one that has just read it" } },
   special: { label: "Start and end", choices: { shown: "shown", dimmed: "dimmed", hidden: "hidden" } },
   renormalise: { label: "Rows", choices: { 0: "as they are", 1: "back to a sum of 1" } },
   combine: { label: "Heads", choices: { one: "the chosen one", mean: "mean", max: "greatest" } },
@@ -52,7 +53,8 @@ export function makeControls(set) {
       button.setAttribute("aria-pressed", String(button.dataset.kind === state.kind));
     }
     kinds.hidden = present.length < 2;
-    const usable = offered.filter((name) => name !== "renormalise" || state.special === "hidden");
+    const without = { renormalise: state.special !== "hidden", word_row: state.kind !== "cross" || state.exact };
+    const usable = offered.filter((name) => !without[name]);
     const rest = usable.filter((name) => !FIRST.includes(name) && state[name] === defaults[name]);
     const wanted = usable.filter((name) => state.more || !rest.includes(name));
     more.hidden = !rest.length;

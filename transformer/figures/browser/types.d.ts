@@ -51,7 +51,7 @@ interface Side {
 interface State extends Head, Cell {
   view: string; kind: Kind; heads: string; combine: "one" | "mean" | "max"; tokens: string; zoom: number;
   pin: string; way: "both" | "to" | "from";
-  exact: number; special: "shown" | "dimmed" | "hidden"; renormalise: number;
+  exact: number; special: "shown" | "dimmed" | "hidden"; renormalise: number; word_row: "output" | "input";
   scale: "sqrt" | "linear" | "row"; more: number; measure: string; order: "layers" | "measure";
   step: number; node: number; force: string; size: "normal" | "large";
 }

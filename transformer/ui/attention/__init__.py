@@ -27,6 +27,7 @@ class Attention(View):
     zoom: int = explored("zoom")
     special: str = explored("special")
     renormalise: int = explored("renormalise")
+    word_row: str = explored("word_row")
     scale: str = explored("scale")
     measure: str = explored("measure")
     more: int = explored("more")

@@ -32,7 +32,8 @@ def show(
         model: that the reading is of; None where it is a file's, with all there will be.
         second: to compare with; `versus` says what it is, as in `figures.explorer_data`.
     """
-    now = first_look(reading, state.view(Attention).explorer())
+    aligner = model.aligner if model else None
+    now = first_look(reading, state.view(Attention).explorer(), aligner)
     both = [reading] if second is None else [reading, second]
     parts = [
         part
@@ -55,7 +56,7 @@ def show(
         versus=versus,
         names=names(model, versus) if model else (),
         # In a lesson it would tell what is to be guessed or found.
-        story=[] if state.view().lesson else story(reading),
+        story=[] if state.view().lesson else story(reading, aligner),
         exact=int(now["exact"]),
     )
     views.explorer(key="explorer", data=data, on_state_change=_explored)
@@ -116,7 +117,8 @@ def buttons(
 
 def _page(model: Model, reading: Reading, second: Reading | None, versus: str) -> Callable[[], str]:
     # Of this moment: what is made later runs outside the session.
-    shown, told = first_look(reading, state.view(Attention).explorer()), story(reading)
+    shown = first_look(reading, state.view(Attention).explorer(), model.aligner)
+    told = story(reading, model.aligner)
     names = ("",) if second is None else comparison.names(model, versus) or ("A", "B")
 
     def made() -> str:

@@ -144,7 +144,8 @@ def _take(model: Model) -> None:
         told: Mapping[str, Any] = st.session_state[KEY]["choice"]
         if "look" in told:
             layer, head = map(int, told["look"])
-            state.change(LOOKED, kind="cross", layer=layer, head=head)
+            to = model.aligner.weights_to if model.aligner else "output"
+            state.change(LOOKED, kind="cross", layer=layer, head=head, word_row=to)
             st.session_state[_LOOK] = True
             return
         asked = Wish(

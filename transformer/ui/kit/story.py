@@ -4,35 +4,45 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
+from transformer.analysis.alignment.aligner_head import AlignerHead
 from transformer.analysis.roles.sentence_heads import StandsOut, stand_out
 from transformer.figures.explorer import Notice
 from transformer.figures.state import State
 from transformer.ui.trace_cache import Reading
 
-_kept: WeakKeyDictionary[Reading, list[StandsOut]] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[Reading, dict[object, list[StandsOut]]] = WeakKeyDictionary()
 _ENDS = {"</s>": "the sign that ends the sentence", "<s>": "the sign that begins the translation"}
 
 
-def first_look(reading: Reading, asked: State) -> State:
+def first_look(reading: Reading, asked: State, measured: AlignerHead | None = None) -> State:
     """What is shown of `asked`: of the encoder–decoder's heads, where none is chosen, the one that
-    the story calls the aligner; of the others the clearest."""
+    the story calls the aligner; of the others the clearest.
+
+    Args:
+        measured: the model's aligner head by gold links, if it has one.
+    """
     found = reading.side.resolved(asked)
     if found["kind"] != "cross" or max(int(asked["layer"]), int(asked["head"])) >= 0:
         return found
-    aligner = next((one for one in _standing_out(reading) if one.what == "aligns"), None)
-    return found if aligner is None else {**found, "layer": aligner.layer, "head": aligner.head}
+    standing = _standing_out(reading, measured)
+    aligner = next((one for one in standing if one.what == "aligns"), None)
+    if aligner is None:
+        return found
+    return {**found, "layer": aligner.layer, "head": aligner.head, "word_row": aligner.to}
 
 
-def story(reading: Reading) -> list[Notice]:
-    """A line for each sort of head that stands out."""
-    return [_notice(one, reading) for one in _standing_out(reading)]
+def story(reading: Reading, measured: AlignerHead | None = None) -> list[Notice]:
+    """A line for each sort of head that stands out; `measured` as in `first_look`."""
+    return [_notice(one, reading) for one in _standing_out(reading, measured)]
 
 
-def _standing_out(reading: Reading) -> list[StandsOut]:
+def _standing_out(reading: Reading, measured: AlignerHead | None) -> list[StandsOut]:
     """Kept while the reading is."""
-    if reading not in _kept:
-        _kept[reading] = list(stand_out(reading.trace))
-    return _kept[reading]
+    key = measured and (measured.layer, measured.head, measured.weights_to)
+    kept = _kept.setdefault(reading, {})
+    if key not in kept:
+        kept[key] = list(stand_out(reading.trace, measured))
+    return kept[key]
 
 
 def _notice(one: StandsOut, reading: Reading) -> Notice:
@@ -41,12 +51,16 @@ def _notice(one: StandsOut, reading: Reading) -> Notice:
         last = 0 if one.kind == "decoder" else len(reading.trace.src_tokens) - 1
         tokens = [f"k{last}"]
     look: State = {"view": "heads", "kind": one.kind, "layer": one.layer, "head": one.head}
+    if one.kind == "cross":
+        look["word_row"] = one.to
     alone: State = {"heads": "", "combine": "one", "tokens": ",".join(tokens), "pin": ""}
     return Notice(_said(one), {**look, **alone})
 
 
 def _said(one: StandsOut) -> tuple[tuple[str, bool], ...]:
     """In words, each with whether it is one of the sentence's."""
+    if one.what == "aligns" and one.measured:
+        return _aligner_said(one)
     if one.what == "aligns":
         more = (
             f" with {_written(one.weight)} of its attention. So do {one.count} of the {one.of} "
@@ -68,6 +82,24 @@ def _said(one: StandsOut) -> tuple[tuple[str, bool], ...]:
             f"{one.count} of {one.of} heads rest: they give most of their attention to {end}, "
             f"which says nothing; this one {_written(one.share)}:", False,
         ),
+    )  # fmt: skip
+
+
+def _aligner_said(one: StandsOut) -> tuple[tuple[str, bool], ...]:
+    """Of the head that aligns words best by gold links, and how sure it is on this sentence."""
+    when = "After writing " if one.to == "input" else "To write "
+    unsure = one.of - one.count
+    more = f" with {_written(one.weight)} of its attention. "
+    if not unsure:
+        more += "It gives each word written more than half to one word of the source."
+    elif one.count:
+        more += f"It is unsure about {unsure} of the {one.of} words written: less than half each."
+    else:
+        more += "It is unsure on this sentence: no word written gives half to one source word."
+    more += " By links made by people it is the best aligner of this model:"
+    return (
+        (when, False), (one.word, True), (", this head looks most at ", False),
+        (one.other, True), (more, False),
     )  # fmt: skip
 
 

@@ -32,6 +32,7 @@ def show(model: Model) -> None:
         "Attention between two languages looks like a dictionary: each word points at the one it "
         "is translated from. Does it? **Gold links**, made by someone who knows, can tell."
     )
+    align_sentence.open_aligner(model)
     texts = corpus.chosen(model)
     found = None
     if texts is not None and texts.n_gold:
@@ -61,12 +62,15 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     told = {
         f"Best head: {exact.head(int(best['layer']), int(best['head']))}": best["aer"],
         f"Best layer, all heads together: {exact.number(int(layer['layer']))}": layer["aer"],
-        "A statistical aligner": rates["statistical"],
+        "IBM model 1": rates.get("model 1"),  # results of before have none
+        "IBM model 1, diagonal prior": rates["statistical"],
         "The diagonal": rates["diagonal"],
         "A word by chance": rates["chance"],
     }
     with st.container(horizontal=True, key="figures"):
         for name, rate in told.items():
+            if rate is None:
+                continue
             st.metric(name, f"{100 * (1 - rate):.1f} %", width="content", help=tip("AER"))
     left_out = len(found["left_out"])
     st.caption(
@@ -78,8 +82,8 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
             if left_out
             else ". "
         )
-        + f"The statistical aligner is IBM model 1 with a diagonal prior, learned from "
-        f"{found['taught']:,} pairs without their links. "
+        + f"IBM model 1, alone and with a diagonal prior, learned from {found['taught']:,} pairs "
+        "without their links. "
         f"The best head is read {BY[best['by']]}, {TO[best['to']]}."
     )
     if texts.target == "fr" and view.corpus != "linked" and not model.about.kind:
@@ -89,6 +93,7 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
         )
     _grids(model, heads)
     _drawn(heads)
+    _by_people(model)
     with st.expander(f"All {len(table)} aligners as a table"):
         st.dataframe(table, hide_index=True, height=420)
     tables.csv("The leaderboard (.csv)", lambda: table, file_name("aligners", model.name))
@@ -157,6 +162,34 @@ def _drawn(heads: pd.DataFrame) -> None:
                     "to": best["to"],
                 },
             )
+
+
+def _by_people(model: Model) -> None:
+    """What the model's aligner head was measured to do on links made by people."""
+    aligner = model.aligner
+    if aligner is None:
+        st.caption(
+            "Nobody has measured this model's heads against links made by people. "
+            "`python -m benchmarks.gold_alignments` does, and keeps the best head."
+        )
+        return
+    name = exact.head(aligner.layer, aligner.head)
+    for gold in aligner.gold:
+        rates = {
+            "the diagonal": gold.baselines["diagonal"],
+            "IBM model 1": gold.baselines["model 1"],
+            "with a diagonal prior": gold.baselines["statistical"],
+        }
+        others = ", ".join(f"{who} {100 * (1 - rate):.1f} %" for who, rate in rates.items())
+        own = 1 - gold.head[f"{aligner.by}-{aligner.to}"]
+        st.caption(
+            f"**On links made by people** ({frame.plain(gold.source)}; {gold.sentences:,} pairs, "
+            f"which are not part of the app) the best head is {name}, read {BY[aligner.by]}, "
+            f"{TO[aligner.to]}: {100 * own:.1f} % agreement (95 %: {100 * (1 - gold.high):.1f} to "
+            f"{100 * (1 - gold.low):.1f}). There {others}. Sentences of ours are short and alike, "
+            "so heads look better on them. Other published aligners, on another corpus "
+            "(Hansards): fast_align 89.5 %, awesome-align 95.9 %."
+        )
 
 
 def _taken() -> None:

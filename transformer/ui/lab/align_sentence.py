@@ -90,6 +90,14 @@ def _of_corpus(texts: Corpus | None) -> None:
     )
 
 
+def open_aligner(model: Model) -> None:
+    """Where no cross head is chosen, choose the aligner head that was measured for this model."""
+    view, aligner = state.view(Lab), model.aligner
+    if aligner and (min(view.layer, view.head) < 0 or view.kind != "cross"):
+        place = {"layer": aligner.layer, "head": aligner.head, "by": aligner.by, "to": aligner.to}
+        state.normalise(kind="cross", **place)
+
+
 def _choose(model: Model) -> None:
     now = state.view(Lab)
     if now.layer < 0 or now.head < 0:
@@ -136,6 +144,7 @@ def _away(
             "This head in the explorer",
             "visibility",
             kind="cross",
+            word_row=view.to,
             view="heatmap",
             tokens="",
             row=-1,

@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 from transformer.figures import naming
 from transformer.figures.lesson_sheet import Picture
-from transformer.figures.words import merge, plain_words
+from transformer.figures.words import merge, plain_words, rows_of_written
 from transformer.inference import Trace
 from transformer.ui import trace_cache
 from transformer.ui.address import EXAMPLE, View
@@ -194,9 +194,7 @@ class TraceWords:
         """`cross`, where each word is looked up in the row that writes it ("output") or in the
         next one, which reads it ("input")."""
         layers = [self.trace.weights("cross", i) for i in range(self.trace.n_layers)]
-        rows = np.stack(layers).astype(np.float64)
-        if to == "input":  # the row after the last is not computed; it would read `</s>`
-            rows = np.concatenate([rows[..., 1:, :], rows[..., -1:, :]], axis=-2)
+        rows = rows_of_written(np.stack(layers).astype(np.float64), to)
         merged = merge(rows, self._target_words, self._source_words)
         kept: npt.NDArray[np.float64] = merged[..., self._target_kept, :]
         return kept[..., self._source_kept]

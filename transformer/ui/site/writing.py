@@ -96,8 +96,8 @@ def _sentences(folder: Path, translators: list[Model]) -> list[Look]:
             reading = Reading(model.translator.trace(text), model.name)
             side = ExplorerData(reading.trace, "", model.name)
             file = f"views/{model.name}-{number + 1}.html"
-            shown = first_look(reading, state_of({}))
-            _write(folder, file, explorer_page([side], shown, text, story(reading)))
+            shown = first_look(reading, state_of({}), model.aligner)
+            _write(folder, file, explorer_page([side], shown, text, story(reading, model.aligner)))
             found.append(Look(file, f"{text} → {reading.trace.translation.text}"))
     return found
 
@@ -167,7 +167,9 @@ def _view(ready: PreparedLesson) -> str:
         return ""
     trace, view = LessonCase(model, ready.text).trace, ready.view_for(answered=True)
     if lesson.page == TRANSLATE:
-        glance = glance_data(trace, rival_words(model.translator, trace.translation))
+        glance = glance_data(
+            trace, rival_words(model.translator, trace.translation), aligner=model.aligner
+        )
         numbers = words(trace.predicted_tokens)
         return translation_page(word_steps(glance, trace.translation.steps, numbers), trace.source)
     return explorer_page([ExplorerData(trace, "", model.name)], view.explorer(), trace.source)

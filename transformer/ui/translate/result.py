@@ -50,7 +50,7 @@ def steps(model: Model, reading: Reading) -> None:
     forced = int(view.force.split(":")[0]) if view.force else -1
     drawn = tails(model, reading) if view.method == "sample" else {}
     data = _table(model, reading.trace, forced, drawn)
-    views.component("translation")(key="steps", data=data, on_choice_change=_chosen)
+    views.component("translation")(key="steps", data=data, on_choice_change=lambda: _chosen(model))
     if st.session_state.pop(_WHERE, False):
         st.switch_page(_ATTENTION, query_params=state.params(_ATTENTION))
 
@@ -105,7 +105,7 @@ def _with_the_piece(model: Model, view: Translate, reading: Reading) -> Reading:
     return altered
 
 
-def _chosen() -> None:
+def _chosen(model: Model) -> None:
     """The browser tells of a candidate that is taken, or of a step whose attention is asked for."""
     told = st.session_state["steps"]["choice"]
     step = int(told["step"])
@@ -113,6 +113,8 @@ def _chosen() -> None:
         state.change(force=f"{step}:{int(told['id'])}")
         return
     force = state.view(Translate).force
-    look = {"view": "heads", "kind": "cross", "layer": -1, "head": -1, "tokens": f"q{step}"}
+    # The aligner may look a token up in the next row, which has read it.
+    row = step + int(model.aligner is not None and model.aligner.weights_to == "input")
+    look = {"view": "heads", "kind": "cross", "layer": -1, "head": -1, "tokens": f"q{row}"}
     state.change(_ATTENTION, **look, heads="", combine="one", pin="", force=force, step=step)
     st.session_state[_WHERE] = True

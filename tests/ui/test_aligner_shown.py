@@ -1,0 +1,87 @@
+"""The measured aligner on the pages: right words on sentences where other heads were wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from transformer import Translator
+from transformer.figures.glance import glance_data
+from transformer.figures.state import state_of
+from transformer.ui import models
+from transformer.ui.kit.story import first_look, story
+from transformer.ui.models import Model
+from transformer.ui.trace_cache import Reading
+
+ROOT = Path(__file__).resolve().parents[2]
+SENTENCES = [
+    (
+        "en-fr",
+        "She eats the apples and he eats the bread.",
+        {"pommes": "apples", "pain": "bread.", "mange": "eats"},
+    ),
+    (
+        "en-fr",
+        "Who gave you that red umbrella?",
+        {"vous": "you", "t'a": "you", "parapluie": "umbrella?", "rouge": "red"},
+    ),
+    (
+        "en-de",
+        "I have never seen such a beautiful house.",
+        {"Haus": "house.", "schönes": "beautiful", "Ich": "I"},
+    ),
+    ("en-de", "He says that he has bought a house.", {"Haus": "house.", "sagt,": "says"}),
+]
+
+
+@pytest.fixture(scope="module")
+def loaded() -> dict[str, Model]:
+    made = {}
+    for name in ("en-fr", "en-de"):
+        path = ROOT / "checkpoints" / name
+        digest = models.digest(path)
+        made[name] = models._model(name, path, digest, Translator.load(path, "cpu"))
+    return made
+
+
+def plain(word: str) -> str:
+    return word.strip(".,?! ")
+
+
+@pytest.mark.parametrize(("name", "text", "pairs"), SENTENCES)
+def test_words_point_at_what_they_are_translated_from(
+    name: str, text: str, pairs: dict[str, str], loaded: dict[str, Model]
+) -> None:
+    model = loaded[name]
+    assert model.aligner is not None
+    trace = model.translator.trace(text, method="greedy")
+    data = glance_data(trace, aligner=model.aligner)
+    assert (data["layer"], data["head"]) == (model.aligner.layer, model.aligner.head)
+    known = {plain(target): plain(source) for target, source in pairs.items()}
+    seen = 0
+    for word in data["written"]:
+        if plain(word["text"]) in known:
+            looks = word["looks"]
+            best = plain(data["source"][max(range(len(looks)), key=looks.__getitem__)])
+            assert best == known[plain(word["text"])], f"{word['text']} looks at {best}"
+            seen += 1
+    assert seen >= 2
+
+
+@pytest.mark.parametrize("name", ["en-fr", "en-de"])
+def test_attention_and_its_story_open_the_same_head(name: str, loaded: dict[str, Model]) -> None:
+    model = loaded[name]
+    aligner = model.aligner
+    assert aligner is not None
+    for text in model.about.examples:
+        reading = Reading(model.translator.trace(text), name)
+        shown = first_look(reading, state_of({}), aligner)
+        place = (shown["layer"], shown["head"], shown["word_row"])
+        assert place == (aligner.layer, aligner.head, aligner.weights_to)
+        looks: list[Any] = [notice.look for notice in story(reading, aligner)]
+        first = looks[0]
+        assert (first["layer"], first["head"], first["word_row"]) == place
+        said = "".join(part for part, _ in story(reading, aligner)[0].said)
+        assert "links made by people" in said
