@@ -91,7 +91,9 @@ FIELDS: dict[str, Field] = {
     "exact": Field(0, "Exact", bounds=(0, 1)),
     "special": Field("shown", choices=("shown", "dimmed", "hidden")),
     "renormalise": Field(0, bounds=(0, 1)),
-    "word_row": Field("output", choices=("output", "input")),  # the row of a word in cross attention
+    "word_row": Field(
+        "output", choices=("output", "input")
+    ),  # the row of a word in cross attention
     "scale": Field("sqrt", choices=("sqrt", "linear", "row")),
     "measure": Field("none", choices=("none", *MEASURES)),
     "more": Field(0, bounds=(0, 1)),
