@@ -5,16 +5,20 @@ Home: a sentence that is translated while it is typed, and the ways on.
 
 from __future__ import annotations
 
-import streamlit as st
+from transformer.ui.streamlit_fixes import install
 
-from transformer.ui import frame, lessons
-from transformer.ui.home import early, glance, rooms
-from transformer.ui.pages import CLASS, HOME
-from transformer.ui.server import serving
+install()  # first of all: with another release of Streamlit the imports below could fail
+
+import streamlit as st  # noqa: E402
+
+from transformer.ui import frame, lessons, page  # noqa: E402
+from transformer.ui.home import glance, rooms  # noqa: E402
+from transformer.ui.pages import CLASS, HOME  # noqa: E402
+from transformer.ui.shell import asgi  # noqa: E402
 
 
 def home() -> None:
-    with frame.page(HOME) as model:
+    with page.page(HOME) as model:
         frame.lead(glance.LEAD)
         glance.show(model)
         lessons.go(lessons.LESSONS[0].name, "What is it doing? Begin here →", "begin", primary=True)
@@ -23,11 +27,12 @@ def home() -> None:
         frame.link(CLASS, "In a classroom? Join its class, or open one →")
 
 
-if __name__ == "__main__":  # the page's script, run anew for every visit and click
+if __name__ == "__main__":  # the page's script, run for every visit and click
     home()
-else:  # imported once: `streamlit run` looks for a server here, and starts this one
+else:  # imported once: `streamlit run` finds the server here (it looks for a call of `st.App`)
     app = st.App(
         __file__,
-        lifespan=serving.lifespan(early.prepare),
-        middleware=serving.layers(early.EarlyPicture),
+        lifespan=asgi.lifespan,
+        routes=asgi.routes(),
+        middleware=asgi.middleware(),
     )

@@ -99,9 +99,8 @@ def chromium(*flags: str) -> Iterator[Browser]:
 
 
 def settled(page: Page) -> None:
-    """Until the page's script has run to its end, and no early picture stands before it."""
+    """Wait until the page's script has run to its end."""
     page.locator(f"[data-test-script-state={QUIET}]").wait_for()
-    page.locator("#hu-early").wait_for(state="detached")
 
 
 SEEN = """(() => {

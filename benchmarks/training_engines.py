@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from transformer.allocator import keep_freed_memory
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.model.attention import MultiHeadAttention
@@ -29,7 +30,6 @@ from transformer.text.batching import Batch
 from transformer.training import learner as learner_module
 from transformer.training.distributed import World
 from transformer.training.learner import Learner
-from transformer.training.machine import keep_freed_memory
 
 PAIRS, LENGTH, VOCABULARY = 128, 16, 8000
 RATE, SMOOTHING = 1e-4, 0.1

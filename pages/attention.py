@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import frame, state, trace_cache
+from transformer.ui import frame, page, state, trace_cache
 from transformer.ui.attention import Attention, comparison, explorer, opened
 from transformer.ui.kit import controls
 from transformer.ui.models import Model
@@ -31,7 +31,7 @@ def _checkpoint(model: Model) -> None:
     explorer.buttons(model, reading, second, versus)
 
 
-with frame.page("pages/attention.py") as model:
+with page.page("pages/attention.py") as model:
     if state.view(Attention).trace:
         opened.show()
     else:

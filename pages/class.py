@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from transformer.ui import frame, live_classes
+from transformer.ui import live_classes, page
 from transformer.ui.classroom import coming, leading
 from transformer.ui.pages import CLASS
 
-with frame.page_without_model(CLASS):
+with page.page_without_model(CLASS):
     live_classes.classes()  # a broken limits.toml is said, and nothing else shown
     room = live_classes.mine()
     if room is None:

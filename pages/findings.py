@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from transformer.ui import frame
+from transformer.ui import page
 from transformer.ui.findings import overview
 
-with frame.page("pages/findings.py") as model:
+with page.page("pages/findings.py") as model:
     overview.show(model)

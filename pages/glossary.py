@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from transformer.ui import frame
+from transformer.ui import frame, page
 from transformer.ui.kit import terms
 
-with frame.page_without_model("pages/glossary.py"):
+with page.page_without_model("pages/glossary.py"):
     frame.lead("Every term in one or two sentences. Tooltips on other pages show the same texts.")
     terms.everything()

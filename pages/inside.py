@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import frame, state
+from transformer.ui import page, state
 from transformer.ui.inside import Inside, learning, lens, own_pair, walk
 from transformer.ui.kit import controls
 
@@ -16,7 +16,7 @@ SHOWN = {
     "bleu": own_pair.bleu_by_hand,
 }
 
-with frame.page("pages/inside.py") as model:
+with page.page("pages/inside.py") as model:
     left, right = st.columns(2, gap="large")
     with left:
         controls.sentence(model)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transformer.ui import frame, state
+from transformer.ui import page, state
 from transformer.ui.kit import controls
 from transformer.ui.lab import (
     LABS,
@@ -28,7 +28,7 @@ SHOWN = {
     "dataset": dataset.show,
 }
 
-with frame.page("pages/lab.py") as model:
+with page.page("pages/lab.py") as model:
     state.normalise(lab=state.view(Lab).part)
     controls.one_of("lab", labelled=False, options=[*LABS])
     SHOWN[state.view(Lab).lab](model)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from transformer.ui import frame, lessons, state
+from transformer.ui import lessons, page, state
 from transformer.ui.lessons import contents
 from transformer.ui.lessons.lesson import LIST
 
-with frame.page_without_model(LIST):
+with page.page_without_model(LIST):
     lessons.show(LIST)
     contents.show(state.view().lesson)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import frame, state
+from transformer.ui import page, state
 from transformer.ui.kit import controls
 from transformer.ui.positions import (
     TABS,
@@ -39,7 +39,7 @@ def turned() -> None:
         state.change(topic=TABS[tab][0])
 
 
-with frame.page("pages/positions.py") as model:
+with page.page("pages/positions.py") as model:
     tab = st.session_state["positions-tab"] = state.view(Positions).tab
     st.segmented_control(
         "Topics",

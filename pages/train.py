@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import frame, live_jobs, state
+from transformer.ui import frame, live_jobs, page, state
 from transformer.ui.races import one_race, start
 from transformer.ui.server import visitor
 from transformer.ui.training import Train, draft, ideas, run_page, setup
 
-with frame.page_without_model("pages/train.py"):
+with page.page_without_model("pages/train.py"):
     owner, view, now = visitor.owner(), state.view(Train), draft.now()
     if refused := draft.refused():
         st.warning(frame.plain(refused))

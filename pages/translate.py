@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import frame
+from transformer.ui import frame, page
 from transformer.ui.kit import controls
 from transformer.ui.translate import result
 
-with frame.page("pages/translate.py") as model:
+with page.page("pages/translate.py") as model:
     left, right = st.columns(2, gap="large")
     with left:
         controls.sentence(model)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transformer.ui import frame, state
+from transformer.ui import page, state
 from transformer.ui.kit import controls
 from transformer.ui.why import Why, paths, race, results, scores, table, timing
 
@@ -15,6 +15,6 @@ SHOWN = {
     "results": results.show,
 }
 
-with frame.page_without_model("pages/why.py"):
+with page.page_without_model("pages/why.py"):
     controls.one_of("part", labelled=False)
     SHOWN[state.view(Why).part]()

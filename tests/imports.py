@@ -22,6 +22,7 @@ FLOORS = {
     "transformer.exchange": 3,
     "transformer.checkpoint": 2,
     "transformer.model": 1,
+    "transformer.allocator": 0,
     "transformer.cancellation": 0,
     "transformer.config": 0,
     "transformer.device": 0,

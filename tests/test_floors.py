@@ -236,7 +236,7 @@ def test_a_translator_is_imported_without_the_pages_and_plotly() -> None:
 
 
 def test_a_page_waits_for_nothing_that_only_measurements_need() -> None:
-    loaded = _loaded("import transformer.ui.server.serving")
+    loaded = _loaded("import transformer.ui.shell.asgi")
     assert {"scipy.stats", "scipy.optimize"} & loaded == set()
 
 

@@ -31,8 +31,8 @@ from transformer.ui.classroom import leading
 from transformer.ui.lessons.course import BY_NAME
 from transformer.ui.lessons.prepared import AvailableModels, prepared
 from transformer.ui.pages import CLASS, PAGES
-from transformer.ui.server.class_news import message
 from transformer.ui.server.visitor import new_id
+from transformer.ui.shell.class_news import message
 
 SHIPPED = ROOT / "checkpoints"
 __all__ = ["token"]  # a fixture

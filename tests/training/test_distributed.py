@@ -13,10 +13,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from transformer.allocator import keep_freed_memory
 from transformer.cli import main
 from transformer.training import machine
 from transformer.training.distributed import World, join_world, own_device
-from transformer.training.machine import choose_precision, fastest_precision, keep_freed_memory
+from transformer.training.machine import choose_precision, fastest_precision
 from transformer.training.run import RunFolder
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,7 @@ import pytest
 from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.runtime.scriptrunner_utils.script_run_context import FragmentThreadState
 
-from transformer.ui.server.gate import Asgi, Message, Scope
+from transformer.ui.shell.security import Asgi, Message, Scope
 
 
 def exchanged(

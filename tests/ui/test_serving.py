@@ -7,13 +7,13 @@ import signal
 import socket
 import sys
 import time
+import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 import streamlit as st
-from streamlit import cli_util, net_util
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
@@ -29,8 +29,8 @@ from transformer.jobs.shares import Who
 from transformer.jobs.worker_pool import Workers
 from transformer.training.recipe import describe
 from transformer.ui import live_jobs
-from transformer.ui.server import serving
 from transformer.ui.server.visitor import COOKIE, new_id
+from transformer.ui.shell import asgi
 
 SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
 STREAM = "/_stcore/stream"
@@ -174,11 +174,10 @@ def test_the_address_is_told_and_the_first_one_opened(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     opened: list[str] = []
-    options = {"server.address": bound, "server.headless": False}
+    options = {"server.address": bound, "server.headless": False, "browser.serverPort": 8501}
     monkeypatch.setattr(st, "get_option", options.get)
-    monkeypatch.setattr(serving, "get_url", lambda host: f"http://{host}:8501")
-    monkeypatch.setattr(net_util, "get_internal_ip", lambda: "192.168.1.20")
-    monkeypatch.setattr(cli_util, "open_browser", opened.append)
-    serving._announce()
+    monkeypatch.setattr(asgi, "network_address", lambda: "192.168.1.20")
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    asgi._announce()
     assert [word for word in capsys.readouterr().out.split() if "//" in word] == told
     assert opened == told[:1]

@@ -36,9 +36,6 @@ COMPONENTS = (
 )
 """What a page can mount: `browser/film.js` exports `filmView`, and so on."""
 
-EARLY = "early"
-"""The script that draws the first picture into the page itself, before the app is there."""
-
 EXPLORER = {
     "heads": "heads",
     "model": "model",
@@ -89,11 +86,7 @@ def style(view: str) -> str:
 
 @cache
 def served(view: str) -> bytes:
-    """`module(view)` as a server gives it out for `loader`: with the style. `EARLY` runs by
-    itself."""
-    if view == EARLY:
-        joined = join_modules(f"{_use('early', 'showEarly')}\nshowEarly(STYLE);\n")
-        return f"const STYLE = {json.dumps(joined.style)};\n{joined.script}".encode()
+    """Return `module(view)` and its style as the one script that `loader` fetches."""
     return f"{module(view)}export const STYLE = {json.dumps(style(view))};\n".encode()
 
 

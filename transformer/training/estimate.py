@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from transformer.allocator import keep_freed_memory
 from transformer.config import ModelConfig
 from transformer.device import choose_device
 from transformer.model import Transformer
@@ -19,7 +20,7 @@ from transformer.training.data import PAIRS_OF_A_TASK, task_named
 from transformer.training.distributed import World
 from transformer.training.evaluation_callback import SHARE
 from transformer.training.learner import Learner
-from transformer.training.machine import choose_precision, fitting_threads, keep_freed_memory
+from transformer.training.machine import choose_precision, fitting_threads
 
 SAMPLE = 200  # pairs whose lengths are looked at
 PREPARING = 2.0  # seconds from the start to the first step: text, vocabulary, model

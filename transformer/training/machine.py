@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,23 +11,6 @@ import torch
 
 from transformer.config import shares_out
 from transformer.training.distributed import World
-
-
-def keep_freed_memory() -> bool:
-    """Ask glibc to keep freed memory for the next step instead of handing it back.
-
-    A training step frees and takes the same large tensors again; each return to the operating
-    system is paid for in page faults, about a seventh of the step on a CPU. True if it took.
-    """
-    if not sys.platform.startswith("linux"):
-        return False
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError):  # another C library, musl for one
-        return False
-    m_trim_threshold, m_top_pad, m_mmap_threshold = -1, -2, -3
-    settings = ((m_mmap_threshold, 1 << 25), (m_trim_threshold, 2**31 - 1), (m_top_pad, 1 << 28))
-    return all(mallopt(option, value) == 1 for option, value in settings)
 
 
 @contextmanager

@@ -10,11 +10,12 @@ from typing import Any
 
 import torch
 
+from transformer.allocator import keep_freed_memory
 from transformer.config import TrainingConfig
 from transformer.training.distributed import World
 from transformer.training.errors import TrainingError, as_training_error
 from transformer.training.learner import MixedPrecision
-from transformer.training.machine import fitting_threads, keep_freed_memory, made_with
+from transformer.training.machine import fitting_threads, made_with
 from transformer.training.run import Progress, RunFolder, Status
 from transformer.training.run_control import RunControl
 from transformer.training.saving import load_resume, save_resume

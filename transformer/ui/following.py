@@ -18,7 +18,7 @@ from transformer.ui import live_classes, state
 from transformer.ui.kit import views
 from transformer.ui.pages import BY_PATH, CLASS, PAGES, path
 from transformer.ui.server import visitor
-from transformer.ui.server.class_news import PATH, standing
+from transformer.ui.shell.class_news import PATH, standing
 
 OWN = ("exact", "size")
 """Fields of a view that are everybody's own way to look."""

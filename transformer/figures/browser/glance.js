@@ -13,9 +13,6 @@ const RIVALS_AFTER = 350; // ms that a picture stands before the words that came
 const AT_ONCE = 30; // ms until the first word of what was just typed: a frame, from which its band grows
 const BUSY_AFTER = 500; // ms without an answer, until the old picture is dimmed
 
-// Of the document, while the picture of early.js stands: takes it away and tells how far it had come.
-export const EARLY = Symbol.for("heads-up-early");
-
 export function glanceView(root, report) {
   let [data, step, pace, hurry] = [null, 0, 400, false];
   let [timer, wanting, busy, framing] = [0, 0, 0, 0];
@@ -53,7 +50,6 @@ export function glanceView(root, report) {
     number = Math.max(number, found.number);
     if (found.number >= number) settle();
     const before = data;
-    const early = before ? null : takenOver(root);
     data = found;
     field.draw(data, fresh);
     frame.classList.toggle("hu-glance-wrong", Boolean(data.problem));
@@ -61,7 +57,6 @@ export function glanceView(root, report) {
     if (!data.written) return;
     if (!before || pictureOf(before) !== pictureOf(data)) begin(before);
     else draw();
-    if (early) goOn(early);
     if (!data.known && !data.problem) {
       clearTimeout(wanting);
       wanting = setTimeout(() => asked === null && ask({ prefix: data.prefix, rivals: true }), RIVALS_AFTER);
@@ -72,15 +67,6 @@ export function glanceView(root, report) {
     asked = null;
     clearTimeout(busy);
     frame.classList.remove("hu-busy");
-  }
-
-  // From where the early picture was, and with what was typed there.
-  function goOn(early) {
-    if (timer && pictureOf(early.data) === pictureOf(data)) early.step < data.written.length ? play(early.step) : go(early.step);
-    if (early.focused) field.area.focus();
-    if (early.typed === early.data.typed || early.typed === data.typed) return;
-    field.area.value = early.typed;
-    ask();
   }
 
   const pictureOf = (one) => JSON.stringify([one.source, one.taken, one.layer, one.head, (one.written || []).map(({ text, looks }) => [text, looks])]);
@@ -144,7 +130,6 @@ export function glanceView(root, report) {
 
   return {
     show,
-    now: () => ({ step, typed: field.area.value, focused: frame.getRootNode().activeElement === field.area }),
     close: () => {
       for (const one of [timer, wanting, busy]) clearTimeout(one);
       timer = 0;
@@ -153,15 +138,6 @@ export function glanceView(root, report) {
       field.close();
     },
   };
-}
-
-// How far the early picture had come, which goes; of that picture itself nothing.
-function takenOver(root) {
-  const place = document.getElementById("hu-early");
-  if (!place || place.shadowRoot === root.getRootNode()) return null;
-  const found = document[EARLY]?.();
-  place.remove(); // also if its script never came
-  return found;
 }
 
 // What a band means, which head is shown and why, and whether it is unsure on this sentence.

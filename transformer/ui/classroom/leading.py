@@ -7,7 +7,6 @@ from urllib.parse import urlsplit, urlunsplit
 
 import segno
 import streamlit as st
-from streamlit import net_util
 
 from transformer.classroom import Classroom
 from transformer.classroom.codes import show_code
@@ -16,7 +15,7 @@ from transformer.ui.classroom import runs
 from transformer.ui.kit.fragment import fragment
 from transformer.ui.pages import HOME
 from transformer.ui.server import visitor
-from transformer.ui.server.serving import EVERYWHERE, OURS
+from transformer.ui.shell.addresses import ANY_ADDRESS, LOCAL_NAMES, network_address
 
 EVERY = 2.0
 """Seconds between two looks at who is there."""
@@ -83,9 +82,9 @@ def _link(code: str) -> tuple[str, bool]:
     """Where a student's browser finds this class, and whether only this machine does."""
     here = urlsplit(st.context.url or "http://localhost:8501/class")
     host, port = here.hostname or "", here.port
-    alone = host in OURS
-    bound = str(st.get_option("server.address") or EVERYWHERE[0])
-    if alone and bound in EVERYWHERE and (room := net_util.get_internal_ip()):
+    alone = host in LOCAL_NAMES
+    bound = str(st.get_option("server.address") or ANY_ADDRESS[0])
+    if alone and bound in ANY_ADDRESS and (room := network_address()):
         host, alone = room, False
     named = f"[{host}]" if ":" in host else host
     place = f"{named}:{port}" if port else named

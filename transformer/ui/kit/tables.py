@@ -1,4 +1,4 @@
-"""Tables of a few rows, for people and screen readers; and what is taken away as a file."""
+"""Tables of a few rows, for people and screen readers; and files to download."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Literal
 
 import pandas as pd
 import streamlit as st
+
+from transformer.ui.shell import downloads
 
 MIME = {
     "csv": "text/csv",
@@ -24,27 +26,24 @@ def download(
     name: str,
     *,
     key: str | None = None,
-    icon: str | None = None,
     kind: Literal["secondary", "tertiary"] = "secondary",
     about: str | None = None,
 ) -> None:
-    """Draw the button.
+    """Draw a link that looks like a button and downloads a file.
 
     Args:
-        make: called outside of the session, when somebody presses it.
+        make: returns the contents; called outside of the session, when a visitor asks for them.
         name: of the file, with one of the endings of `MIME`.
-        about: what is said of it to who points at it.
+        key: tells two files of one name on one page apart.
+        kind: "secondary" with a border, "tertiary" as plain text.
+        about: tooltip.
     """
-    st.download_button(
-        label,
-        make,
-        file_name=name,
-        mime=MIME[name.rpartition(".")[2]],
-        icon=icon,
-        on_click="ignore",
-        key=key,
-        type=kind,
-        help=about,
+    address = downloads.address(make, name, MIME[name.rpartition(".")[2]], key or label)
+    title = f' title="{escape(about)}"' if about else ""
+    st.html(
+        f'<a class="hu-download {kind}" href="{address}" download="{escape(name)}"{title}>'
+        f"{escape(label)}</a>",
+        width="content",
     )
 
 
@@ -73,14 +72,10 @@ def show(about: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Non
     st.html(html(about, heads, rows))
 
 
-def csv(
-    label: str, table: Callable[[], pd.DataFrame], name: str, *, icon: str | None = None
-) -> None:
-    """A button that gives the table as `name`.csv, made when somebody presses it.
+def csv(label: str, table: Callable[[], pd.DataFrame], name: str) -> None:
+    """Draw a link that downloads the table as `name`.csv.
 
     Args:
         name: of `figures.naming.file_name`.
     """
-    download(
-        label, lambda: table().to_csv(index=False), f"{name}.csv", key=f"csv-{name}", icon=icon
-    )
+    download(label, lambda: table().to_csv(index=False), f"{name}.csv", key=f"csv-{name}")

@@ -16,7 +16,7 @@ from transformer.ui import state
 from transformer.ui.kit import exact
 from transformer.ui.models import Model
 from transformer.ui.pages import BY_PATH
-from transformer.ui.server import view_scripts
+from transformer.ui.shell import view_scripts
 from transformer.ui.trace_cache import Reading
 
 

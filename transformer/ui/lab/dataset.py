@@ -126,7 +126,6 @@ def _taken(
         path.read_bytes,
         name,
         key="dataset",
-        icon=":material/download:",
     )
     rows = [
         (file, holds, _size(found["files"][file]))

@@ -68,7 +68,6 @@ def figures(table: pd.DataFrame, entries: Sequence[str], name: str) -> None:
         "Accuracy by distance as CSV",
         lambda: table,
         name,
-        icon=":material/download:",
     )
 
 

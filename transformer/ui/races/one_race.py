@@ -126,7 +126,6 @@ def _watched(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
         "The table as CSV",
         lambda: table.to_csv(),
         f"{race_id}.csv",
-        icon=":material/download:",
     )
 
 

@@ -187,7 +187,6 @@ def _download(info: RunInfo) -> None:
         "Download as a folder (.zip)",
         lambda: jobs.archive(info.name),
         f"{info.name}.zip",
-        icon=":material/download:",
         about="Checkpoint, settings and curves; every command of this app reads the checkpoint.",
     )
 

@@ -215,4 +215,4 @@ def _of_heads(model: Model, text: str) -> pd.DataFrame:
 
 
 def _download(table: pd.DataFrame, name: str) -> None:
-    tables.csv("CSV", lambda: table, name, icon=":material/download:")
+    tables.csv("CSV", lambda: table, name)

@@ -1,4 +1,6 @@
-"""A field's value reaches a browser that never showed the drawing in which it was put there."""
+"""A value set by the app reaches a browser that never showed the run that set it.
+
+The cases with `repaired=False` show the bug in Streamlit alone; once they fail, delete the fix."""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.session_state import SessionState
 
-from transformer.ui.server import told_values
+from transformer.ui.streamlit_fixes import unacknowledged_values as fix
 
 FIELD, KEY = "$$ID-0-text", "text"
 pytestmark = pytest.mark.usefixtures("in_a_drawing")
@@ -51,7 +53,7 @@ def test_a_browser_that_has_not_said_it_is_told_again(
     repaired: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not repaired:
-        monkeypatch.setattr(SessionState, "register_widget", told_values._register_widget)
+        monkeypatch.setattr(SessionState, "register_widget", fix._register_widget)
     page = Page()
     page.asked()
     page.state[KEY] = "A sentence."
@@ -90,7 +92,7 @@ def test_what_was_said_before_it_was_told_is_an_echo(
     repaired: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not repaired:
-        monkeypatch.setattr(SessionState, "on_script_will_rerun", told_values._on_script_will_rerun)
+        monkeypatch.setattr(SessionState, "on_script_will_rerun", fix._on_script_will_rerun)
     page = Page()
     page.asked("Old.")
     page.drawn()

@@ -1,17 +1,25 @@
-"""The gate before every page: who comes in, and what every answer carries.
+"""Which requests are let in, and the security headers of every answer.
 
-Between uvicorn and Streamlit, in the words of ASGI (asgi.readthedocs.io). What is refused here has
-reached nothing of Streamlit's, neither a page nor a session nor an upload.
+The gate is ASGI middleware (asgi.readthedocs.io) between uvicorn and Streamlit: a refused request
+reaches no page, session or upload.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import ipaddress
+import re
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import streamlit as st
+from streamlit import config
+
 from transformer.ui.server.visitor import COOKIE, new_id, sent_id
+from transformer.ui.shell.addresses import ANY_ADDRESS, LOCAL_NAMES
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -21,9 +29,54 @@ Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 Refusal = tuple[int, str]
 
 CLOSED = ("/_stcore/metrics",)
-"""What Streamlit would tell everybody: sessions, memory, how often each page was opened."""
+"""Paths that would show everybody sessions, memory and how often each page was opened."""
 KEPT = 400 * 24 * 3600
 """Seconds that a browser keeps the visitor's cookie; none keeps one longer."""
+
+
+def configured_gate(app: Asgi) -> Gate:
+    """Return the gate as Streamlit's options want it; they are known once the server starts."""
+    own = (st.get_option("server.address"), st.get_option("browser.serverAddress"))
+    hosts = {*LOCAL_NAMES, *st.get_option("server.allowedHosts"), *filter(None, own)}
+    # The gate also knows the address that a request came in at, which this list cannot.
+    config.set_option("server.allowedHosts", ["*"])
+    return Gate(
+        app,
+        hosts=hosts - {*ANY_ADDRESS},
+        origins=st.get_option("server.corsAllowedOrigins"),
+        policy=content_security_policy(),
+    )
+
+
+def content_security_policy() -> str:
+    """Return what a page may load and run, and who may show it in a frame.
+
+    With it Chromium reports no violation on any page (`tests/browser/test_policy.py`); without
+    `blob:`, WebAssembly or `data:` fonts it did.
+    """
+    directives = {
+        "default-src": "'self'",
+        # `blob:`: Streamlit loads our views from there. WebAssembly: it counts large numbers with
+        # it. Hashes: the few inline scripts of its page. No other inline script runs.
+        "script-src": f"'self' blob: 'wasm-unsafe-eval' {' '.join(_inline_script_hashes())}",
+        # Streamlit, Plotly, our tables and our views write styles into the page.
+        "style-src": "'self' 'unsafe-inline'",
+        "font-src": "'self' data:",  # the brackets of formulas (KaTeX)
+        "img-src": "'self' data: blob:",  # charts and views that are saved as images
+        "object-src": "'none'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'self'",
+    }
+    return "; ".join(f"{name} {value}" for name, value in directives.items())
+
+
+def _inline_script_hashes() -> list[str]:
+    """Return the hashes of the scripts in Streamlit's own page."""
+    page = Path(st.__file__).parent / "static" / "index.html"
+    scripts = re.findall(r"<script>(.*?)</script>", page.read_text(encoding="utf-8"), flags=re.S)
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    return [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
 
 
 class Gate:

@@ -1,4 +1,6 @@
-"""A press while its page is drawn, or just before another one: its callback runs once, whole."""
+"""A click during a rerun or just before another: its callback runs once, to completion.
+
+The cases with `repaired=False` show the bug in Streamlit alone; once they fail, delete the fix."""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
 
-from transformer.ui.server import whole_presses
+from transformer.ui.streamlit_fixes import interrupted_callbacks as fix
 
 pytestmark = pytest.mark.usefixtures("in_a_drawing")
 
@@ -60,7 +62,7 @@ def test_while_the_drawing_before_comes_to_its_end(
     repaired: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not repaired:
-        monkeypatch.setattr(SafeSessionState, "__init__", whole_presses._init)
+        monkeypatch.setattr(SafeSessionState, "__init__", fix._init)
     page = Page()
     old, new = page.drawing(), page.drawing()
     ends = threading.Thread(target=old.on_script_finished, args=(frozenset(["button"]),))
@@ -80,9 +82,7 @@ def test_while_the_drawing_before_comes_to_its_end(
 @pytest.mark.parametrize("repaired", [False, True])
 def test_as_another_drawing_is_asked_for(repaired: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not repaired:
-        monkeypatch.setattr(
-            SafeSessionState, "on_script_will_rerun", whole_presses._on_script_will_rerun
-        )
+        monkeypatch.setattr(SafeSessionState, "on_script_will_rerun", fix._on_script_will_rerun)
     words = iter([None])
 
     def asks() -> None:
@@ -126,23 +126,23 @@ def test_what_a_drawing_was_to_begin_with_is_handed_on(
     begun: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     handed: list[ClientState] = []
-    monkeypatch.setattr(whole_presses, "_request_rerun", lambda _, asked: handed.append(asked))
+    monkeypatch.setattr(fix, "_request_rerun", lambda _, asked: handed.append(asked))
     requests = ScriptRequests()
     requests.request_rerun(RerunData(widget_states=press()))
     if begun:
         requests.on_scriptrunner_ready()
     session: Any = SimpleNamespace(_scriptrunner=SimpleNamespace(_requests=requests))
-    whole_presses._with_what_waits(session, ClientState())
+    fix._request_rerun_with_pending_states(session, ClientState())
     assert [one.id for one in handed[0].widget_states.widgets] == ([] if begun else ["button"])
     requests.request_stop()  # as Streamlit does then
     assert requests.on_scriptrunner_ready().type is ScriptRequestType.STOP
 
 
 def test_a_part_of_the_page_ends_no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole_presses, "_request_rerun", lambda *_: None)
+    monkeypatch.setattr(fix, "_request_rerun", lambda *_: None)
     requests = ScriptRequests()
     requests.request_rerun(RerunData(widget_states=press()))
     session: Any = SimpleNamespace(_scriptrunner=SimpleNamespace(_requests=requests))
     for asked in (ClientState(fragment_id="part"), None):
-        whole_presses._with_what_waits(session, asked)
+        fix._request_rerun_with_pending_states(session, asked)
     assert requests.on_scriptrunner_ready().rerun_data.widget_states == press()

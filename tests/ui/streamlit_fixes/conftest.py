@@ -1,0 +1,12 @@
+"""Every test here runs with all fixes applied, as the server does."""
+
+from __future__ import annotations
+
+import pytest
+
+from transformer.ui.streamlit_fixes import install
+
+
+@pytest.fixture(scope="session", autouse=True)
+def installed() -> None:
+    install()

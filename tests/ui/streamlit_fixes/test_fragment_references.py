@@ -1,0 +1,41 @@
+"""A fragment's rerun keeps its elements even if the browser has cached them.
+
+`test_streamlit_alone_loses_a_cached_element` shows the bug; once it fails, delete the fix.
+"""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+
+from transformer.ui.streamlit_fixes.fragment_references import without_references
+
+FRAGMENT = "fragment"
+
+
+def _queued(cached: bool) -> ForwardMsgQueue:
+    """A page's first run in the queue: an element of a fragment, in full or as a reference."""
+    message = ForwardMsg()
+    message.metadata.delta_path[:] = [0, 0]
+    if cached:
+        message.ref_hash = "hash"
+    else:
+        message.delta.fragment_id = FRAGMENT
+        message.delta.new_element.text.body = "text"
+    queue = ForwardMsgQueue()
+    queue.enqueue(message)
+    return queue
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_streamlit_alone_loses_a_cached_element(cached: bool) -> None:
+    """The place of a reference is not among those that the rerun redraws, and yet it stays."""
+    queue = _queued(cached)
+    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=[FRAGMENT])
+    assert len(queue.flush()) == int(cached)
+
+
+def test_plain_python_is_left_alone() -> None:
+    with without_references():
+        pass

@@ -1,0 +1,94 @@
+"""`install` accepts the tested Streamlit and refuses any other with one sentence."""
+
+from __future__ import annotations
+
+import ast
+import re
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from transformer.ui import streamlit_fixes
+from transformer.ui.streamlit_fixes import FIXES, interrupted_callbacks
+from transformer.ui.streamlit_fixes.checks import changed_signatures, missing_attributes
+
+ROOT = Path(__file__).resolve().parents[3]
+FOLDER = Path(streamlit_fixes.__file__).parent
+install = streamlit_fixes.install.__wrapped__  # not the cached one
+
+
+def test_the_tested_release_is_the_pinned_one() -> None:
+    pinned = re.search(r'"streamlit==(.+)\.\*"', (ROOT / "pyproject.toml").read_text("utf-8"))
+    assert pinned
+    assert pinned[1] == streamlit_fixes.TESTED_RELEASE
+    exact = re.search(r"^streamlit==(.+)$", (ROOT / "requirements.txt").read_text("utf-8"), re.M)
+    assert exact
+    assert exact[1] == streamlit_fixes.TESTED_VERSION
+
+
+@pytest.mark.parametrize("version", ["1.66.1", "1.68.0", "2.0.0"])
+def test_another_release_ends_with_one_sentence(
+    version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metadata, "version", lambda _: version)
+    with pytest.raises(SystemExit) as ended:
+        install()
+    assert str(ended.value) == (
+        f"Heads Up works with Streamlit 1.67, and {version} is installed: run "
+        'python -m pip install "streamlit==1.67.*".'
+    )
+
+
+def test_a_changed_signature_ends_with_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interrupted_callbacks, "changes", lambda: ["Some.method(a) was (b)"])
+    with pytest.raises(SystemExit, match=r"^Streamlit .*Some\.method\(a\) was \(b\).*1\.67\.0"):
+        install()
+
+
+class Changed:
+    def __init__(self) -> None:
+        self._kept = 1
+
+    def run(self, data: int) -> None: ...
+
+
+def test_changes_are_found() -> None:
+    assert changed_signatures(Changed, run="self, data") == []
+    assert changed_signatures(Changed, run="self") == ["Changed.run(self, data) was (self)"]
+    assert missing_attributes(Changed, "_kept", "run", "_gone") == ["Changed._gone is missing"]
+
+
+def test_every_fix_is_installed_and_documented() -> None:
+    files = {path.stem for path in FOLDER.glob("*.py")} - {"__init__", "checks"}
+    assert files == {*FIXES}
+    assert len(files) <= 4
+    for name in FIXES:
+        text = ast.get_docstring(ast.parse((FOLDER / f"{name}.py").read_text("utf-8"))) or ""
+        for part in ("What goes wrong", "How to reproduce", "Upstream report", "Checked with"):
+            assert part in text, f"{name} lacks: {part}"
+        assert "Delete when" in text
+        assert Path(__file__).with_name(f"test_{name}.py").is_file()
+
+
+def _private_names(path: Path) -> list[str]:
+    """Imports of Streamlit's runtime or web server and attributes with a leading underscore."""
+    tree = ast.parse(path.read_text("utf-8"))
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("streamlit"):
+            names = [node.module or "", *(alias.name for alias in node.names)]
+            if names[0].startswith(("streamlit.runtime", "streamlit.web")) or any(
+                part.startswith("_") for name in names for part in name.split(".")
+            ):
+                found.append(f"{path.name}: {node.module}")
+        elif isinstance(node, ast.Attribute) and re.match(r"st\._[a-z]", ast.unparse(node)):
+            found.append(f"{path.name}: st.{node.attr}")
+    return found
+
+
+def test_private_names_of_streamlit_are_only_in_the_fixes() -> None:
+    files = [ROOT / "app.py", *ROOT.glob("pages/*.py"), *ROOT.glob("transformer/**/*.py")]
+    users = {path for path in files if _private_names(path)}
+    assert {path.parent for path in users} == {FOLDER}
+    assert {path.stem for path in users} == {*FIXES}

@@ -1,0 +1,74 @@
+"""A fragment rerun of a page that was left is dropped.
+
+The cases with `repaired=False` show the bug in Streamlit alone; once they fail, delete the fix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.runtime.scriptrunner import RerunData, ScriptRunner
+from streamlit.testing.v1 import AppTest
+
+from transformer.ui.streamlit_fixes import stale_fragment_reruns as fix
+
+ASK = """
+from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
+get_script_run_ctx().script_requests.request_rerun(RerunData(**st.session_state.ask))
+"""
+FIRST = f"""
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+@st.fragment
+def part():
+    st.write("drawn")
+
+part()
+context = get_script_run_ctx()
+[this] = context.shared.new_fragment_ids.snapshot()
+st.session_state.ask = {{"fragment_id": this, "page_script_hash": context.page_script_hash}}
+if st.session_state.leaves:
+    st.switch_page("pages/second.py")  # and nothing below
+{ASK}
+"""
+SECOND = f"""
+import streamlit as st
+{ASK}
+st.title("Second")
+"""
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> AppTest:
+    (tmp_path / "first.py").write_text(FIRST, "utf-8")
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "second.py").write_text(SECOND, "utf-8")
+    return AppTest.from_file(str(tmp_path / "first.py"))
+
+
+@pytest.mark.parametrize("repaired", [False, True])
+@pytest.mark.parametrize("leaves", [True, False])
+def test_a_fragment_of_a_page_that_was_left_does_not_rerun(
+    app: AppTest, leaves: bool, repaired: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requested, run = [], []
+    original = fix._run_script
+    decide = fix._run_unless_stale if repaired else original
+
+    def request(runner: ScriptRunner, what: RerunData) -> None:
+        requested.append(bool(what.fragment_id_queue))
+        (decide if repaired else runs)(runner, what)
+
+    def runs(runner: ScriptRunner, what: RerunData) -> None:
+        run.append(bool(what.fragment_id_queue))
+        original(runner, what)
+
+    monkeypatch.setattr(ScriptRunner, "_run_script", request)
+    monkeypatch.setattr(fix, "_run_script", runs)
+    app.session_state["leaves"] = leaves
+    app.run()
+    assert requested == [False, True], "Streamlit requests it while it draws the new page"
+    assert run == ([False] if leaves and repaired else [False, True]), "Streamlit alone runs it"
+    if repaired:
+        assert [one.value for one in app.title] == (["Second"] if leaves else [])

@@ -1,0 +1,1 @@
+"""The server around the pages: the ASGI application, its routes, and who may reach it."""

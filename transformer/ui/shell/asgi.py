@@ -1,0 +1,90 @@
+"""What `app.py` gives to `st.App`: the server's lifespan, its own routes and its middleware."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import webbrowser
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import streamlit as st
+from starlette.middleware import Middleware
+from starlette.routing import BaseRoute
+
+from transformer.allocator import return_freed_memory
+from transformer.jobs import services
+from transformer.ui import live_classes, live_jobs, models, trace_cache
+from transformer.ui.shell import class_news, downloads, security, view_scripts
+from transformer.ui.shell.addresses import ANY_ADDRESS, network_address
+
+
+@asynccontextmanager
+async def lifespan(_: object) -> AsyncIterator[None]:
+    """Resume queued runs and load the first model at the start; save the runs at the end."""
+    return_freed_memory()
+    await asyncio.to_thread(_resume_runs)
+    _announce()
+    ready = asyncio.create_task(asyncio.to_thread(_prepare_first_visit))
+    yield
+    try:
+        await ready
+    finally:
+        # Workers save what they train; their runs wait in the queue for the next start.
+        await asyncio.to_thread(services.close_all)
+
+
+def routes() -> list[BaseRoute]:
+    """Return the app's own routes, below the path that it has on its host."""
+    base = str(st.get_option("server.baseUrlPath")).strip("/")
+    prefix = f"/{base}" if base else ""
+    return [
+        view_scripts.route(prefix),
+        downloads.route(prefix),
+        class_news.route(prefix),
+    ]
+
+
+def middleware() -> list[Middleware]:
+    """Return what every request passes before it reaches a route."""
+    return [Middleware(security.configured_gate)]
+
+
+def _resume_runs() -> None:
+    try:
+        live_jobs.go_on()
+    except ValueError as error:  # the page Train shows it too; everything else still works
+        print(f"  Runs cannot be resumed: {error}.", file=sys.stderr)
+
+
+def _prepare_first_visit() -> None:
+    """Load the model that a first visitor sees and translate its first sentence."""
+    if model := models.load_first():
+        with suppress(ValueError):  # the page says why the model cannot read the example
+            trace_cache.first(model, model.about.first)
+
+
+def _announce() -> None:
+    """Print the app's addresses and open the first in a browser, unless told not to.
+
+    Streamlit's own welcome (`logger.hideWelcomeMessage`) may ask an outside server for this
+    machine's address.
+    """
+    address = str(st.get_option("server.address") or ANY_ADDRESS[0])
+    host = "localhost" if address in ANY_ADDRESS else address
+    url = _url(f"[{host}]" if ":" in host else host)
+    print(f"\n  Heads Up is at {url}")
+    if address in ANY_ADDRESS and (network := network_address()):
+        print(f"  For the room:  {_url(network)}")
+    with suppress(ValueError):  # a broken limits.toml; the page Class says so
+        if token := live_classes.made_token():
+            print(f"  To open a class, as its teacher: {token}")
+    print(flush=True)
+    if not st.get_option("server.headless"):
+        webbrowser.open(url)
+
+
+def _url(host: str) -> str:
+    scheme = "https" if st.get_option("server.sslCertFile") else "http"
+    path = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return f"{scheme}://{host}:{st.get_option('browser.serverPort')}" + (f"/{path}" if path else "")

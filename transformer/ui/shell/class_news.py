@@ -1,0 +1,87 @@
+"""What a class's pages learn at once: where the teacher leads, who follows, and that it is over.
+
+A WebSocket of its own, behind the gate. Server-sent events would not do: a browser opens at most
+six requests to a server, so a student's seventh tab would load for ever, and at its end the server
+waits for open requests while it closes WebSockets. Nothing is read from it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+from typing import Any
+
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket
+
+from transformer.classroom import Classroom
+from transformer.ui import live_classes
+from transformer.ui.server.visitor import sent_id
+
+PATH = "/_class/news"
+OVER = 4001
+"""Close code after which a browser should not connect again."""
+TABS = 4
+"""Connections of one visitor that get news at the same time; a further one replaces the oldest."""
+
+
+def route(prefix: str) -> WebSocketRoute:
+    """Return the route below the app's own path."""
+    return WebSocketRoute(f"{prefix}{PATH}", _send_news)
+
+
+def message(room: Classroom, visitor: str) -> dict[str, Any]:
+    """Return what this visitor's pages have to know, as little as possible."""
+    if room.is_teacher(visitor):
+        return {"following": room.following(), "members": len(room.members())}
+    lead = room.lead
+    return {
+        "state": standing(room, visitor),
+        "shown": len(room.shown()),
+        "number": lead.number if lead else 0,
+        "page": lead.page if lead else "",
+        "params": lead.params if lead else {},
+    }
+
+
+def standing(room: Classroom, visitor: str) -> str:
+    """Return "alone" while nobody leads, or whether the student "follows" or is "away"."""
+    if room.lead is None:
+        return "alone"
+    return "follows" if room.follows(visitor) else "away"
+
+
+async def _send_news(socket: WebSocket) -> None:
+    """Send news until the visitor leaves the page or the class, or opens too many tabs."""
+    visitor = sent_id(socket.scope["headers"])
+    await socket.accept()
+    loop, changed, listening = asyncio.get_running_loop(), asyncio.Event(), True
+
+    def on_change(still_listening: bool) -> None:
+        nonlocal listening
+        listening = listening and still_listening
+        with suppress(RuntimeError):  # the server has ended
+            loop.call_soon_threadsafe(changed.set)
+
+    room = live_classes.of(visitor)
+    stop = room.listen(visitor, on_change, TABS) if room else lambda: None
+    received = asyncio.ensure_future(socket.receive())
+    try:
+        sent = ""
+        while listening and room and (room.is_teacher(visitor) or room.member(visitor)):
+            changed.clear()
+            news = json.dumps(message(room, visitor))
+            if news != sent:  # not every change in a class concerns this visitor
+                await socket.send_text(news)
+                sent = news
+            waiting = asyncio.ensure_future(changed.wait())
+            await asyncio.wait({received, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+            if received.done():  # disconnected, or a client that sends what nobody asked for
+                break
+        if not received.done() or received.result()["type"] != "websocket.disconnect":
+            await socket.close(OVER)
+    finally:
+        received.cancel()
+        stop()

@@ -1,0 +1,95 @@
+"""Files that a page offers for download, made when a visitor asks for one.
+
+Streamlit's own download button names the run of the page that drew it. When another run ends,
+anybody's, Streamlit forgets the files of earlier runs: a visitor who presses while the page reruns,
+or while a class keeps the server busy, gets an error. Here a file has an address that is valid as
+long as its page is shown, and some seconds longer.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from urllib.parse import quote
+from weakref import WeakValueDictionary
+
+import streamlit as st
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+FOLDER = "_downloads"
+GRACE_SECONDS = 20.0
+GRACE_RUNS = 3
+"""A file that no run has offered for both this many runs of a page and this long is forgotten."""
+MISSING = "This file is no longer offered; reload the page and choose it again.\n"
+_OFFERS, _RUN = "download_offers", "download_run"
+
+
+@dataclass(eq=False)
+class Offer:
+    """One file that a session's page offers."""
+
+    make: Callable[[], str | bytes]
+    name: str
+    media_type: str
+    run: int
+    offered_at: float
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+
+
+# The sessions hold the offers, and with a session they go.
+_by_token: WeakValueDictionary[str, Offer] = WeakValueDictionary()
+
+
+def route(prefix: str) -> Route:
+    """Return the route of all offered files below the app's own path."""
+    return Route(f"{prefix}/{FOLDER}/{{token}}", _file)
+
+
+def begin_run() -> None:
+    """Forget what no recent run of this session's page has offered; at the start of each run."""
+    run = st.session_state[_RUN] = st.session_state.get(_RUN, 0) + 1
+    oldest = time.monotonic() - GRACE_SECONDS
+    offers: dict[str, Offer] = st.session_state.get(_OFFERS, {})
+    st.session_state[_OFFERS] = {
+        key: offer
+        for key, offer in offers.items()
+        if offer.run >= run - GRACE_RUNS or offer.offered_at > oldest
+    }
+
+
+def address(make: Callable[[], str | bytes], name: str, media_type: str, key: str) -> str:
+    """Offer a file and return its address, relative to a page's.
+
+    Args:
+        make: returns the contents; called outside of the session, in another thread.
+        name: of the file.
+        key: the same key and name have the same address in later runs, with the newest `make`.
+    """
+    offers: dict[str, Offer] = st.session_state.setdefault(_OFFERS, {})
+    run, now = st.session_state.get(_RUN, 0), time.monotonic()
+    known = offers.get(f"{key}/{name}")
+    if known is None:
+        known = offers[f"{key}/{name}"] = Offer(make, name, media_type, run, now)
+        _by_token[known.token] = known
+    known.make, known.media_type, known.run, known.offered_at = make, media_type, run, now
+    return f"./{FOLDER}/{known.token}"
+
+
+def contents(token: str) -> str | bytes:
+    """Make an offered file. Raises KeyError if it is not offered any more."""
+    return _by_token[token].make()
+
+
+async def _file(request: Request) -> Response:
+    offer = _by_token.get(request.path_params["token"])
+    if offer is None:
+        return PlainTextResponse(MISSING, 404)
+    disposition = f"attachment; filename*=UTF-8''{quote(offer.name, safe='')}"
+    headers = {"content-disposition": disposition, "cache-control": "no-store"}
+    body = await run_in_threadpool(offer.make)
+    return Response(body, headers=headers, media_type=offer.media_type)

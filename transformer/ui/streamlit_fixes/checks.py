@@ -1,0 +1,22 @@
+"""Checks that Streamlit still has the methods and attributes that a fix relies on."""
+
+from __future__ import annotations
+
+import inspect
+
+
+def changed_signatures(owner: type, **methods: str) -> list[str]:
+    """Describe each method whose parameters are not those named, as in `run="self, data"`."""
+    changes = []
+    for name, wanted in methods.items():
+        parameters = ", ".join(inspect.signature(getattr(owner, name)).parameters)
+        if parameters != wanted:
+            changes.append(f"{owner.__name__}.{name}({parameters}) was ({wanted})")
+    return changes
+
+
+def missing_attributes(owner: type, *names: str) -> list[str]:
+    """Describe each attribute that the class neither has nor sets when an instance is made."""
+    code = inspect.unwrap(owner.__init__).__code__  # type: ignore[misc]
+    known = {*dir(owner), *code.co_names, *code.co_consts}
+    return [f"{owner.__name__}.{name} is missing" for name in names if name not in known]
