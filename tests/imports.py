@@ -35,6 +35,38 @@ FLOORS = {
     "transformer.figures": 0,
 }
 
+UI_LAYERS = (
+    ("streamlit_fixes",),
+    # A page's fields and the list of pages; who a visitor is.
+    ("address", "about", "pages", "server", "shell.addresses"),
+    ("state",),
+    # Services, shared by all sessions.
+    (
+        *("models", "model_list", "trace_cache", "live_jobs", "live_classes"),
+        *("kit.remembered", "kit.uploads"),
+    ),
+    ("shell",),
+    # Widgets, shared by several pages.
+    ("frame", "kit", "following", "lessons", "races"),
+    ("page",),
+)
+"""The layers inside transformer/ui, the lowest first; the folders of the pages are above them all.
+A page's own `__init__.py` declares the fields of its address and belongs to the second layer."""
+UI = "transformer.ui."
+
+
+def ui_layer(module: str, page_folders: Iterable[str] = ()) -> int:
+    """Return the layer of one of our modules inside transformer/ui."""
+    name = module.removeprefix(UI)
+    if name in page_folders:
+        return 1
+    layers = {prefix: layer for layer, names in enumerate(UI_LAYERS) for prefix in names}
+    parts = name.split(".")
+    for length in (2, 1):  # the longest prefix decides
+        if ".".join(parts[:length]) in layers:
+            return layers[".".join(parts[:length])]
+    return len(UI_LAYERS)
+
 
 def sources(root: Path) -> dict[str, Path]:
     """Module name to file for everything the app is made of: app.py, pages/ and transformer/."""

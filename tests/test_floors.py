@@ -86,6 +86,10 @@ def faults(root: Path) -> list[str]:
                 found.append(f"{module} imports {name}, which has no floor")
             elif FLOORS[there] > floor:
                 found.append(f"{module} (floor {floor}) imports {name} (floor {FLOORS[there]})")
+            if module.startswith(imports.UI) and name.startswith(imports.UI):
+                below, above = (imports.ui_layer(one, PAGES.values()) for one in (module, name))
+                if above > below:
+                    found.append(f"{module} (layer {below} of ui) imports {name} (layer {above})")
         for bad in sorted(NEVER_IN.get(here, set()) & {*imports.reach(module, links)}):
             found.append(f"{module} reaches {bad}")
     for way in (imports.circle(links), imports.circle(_folded(links, room))):
@@ -161,6 +165,18 @@ BROKEN = {
     "what all share into a page": (
         {"ui/frame.py": "from transformer.ui.lab import a", "ui/lab/a.py": ""},
         "transformer.ui.frame imports transformer.ui.lab.a, of another page",
+    ),
+    "upward inside ui": (
+        {"ui/kit/a.py": "from transformer.ui import page", "ui/page.py": ""},
+        "transformer.ui.kit.a (layer 5 of ui) imports transformer.ui.page (layer 6)",
+    ),
+    "a service into a widget": (
+        {"ui/models.py": "from transformer.ui.kit import tables", "ui/kit/tables.py": ""},
+        "transformer.ui.models (layer 3 of ui) imports transformer.ui.kit.tables (layer 5)",
+    ),
+    "state into a service": (
+        {"ui/state.py": "from transformer.ui.kit.remembered import a", "ui/kit/remembered.py": ""},
+        "transformer.ui.state (layer 2 of ui) imports transformer.ui.kit.remembered (layer 3)",
     ),
     "the front door from inside": (
         {"__init__.py": "", "model/a.py": "from transformer import Hooks"},

@@ -161,7 +161,7 @@ def test_what_is_looked_at_can_be_taken_away_as_a_file(
     expect(page.locator(".hu-title")).to_be_visible()
     settled(page)
     with page.expect_download() as download:
-        page.get_by_role("button", name="as a page").click()
+        page.get_by_role("link", name="as a page").click()
     file = tmp_path / download.value.suggested_filename
     download.value.save_as(file)
     assert file.name == "attention-tiny-the-baker-hides-books.html"
@@ -171,7 +171,7 @@ def test_what_is_looked_at_can_be_taken_away_as_a_file(
     offline.get_by_role("tab", name="Heatmap").click()
     expect(offline.locator(".hu-title")).to_have_text("Layer 1, head 2")
     with page.expect_download() as download:
-        page.get_by_role("button", name="Every number").click()
+        page.get_by_role("link", name="Every number").click()
     download.value.save_as(tmp_path / "trace.npz")
     found = Trace.load_npz(tmp_path / "trace.npz")
     wanted = translator.trace(TEXT)

@@ -35,7 +35,7 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     expect(page.get_by_role("img", name="the claim needs above 90")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(1)
     with page.expect_download() as download:
-        page.get_by_role("button", name="These figures (.csv)").click()
+        page.get_by_role("link", name="These figures (.csv)").click()
     head = download.value.path().read_text().splitlines()[0]
     assert head.startswith("place,layer,head,offset,share,low,high,positional")
     settled(page)

@@ -39,7 +39,7 @@ def test_a_file_is_brought_traced_and_taken_away(app: str, page: Page, tmp_path:
     expect(page.get_by_text("Encoder–decoder, layer 2, head 3")).to_be_visible()
     page.get_by_role("button", name="Trace them all").click()
     expect(page.get_by_role("progressbar")).to_be_visible()
-    taken = page.get_by_role("button", name="Take the dataset")
+    taken = page.get_by_role("link", name="Take the dataset")
     expect(taken).to_be_visible()
     settled(page)
     wait_for_address(page, "/lab", lab="dataset", corpus="upload", traced="c1.2")
@@ -64,7 +64,7 @@ def test_a_telephone_in_the_dark_has_it_whole(app: str, new_page: NewPage) -> No
     page = new_page(390, "dark")
     page.goto(f"{app}/lab?lab=dataset&sentences=3")
     page.get_by_role("button", name="Trace them all").click()
-    expect(page.get_by_role("button", name="Take the dataset")).to_be_visible()
+    expect(page.get_by_role("link", name="Take the dataset")).to_be_visible()
     settled(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
@@ -160,7 +160,7 @@ def test_a_pair_is_patched_and_still_there_after_a_reload(shipped: str, page: Pa
     settled(page)
     assert "swept=heads" in page.url
     with page.expect_download() as file:
-        page.get_by_role("button", name="All patches (.csv)").click()
+        page.get_by_role("link", name="All patches (.csv)").click()
     assert file.value.suggested_filename.endswith(".csv")
 
 

@@ -159,10 +159,10 @@ def test_a_sheet_is_a_page_that_prints(shipped: str, page: Page, tmp_path: Path)
     page.goto(f"{shipped}/lessons?lesson=umbrella")
     page.locator(".st-key-lesson").wait_for()
     with page.expect_download() as one:
-        page.get_by_role("button", name="Print", exact=True).click()
+        page.get_by_role("link", name="Print", exact=True).click()
     unfold(page, "All lessons")
     with page.expect_download() as whole:
-        page.get_by_role("button", name="Course", exact=True).click()
+        page.get_by_role("link", name="Course", exact=True).click()
     for download, count in ((one.value, 1), (whole.value, len(CORE))):
         file = tmp_path / download.suggested_filename
         download.save_as(file)

@@ -70,7 +70,7 @@ def test_from_the_click_to_a_translation_with_the_finished_model(
         [one["src"], one["tgt"]] for one in last
     ]
     with page.expect_download() as download:
-        page.get_by_role("button", name="Download as a folder").click()
+        page.get_by_role("link", name="Download as a folder").click()
     with zipfile.ZipFile(io.BytesIO(download.value.path().read_bytes())) as packed:
         assert f"{name}/checkpoint/model.safetensors" in packed.namelist()
     button(page, "Translate with it").click()

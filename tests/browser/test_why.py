@@ -63,7 +63,7 @@ def test_a_measurement_goes_on_through_a_reload_and_its_owner_stops_it(
     assert sheet(page, "Slopes")[2][:2] == ["Recurrent", "1"]
     unfold(page, "Every measurement")
     with page.expect_download() as download:
-        page.get_by_role("button", name="Table (CSV)").click()
+        page.get_by_role("link", name="Table (CSV)").click()
     text = download.value.path().read_text()
     assert text.startswith("layer,n,forward,backward,products,runs\nself-attention,128,")
 

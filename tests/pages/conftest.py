@@ -6,6 +6,7 @@ import base64
 import contextlib
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -24,8 +25,9 @@ from transformer.training.estimate import Estimate
 from transformer.ui import live_jobs
 from transformer.ui.frame import JOINER
 from transformer.ui.kit import remembered
-from transformer.ui.kit.computed import computing
+from transformer.ui.live_jobs import computing
 from transformer.ui.pages import PAGES, made
+from transformer.ui.streamlit_fixes import install
 
 ROOT = Path(__file__).resolve().parents[2]
 Visit = Callable[..., AppTest]
@@ -89,6 +91,12 @@ def measure(app: AppTest, label: str, status: str = "done") -> None:
     assert not app.exception
 
 
+def download_labels(app: AppTest) -> list[str]:
+    """Return the labels of the files that the page offers."""
+    shown = "\n".join(element.proto.body for element in app.get("html"))
+    return re.findall(r'<a class="hu-download[^>]*>(.*?)</a>', shown)
+
+
 def messages(app: AppTest) -> list[str]:
     """Warnings and errors as people read them."""
     return [box.value.replace("\\", "").replace(JOINER, "") for box in [*app.warning, *app.error]]
@@ -97,6 +105,12 @@ def messages(app: AppTest) -> list[str]:
 def view(app: AppTest) -> Any:
     """What this session looks at, with the fields of the page that is open."""
     return made(PAGES[app.session_state["page"]].view, app.session_state["view"])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def streamlit_fixes() -> None:
+    """Apply what `app.py` applies: a page opened by its own address does not run it."""
+    install()
 
 
 @pytest.fixture(scope="session", autouse=True)

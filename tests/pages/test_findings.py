@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, charts, messages, told
+from tests.pages.conftest import Visit, charts, download_labels, messages, told
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.evidence.verdicts import Word
@@ -94,7 +94,7 @@ def test_verdicts_with_reason_figures_and_files(
     assert f"{N} sentences of {results['positional']['corpus']['name']}" in told
     assert told.count("not yet run here") == len(FINDINGS) - len(DONE)
     assert f"Run the other {len(FINDINGS) - len(DONE)}" in [b.label for b in app.button]
-    assert [b.proto.label for b in app.get("download_button")] == ["All verdicts (.csv)"]
+    assert download_labels(app) == ["All verdicts (.csv)"]
     app.button(key="open-last-cross").click().run()
     made, told = results["last-cross"], texts(app)
     assert made["reason"] in told
@@ -104,7 +104,7 @@ def test_verdicts_with_reason_figures_and_files(
     (chart,) = charts(app)
     rows = pd.DataFrame(made["table"])
     assert [trace["name"] for trace in chart["data"]] == list(rows["kind"].unique())
-    files = [box.proto.label for box in app.get("download_button")]
+    files = download_labels(app)
     assert files == ["All verdicts (.csv)", "These figures (.csv)"]
     app.button(key="open-norms-input").click().run()
     assert not app.get("plotly_chart")  # what cannot be tested has nothing to draw

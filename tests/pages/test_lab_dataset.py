@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, messages, run_program, view
+from tests.pages.conftest import Visit, download_labels, messages, run_program, view
 from tests.pages.lab_visits import button
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
@@ -37,7 +37,7 @@ def brought(visit: Visit, lines: list[str] = LINES, **params: str) -> AppTest:
 
 def until_done(app: AppTest) -> None:
     deadline = time.monotonic() + 180
-    while not app.get("download_button"):
+    while not download_labels(app):
         assert time.monotonic() < deadline, messages(app)
         time.sleep(0.3)
         app.run()
@@ -73,8 +73,7 @@ def test_sentences_become_one_file(
         stored = np.load(io.BytesIO(packed.read("weights.npz")), allow_pickle=False)
         first = stored["e0.2"][: stored["encoder.offsets"][1]]
         np.testing.assert_allclose(first, traces[0].weights("encoder", 0)[2].ravel(), atol=1e-5)
-    button_of = app.get("download_button")[0].proto
-    assert "Take the dataset" in button_of.label
+    assert "Take the dataset" in download_labels(app)[0]
     shown = "".join(element.proto.body for element in app.get("html"))
     assert "weights.npz" in shown
     assert LINES[1] in shown

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.jobs.conftest import Still
-from tests.pages.conftest import Visit, button, told
+from tests.pages.conftest import Visit, button, download_labels, told
 from transformer.analysis.table1.score_scale import measure
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.race_runs import race_runs, submit_race
@@ -101,8 +101,7 @@ def test_the_table_and_the_verdicts_are_those_of_the_runs(visit: Visit, jobs: Jo
     assert [one.label for one in app.button] == ["Larger"]  # the frame's
     figures = app.get("plotly_chart")
     assert len(figures) == 1
-    (file,) = app.get("download_button")
-    assert file.proto.label == "The table as CSV"
+    assert download_labels(app) == ["The table as CSV"]
 
 
 def test_the_owner_stops_and_deletes_a_race(visit: Visit, jobs: Jobs) -> None:
@@ -189,7 +188,7 @@ def test_a_race_of_layers_is_started_shown_stopped_and_deleted(visit: Visit, job
     app.run()
     assert "All 7 runs are finished." in told(app)
     assert "<td>6 positions</td><td>100.0%</td><td>12.5%, chance 12.5%</td>" in told(app)
-    assert {one.proto.label for one in app.get("download_button")} == {
+    assert {*download_labels(app)} == {
         "Accuracy by distance as CSV",
         "The table as CSV",
     }

@@ -18,7 +18,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.jobs import services
 from transformer.ui import live_jobs, models
 from transformer.ui.kit import uploads
-from transformer.ui.kit.computed import computing
+from transformer.ui.live_jobs import computing
 
 
 def workers(app: int) -> dict[int, str]:

@@ -1,17 +1,16 @@
-"""One `Jobs` for all sessions of this server, and what a session asks of it."""
+"""The training queue and the computations of this server, shared by all its sessions."""
 
 from __future__ import annotations
 
 import os
 
-from transformer.jobs import JobError, Jobs, Limits, RunInfo, runs_folder, services
+from transformer.jobs import Computing, JobError, Jobs, Limits, RunInfo, runs_folder, services
 from transformer.jobs.computation import of_step
 from transformer.jobs.info import read
 from transformer.jobs.limits import FILE, machine_memory
 from transformer.run_config import TrainingRun
 from transformer.training.estimate import Estimate, total, workload
 from transformer.ui import models
-from transformer.ui.kit.computed import computing
 from transformer.ui.server import executors, visitor
 
 ROOMY = 2_000_000_000
@@ -87,3 +86,17 @@ def estimated(
         return None
     found = computing().result(what.key)
     return total(config, int(found["weights"]), float(found["seconds"]))
+
+
+def computing() -> Computing:
+    """Return the server's computations.
+
+    Raises:
+        JobError: if the folder of runs cannot be used; ValueError, which it is, for limits.
+    """
+    return services.once(_computing, str(runs_folder()), os.environ.get(FILE, ""))
+
+
+def _computing(folder: str, limits: str) -> Computing:
+    allowed = Limits.load(limits or None)
+    return Computing(folder, allowed, executor=executors.for_lanes(allowed))

@@ -20,8 +20,9 @@ from transformer.jobs import Computation
 from transformer.ui import frame, models, state
 from transformer.ui.kit import exact, tables, verdicts
 from transformer.ui.kit.charts import chart, dark
-from transformer.ui.kit.computed import computed, computing, question
+from transformer.ui.kit.computed import computed, question
 from transformer.ui.kit.remembered import remembered
+from transformer.ui.live_jobs import computing
 from transformer.ui.models import Model
 
 

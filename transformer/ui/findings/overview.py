@@ -19,9 +19,10 @@ from transformer.ui import frame, models, state
 from transformer.ui.findings import card
 from transformer.ui.kit import tables, verdicts
 from transformer.ui.kit.callbacks import attempt, refusal
-from transformer.ui.kit.computed import computing, progress
+from transformer.ui.kit.computed import progress
 from transformer.ui.kit.corpus import chosen
 from transformer.ui.kit.fragment import EVERY, fragment
+from transformer.ui.live_jobs import computing
 from transformer.ui.models import Model
 from transformer.ui.server import visitor
 

@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
-from transformer.jobs import Computation, Computing, Limits, runs_folder, services
+from transformer.jobs import Computation
 from transformer.jobs.computation import of_report
-from transformer.jobs.limits import FILE
 from transformer.jobs.results import Standing
 from transformer.ui import frame, models, state
 from transformer.ui.kit.callbacks import attempt, refusal
 from transformer.ui.kit.fragment import EVERY, fragment
 from transformer.ui.kit.remembered import remembered
+from transformer.ui.live_jobs import computing
 from transformer.ui.models import Model
-from transformer.ui.server import executors, visitor
+from transformer.ui.server import visitor
 
 PASS = "pass"
 """What `refusal` calls a question."""
-
-
-def computing() -> Computing:
-    """The server's computations.
-
-    Raises:
-        JobError: if the folder of runs cannot be used; ValueError, which it is, for limits.
-    """
-    return services.once(_computing, str(runs_folder()), os.environ.get(FILE, ""))
-
-
-def _computing(folder: str, limits: str) -> Computing:
-    allowed = Limits.load(limits or None)
-    return Computing(folder, allowed, executor=executors.for_lanes(allowed))
 
 
 def computed(

@@ -17,9 +17,10 @@ from transformer.jobs.computation import Computation, of_dataset
 from transformer.ui import frame, models, state
 from transformer.ui.kit import corpus, exact, tables
 from transformer.ui.kit.callbacks import follows
-from transformer.ui.kit.computed import computed, computing
+from transformer.ui.kit.computed import computed
 from transformer.ui.kit.tables import download
 from transformer.ui.lab import Lab
+from transformer.ui.live_jobs import computing
 from transformer.ui.models import Model
 
 HOLDS = {

@@ -19,8 +19,9 @@ from transformer.ui import state
 from transformer.ui.kit import tables
 from transformer.ui.kit.callbacks import refusal
 from transformer.ui.kit.charts import chart, dark
-from transformer.ui.kit.computed import PASS, ask, cancel, computing, progress
+from transformer.ui.kit.computed import PASS, ask, cancel, progress
 from transformer.ui.kit.fragment import EVERY, fragment
+from transformer.ui.live_jobs import computing
 from transformer.ui.server import visitor
 from transformer.ui.why.sizes import NAMES, PLACES, see, sliders
 
