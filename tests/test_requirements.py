@@ -52,7 +52,9 @@ def test_the_package_asks_for_the_same_within_ranges() -> None:
         for name, requirement in exact.items():
             (pin,) = requirement.specifier
             assert ranges[name].specifier.contains(pin.version), name
-            assert {part.operator for part in ranges[name].specifier} == {">=", "<"}, name
+            operators = {part.operator for part in ranges[name].specifier}
+            # Streamlit: the one release whose private names the fixes were tested with.
+            assert operators == ({"=="} if name == "streamlit" else {">=", "<"}), name
 
 
 def test_what_the_app_imports_is_what_it_pins() -> None:
