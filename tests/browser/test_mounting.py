@@ -157,7 +157,7 @@ def test_a_script_that_did_not_come_is_asked_for_again(app: str, new_page: NewPa
         else:
             route.continue_()
 
-    page.route(f"**/{FOLDER}explorer-*", lost)
+    page.route(f"**/{FOLDER}/explorer-*", lost)
     page.goto(f"{app}/attention")
     page.locator(".hu-mosaic [role=radio]").first.wait_for()
     assert [url.partition("?")[2] for url in tries] == ["", "1", "2"]
