@@ -12,10 +12,26 @@ import pytest
 from tests.figures.made import HOSTILE
 from tests.figures.node import node
 from transformer.figures import naming
+from transformer.figures.naming import token_name, token_names
 from transformer.figures.state import state_of
 from transformer.figures.words import words
+from transformer.measures.pieces import join_bytes
 
-TOKENS = ["<s>", "▁umbr", "ella", ",", "▁", "▁L", "'", "eau", ".", "</s>", "<unk>", *HOSTILE]
+TOKENS = [
+    "<s>",
+    "▁umbr",
+    "ella",
+    ",",
+    "▁",
+    "▁L",
+    "'",
+    "eau",
+    ".",
+    "</s>",
+    "<unk>",
+    "<0xC3>",
+    *HOSTILE,
+]
 BROWSER = Path(naming.__file__).parent / "browser"
 
 
@@ -98,3 +114,21 @@ def test_the_scripts_name_files_alike() -> None:
 def test_what_links_said_before_is_understood() -> None:
     assert state_of({"units": "pieces"})["exact"] == 1
     assert state_of({"units": "words"})["exact"] == 0
+
+
+def test_a_byte_is_called_a_byte() -> None:
+    assert token_names(["▁", "<0xC3>", "<0x89>", "teins"]) == [
+        "␣",
+        "…byte C3",
+        "…byte 89",
+        "…teins",
+    ]
+    assert token_name("<0xC3>", exact=True) == "<0xC3>"
+
+
+def test_bytes_that_spell_characters_are_joined_and_others_stay_bytes() -> None:
+    assert join_bytes("<0xC3><0x89>teins") == "Éteins"
+    assert join_bytes("<0xE2><0x98><0x83>!<0xC3>") == "☃!⟨C3⟩"
+    assert join_bytes("a<0x00><0x0A>b") == "a⟨00⟩⟨0A⟩b"
+    for text in ("", "no bytes", "<0xZZ>", "\ud800"):
+        assert join_bytes(text) == text

@@ -10,6 +10,7 @@ import pytest
 from transformer import Translator
 from transformer.figures.words import words
 from transformer.inference.rivals import LONGEST, ROWS, rival_words
+from transformer.measures.pieces import join_bytes
 
 TEXTS = ("The baker hides books.", "She sells the boat today.", "A pilot")
 
@@ -40,11 +41,12 @@ def test_a_rival_is_written_as_the_translation_from_there_is(
             assert after[ends] == after[ends - 1] + 1  # the next piece begins another word
         inside = [i for i in range(one.step) if after[i] == after[one.step]]
         text_of_word = "".join(wanted.tokens[i] for i in inside) + "".join(wanted.tokens[place])
-        assert one.text == text_of_word.removeprefix("▁")
+        assert one.text == join_bytes(text_of_word.removeprefix("▁"))
         before = [i for i in inside if numbers[i] == one.word]
         scored = translator.translate(text, target=wanted.ids).steps
         sure = math.prod(scored[i].probability for i in [*before, *range(one.step, ends)])
         assert one.probability == pytest.approx(sure, rel=1e-3)
+        assert one.first == pytest.approx(scored[one.step].probability, rel=1e-3)
 
 
 def test_the_best_come_first_and_none_is_the_word_itself(translator: Translator) -> None:
@@ -54,7 +56,7 @@ def test_the_best_come_first_and_none_is_the_word_itself(translator: Translator)
     for token, number in zip(done.tokens, words(done.tokens), strict=True):
         written[number] += token
     for beside, own in zip(rivals, written, strict=True):
-        chances = [one.probability for one in beside]
+        chances = [one.first for one in beside]
         assert len(beside) <= 2
         assert chances == sorted(chances, reverse=True)
         assert own.removeprefix("▁") not in [one.text for one in beside]

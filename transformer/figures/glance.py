@@ -3,7 +3,6 @@ it wrote it, how sure it was, and what nearly stood there."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,7 +11,7 @@ from jaxtyping import Float
 
 from transformer.figures.explorer_sides import Traced
 from transformer.figures.words import merge, rows_of_written, word_labels, words
-from transformer.measures.pieces import is_punctuation
+from transformer.measures.pieces import CONTROL, is_punctuation
 
 END = "</s>"
 UNKNOWN = "<unk>"
@@ -31,7 +30,7 @@ class RivalLike(Protocol):
     @property
     def text(self) -> str: ...
     @property
-    def probability(self) -> float: ...
+    def first(self) -> float: ...
 
 
 @runtime_checkable
@@ -59,9 +58,13 @@ def glance_data(
     """Words read and written, with the attention between them in one head.
 
     A word is what blanks stand around. Weights to its pieces are added up; from a word the rows of
-    its pieces are averaged, without those of punctuation, which looks elsewhere than its word. How
-    sure the model was of a word is the product of its pieces' probabilities. `</s>` is no word:
-    what went to it is `rest`.
+    its pieces are averaged, without those of punctuation, which looks elsewhere than its word.
+    `</s>` is no word: what went to it is `rest`.
+
+    Words are compared by the pieces in which they differ, for the model chooses pieces, and a
+    product over pieces falls with their number. So a word's probability `p` is that of the piece
+    taken where the strongest other piece came closest (`decided_by`), and a rival's that of its
+    first own piece.
 
     Args:
         rivals: for each word those that came close.
@@ -97,21 +100,42 @@ def glance_data(
         "written": [
             {
                 "text": labels[number].replace(UNKNOWN, BLANK),
-                "p": math.prod(
-                    step.probability
-                    for step, word in zip(done.steps, wrote, strict=True)
-                    if word == number
-                ),
+                "p": float(done.steps[decided_by(done.steps, wrote, number)].probability),
                 "looks": np.round(looks[layer, head, number], 4).tolist(),
                 "rest": round(float(rest[layer, head, number]), 4),
                 "rivals": [
-                    {"text": r.text, "p": r.probability, "step": r.step, "ids": list(r.ids)}
+                    {"text": r.text, "p": r.first, "step": r.step, "ids": list(r.ids)}
                     for r in (beside[number] if number < len(beside) else ())
                 ],
             }
             for number in range(count)
         ],
     }
+
+
+def decided_by(steps: Sequence[Any], words_of_steps: Sequence[int], word: int) -> int:
+    """The step of a word at which another came closest: where the strongest piece that was not
+    taken has its greatest probability.
+
+    Of a translation that takes the most probable piece at every step no rival's first piece is
+    more probable than the one taken here.
+
+    Args:
+        steps: of decoding, with `candidates`, `chosen` and `probability`.
+        words_of_steps: the number of the word that each step writes.
+    """
+
+    def closest(step: int) -> float:
+        taken = steps[step].chosen.id
+        others = (
+            one.probability
+            for one in steps[step].candidates
+            if one.id != taken and one.token not in CONTROL
+        )
+        return max(others, default=0.0)
+
+    own = [step for step, number in enumerate(words_of_steps) if number == word]
+    return max(own, key=closest)
 
 
 def _by_word(

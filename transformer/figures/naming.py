@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from transformer.figures.words import words
-from transformer.measures.pieces import BEGIN
+from transformer.measures.pieces import BEGIN, BYTE
 
 SIGNS = {"<s>": "start", "</s>": "end", "<unk>": "▯"}
 """What stands for the control tokens where people read."""
@@ -25,9 +25,12 @@ GOES_ON = "…"
 
 
 def token_name(token: str, exact: bool = False) -> str:
-    """A piece or a word where nothing is said of what stands before it."""
+    """A piece or a word where nothing is said of what stands before it. A piece that is one byte of
+    a character is called by the byte, in hexadecimal digits."""
     if exact:
         return token
+    if byte := BYTE.fullmatch(token):
+        return f"byte {byte[1]}"
     return SIGNS.get(token, token.removeprefix(BEGIN) or BLANK)
 
 

@@ -105,7 +105,8 @@ def word_steps(
     tails: Mapping[int, float] | None = None,
 ) -> dict[str, Any]:
     """The same table in whole words: for each what had been written, the words that came close, and
-    the one taken. A word's probability is that of all its pieces together.
+    the one taken. Probabilities are of pieces, as in `glance.glance_data`: words of different
+    numbers of pieces can't be compared by the products over their pieces.
 
     Args:
         glance: `glance.glance_data` of the translation, with its rivals.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from jaxtyping import Float, Integer
 
 from transformer.figures.packing import FINE, Part, quantize
-from transformer.measures.pieces import BEGIN, CONTROL, is_punctuation
+from transformer.measures.pieces import BEGIN, CONTROL, is_punctuation, join_bytes
 
 
 def special(tokens: Sequence[str]) -> list[bool]:
@@ -35,12 +35,13 @@ def words(tokens: Sequence[str]) -> list[int]:
 
 
 def word_labels(tokens: Sequence[str]) -> list[str]:
-    """The text of each word, without the "▁" that begins it; a "▁" alone stays, to be seen."""
+    """The text of each word, without the "▁" that begins it; a "▁" alone stays, to be seen. Bytes
+    are joined into characters."""
     numbers = words(tokens)
     texts = [""] * (numbers[-1] + 1 if numbers else 0)
     for number, token in zip(numbers, tokens, strict=True):
         texts[number] += token
-    return [text.removeprefix(BEGIN) or text for text in texts]
+    return [join_bytes(text.removeprefix(BEGIN)) or text for text in texts]
 
 
 def plain_words(tokens: Sequence[str]) -> tuple[list[int], list[str]]:
@@ -59,7 +60,7 @@ def plain_words(tokens: Sequence[str]) -> tuple[list[int], list[str]]:
         found.append(len(labels) - 1)
         if not silent[place]:
             labels[-1] += token
-    return found, [_unsigned(label.removeprefix(BEGIN)) for label in labels]
+    return found, [_unsigned(join_bytes(label.removeprefix(BEGIN))) for label in labels]
 
 
 def _unsigned(label: str) -> str:

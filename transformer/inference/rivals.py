@@ -14,7 +14,7 @@ import torch
 from transformer.figures.words import words
 from transformer.inference.results import Translation
 from transformer.inference.translator import Translator
-from transformer.measures.pieces import BEGIN, CONTROL
+from transformer.measures.pieces import BEGIN, CONTROL, join_bytes
 
 LONGEST = 8
 """Pieces that a rival may go on for; what is no whole word by then is shown as far as it came."""
@@ -31,6 +31,9 @@ class Rival:
         step: of decoding, at which its own pieces begin; `ids` are they.
         text: the whole word, with the pieces before `step` that it shares.
         probability: of all its pieces, each given those before it, multiplied.
+        first: the probability of the first of `ids` alone, at `step`: what the model compared with
+            the piece that it took there. A product over pieces is smaller the more pieces a word
+            has, so it says nothing of which of two words was preferred.
     """
 
     word: int
@@ -38,13 +41,14 @@ class Rival:
     ids: tuple[int, ...]
     text: str
     probability: float
+    first: float
 
 
 @torch.inference_mode()
 def rival_words(
     translator: Translator, done: Translation, *, least: float = 0.01, most: int = 3
 ) -> tuple[tuple[Rival, ...], ...]:
-    """For each word of the translation its rivals, the most probable first.
+    """For each word of the translation its rivals, those first whose `first` is greatest.
 
     Args:
         least: probability from which on a word is a rival.
@@ -60,7 +64,7 @@ def rival_words(
         likely = rival.probability >= least and len(beside) < most
         if likely and _plain(rival.text) not in known:
             beside.append(rival)
-    return tuple(map(tuple, found))
+    return tuple(tuple(sorted(each, key=lambda one: -one.first)) for each in found)
 
 
 def _began(done: Translation, numbers: Sequence[int], least: float) -> Iterator[Rival]:
@@ -83,7 +87,8 @@ def _began(done: Translation, numbers: Sequence[int], least: float) -> Iterator[
             chance = candidate.probability
             for i in shared:
                 chance *= done.steps[i].probability if at == word else 1.0
-            yield Rival(word, step, (candidate.id,), before + candidate.token, chance)
+            text = before + candidate.token
+            yield Rival(word, step, (candidate.id,), text, chance, candidate.probability)
 
 
 def _ended(translator: Translator, done: Translation, began: list[Rival]) -> list[Rival]:
@@ -115,7 +120,7 @@ def _ended(translator: Translator, done: Translation, began: list[Rival]) -> lis
             longer = (*one.ids, piece)
             still.append(replace(one, ids=longer, text=one.text + token, probability=chance))
         open_ = still
-    return [replace(one, text=one.text.removeprefix(BEGIN)) for one in ended + open_]
+    return [replace(one, text=join_bytes(one.text.removeprefix(BEGIN))) for one in ended + open_]
 
 
 def _plain(text: str) -> str:
@@ -127,4 +132,4 @@ def _texts(tokens: Sequence[str], numbers: Sequence[int]) -> list[str]:
     texts = [""] * (numbers[-1] + 1 if numbers else 0)
     for token, number in zip(tokens, numbers, strict=True):
         texts[number] += token
-    return [text.removeprefix(BEGIN) for text in texts]
+    return [join_bytes(text.removeprefix(BEGIN)) for text in texts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,32 @@ CONTROL = frozenset(
     | {"<|endoftext|>"}
 )
 """Ours, and those of BERT, BART and GPT-2, whose traces can be looked at."""
+
+
+BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+"""A piece that is one byte of a character for which the vocabulary has no piece."""
+_BYTES = re.compile(rf"(?:{BYTE.pattern})+")
+
+
+def join_bytes(text: str) -> str:
+    """Return `text` with runs of byte pieces as the characters that they spell.
+
+    Bytes that are no whole character, and control characters, are written as ⟨C3⟩, so that nobody
+    takes them for text.
+    """
+    if "<0x" not in text:
+        return text
+    return _BYTES.sub(lambda run: _spelled(bytes.fromhex("".join(BYTE.findall(run[0])))), text)
+
+
+def _spelled(raw: bytes) -> str:
+    letters = raw.decode("utf-8", "surrogateescape")
+    return "".join(
+        letter
+        if letter.isprintable() or unicodedata.category(letter) == "Zs"
+        else "".join(f"⟨{byte:02X}⟩" for byte in letter.encode("utf-8", "surrogateescape"))
+        for letter in letters
+    )
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,12 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Bool
 
-from transformer.measures.pieces import BEGIN
+from transformer.measures.pieces import BEGIN, BYTE
 
 Link = tuple[int, int]
 """Positions of a source word and of a target word, from 0."""
-
-_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
 @dataclass(frozen=True)
@@ -159,5 +156,5 @@ def _bytes(word: str) -> bytes:
 
 
 def _spelled(piece: str) -> bytes:
-    byte = _BYTE.fullmatch(piece)
+    byte = BYTE.fullmatch(piece)
     return bytes.fromhex(byte[1]) if byte else piece.replace(BEGIN, "").encode()

@@ -1,6 +1,6 @@
 // What all views share. Text from outside reaches the page through textContent alone.
 
-import { isSign, tokenName } from "./naming.js";
+import { byteOf, isSign, tokenName } from "./naming.js";
 
 export const SVG = "http://www.w3.org/2000/svg";
 
@@ -33,6 +33,7 @@ export function tokenText(text) {
     node.append(name);
   }
   if (isSign(text)) node.classList.add("hu-special");
+  if (byteOf(text)) node.title = `One byte (hexadecimal ${byteOf(text)}) of a character that the vocabulary has no piece for; with its neighbours it spells the character.`;
   return node;
 }
 

@@ -3,6 +3,9 @@
 
 import { el } from "./base.js";
 
+// What the percentages of words are: shown where words are compared.
+export const COMPARED = "Percentages compare tokens: each is the probability of the first token in which a word differs from the one written.";
+
 export const LEAST_BAND = 0.04; // a weight from which on a band is drawn
 
 const PLAY = [5200, 420, 1150]; // ms: a whole translation, the shortest and the longest step of it
@@ -148,7 +151,7 @@ export function makeSaid({ take, undo, toggle, go }) {
     const found = data.written[one].rivals;
     if (!found.length) return [el("span", { class: "hu-label" }, "Nothing else came close.")];
     return [
-      el("span", { class: "hu-label" }, whole ? "Put another there, and it goes on from it:" : "Close behind, yours to take:"),
+      el("span", { class: "hu-label", title: COMPARED }, whole ? "Put another there, and it goes on from it:" : "Close behind, yours to take:"),
       ...found.map((rival) => {
         const share = el("span", { class: "hu-glance-share" });
         share.style.width = `${Math.max(100 * rival.p, 2)}%`;
@@ -157,6 +160,7 @@ export function makeSaid({ take, undo, toggle, go }) {
         chip.addEventListener("click", () => take(rival));
         return chip;
       }),
+      el("span", { class: "hu-label hu-glance-compared" }, COMPARED),
     ];
   }
 

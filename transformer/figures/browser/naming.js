@@ -11,12 +11,17 @@ const SIGNS = { "<s>": "start", "</s>": "end", "<unk>": "▯" };
 const BLANK = "␣"; // a piece that begins a word and has no letter yet
 const GOES_ON = "…"; // before a piece that goes on with a word
 
+// A piece that is one byte of a character for which the vocabulary has no piece: its hexadecimal digits.
+/** @param {string} text */
+export const byteOf = (text) => /^<0x([0-9A-F]{2})>$/.exec(text)?.[1] ?? "";
+
 export const isSign = (text) => /^<\/?[a-z]+>$/.test(text);
 
 // A piece or a word where nothing is said of what stands before it.
 /** @param {string} text */
 export function tokenName(text) {
   if (exact) return text;
+  if (byteOf(text)) return `byte ${byteOf(text)}`;
   return SIGNS[text] ?? (text.startsWith("▁") ? text.slice(1) || BLANK : text);
 }
 

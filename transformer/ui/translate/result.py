@@ -45,14 +45,25 @@ def steps(model: Model, reading: Reading) -> None:
     """The table of decoding steps. Each candidate can be taken, and each step leads to where the
     model looked."""
     view = state.view(Translate)
-    what = "candidate" if exact.on() else "word"
-    st.caption(f"Take another {what}, and the model goes on from there by itself.")
+    what = "token" if exact.on() else "word"
+    st.caption(f"Click another {what} to continue the translation from it.{_compared()}")
     forced = int(view.force.split(":")[0]) if view.force else -1
     drawn = tails(model, reading) if view.method == "sample" else {}
     data = _table(model, reading.trace, forced, drawn)
     views.component("translation")(key="steps", data=data, on_choice_change=lambda: _chosen(model))
     if st.session_state.pop(_WHERE, False):
         st.switch_page(_ATTENTION, query_params=state.params(_ATTENTION))
+
+
+def _compared() -> str:
+    """What the percentages of whole words are."""
+    if exact.on():
+        return ""
+    return (
+        " Percentages compare tokens, for the model chooses tokens: each is the probability of the "
+        "first token in which a word differs from the one taken. Turn on **Exact** to see every "
+        "token."
+    )
 
 
 def _table(model: Model, trace: Trace, forced: int, drawn: dict[int, float]) -> dict[str, Any]:
