@@ -1,11 +1,13 @@
-"""A checkpoint of ours as a Marian folder: the same numbers and text in `transformers`."""
+"""A checkpoint of ours as a Marian folder: the same numbers and text in other engines."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import ctranslate2
 import pytest
 import torch
+from ctranslate2.converters import TransformersConverter
 from transformers import MarianMTModel
 
 from tests.exchange import marian
@@ -41,32 +43,67 @@ def test_the_same_logits_and_text(checkpoint: Path, tmp_path: Path) -> None:
     theirs = MarianMTModel.from_pretrained(tmp_path / "theirs").eval()
     pieces = marian.tokenizer(tmp_path / "theirs")
     ours = Translator.load(checkpoint, "cpu", "fp32")
+    kept = torch.tensor(
+        [ours.vocabulary.id(p) for p in pieces.convert_ids_to_tokens([*range(len(pieces) - 1)])]
+    )
     for text in SENTENCES:
         found = ours.translate(text, max_len=40)
-        assert pieces(text).input_ids == list(found.src_ids)
+        their_src, their_ids = pieces(text).input_ids, pieces.convert_tokens_to_ids([*found.tokens])
+        assert kept[their_src].tolist() == list(found.src_ids)
         src = torch.tensor([found.src_ids])
         tgt = torch.tensor([[ours.model.config.bos_id, *found.ids[:-1]]])
+        read = torch.tensor([[theirs.config.pad_token_id, *their_ids[:-1]]])
         with torch.no_grad():
-            logits = theirs(input_ids=src, decoder_input_ids=tgt).logits
-            torch.testing.assert_close(ours.model(src, tgt), logits, atol=1e-4, rtol=1e-5)
-            ids = theirs.generate(src, max_length=41, forced_eos_token_id=None)[0, 1:].tolist()
-        assert ids == list(found.ids)
+            logits = theirs(input_ids=torch.tensor([their_src]), decoder_input_ids=read).logits
+            expected = ours.model(src, tgt)[..., kept]
+            torch.testing.assert_close(expected, logits[..., :-1], atol=1e-4, rtol=1e-5)
+            output = theirs.generate(
+                torch.tensor([their_src]), max_length=41, forced_eos_token_id=None
+            )
+        ids = output[0, 1:].tolist()
+        assert ids == their_ids
         assert pieces.decode(ids, skip_special_tokens=True) == found.text.strip()
+
+
+@pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
+def test_the_same_text_from_ctranslate2(checkpoint: Path, tmp_path: Path) -> None:
+    """By its own converter, which drops the last row and starts from a zero embedding."""
+    export_marian(checkpoint, tmp_path / "theirs")
+    TransformersConverter(str(tmp_path / "theirs")).convert(str(tmp_path / "converted"))
+    engine = ctranslate2.Translator(str(tmp_path / "converted"), intra_threads=1)
+    pieces = marian.tokenizer(tmp_path / "theirs")
+    ours = Translator.load(checkpoint, "cpu", "fp32")
+    for text in SENTENCES:
+        source = pieces.convert_ids_to_tokens(pieces(text).input_ids)
+        (done,) = engine.translate_batch([source], beam_size=1, max_decoding_length=40)
+        expected = ours.translate(text, max_len=40)
+        assert done.hypotheses[0] == [token for token in expected.tokens if token != "</s>"]
 
 
 def test_there_and_back(checkpoint: Path, tmp_path: Path) -> None:
     """Weights as they were, biases of zeros beside them; the card's languages and licence too."""
     export_marian(checkpoint, tmp_path / "theirs")
-    config = import_folder(tmp_path / "theirs", tmp_path / "again")
+    import_folder(tmp_path / "theirs", tmp_path / "again")
     before, vocabulary = load_checkpoint(checkpoint)
     after, pieces = load_checkpoint(tmp_path / "again")
-    assert config.bos_id == before.config.bos_id
-    assert len(pieces) == len(vocabulary)
     left = dict(after.state_dict())
+    listed = pieces.tokens(range(len(pieces)))
+    assert sorted(listed) == sorted(vocabulary.tokens(range(len(vocabulary))))
+    rows = [vocabulary.id(piece) for piece in listed]
     for name, weight in before.state_dict().items():
-        assert torch.equal(left.pop(name), weight), name
+        expected, found = weight, left.pop(name)
+        if name == "embedding.weight":
+            expected = weight[rows].clone()
+            expected[after.config.pad_id] = 0
+            bos = after.config.bos_id
+            torch.testing.assert_close(found[bos], expected[bos], atol=1e-6, rtol=1e-5)
+            found[bos] = expected[bos]
+        assert torch.equal(found, expected), name
+    assert left.pop("output_bias")[after.config.bos_id] == -1000
     assert left
-    assert not any(weight.any() for weight in left.values())
+    bias = after.output_bias.clone()
+    bias[after.config.bos_id] = 0
+    assert not any(weight.any() for weight in [*left.values(), bias])
     assert load_languages(tmp_path / "again") == ("en", "fr")
     assert "license: mit" in (tmp_path / "again" / "README.md").read_text("utf-8")
 
@@ -78,7 +115,11 @@ def test_an_imported_model_goes_back(tmp_path: Path) -> None:
     import_folder(tmp_path / "back", tmp_path / "again")
     before, after = (load_checkpoint(tmp_path / name) for name in ("ours", "again"))
     assert before[1].sha256 == after[1].sha256
-    for name, weight in before[0].state_dict().items():
+    left = dict(before[0].state_dict())
+    rows, found = left.pop("embedding.weight"), after[0].embedding.weight
+    rows[after[0].config.pad_id] = 0  # which no output of either reads
+    torch.testing.assert_close(found.detach(), rows, atol=1e-6, rtol=1e-5)
+    for name, weight in left.items():
         assert torch.equal(weight, after[0].state_dict()[name]), name
 
 

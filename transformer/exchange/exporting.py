@@ -1,4 +1,10 @@
-"""A checkpoint of ours as a folder that `transformers` opens as a Marian model."""
+"""A checkpoint of ours as a folder that `transformers` opens as a Marian model.
+
+Marian's decoder starts from a zero embedding, which `transformers` keeps as the row of `<pad>`, the
+last of the vocabulary; tools that convert such folders (CTranslate2) drop that row and start from
+zeros. So `<s>` is left out, and its vector goes where only the first step reads it: into row 0 of
+the decoder's positions, which the folder then holds.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +32,12 @@ MOST = 512
 def export_marian(folder: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
     """Write config.json, model.safetensors, the vocabulary's files and the card.
 
-    Biases that the model has not are zeros. Padding, `<s>` and `<unk>` are barred from its outputs,
-    as they are here. Raises CheckpointError for a checkpoint that is none, a model that Marian's is
-    not, or a folder that is there already.
+    Ids are the folder's own: `<s>` is left out and `<pad>` comes last. Biases that the model does
+    not have are zeros. Outputs cannot hold `<pad>` and `<unk>`, as here.
+
+    Raises:
+        CheckpointError: for a checkpoint that is none, a model that cannot be a Marian model, or a
+            folder that exists already.
     """
     path, target = Path(folder), Path(out)
     model, vocabulary = load_checkpoint(path)
@@ -41,7 +50,7 @@ def export_marian(folder: str | os.PathLike[str], out: str | os.PathLike[str]) -
         "config.json": _json(_config(model.config)),
         "generation_config.json": _json(_generation(model.config)),
         WEIGHTS: save(_theirs(model), metadata={"format": "pt"}),
-        **_vocabulary(vocabulary),
+        **_vocabulary(vocabulary, model.config),
         "tokenizer_config.json": _json(tokenizer),
         CARD: read_card(path).encode(),
     }
@@ -69,13 +78,27 @@ def _theirs(model: Transformer) -> dict[str, Tensor]:
             path, _, end = name.rpartition("w_")
             ours[f"{path}b_{end}"] = torch.zeros(3 * d if end == "qkv" else d)
     moved = names.reordered(ours, names.theirs_of_ours(config.d_model).argsort())
-    bias = moved.get("output_bias", torch.zeros(config.vocab_size))
-    table = moved["embedding.weight"].contiguous()
-    return {
-        names.TABLE: table,
-        names.BIAS: bias[None].contiguous(),
-        **names.split(moved, config.n_layers),
-    }
+    kept = _kept_ids(config)
+    table = moved["embedding.weight"][kept]
+    table[-1] = 0  # of <pad>
+    bias = moved.get("output_bias", torch.zeros(config.vocab_size))[kept]
+    weights = {names.TABLE: table, names.BIAS: bias[None], **names.split(moved, config.n_layers)}
+    start = moved["embedding.weight"][config.bos_id] * config.embedding_scale
+    if start.any():
+        positions = names.marian_positions(_positions(config), config.d_model)
+        positions[0] += start
+        weights[names.DECODER_POSITIONS] = positions
+    return weights
+
+
+def _kept_ids(config: ModelConfig) -> list[int]:
+    """Our ids in the order of the folder's: all but `<s>`, and `<pad>` last."""
+    special = (config.bos_id, config.pad_id)
+    return [id for id in range(config.vocab_size) if id not in special] + [config.pad_id]
+
+
+def _positions(config: ModelConfig) -> int:
+    return max(2 * MOST, config.max_len)
 
 
 def _config(config: ModelConfig) -> dict[str, Any]:
@@ -85,13 +108,13 @@ def _config(config: ModelConfig) -> dict[str, Any]:
         "architectures": ["MarianMTModel"],
         "model_type": "marian",
         "is_encoder_decoder": True,
-        "vocab_size": config.vocab_size,
-        "decoder_vocab_size": config.vocab_size,
+        "vocab_size": len(_kept_ids(config)),
+        "decoder_vocab_size": len(_kept_ids(config)),
         "d_model": config.d_model,
         **{f"{stack}_{name}": size for stack in stacks for name, size in sizes.items()},
         "activation_function": config.activation,
         "dropout": config.dropout,
-        "max_position_embeddings": max(2 * MOST, config.max_len),
+        "max_position_embeddings": _positions(config),
         "scale_embedding": config.scale_embedding,
         "share_encoder_decoder_embeddings": True,
         "tie_word_embeddings": True,
@@ -100,22 +123,25 @@ def _config(config: ModelConfig) -> dict[str, Any]:
 
 
 def _ids(config: ModelConfig) -> dict[str, Any]:
+    kept = _kept_ids(config)
+    pad, eos = kept.index(config.pad_id), kept.index(config.eos_id)
     return {
-        "pad_token_id": config.pad_id,
-        "eos_token_id": config.eos_id,
-        "decoder_start_token_id": config.bos_id,
-        "forced_eos_token_id": config.eos_id,
+        "pad_token_id": pad,
+        "eos_token_id": eos,
+        "decoder_start_token_id": pad,
+        "forced_eos_token_id": eos,
     }
 
 
 def _generation(config: ModelConfig) -> dict[str, Any]:
-    barred = [[config.pad_id], [config.bos_id], [config.unk_id]]
+    kept = _kept_ids(config)
+    barred = [[kept.index(config.pad_id)], [kept.index(config.unk_id)]]
     return {**_ids(config), "bad_words_ids": barred, "max_length": MOST, "num_beams": 1}
 
 
-def _vocabulary(vocabulary: Vocabulary) -> dict[str, bytes]:
+def _vocabulary(vocabulary: Vocabulary, config: ModelConfig) -> dict[str, bytes]:
     """source.spm, target.spm and vocab.json; one model serves both sides where there is one."""
-    pieces = vocabulary.tokens(range(len(vocabulary)))
+    pieces = vocabulary.tokens(_kept_ids(config))
     if len(set(pieces)) < len(pieces):
         raise CheckpointError(f"only {len(set(pieces))} of its {len(pieces)} pieces differ")
     pair = vocabulary.pair

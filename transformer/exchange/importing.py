@@ -17,12 +17,13 @@ from transformer.exchange.folder import imported_card, optional_json, read_json,
 from transformer.exchange.marian_config import check, model_config
 from transformer.languages import Languages
 from transformer.model import Transformer
-from transformer.model.positions import sinusoidal
 from transformer.text import Vocabulary
 from transformer.text.pair_pieces import END, PAD, START, UNKNOWN, PairPieces
 
 NEVER = -1000.0
 """Output bias of a start that their vocabulary has not: e^-1000 is 0, so no share goes to it."""
+ROUNDING = 1e-2
+"""Sinusoids that are stored in bfloat16 are 0.004 off."""
 START_ID = "decoder_start_token_id"
 
 
@@ -55,7 +56,7 @@ def import_folder(
         check(said)
         listed = _pieces(path, said)
         start = _start(said, listed)
-        if listed[start] == START:  # one for it alone: the folder is an export of ours
+        if listed[start] == START:  # a row of its own: an export by an earlier version
             config = model_config(said, len(listed), start, listed.index(UNKNOWN))
             weights = _ours(read_weights(path, pickled=pickled), config, None)
         else:
@@ -124,7 +125,8 @@ def _ours(weights: dict[str, Tensor], config: ModelConfig, start: int | None) ->
     _check_rest(weights, config)
     bias = weights.get(names.BIAS, torch.zeros(size)).flatten()
     if start is not None:
-        table = torch.cat([table, table[start : start + 1]])
+        row = table[start] + _start_at_position_0(weights, config) / config.embedding_scale
+        table = torch.cat([table, row[None]])
         bias = torch.cat([bias, bias.new_tensor([NEVER])])
     found |= {"embedding.weight": table, "output_bias": bias}
     order = names.theirs_of_ours(config.d_model)
@@ -157,12 +159,22 @@ def _check_rest(weights: Mapping[str, Tensor], config: ModelConfig) -> None:
             raise CheckpointError(f"its weights have {name}, which this model has not")
 
 
+def _start_at_position_0(weights: Mapping[str, Tensor], config: ModelConfig) -> Tensor:
+    """What row 0 of the decoder's positions holds besides the sinusoid: `exporting` writes the
+    vector of the start there. Zeros if there is no more than rounding."""
+    if names.DECODER_POSITIONS not in weights:
+        return torch.zeros(config.d_model)
+    first = weights[names.DECODER_POSITIONS][0] - names.marian_positions(1, config.d_model)[0]
+    return first if first.abs().max() >= ROUNDING else torch.zeros_like(first)
+
+
 def _check_positions(name: str, weight: Tensor, config: ModelConfig) -> None:
     shape = [config.max_len, config.d_model]
     if list(weight.shape) != shape:
         raise CheckpointError(f"its {name} is {tuple(weight.shape)}, not {tuple(shape)}")
-    apart = (weight[:, names.theirs_of_ours(config.d_model)] - sinusoidal(*shape)).abs().max()
-    if not apart < 1e-2:  # stored in bfloat16 they are 0.004 off
+    first = int(name == names.DECODER_POSITIONS)  # its row 0 may hold the vector of the start too
+    apart = (weight - names.marian_positions(*shape))[first:].abs().max()
+    if not apart < ROUNDING:
         raise CheckpointError(f"its {name} is up to {float(apart):.2g} off the sinusoids")
 
 

@@ -11,13 +11,16 @@ import re
 from collections.abc import Iterator
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
+
+from transformer.model.positions import sinusoidal
 
 TABLE = "model.shared.weight"
 TIED = ("lm_head.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
 """Other names of the one table."""
 BIAS = "final_logits_bias"
+DECODER_POSITIONS = "model.decoder.embed_positions.weight"
 POSITIONS = re.compile(r"model\.(encoder|decoder)\.embed_positions\.weight")
 
 _NORMS = {
@@ -97,6 +100,11 @@ def theirs_of_ours(d_model: int) -> Int[Tensor, " d_model"]:
     """For each of our channels the place that Marian gives it."""
     places = torch.arange(d_model)
     return places // 2 + (places % 2) * ((d_model + 1) // 2)
+
+
+def marian_positions(length: int, d_model: int) -> Float[Tensor, "length d_model"]:
+    """The sinusoids in Marian's order of channels."""
+    return sinusoidal(length, d_model)[:, theirs_of_ours(d_model).argsort()]
 
 
 def reordered(weights: dict[str, Tensor], order: Int[Tensor, " d_model"]) -> dict[str, Tensor]:
