@@ -165,12 +165,12 @@ def test_a_factor_on_the_loss_is_a_factor_on_its_gradients() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_impossible_gold_tokens_stay_finite(dtype: torch.dtype) -> None:
-    """Logits a thousand apart: the value is cut at the smallest number, the gradient is right."""
+    """Logits a thousand apart, whose softmax is 0: value and gradient are still right."""
     states, weight, target = inputs(4, 3, dtype=dtype)
     found = ours(states * 400, weight, target, 0.1)
     exact = torchs((states * 400).double(), weight.double(), target, 0.1)
     assert all(part.isfinite().all() for part in found)
-    assert 87 < found.plain < exact.plain
+    torch.testing.assert_close(found.plain.double(), exact.plain, rtol=0.01, atol=1)
     if dtype == torch.float32:  # bfloat16 rounds such logits to multiples of 8
         torch.testing.assert_close(
             found.grad_states.double(), exact.grad_states, rtol=1e-4, atol=1e-4

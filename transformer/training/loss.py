@@ -51,8 +51,12 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
             # In bf16 the softmax is summed in fp32 and rounded once; log Z follows from one entry.
             probability = logits.softmax(-1)
             smallest = torch.finfo(probability.dtype).tiny
-            gold_probability = probability.gather(1, gold).to(wide).clamp_min(smallest)
-            nll = -gold_probability.log()
+            gold_probability = probability.gather(1, gold).to(wide)
+            nll = -gold_probability.clamp_min(smallest).log()
+            underflowed = (gold_probability < smallest)[:, 0]
+            if underflowed.any():
+                log_z = logits[underflowed].to(wide).logsumexp(1, keepdim=True)
+                nll[underflowed] = log_z - gold_logit[underflowed]
             plain += nll.sum()
             smoothed += (nll + smoothing * (gold_logit - mean_logit)).sum()
             if grad_states is not None and grad_weight is not None:

@@ -79,6 +79,13 @@ def test_sentences_are_taken_evenly(corpus: Corpus) -> None:
     assert measured.most == 60
 
 
+def test_a_sample_of_the_corpus_is_named(translator: Translator, corpus: Corpus) -> None:
+    limited = replace(FINDINGS["single"], most=8)
+    reason = limited.run(translator, corpus).reason
+    assert reason.endswith(" Measured on 8 of the corpus's 12 sentences, taken evenly.")
+    assert "Measured on" not in FINDINGS["single"].run(translator, corpus).reason
+
+
 def test_heads_that_write_nothing_are_not_missed(translator: Translator, corpus: Corpus) -> None:
     found = FINDINGS["single"].run(without_output(translator), corpus)
     assert found.verdict == "holds"

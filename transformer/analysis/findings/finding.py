@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -87,9 +87,13 @@ class Published:
         the corpus that is too long."""
         some = spread(corpus, self.most)
         try:
-            return self.test(translator, some, progress)
+            found = self.test(translator, some, progress)
         except Untestable as error:
-            return Finding(pd.DataFrame(), None, str(error), len(some))
+            found = Finding(pd.DataFrame(), None, str(error), len(some))
+        if len(some) == len(corpus):
+            return found
+        of = f"{len(some):,} of the corpus's {len(corpus):,} sentences"
+        return replace(found, reason=f"{found.reason} Measured on {of}, taken evenly.")
 
     def about(self) -> dict[str, Any]:
         """Claim, source and rule, for a file."""
